@@ -1,0 +1,69 @@
+//! Reading .lcm files and folders of them.
+
+use anyhow::Context as _;
+use bowline_lang::{Compiled, Leaks, Rules, Source, compile};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A command that was used wrongly.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Reads every path: a file as it is, a folder as the .lcm files in and below it, sorted.
+pub(crate) fn read_sources(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let before = files.len();
+            collect(path, &mut files).with_context(|| format!("cannot read the folder {}", path.display()))?;
+            if files.len() == before {
+                let message = format!("expected .lcm files in the folder {}, found none", path.display());
+                return Err(Usage(message).into());
+            }
+        } else {
+            files.push(path.clone());
+        }
+    }
+    files.iter().map(|path| read_source(path)).collect()
+}
+
+fn read_source(path: &Path) -> anyhow::Result<Source> {
+    let bytes = fs::read(path).map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
+    Ok(Source::from_bytes(path.display().to_string(), &bytes))
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let mut entries: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        // A link may lead in circles; a link to a file may not.
+        if entry.file_type()?.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "lcm") && path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the order of the paths is one that lcm-gen would have seen.
+pub(crate) fn leaks(paths: &[PathBuf]) -> Leaks {
+    if paths.iter().any(|path| path.is_dir()) { Leaks::Impossible } else { Leaks::Reported }
+}
+
+/// Compiles what a tool looks types up in: mistakes that lcm-gen accepts are none of its business.
+pub(crate) fn load_types(paths: &[PathBuf]) -> anyhow::Result<(Vec<Source>, Compiled)> {
+    let sources = read_sources(paths)?;
+    let compiled = compile(&sources, &Rules { lcm_compat: true, ..Rules::default() });
+    Ok((sources, compiled))
+}

@@ -1,0 +1,67 @@
+//! The `bowline` command.
+//!
+//! Each verb is a module with a `run`. Exit codes: 0 fine, 1 something is wrong with the input, 2 wrong usage.
+
+mod generate;
+mod input;
+mod output;
+mod types;
+
+use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand as _};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = command().get_matches_from(generate::join_folders(std::env::args_os().collect()));
+    let outcome = run(&matches);
+    match outcome {
+        Ok(outcome) => ExitCode::from(outcome as u8),
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::error(&format!("{error:#}"));
+            ExitCode::from(if error.is::<input::Usage>() { Outcome::Usage } else { Outcome::Diagnostics } as u8)
+        }
+    }
+}
+
+/// What a command leaves behind for scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Fine = 0,
+    Diagnostics = 1,
+    Usage = 2,
+}
+
+fn command() -> Command {
+    let types = types::Verb::augment_subcommands(
+        Command::new("types")
+            .about("Look at types and messages: fingerprints, checks, differences, JSON")
+            .subcommand_required(true)
+            .arg_required_else_help(true),
+    );
+    Command::new("bowline")
+        .about("Command and control for mobile robots, speaking LCM")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .infer_long_args(false)
+        .subcommand(generate::command())
+        .subcommand(types)
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
+    match matches.subcommand() {
+        Some(("gen", matches)) => generate::run(matches),
+        Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
+        _ => unreachable!("clap refuses other subcommands"),
+    }
+}
+
+/// The input files of a verb.
+fn files_argument() -> Arg {
+    Arg::new("files")
+        .value_name("FILE")
+        .required(true)
+        .num_args(1..)
+        .value_parser(clap::value_parser!(std::path::PathBuf))
+        .help(".lcm files, or folders of them")
+}

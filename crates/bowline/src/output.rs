@@ -1,0 +1,51 @@
+//! What people see: colour only where there is someone to see it.
+
+use bowline_lang::{Diagnostic, Severity, Source};
+use std::io::{self, IsTerminal as _, Write as _};
+
+const RED: &str = "\x1b[1;31m";
+const YELLOW: &str = "\x1b[1;33m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Prints an error that has no place in a source.
+pub(crate) fn error(message: &str) {
+    let (colour, plain) = if io::stderr().is_terminal() { (RED, PLAIN) } else { ("", "") };
+    eprintln!("{colour}error{plain}: {message}");
+}
+
+/// Prints diagnostics with their source lines, and how many there were if there were many.
+pub(crate) fn diagnostics(diagnostics: &[Diagnostic], sources: &[Source]) {
+    let is_terminal = io::stderr().is_terminal();
+    for diagnostic in diagnostics {
+        let text = diagnostic.render(sources);
+        let (word, colour) = match diagnostic.severity {
+            Severity::Error => ("error", RED),
+            Severity::Warning => ("warning", YELLOW),
+        };
+        match text.strip_prefix(word) {
+            Some(rest) if is_terminal => eprintln!("{colour}{word}{PLAIN}{rest}"),
+            _ => eprintln!("{text}"),
+        }
+    }
+    if diagnostics.len() >= Diagnostic::MAX {
+        eprintln!("there may be more: only the first {} are shown", Diagnostic::MAX);
+    }
+}
+
+/// Prints a line to standard output, where `| head` may have closed it.
+pub(crate) fn line(text: &str) -> anyhow::Result<()> {
+    bytes(format!("{text}\n").as_bytes())
+}
+
+/// Prints bytes to standard output.
+pub(crate) fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Whether an error is only that nobody reads on.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

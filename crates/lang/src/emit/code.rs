@@ -1,0 +1,67 @@
+//! Lines of code with indentation.
+
+/// Collects lines.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    text: String,
+    depth: usize,
+}
+
+impl Code {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// One line, or several, at the present depth.
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+        for line in line.as_ref().split('\n') {
+            if !line.is_empty() {
+                for _ in 0..self.depth {
+                    self.text.push_str("    ");
+                }
+                self.text.push_str(line);
+            }
+            self.text.push('\n');
+        }
+    }
+
+    /// An empty line, unless there is one already or a block has just opened.
+    pub(super) fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") && !self.text.ends_with("{\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// A line, and deeper.
+    pub(super) fn open(&mut self, line: impl AsRef<str>) {
+        self.line(line);
+        self.depth += 1;
+    }
+
+    /// Back up, and a line.
+    pub(super) fn close(&mut self, line: impl AsRef<str>) {
+        self.depth = self.depth.saturating_sub(1);
+        self.line(line);
+    }
+
+    /// A comment whose lines all start with `prefix`; nothing for an empty comment.
+    pub(super) fn comment(&mut self, prefix: &str, doc: &str) {
+        for line in doc.lines() {
+            self.line(format!("{prefix} {line}").trim_end());
+        }
+    }
+
+    /// A comment between `/**` and `*/`, which nothing in it can end early.
+    pub(super) fn block_comment(&mut self, doc: &str) {
+        if doc.is_empty() {
+            return;
+        }
+        self.line("/**");
+        self.comment(" *", &doc.replace("*/", "* /"));
+        self.line(" */");
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,85 @@
+//! The walk over the members of a struct and their dimensions, once for all languages and operations.
+//!
+//! Encoding, decoding, measuring, copying and freeing a struct are all the same walk: for each member, a loop for each
+//! dimension, and something to do inside. A language says with [`Walker::takes_rows`] whether it handles the innermost
+//! dimension of a type in one go, and what to print at each point.
+
+use bowline_wire::schema::{Dim, Member, Struct, Type, TypeSet};
+
+/// A place in the walk.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'t> {
+    pub(super) types: &'t TypeSet,
+    pub(super) body: &'t Struct,
+    pub(super) member: &'t Member,
+    /// How many loops are open around this place.
+    pub(super) depth: usize,
+}
+
+impl<'t> Site<'t> {
+    /// At [`Walker::enter`] and [`leave`](Walker::leave), the dimension of the loop. At [`item`](Walker::item), the
+    /// dimension of a row; `None` for a single element.
+    pub(super) fn dim(&self) -> Option<&'t Dim> {
+        self.member.dims.get(self.depth)
+    }
+
+    /// The member that a variable dimension counts by.
+    pub(super) fn length_member(&self, dim: &Dim) -> Option<&'t Member> {
+        match dim {
+            Dim::Variable { member } => self.body.members.get(*member),
+            Dim::Fixed { .. } => None,
+        }
+    }
+
+    /// Names for the loop variables of the open loops, outermost first: `a`, `b`, `c`; `a1` after `z`.
+    pub(super) fn indices(&self) -> impl Iterator<Item = String> + use<> {
+        (0..self.depth).map(index_name)
+    }
+
+    /// The loop variable of the loop at this place.
+    pub(super) fn index(&self) -> String {
+        index_name(self.depth)
+    }
+}
+
+fn index_name(depth: usize) -> String {
+    let letter = char::from(b'a' + u8::try_from(depth % 26).unwrap_or(0));
+    match depth / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+/// One operation in one language.
+pub(super) trait Walker {
+    /// Whether the innermost dimension of such an array is handled in one go.
+    fn takes_rows(&self, ty: Type) -> bool;
+
+    /// Before the elements of a dimension: allocate, open a loop.
+    fn enter(&mut self, site: &Site<'_>);
+
+    /// A single element, or a row if `site.dim()` is there.
+    fn item(&mut self, site: &Site<'_>);
+
+    /// After the elements of a dimension.
+    fn leave(&mut self, site: &Site<'_>);
+}
+
+/// Walks over all members, in order.
+pub(super) fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
+    for member in &body.members {
+        walk_member(&Site { types, body, member, depth: 0 }, walker);
+    }
+}
+
+/// Walks over one member.
+pub(super) fn walk_member(site: &Site<'_>, walker: &mut dyn Walker) {
+    let n_rows = usize::from(walker.takes_rows(site.member.ty));
+    if site.depth + n_rows >= site.member.dims.len() {
+        walker.item(site);
+        return;
+    }
+    walker.enter(site);
+    walk_member(&Site { depth: site.depth + 1, ..*site }, walker);
+    walker.leave(site);
+}

@@ -1,0 +1,623 @@
+//! Bytes to values.
+//!
+//! In: bytes from anywhere, hostile ones included. Out: a value, or an error with the byte, the field, what was
+//! expected and what was found. No input makes it panic, recurse without end or allocate more than a small multiple
+//! of the bytes that are there.
+
+use crate::fingerprint::Fingerprint;
+use crate::path::{FieldPath, Step};
+use crate::{MAX_DEPTH, MAX_FREE_ELEMENTS};
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Anything that can be read from a message. `'a` is the life of the message's bytes, which strings and byte arrays
+/// may borrow.
+pub trait Decode<'a>: Sized {
+    /// The smallest encoding, which bounds what a length field can claim.
+    const MIN_SIZE: usize;
+
+    /// Reads one value.
+    ///
+    /// # Errors
+    /// When the bytes are not the encoding of such a value; see [`DecodeFault`].
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
+
+    /// Reads `n` values, where [`Reader::count`] has accepted `n`.
+    ///
+    /// # Errors
+    /// When one of them is malformed.
+    #[inline]
+    fn read_vec(reader: &mut Reader<'a>, n: usize) -> Result<Vec<Self>, DecodeError> {
+        let mut items = Vec::with_capacity(n);
+        for i in 0..n {
+            items.push(Self::read(reader).map_err(|error| error.at_index(i))?);
+        }
+        Ok(items)
+    }
+
+    /// Reads exactly `N` values.
+    ///
+    /// # Errors
+    /// When one of them is malformed.
+    #[inline]
+    fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], DecodeError> {
+        reader.array(Self::read)
+    }
+}
+
+/// A cursor over the bytes of a message.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    len: usize,
+    depth: usize,
+    free_elements: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the first byte.
+    #[must_use]
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, len: bytes.len(), depth: 0, free_elements: MAX_FREE_ELEMENTS }
+    }
+
+    /// How many bytes have been read.
+    #[must_use]
+    #[inline]
+    pub fn offset(&self) -> usize {
+        self.len - self.rest.len()
+    }
+
+    /// What has not been read yet.
+    #[must_use]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Reads a fixed number of bytes.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    #[inline]
+    pub fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        match self.rest.split_first_chunk() {
+            Some((head, rest)) => {
+                self.rest = rest;
+                Ok(*head)
+            }
+            None => Err(self.truncated(N)),
+        }
+    }
+
+    /// Borrows `n` bytes.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    #[inline]
+    pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], DecodeError> {
+        match self.rest.split_at_checked(n) {
+            Some((head, rest)) => {
+                self.rest = rest;
+                Ok(head)
+            }
+            None => Err(self.truncated(n)),
+        }
+    }
+
+    /// Borrows a string as the bytes that were sent, which need not be UTF-8.
+    ///
+    /// # Errors
+    /// When its length is not positive, bytes are missing, or the NUL is not where the length says.
+    #[inline]
+    pub fn raw_text(&mut self) -> Result<&'a [u8], DecodeError> {
+        let start = self.rest;
+        let len_with_nul = i32::from_be_bytes(self.take()?);
+        let Ok(len @ 1..) = usize::try_from(len_with_nul) else {
+            return Err(self.fault_at(start, DecodeFault::TextLength { found: len_with_nul }));
+        };
+        match self.bytes(len)?.split_last() {
+            Some((0, text)) => Ok(text),
+            Some((&found, text)) => {
+                let at = start.get(4 + text.len()..).unwrap_or_default();
+                Err(self.fault_at(at, DecodeFault::NoNul { found }))
+            }
+            None => Err(self.fault_at(start, DecodeFault::TextLength { found: len_with_nul })),
+        }
+    }
+
+    /// Borrows a string.
+    ///
+    /// # Errors
+    /// As [`raw_text`](Self::raw_text), and when it is not UTF-8.
+    #[inline]
+    pub fn text(&mut self) -> Result<&'a str, DecodeError> {
+        let text = self.raw_text()?;
+        str::from_utf8(text).map_err(|error| {
+            let (bad, _) = text.split_at(error.valid_up_to().min(text.len()));
+            let offset = self.offset() - 1 - (text.len() - bad.len());
+            let found = text.get(bad.len()).copied().unwrap_or_default();
+            DecodeError::new(offset, DecodeFault::NotUtf8 { found })
+        })
+    }
+
+    /// Checks a length field against the bytes that are left, before anything is allocated.
+    ///
+    /// # Errors
+    /// When it is negative, or claims more elements of `min_size` bytes than can be there.
+    #[inline]
+    pub fn count(&mut self, length: impl Into<i64>, min_size: usize) -> Result<usize, DecodeError> {
+        let length = length.into();
+        let Ok(n) = usize::try_from(length) else {
+            return Err(self.fault(DecodeFault::Length { found: length }));
+        };
+        if min_size == 0 {
+            self.charge(n)?;
+        } else if n > self.rest.len() / min_size {
+            return Err(self.fault(DecodeFault::Elements { length, min_size, found: self.rest.len() }));
+        }
+        Ok(n)
+    }
+
+    /// Elements that take no bytes cost the sender nothing, so a message may only have so many.
+    fn charge(&mut self, n: usize) -> Result<(), DecodeError> {
+        match self.free_elements.checked_sub(n) {
+            Some(left) => {
+                self.free_elements = left;
+                Ok(())
+            }
+            None => Err(self.fault(DecodeFault::FreeElements)),
+        }
+    }
+
+    /// Reads an array whose length stands in an earlier member.
+    ///
+    /// # Errors
+    /// When the length or an element is malformed.
+    #[inline]
+    pub fn list<T: Decode<'a>>(&mut self, length: impl Into<i64>) -> Result<Vec<T>, DecodeError> {
+        let n = self.count(length, T::MIN_SIZE)?;
+        T::read_vec(self, n)
+    }
+
+    /// Borrows a byte array whose length stands in an earlier member.
+    ///
+    /// # Errors
+    /// When the length is negative or more than what is left.
+    #[inline]
+    pub fn byte_list(&mut self, length: impl Into<i64>) -> Result<&'a [u8], DecodeError> {
+        let n = self.count(length, 1)?;
+        self.bytes(n)
+    }
+
+    /// Reads an array of arrays: `length` times what `row` reads.
+    ///
+    /// # Errors
+    /// When the length or a row is malformed.
+    #[inline]
+    pub fn rows<T>(
+        &mut self,
+        length: impl Into<i64>,
+        mut row: impl FnMut(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Vec<T>, DecodeError> {
+        let length = length.into();
+        let Ok(n) = usize::try_from(length) else {
+            return Err(self.fault(DecodeFault::Length { found: length }));
+        };
+        // A row of no bytes is charged below, so honest rows are at most one for each byte left.
+        let mut rows = Vec::with_capacity(n.min(self.rest.len()));
+        for i in 0..n {
+            let before = self.rest.len();
+            rows.push(row(self).map_err(|error| error.at_index(i))?);
+            if self.rest.len() == before {
+                self.charge(1)?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Reads an array of fixed length: `N` times what `item` reads.
+    ///
+    /// # Errors
+    /// When an element is malformed.
+    #[inline]
+    pub fn array<T, const N: usize>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<[T; N], DecodeError> {
+        let mut failed = None;
+        let items: [Option<T>; N] = core::array::from_fn(|i| {
+            if failed.is_some() {
+                return None;
+            }
+            item(self).map_err(|error| failed = Some(error.at_index(i))).ok()
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(items.map(|item| item.expect("each item is there when none failed"))),
+        }
+    }
+
+    /// Goes one level down a type that contains itself. Undone by [`leave`](Self::leave).
+    ///
+    /// # Errors
+    /// Below [`MAX_DEPTH`].
+    #[inline]
+    pub fn enter(&mut self) -> Result<(), DecodeError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.fault(DecodeFault::TooDeep));
+        }
+        Ok(())
+    }
+
+    /// Comes back up.
+    #[inline]
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Checks the fingerprint at the start of a message.
+    ///
+    /// # Errors
+    /// When it is another one, or not there.
+    #[inline]
+    pub fn expect_fingerprint(&mut self, expected: Fingerprint) -> Result<(), DecodeError> {
+        let start = self.rest;
+        let found = Fingerprint(u64::from_be_bytes(self.take()?));
+        if found == expected {
+            return Ok(());
+        }
+        Err(self.fault_at(start, DecodeFault::Fingerprint { expected, found }))
+    }
+
+    /// Checks that nothing is left.
+    ///
+    /// # Errors
+    /// When there is.
+    #[inline]
+    pub fn expect_end(&self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(self.fault(DecodeFault::Trailing { found: self.rest.len() }))
+    }
+
+    #[cold]
+    fn truncated(&self, needed: usize) -> DecodeError {
+        self.fault(DecodeFault::Truncated { needed, found: self.rest.len() })
+    }
+
+    #[cold]
+    pub(crate) fn fault(&self, fault: DecodeFault) -> DecodeError {
+        DecodeError::new(self.offset(), fault)
+    }
+
+    #[cold]
+    fn fault_at(&self, rest: &[u8], fault: DecodeFault) -> DecodeError {
+        DecodeError::new(self.len - rest.len(), fault)
+    }
+}
+
+macro_rules! decode_numbers {
+    ($($number:ty),*) => {$(
+        impl<'a> Decode<'a> for $number {
+            const MIN_SIZE: usize = size_of::<Self>();
+
+            #[inline]
+            fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                reader.take().map(Self::from_be_bytes)
+            }
+
+            #[inline]
+            fn read_vec(reader: &mut Reader<'a>, n: usize) -> Result<Vec<Self>, DecodeError> {
+                let bytes = reader.bytes(n.saturating_mul(size_of::<Self>()))?;
+                let (chunks, _) = bytes.as_chunks();
+                Ok(chunks.iter().map(|chunk| Self::from_be_bytes(*chunk)).collect())
+            }
+
+            #[inline]
+            fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], DecodeError> {
+                let bytes = reader.bytes(N * size_of::<Self>())?;
+                let (chunks, _) = bytes.as_chunks();
+                let mut items = [Self::from_be_bytes([0; _]); N];
+                for (item, chunk) in items.iter_mut().zip(chunks) {
+                    *item = Self::from_be_bytes(*chunk);
+                }
+                Ok(items)
+            }
+        }
+    )*};
+}
+
+decode_numbers!(i8, i16, i32, i64, f32, f64);
+
+impl<'a> Decode<'a> for u8 {
+    const MIN_SIZE: usize = 1;
+
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.take().map(Self::from_be_bytes)
+    }
+
+    #[inline]
+    fn read_vec(reader: &mut Reader<'a>, n: usize) -> Result<Vec<Self>, DecodeError> {
+        reader.bytes(n).map(<[Self]>::to_vec)
+    }
+
+    #[inline]
+    fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], DecodeError> {
+        reader.take()
+    }
+}
+
+impl<'a> Decode<'a> for bool {
+    const MIN_SIZE: usize = 1;
+
+    /// C sends any byte for true, so every byte but 0 is.
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.take().map(|[byte]| byte != 0)
+    }
+}
+
+impl<'a> Decode<'a> for &'a str {
+    const MIN_SIZE: usize = 5;
+
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.text()
+    }
+}
+
+impl<'a> Decode<'a> for String {
+    const MIN_SIZE: usize = 5;
+
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        reader.text().map(Self::from)
+    }
+}
+
+impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
+    const MIN_SIZE: usize = T::MIN_SIZE.saturating_mul(N);
+
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        T::read_array(reader)
+    }
+}
+
+impl<'a, const N: usize> Decode<'a> for &'a [u8; N] {
+    const MIN_SIZE: usize = N;
+
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let missing = reader.truncated_by(N);
+        reader.bytes(N)?.first_chunk().ok_or_else(missing)
+    }
+}
+
+impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for Box<[T; N]> {
+    const MIN_SIZE: usize = T::MIN_SIZE.saturating_mul(N);
+
+    /// By way of the heap, so that a large array never stands on the stack.
+    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let missing = reader.truncated_by(N);
+        // `N` comes from the type, not from the message; 1 for the minimum keeps it free of charge.
+        let n = if T::MIN_SIZE == 0 { N } else { reader.count(i64::try_from(N).unwrap_or(i64::MAX), T::MIN_SIZE)? };
+        T::read_vec(reader, n)?.into_boxed_slice().try_into().map_err(|_: Box<[T]>| missing())
+    }
+}
+
+impl Reader<'_> {
+    /// The error for a fixed array that came up short, for places where the compiler cannot see that it cannot.
+    fn truncated_by(&self, needed: usize) -> impl Fn() -> DecodeError + use<> {
+        let (offset, found) = (self.offset(), self.rest.len());
+        move || DecodeError::new(offset, DecodeFault::Truncated { needed, found })
+    }
+}
+
+/// Adds the field's name to an error on its way out.
+pub trait InField<T> {
+    /// Says in which member an error happened.
+    ///
+    /// # Errors
+    /// The same as before.
+    fn in_field(self, name: &'static str) -> Self;
+}
+
+impl<T> InField<T> for Result<T, DecodeError> {
+    #[inline]
+    fn in_field(self, name: &'static str) -> Self {
+        self.map_err(|error| error.in_field(name))
+    }
+}
+
+impl<T> InField<T> for Result<T, crate::EncodeError> {
+    #[inline]
+    fn in_field(self, name: &'static str) -> Self {
+        self.map_err(|error| error.in_field(name))
+    }
+}
+
+/// Bytes that are not the message that was expected, and where they stop being it.
+#[derive(Debug)]
+pub struct DecodeError(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
+    message: Cow<'static, str>,
+    offset: usize,
+    path: FieldPath,
+    fault: DecodeFault,
+}
+
+/// What is wrong with the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeFault {
+    /// The message ends too early.
+    Truncated {
+        /// Bytes that the field takes.
+        needed: usize,
+        /// Bytes that are left.
+        found: usize,
+    },
+    /// The message is of another type.
+    Fingerprint {
+        /// The expected type's.
+        expected: Fingerprint,
+        /// The message's.
+        found: Fingerprint,
+    },
+    /// The message is of a type that the schema does not know.
+    UnknownFingerprint {
+        /// The message's.
+        found: Fingerprint,
+    },
+    /// A length field is negative.
+    Length {
+        /// What it says.
+        found: i64,
+    },
+    /// A length field claims more elements than the message has bytes for.
+    Elements {
+        /// What it says.
+        length: i64,
+        /// The least that one element takes.
+        min_size: usize,
+        /// Bytes that are left.
+        found: usize,
+    },
+    /// Too many elements that take no bytes.
+    FreeElements,
+    /// A string's length is not positive, though its NUL counts.
+    TextLength {
+        /// What it says.
+        found: i32,
+    },
+    /// A string does not end in NUL.
+    NoNul {
+        /// The byte in its place.
+        found: u8,
+    },
+    /// A string is not UTF-8.
+    NotUtf8 {
+        /// The first byte that is not.
+        found: u8,
+    },
+    /// The value contains itself too many times over.
+    TooDeep,
+    /// The type is named but not defined, so nobody knows its members.
+    Undefined {
+        /// The type's name.
+        name: String,
+    },
+    /// Bytes after the end of the message.
+    Trailing {
+        /// How many.
+        found: usize,
+    },
+}
+
+impl DecodeError {
+    #[cold]
+    fn new(offset: usize, fault: DecodeFault) -> Self {
+        Self(Box::new(Details { message: Cow::Borrowed(""), offset, path: FieldPath::default(), fault }))
+    }
+
+    /// Says in which member it happened.
+    #[cold]
+    #[must_use]
+    pub fn in_field(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.0.path.prepend(Step::Field(name.into()));
+        self
+    }
+
+    /// Says in which element it happened.
+    #[cold]
+    #[must_use]
+    pub fn at_index(mut self, index: usize) -> Self {
+        self.0.path.prepend(Step::Index(index));
+        self
+    }
+
+    #[cold]
+    pub(crate) fn in_message(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = name.into();
+        self
+    }
+
+    /// Replaces the index in front of the path, if there is one.
+    #[cold]
+    pub(crate) fn map_first_index(mut self, indices: impl Fn(usize) -> Vec<usize>) -> Self {
+        self.0.path.map_first_index(indices);
+        self
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn fault(&self) -> &DecodeFault {
+        &self.0.fault
+    }
+
+    /// The byte where it is wrong, counted from the start of the message.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    /// The field where it is wrong; empty for the message as a whole.
+    #[must_use]
+    pub fn path(&self) -> &FieldPath {
+        &self.0.path
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details { message, offset, path, fault } = &*self.0;
+        write!(f, "cannot decode {} at byte {offset}", if message.is_empty() { "message" } else { message })?;
+        if !path.steps().is_empty() {
+            write!(f, ", field {path}")?;
+        }
+        write!(f, ": {fault}")
+    }
+}
+
+impl fmt::Display for DecodeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { needed, found } => {
+                write!(f, "expected {needed} bytes, found {found} before the end of the message")
+            }
+            Self::Fingerprint { expected, found } => {
+                write!(f, "expected fingerprint {expected}, found {found}: sender and receiver have different types")
+            }
+            Self::UnknownFingerprint { found } => write!(f, "expected the fingerprint of a known type, found {found}"),
+            Self::Length { found } => write!(f, "expected a length of 0 or more, found {found}"),
+            Self::Elements { length, min_size, found } => {
+                write!(f, "expected {length} elements of at least {min_size} bytes, found {found} bytes left")
+            }
+            Self::FreeElements => {
+                write!(f, "expected at most {MAX_FREE_ELEMENTS} elements that take no bytes, found more")
+            }
+            Self::TextLength { found } => {
+                write!(f, "expected a string length of 1 or more (the NUL counts), found {found}")
+            }
+            Self::NoNul { found } => write!(f, "expected the NUL that ends a string, found 0x{found:02x}"),
+            Self::NotUtf8 { found } => {
+                write!(f, "expected UTF-8 text, found byte 0x{found:02x}: lcm-gen's Java and C# send Latin-1")
+            }
+            Self::TooDeep => write!(f, "expected at most {MAX_DEPTH} levels of nesting, found more"),
+            Self::Undefined { name } => write!(f, "the type {name} is not defined in the schema"),
+            Self::Trailing { found } => write!(f, "expected the end of the message, found {found} more bytes"),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
