@@ -34,6 +34,7 @@ extern crate alloc;
 mod decode;
 mod dynamic;
 mod encode;
+mod entry;
 pub mod fingerprint;
 #[cfg(feature = "json")]
 pub mod json;
@@ -47,6 +48,7 @@ mod value;
 
 pub use decode::{Decode, DecodeError, DecodeFault, InField, Reader};
 pub use encode::{Encode, EncodeError, EncodeFault, Meter, Writer};
+pub use entry::{RecodeError, TypeEntry, recode};
 pub use fingerprint::Fingerprint;
 pub use message::Message;
 pub use owned::{IntoOwned, boxed_array, boxed_bytes};

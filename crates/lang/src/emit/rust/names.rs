@@ -117,7 +117,7 @@ fn relative(package: &str, from: &str) -> String {
     }
     let parts = |package: &str| -> Vec<String> { package.split('.').filter(|p| !p.is_empty()).map(module).collect() };
     let up = "super::".repeat(parts(from).len());
-    parts(package).iter().fold(if up.is_empty() { "self::".to_string() } else { up }, |path, part| path + part + "::")
+    parts(package).iter().fold(up, |path, part| path + part + "::")
 }
 
 /// A field's, constant's or value's name.

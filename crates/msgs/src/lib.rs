@@ -1,0 +1,25 @@
+//! Bowline's own message types.
+//!
+//! Everything here is generated from the .lcm files in `types/` by `make gen`, committed so that it can be read, and
+//! checked for freshness by `make test`.
+//!
+//! ```
+//! use bowline_msgs::{Path, PathRef, Waypoint};
+//! use bowline_wire::Message as _;
+//!
+//! let dock = Waypoint { id: "dock".into(), position: [12.0, -3.5] };
+//! let path = Path { waypoints: vec![dock], ..Path::default() }.with_lengths();
+//! let message = path.encode()?;
+//!
+//! assert_eq!(Path::decode(&message)?, path);
+//! assert_eq!(PathRef::decode(&message)?.waypoints[0].id, "dock");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+#[rustfmt::skip]
+mod generated;
+
+pub use generated::TYPES;
+pub use generated::bowline::*;
