@@ -6,7 +6,7 @@
 
 use crate::fingerprint::Fingerprint;
 use crate::path::{FieldPath, Step};
-use crate::{MAX_DEPTH, MAX_FREE_ELEMENTS};
+use crate::{MAX_DEPTH, MAX_FREE_ELEMENTS, MAX_LEVELS, text};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -25,6 +25,17 @@ pub trait Decode<'a>: Sized {
     /// When the bytes are not the encoding of such a value; see [`DecodeFault`].
     fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
+    /// Reads one value into one that is there already, and keeps what that has allocated. After an error it is some
+    /// value of the type.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[inline]
+    fn read_into(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        *self = Self::read(reader)?;
+        Ok(())
+    }
+
     /// Reads `n` values, where [`Reader::count`] has accepted `n`.
     ///
     /// # Errors
@@ -36,6 +47,23 @@ pub trait Decode<'a>: Sized {
             items.push(Self::read(reader).map_err(|error| error.at_index(i))?);
         }
         Ok(items)
+    }
+
+    /// Reads `n` values into a vector that is there already, where [`Reader::count`] has accepted `n`.
+    ///
+    /// # Errors
+    /// When one of them is malformed.
+    #[inline]
+    fn read_vec_into(items: &mut Vec<Self>, reader: &mut Reader<'a>, n: usize) -> Result<(), DecodeError> {
+        items.truncate(n);
+        for (i, item) in items.iter_mut().enumerate() {
+            item.read_into(reader).map_err(|error| error.at_index(i))?;
+        }
+        items.reserve(n - items.len());
+        for i in items.len()..n {
+            items.push(Self::read(reader).map_err(|error| error.at_index(i))?);
+        }
+        Ok(())
     }
 
     /// Reads exactly `N` values.
@@ -54,6 +82,7 @@ pub struct Reader<'a> {
     rest: &'a [u8],
     len: usize,
     depth: usize,
+    levels: usize,
     free_elements: usize,
 }
 
@@ -62,7 +91,7 @@ impl<'a> Reader<'a> {
     #[must_use]
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, len: bytes.len(), depth: 0, free_elements: MAX_FREE_ELEMENTS }
+        Self { rest: bytes, len: bytes.len(), depth: 0, levels: 0, free_elements: MAX_FREE_ELEMENTS }
     }
 
     /// How many bytes have been read.
@@ -82,7 +111,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When fewer are left.
-    #[inline]
+    #[inline(always)]
     pub fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         match self.rest.split_first_chunk() {
             Some((head, rest)) => {
@@ -97,7 +126,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When fewer are left.
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], DecodeError> {
         match self.rest.split_at_checked(n) {
             Some((head, rest)) => {
@@ -112,20 +141,16 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When its length is not positive, bytes are missing, or the NUL is not where the length says.
-    #[inline]
+    #[inline(always)]
     pub fn raw_text(&mut self) -> Result<&'a [u8], DecodeError> {
         let start = self.rest;
-        let len_with_nul = i32::from_be_bytes(self.take()?);
-        let Ok(len @ 1..) = usize::try_from(len_with_nul) else {
-            return Err(self.fault_at(start, DecodeFault::TextLength { found: len_with_nul }));
-        };
-        match self.bytes(len)?.split_last() {
-            Some((0, text)) => Ok(text),
-            Some((&found, text)) => {
-                let at = start.get(4 + text.len()..).unwrap_or_default();
-                Err(self.fault_at(at, DecodeFault::NoNul { found }))
+        let len_with_nul = u32::from_be_bytes(self.take()?);
+        match self.rest.split_at_checked(len_with_nul as usize) {
+            Some(([text @ .., 0], rest)) => {
+                self.rest = rest;
+                Ok(text)
             }
-            None => Err(self.fault_at(start, DecodeFault::TextLength { found: len_with_nul })),
+            _ => Err(bad_text(start, self.len - start.len(), len_with_nul)),
         }
     }
 
@@ -133,14 +158,11 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As [`raw_text`](Self::raw_text), and when it is not UTF-8.
-    #[inline]
+    #[inline(always)]
     pub fn text(&mut self) -> Result<&'a str, DecodeError> {
         let text = self.raw_text()?;
-        str::from_utf8(text).map_err(|error| {
-            let (bad, _) = text.split_at(error.valid_up_to().min(text.len()));
-            let offset = self.offset() - 1 - (text.len() - bad.len());
-            let found = text.get(bad.len()).copied().unwrap_or_default();
-            DecodeError::new(offset, DecodeFault::NotUtf8 { found })
+        text::from_utf8(text).map_err(|error| {
+            not_utf8(text, self.offset(), error.valid_up_to())
         })
     }
 
@@ -148,7 +170,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When it is negative, or claims more elements of `min_size` bytes than can be there.
-    #[inline]
+    #[inline(always)]
     pub fn count(&mut self, length: impl Into<i64>, min_size: usize) -> Result<usize, DecodeError> {
         let length = length.into();
         let Ok(n) = usize::try_from(length) else {
@@ -177,17 +199,27 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the length or an element is malformed.
-    #[inline]
+    #[inline(always)]
     pub fn list<T: Decode<'a>>(&mut self, length: impl Into<i64>) -> Result<Vec<T>, DecodeError> {
         let n = self.count(length, T::MIN_SIZE)?;
         T::read_vec(self, n)
+    }
+
+    /// Reads such an array into a vector that is there already.
+    ///
+    /// # Errors
+    /// When the length or an element is malformed.
+    #[inline]
+    pub fn list_into<T: Decode<'a>>(&mut self, items: &mut Vec<T>, length: impl Into<i64>) -> Result<(), DecodeError> {
+        let n = self.count(length, T::MIN_SIZE)?;
+        T::read_vec_into(items, self, n)
     }
 
     /// Borrows a byte array whose length stands in an earlier member.
     ///
     /// # Errors
     /// When the length is negative or more than what is left.
-    #[inline]
+    #[inline(always)]
     pub fn byte_list(&mut self, length: impl Into<i64>) -> Result<&'a [u8], DecodeError> {
         let n = self.count(length, 1)?;
         self.bytes(n)
@@ -249,7 +281,7 @@ impl<'a> Reader<'a> {
     pub fn enter(&mut self) -> Result<(), DecodeError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.fault(DecodeFault::TooDeep));
+            return Err(self.fault(DecodeFault::TooDeep { limit: MAX_DEPTH }));
         }
         Ok(())
     }
@@ -258,6 +290,19 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn leave(&mut self) {
         self.depth -= 1;
+    }
+
+    /// Goes one level down a dynamic value of any type. Undone by [`leave_level`](Self::leave_level).
+    pub(crate) fn enter_level(&mut self) -> Result<(), DecodeError> {
+        self.levels += 1;
+        if self.levels > MAX_LEVELS {
+            return Err(self.fault(DecodeFault::TooDeep { limit: MAX_LEVELS }));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave_level(&mut self) {
+        self.levels -= 1;
     }
 
     /// Checks the fingerprint at the start of a message.
@@ -286,20 +331,43 @@ impl<'a> Reader<'a> {
         Err(self.fault(DecodeFault::Trailing { found: self.rest.len() }))
     }
 
-    #[cold]
+    #[inline]
     fn truncated(&self, needed: usize) -> DecodeError {
         self.fault(DecodeFault::Truncated { needed, found: self.rest.len() })
     }
 
-    #[cold]
+    #[inline]
     pub(crate) fn fault(&self, fault: DecodeFault) -> DecodeError {
         DecodeError::new(self.offset(), fault)
     }
 
-    #[cold]
+    #[inline]
     fn fault_at(&self, rest: &[u8], fault: DecodeFault) -> DecodeError {
         DecodeError::new(self.len - rest.len(), fault)
     }
+}
+
+/// What is wrong with a string that starts, with its length, at `offset`.
+#[cold]
+#[inline(never)]
+fn bad_text(start: &[u8], offset: usize, len_with_nul: u32) -> DecodeError {
+    let rest = start.get(4..).unwrap_or_default();
+    match rest.get(..len_with_nul as usize) {
+        Some([text @ .., found]) => DecodeError::new(offset + 4 + text.len(), DecodeFault::NoNul { found: *found }),
+        None if len_with_nul.cast_signed() > 0 => {
+            let fault = DecodeFault::Truncated { needed: len_with_nul as usize, found: rest.len() };
+            DecodeError::new(offset + 4, fault)
+        }
+        Some([]) | None => DecodeError::new(offset, DecodeFault::TextLength { found: len_with_nul.cast_signed() }),
+    }
+}
+
+/// The error for a string that ends, with its NUL, at `end`.
+#[cold]
+#[inline(never)]
+fn not_utf8(text: &[u8], end: usize, valid_up_to: usize) -> DecodeError {
+    let found = text.get(valid_up_to).copied().unwrap_or_default();
+    DecodeError::new(end - 1 - (text.len() - valid_up_to), DecodeFault::NotUtf8 { found })
 }
 
 macro_rules! decode_numbers {
@@ -317,6 +385,15 @@ macro_rules! decode_numbers {
                 let bytes = reader.bytes(n.saturating_mul(size_of::<Self>()))?;
                 let (chunks, _) = bytes.as_chunks();
                 Ok(chunks.iter().map(|chunk| Self::from_be_bytes(*chunk)).collect())
+            }
+
+            #[inline]
+            fn read_vec_into(items: &mut Vec<Self>, reader: &mut Reader<'a>, n: usize) -> Result<(), DecodeError> {
+                let bytes = reader.bytes(n.saturating_mul(size_of::<Self>()))?;
+                let (chunks, _) = bytes.as_chunks();
+                items.clear();
+                items.extend(chunks.iter().map(|chunk| Self::from_be_bytes(*chunk)));
+                Ok(())
             }
 
             #[inline]
@@ -346,6 +423,14 @@ impl<'a> Decode<'a> for u8 {
     #[inline]
     fn read_vec(reader: &mut Reader<'a>, n: usize) -> Result<Vec<Self>, DecodeError> {
         reader.bytes(n).map(<[Self]>::to_vec)
+    }
+
+    #[inline]
+    fn read_vec_into(items: &mut Vec<Self>, reader: &mut Reader<'a>, n: usize) -> Result<(), DecodeError> {
+        let bytes = reader.bytes(n)?;
+        items.clear();
+        items.extend_from_slice(bytes);
+        Ok(())
     }
 
     #[inline]
@@ -379,6 +464,14 @@ impl<'a> Decode<'a> for String {
     #[inline]
     fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         reader.text().map(Self::from)
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        let text = reader.text()?;
+        self.clear();
+        self.push_str(text);
+        Ok(())
     }
 }
 
@@ -510,8 +603,11 @@ pub enum DecodeFault {
         /// The first byte that is not.
         found: u8,
     },
-    /// The value contains itself too many times over.
-    TooDeep,
+    /// The value contains others too many levels deep.
+    TooDeep {
+        /// How many are allowed.
+        limit: usize,
+    },
     /// The type is named but not defined, so nobody knows its members.
     Undefined {
         /// The type's name.
@@ -525,7 +621,9 @@ pub enum DecodeFault {
 }
 
 impl DecodeError {
+    /// Takes numbers, not the reader: a reader whose address is never taken stays in registers.
     #[cold]
+    #[inline(never)]
     fn new(offset: usize, fault: DecodeFault) -> Self {
         Self(Box::new(Details { message: Cow::Borrowed(""), offset, path: FieldPath::default(), fault }))
     }
@@ -613,7 +711,7 @@ impl fmt::Display for DecodeFault {
             Self::NotUtf8 { found } => {
                 write!(f, "expected UTF-8 text, found byte 0x{found:02x}: lcm-gen's Java and C# send Latin-1")
             }
-            Self::TooDeep => write!(f, "expected at most {MAX_DEPTH} levels of nesting, found more"),
+            Self::TooDeep { limit } => write!(f, "expected at most {limit} levels of nesting, found more"),
             Self::Undefined { name } => write!(f, "the type {name} is not defined in the schema"),
             Self::Trailing { found } => write!(f, "expected the end of the message, found {found} more bytes"),
         }

@@ -77,13 +77,19 @@ impl TypeSet {
 impl TypeSet {
     fn read_named<'a>(&self, id: TypeId, reader: &mut Reader<'a>) -> Result<Value<'a>, DecodeError> {
         match &self.def(id).kind {
-            TypeKind::Struct(body) if self.is_recursive(id) => {
-                reader.enter()?;
+            TypeKind::Struct(body) => {
+                let is_recursive = self.is_recursive(id);
+                reader.enter_level()?;
+                if is_recursive {
+                    reader.enter()?;
+                }
                 let value = self.read_struct(body, reader)?;
-                reader.leave();
+                if is_recursive {
+                    reader.leave();
+                }
+                reader.leave_level();
                 Ok(value)
             }
-            TypeKind::Struct(body) => self.read_struct(body, reader),
             TypeKind::Enum(_) => reader.take().map(|bytes| Value::Enum(i32::from_be_bytes(bytes))),
             TypeKind::External => Err(reader.fault(DecodeFault::Undefined { name: self.def(id).full_name() })),
         }
@@ -223,13 +229,17 @@ impl TypeSet {
             (Type::Primitive(_), _) => Err(self.wrong_type(ty, value)),
             (Type::Named(id), _) => match (&self.def(id).kind, value) {
                 (TypeKind::Struct(body), Value::Struct(values)) if values.len() == body.members.len() => {
-                    if self.is_recursive(id) {
+                    let is_recursive = self.is_recursive(id);
+                    meter.enter_level()?;
+                    if is_recursive {
                         meter.enter()?;
-                        self.measure_struct(body, values, meter)?;
-                        meter.leave();
-                        return Ok(());
                     }
-                    self.measure_struct(body, values, meter)
+                    self.measure_struct(body, values, meter)?;
+                    if is_recursive {
+                        meter.leave();
+                    }
+                    meter.leave_level();
+                    Ok(())
                 }
                 (TypeKind::Enum(_), Value::Enum(value)) => value.measure(meter),
                 (TypeKind::Struct(_) | TypeKind::Enum(_) | TypeKind::External, _) => Err(self.wrong_type(ty, value)),

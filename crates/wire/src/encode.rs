@@ -8,7 +8,7 @@
 //! Deliberately absent: fingerprints. [`Message`](crate::Message) puts one in front.
 
 use crate::path::{FieldPath, Step};
-use crate::{MAX_DEPTH, MAX_MESSAGE_SIZE};
+use crate::{MAX_DEPTH, MAX_LEVELS, MAX_MESSAGE_SIZE};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -58,6 +58,7 @@ pub trait Encode {
 pub struct Meter {
     size: usize,
     depth: usize,
+    levels: usize,
 }
 
 impl Meter {
@@ -103,7 +104,7 @@ impl Meter {
     pub fn enter(&mut self) -> Result<(), EncodeError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(EncodeError::new(EncodeFault::TooDeep));
+            return Err(EncodeError::new(EncodeFault::TooDeep { limit: MAX_DEPTH }));
         }
         Ok(())
     }
@@ -112,6 +113,19 @@ impl Meter {
     #[inline]
     pub fn leave(&mut self) {
         self.depth -= 1;
+    }
+
+    /// Goes one level down a dynamic value of any type. Undone by [`leave_level`](Self::leave_level).
+    pub(crate) fn enter_level(&mut self) -> Result<(), EncodeError> {
+        self.levels += 1;
+        if self.levels > MAX_LEVELS {
+            return Err(EncodeError::new(EncodeFault::TooDeep { limit: MAX_LEVELS }));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave_level(&mut self) {
+        self.levels -= 1;
     }
 
     #[inline]
@@ -379,8 +393,11 @@ pub enum EncodeFault {
         /// The type's name.
         name: String,
     },
-    /// The value contains itself too many times over.
-    TooDeep,
+    /// The value contains others too many levels deep.
+    TooDeep {
+        /// How many are allowed.
+        limit: usize,
+    },
     /// More than any LCM peer can take.
     TooLarge {
         /// The size in bytes.
@@ -460,7 +477,7 @@ impl fmt::Display for EncodeFault {
             Self::WrongCount { expected, found } => write!(f, "expected {expected} elements, found {found}"),
             Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::Undefined { name } => write!(f, "the type {name} is not defined in the schema"),
-            Self::TooDeep => write!(f, "expected at most {MAX_DEPTH} levels of nesting, found more"),
+            Self::TooDeep { limit } => write!(f, "expected at most {limit} levels of nesting, found more"),
             Self::TooLarge { size } => write!(f, "expected at most {MAX_MESSAGE_SIZE} bytes, found {size}"),
             Self::BufferTooSmall { needed, found } => {
                 write!(f, "expected a buffer of at least {needed} bytes, found {found}")

@@ -26,7 +26,6 @@
 //! ```
 
 #![no_std]
-#![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
 extern crate alloc;
@@ -44,6 +43,7 @@ mod owned;
 mod path;
 pub mod schema;
 mod select;
+mod text;
 mod value;
 
 pub use decode::{Decode, DecodeError, DecodeFault, InField, Reader};
@@ -56,8 +56,12 @@ pub use path::{FieldPath, ParsePathError, Step};
 pub use select::{SelectError, Selector};
 pub use value::{Array, Items, Value};
 
-/// How deep a value may contain others. Bounds the stack that decoding takes.
+/// How deep a value may contain others of its own type. Bounds the stack that decoding takes.
 pub const MAX_DEPTH: usize = 128;
+
+/// How deep a dynamic value may contain others of any type: a schema off a bus could multiply its own depth with that
+/// of a message.
+pub const MAX_LEVELS: usize = 512;
 
 /// How many elements without any bytes a message may have. They cost a sender nothing and a receiver memory.
 pub const MAX_FREE_ELEMENTS: usize = 65_536;

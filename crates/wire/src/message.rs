@@ -79,6 +79,22 @@ pub trait Message: Encode {
         decoded.map_err(|error| error.in_message(Self::NAME))
     }
 
+    /// Decodes a whole message into a value that is there already, and keeps what that has allocated: a loop over
+    /// messages of one type allocates nothing once its value has grown large enough. After an error the value is some
+    /// value of the type.
+    ///
+    /// # Errors
+    /// When `message` is not exactly one message of this type.
+    #[inline]
+    fn decode_into<'a>(&mut self, message: &'a [u8]) -> Result<(), DecodeError>
+    where
+        Self: Decode<'a>,
+    {
+        let mut reader = Reader::new(message);
+        let decoded = reader.expect_fingerprint(Self::FINGERPRINT).and_then(|()| self.read_into(&mut reader));
+        decoded.and_then(|()| reader.expect_end()).map_err(|error| error.in_message(Self::NAME))
+    }
+
     /// Decodes a message from the start of `bytes`, and returns what follows it.
     ///
     /// # Errors

@@ -439,7 +439,17 @@ fn renumber(mut def: TypeDef, place: &BTreeMap<TypeId, TypeId>) -> TypeDef {
 
 fn check_members(defs: &[TypeDef]) -> Result<(), BadSchema> {
     for def in defs {
-        let TypeKind::Struct(body) = &def.kind else { continue };
+        let body = match &def.kind {
+            TypeKind::Struct(body) => body,
+            TypeKind::Enum(body) => {
+                let mut names = BTreeSet::new();
+                if !body.values.iter().all(|value| names.insert(&value.name)) {
+                    return Err(BadSchema::new(def, SchemaFault::Duplicate));
+                }
+                continue;
+            }
+            TypeKind::External => continue,
+        };
         let mut names = BTreeSet::new();
         for (place, member) in body.members.iter().enumerate() {
             let earlier = body.members.get(..place).unwrap_or_default();

@@ -421,7 +421,7 @@ impl StructCode<'_> {
         }
         for member in &self.body.members {
             let (name, ty) = (field(&member.name), self.member_type(member, 0));
-            let read = self.read(member, 0, &reader);
+            let read = self.read(member, 0, &reader, "");
             code.line(format!("let {name}: {ty} = {read}.in_field({:?})?;", member.name));
         }
         if is_recursive {
@@ -430,23 +430,69 @@ impl StructCode<'_> {
         let names: Vec<String> = self.body.members.iter().map(|member| field(&member.name)).collect();
         code.line(if names.is_empty() { "Ok(Self {})".to_string() } else { format!("Ok(Self {{ {} }})", names.join(", ")) });
         code.close("}");
+        if self.flavour == Flavour::Owned && self.body.members.iter().any(|member| self.can_reuse(member)) {
+            self.print_read_into(code);
+        }
+        code.close("}");
+    }
+
+    /// Whether a member has memory that the next message can use.
+    fn can_reuse(&self, member: &Member) -> bool {
+        let is_list = matches!(member.dims.as_slice(), [Dim::Variable { .. }]);
+        let holds_memory = match member.ty {
+            Type::Primitive(ty) => ty == Primitive::String,
+            Type::Named(_) => true,
+        };
+        is_list || (member.dims.is_empty() && holds_memory)
+    }
+
+    fn print_read_into(&self, code: &mut Code) {
+        let is_recursive = self.types.is_recursive(self.id);
+        code.gap();
+        code.line("#[inline]");
+        code.open("fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {");
+        if is_recursive {
+            code.line("reader.enter()?;");
+        }
+        for member in &self.body.members {
+            let name = field(&member.name);
+            let read = match member.dims.as_slice() {
+                [Dim::Variable { member: place }] => {
+                    let length = self.body.members.get(*place).map_or(String::new(), |length| field(&length.name));
+                    format!("reader.list_into(&mut self.{name}, self.{length})")
+                }
+                [] | [Dim::Fixed { .. }] => format!("wire::Decode::read_into(&mut self.{name}, reader)"),
+                _ => {
+                    let read = self.read(member, 0, "reader", "self.");
+                    format!("{read}.map(|value| self.{name} = value)")
+                }
+            };
+            code.line(format!("{read}.in_field({:?})?;", member.name));
+        }
+        if is_recursive {
+            code.line("reader.leave();");
+        }
+        code.line("Ok(())");
         code.close("}");
     }
 
     /// The expression that reads a member below its first `depth` dimensions. The library reads what has only fixed
     /// dimensions within; a closure is needed where a length lies deeper.
-    fn read(&self, member: &Member, depth: usize, reader: &str) -> String {
+    fn read(&self, member: &Member, depth: usize, reader: &str, lengths_in: &str) -> String {
         let inner = member.dims.get(depth + 1..).unwrap_or_default();
         let has_inner_length = inner.iter().any(|dim| matches!(dim, Dim::Variable { .. }));
-        let length = |place: &usize| self.body.members.get(*place).map_or(String::new(), |length| field(&length.name));
+        let length = |place: &usize| {
+            let name = self.body.members.get(*place).map_or(String::new(), |length| field(&length.name));
+            format!("{lengths_in}{name}")
+        };
         let is_bytes = self.flavour == Flavour::Borrowed && member.ty == Type::Primitive(Primitive::Byte);
         match member.dims.get(depth) {
             Some(Dim::Fixed { .. }) if has_inner_length => {
-                let array = format!("{reader}.array(|{reader}| {})", self.read(member, depth + 1, reader));
+                let array = format!("{reader}.array(|{reader}| {})", self.read(member, depth + 1, reader, lengths_in));
                 if depth == 0 && is_large(member) { format!("{array}.map(Box::new)") } else { array }
             }
             Some(Dim::Variable { member: place }) if has_inner_length => {
-                let (length, inner) = (length(place), self.read(member, depth + 1, reader));
+                let (length, inner) = (length(place), self.read(member, depth + 1, reader, lengths_in));
                 format!("{reader}.rows({length}, |{reader}| {inner})")
             }
             Some(Dim::Variable { member: place }) if is_bytes && inner.is_empty() => {

@@ -113,6 +113,17 @@ impl<'a> wire::Decode<'a> for Image {
         let data: Vec<u8> = reader.list(size).in_field("data")?;
         Ok(Self { utime, width, height, pixelformat, size, data })
     }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.width, reader).in_field("width")?;
+        wire::Decode::read_into(&mut self.height, reader).in_field("height")?;
+        wire::Decode::read_into(&mut self.pixelformat, reader).in_field("pixelformat")?;
+        wire::Decode::read_into(&mut self.size, reader).in_field("size")?;
+        reader.list_into(&mut self.data, self.size).in_field("data")?;
+        Ok(())
+    }
 }
 
 /// A [`Image`] whose strings and byte arrays borrow from the message.
@@ -247,6 +258,16 @@ impl<'a> wire::Decode<'a> for Laser {
         let radstep: f32 = wire::Decode::read(reader).in_field("radstep")?;
         Ok(Self { utime, nranges, ranges, rad0, radstep })
     }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.nranges, reader).in_field("nranges")?;
+        reader.list_into(&mut self.ranges, self.nranges).in_field("ranges")?;
+        wire::Decode::read_into(&mut self.rad0, reader).in_field("rad0")?;
+        wire::Decode::read_into(&mut self.radstep, reader).in_field("radstep")?;
+        Ok(())
+    }
 }
 
 /// Waypoints to visit, in order (LCM paper, Fig. 1).
@@ -300,6 +321,14 @@ impl<'a> wire::Decode<'a> for Path {
         let num_waypoints: i32 = wire::Decode::read(reader).in_field("num_waypoints")?;
         let waypoints: Vec<Waypoint> = reader.list(num_waypoints).in_field("waypoints")?;
         Ok(Self { timestamp, num_waypoints, waypoints })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.timestamp, reader).in_field("timestamp")?;
+        wire::Decode::read_into(&mut self.num_waypoints, reader).in_field("num_waypoints")?;
+        reader.list_into(&mut self.waypoints, self.num_waypoints).in_field("waypoints")?;
+        Ok(())
     }
 }
 
@@ -437,6 +466,13 @@ impl<'a> wire::Decode<'a> for Waypoint {
         let id: String = wire::Decode::read(reader).in_field("id")?;
         let position: [f32; 2] = wire::Decode::read(reader).in_field("position")?;
         Ok(Self { id, position })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.position, reader).in_field("position")?;
+        Ok(())
     }
 }
 

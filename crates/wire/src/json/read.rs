@@ -1,7 +1,7 @@
 //! JSON to values.
 
 use super::{BASE64_KEY, PLAIN_NAN, PLAIN_NAN_F32};
-use crate::MAX_DEPTH;
+use crate::MAX_LEVELS;
 use crate::path::{FieldPath, Step};
 use crate::schema::{Dim, Enum, Member, Primitive, Struct, Type, TypeId, TypeKind, TypeSet};
 use crate::value::{Array, Items, Value};
@@ -172,8 +172,8 @@ impl<'de> Visitor<'de> for Scalar<'_> {
         match self.kind() {
             Kind::Struct(_, body) => {
                 let depth = self.context.depth.get() + 1;
-                if depth > MAX_DEPTH {
-                    return Err(A::Error::custom(format_args!("expected at most {MAX_DEPTH} levels, found more")));
+                if depth > MAX_LEVELS {
+                    return Err(A::Error::custom(format_args!("expected at most {MAX_LEVELS} levels, found more")));
                 }
                 self.context.depth.set(depth);
                 let value = self.read_struct(body, map)?;
