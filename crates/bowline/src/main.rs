@@ -2,6 +2,7 @@
 //!
 //! Each verb is a module with a `run`. Exit codes: 0 fine, 1 something is wrong with the input, 2 wrong usage.
 
+mod demo;
 mod generate;
 mod input;
 mod output;
@@ -44,12 +45,14 @@ fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(false)
+        .subcommand(Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"))
         .subcommand(generate::command())
         .subcommand(types)
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     match matches.subcommand() {
+        Some(("demo", _)) => demo::run(),
         Some(("gen", matches)) => generate::run(matches),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),

@@ -259,15 +259,15 @@ fn complete(body: &Struct, mut read: Vec<Option<Parsed>>) -> Result<Value<'stati
         if read.get(place).is_some_and(Option::is_some) {
             continue;
         }
-        let counted = body.members.iter().zip(&read).find_map(|(array, parsed)| {
-            let at = array.dims.iter().position(|dim| *dim == Dim::Variable { member: place })?;
-            match parsed {
-                Some(Parsed::Grid(grid)) => Some(grid.dims.get(at).copied().flatten().unwrap_or(0)),
-                Some(Parsed::Scalar(_)) | None => None,
-            }
+        let counts = |array: &Member| array.dims.iter().position(|dim| *dim == Dim::Variable { member: place });
+        let counted = body.members.iter().zip(&read).find_map(|(array, parsed)| match parsed {
+            Some(Parsed::Grid(grid)) => Some(grid.dims.get(counts(array)?).copied().flatten().unwrap_or(0)),
+            Some(Parsed::Scalar(_)) | None => None,
         });
         let (Some(n), Type::Primitive(ty)) = (counted, member.ty) else {
-            return Err(Incomplete::Missing(&member.name));
+            // With its array it could be left out, so it is the array that is missing.
+            let missing = body.members.iter().find(|array| counts(array).is_some()).unwrap_or(member);
+            return Err(Incomplete::Missing(&missing.name));
         };
         let length = i64::try_from(n).ok().and_then(|n| integer(ty, n));
         let length = length.ok_or(Incomplete::TooLong(&member.name))?;

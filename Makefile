@@ -1,0 +1,37 @@
+# What people run; each says what it needs. CI runs `make test` and nothing else.
+SHELL := /bin/bash
+CARGO ?= cargo
+PEERS := target/peers
+FUZZ_TARGETS := dynamic generated language
+# `make test` fuzzes each target this long, `make soak` that long.
+FUZZ_SECONDS ?= 10
+SOAK_SECONDS ?= 1200
+
+.PHONY: demo test gen bench soak peers check fuzz
+
+demo: ## what there is so far, in a minute
+	$(CARGO) run --quiet --release -p bowline -- demo
+
+test: peers check fuzz ## everything: peers, formatting, lints, tests, fuzzing
+	@echo "make test: all passed"
+
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
+	$(CARGO) test --workspace --all-features
+
+gen: ## types/ -> crates/msgs
+	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated types/
+
+bench: peers ## our figures and the peers', side by side
+	$(CARGO) build --quiet --release -p bowline -p bowline-bench
+	./target/release/bowline-bench
+
+peers: ## the real peers, in target/peers: the lcm wheel and TypeScript
+	@scripts/setup-peers $(PEERS)
+
+fuzz: FUZZ_TIME = $(FUZZ_SECONDS)
+soak: FUZZ_TIME = $(SOAK_SECONDS)
+fuzz soak: ## every parser and decoder against hostile input
+	@scripts/fuzz $(FUZZ_TIME) $(FUZZ_TARGETS)

@@ -1,0 +1,85 @@
+//! The `bowline` command as people and scripts use it.
+
+mod demo;
+mod generate;
+mod types;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The repository's own types.
+fn types_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../types")
+}
+
+/// An empty folder that no other test uses.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A file in a scratch folder.
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Runs `bowline` in a folder, with something to read on standard input.
+fn bowline_in(folder: &Path, args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that does not read closes its end; that is its right.
+    let _closed = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    let folder = scratch("usage");
+    write(&folder, "a.lcm", "struct a { int8_t x; }");
+    for args in [
+        &["nonsense"][..],
+        &["gen", "a.lcm"],
+        &["gen", "--rust", "out"],
+        &["gen", "--rust", "out", "missing.lcm"],
+        &["types", "fingerprint"],
+        &["types", "fingerprint", "missing.lcm"],
+        &["types", "encode", "missing_t", "--types", "a.lcm"],
+    ] {
+        let output = bowline_in(&folder, args, b"");
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(!output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn every_verb_explains_itself_with_an_example() {
+    let folder = scratch("help");
+    for verb in [&["gen"][..], &["types", "fingerprint"], &["types", "check"], &["types", "diff"], &["types", "encode"], &["types", "decode"]] {
+        let args: Vec<&str> = verb.iter().copied().chain(["--help"]).collect();
+        let output = bowline_in(&folder, &args, b"");
+        assert_eq!(output.status.code(), Some(0));
+        assert!(stdout(&output).contains("Example"), "{verb:?}: {}", stdout(&output));
+    }
+}
