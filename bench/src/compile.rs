@@ -20,11 +20,18 @@ pub(crate) fn run(work: &Path) -> anyhow::Result<()> {
         ours = ours.min(seconds(&mut command)?);
         let out = work.join(format!("cpp{turn}"));
         let mut command = Command::new(peers::lcm_program("lcm-gen"));
-        command.arg("--cpp").arg("--cpp-hpath").arg(&out).args(&files);
+        command
+            .arg("--cpp")
+            .arg("--cpp-hpath")
+            .arg(&out)
+            .args(&files);
         theirs = theirs.min(seconds(&mut command)?);
     }
     println!("compiling {N_FILES} .lcm files, seconds (best of {N_TURNS} turns)");
-    println!("{:<28} {ours:>10.3}            aim: under 0.5", "bowline gen --rust");
+    println!(
+        "{:<28} {ours:>10.3}            aim: under 0.5",
+        "bowline gen --rust"
+    );
     println!("{:<28} {theirs:>10.3}", "lcm-gen --cpp");
     Ok(())
 }
@@ -40,7 +47,9 @@ fn seconds(command: &mut Command) -> anyhow::Result<f64> {
 fn bowline() -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe()?;
     let path = here.with_file_name("bowline");
-    path.exists().then_some(path).context("expected the bowline binary beside this one, found none: use `make bench`")
+    path.exists()
+        .then_some(path)
+        .context("expected the bowline binary beside this one, found none: use `make bench`")
 }
 
 /// Files like those of a real system: a dozen documented fields each, nested types, arrays, constants.
@@ -48,7 +57,11 @@ fn write_types(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     std::fs::create_dir_all(folder)?;
     let mut files = Vec::with_capacity(N_FILES);
     for i in 0..N_FILES {
-        let nested = if i == 0 { "double".to_string() } else { format!("message_{}_t", (i - 1) / 2) };
+        let nested = if i == 0 {
+            "double".to_string()
+        } else {
+            format!("message_{}_t", (i - 1) / 2)
+        };
         let text = format!(
             "package robot;\n\n// Message {i} of the fleet.\nstruct message_{i}_t {{\n    const int32_t KIND = {i}, SIZE = \
              0x10;\n    int64_t utime;  // microseconds since the epoch\n    string name_{i};  // who sent it\n    \

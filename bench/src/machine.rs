@@ -7,14 +7,24 @@ use std::time::Duration;
 pub(crate) fn describe() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
-    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown processor");
+    let model = cpuinfo
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or(": unknown processor");
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = read("/proc/sys/kernel/osrelease");
-    format!("machine: {}, {n_cores} cores, Linux {}", model.trim_start_matches(['\t', ' ', ':']).trim(), kernel.trim())
+    format!(
+        "machine: {}, {n_cores} cores, Linux {}",
+        model.trim_start_matches(['\t', ' ', ':']).trim(),
+        kernel.trim()
+    )
 }
 
 /// How long `work` takes.
-#[expect(clippy::disallowed_methods, reason = "a benchmark is about the real clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark is about the real clock"
+)]
 pub(crate) fn time(work: impl FnOnce()) -> Duration {
     let start = std::time::Instant::now();
     work();

@@ -6,16 +6,20 @@ use std::process::Command;
 
 /// The workspace's root.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
 }
 
 /// An empty folder for what a run makes.
 pub(crate) fn work_folder() -> anyhow::Result<PathBuf> {
     let folder = root().join("target/bench");
     if folder.exists() {
-        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+        std::fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot empty {}", folder.display()))?;
     }
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
     Ok(folder)
 }
 
@@ -27,16 +31,26 @@ pub(crate) fn lcm_program(name: &str) -> PathBuf {
 /// The folder with liblcm's headers.
 pub(crate) fn lcm_include() -> anyhow::Result<PathBuf> {
     let lib = root().join("target/peers/venv/lib");
-    let pythons = std::fs::read_dir(&lib).with_context(|| format!("cannot read {}: run `make peers`", lib.display()))?;
-    let include = pythons.flatten().map(|python| python.path().join("site-packages/include")).find(|path| path.exists());
-    include.context("expected the lcm wheel's headers in target/peers, found none: run `make peers`")
+    let pythons = std::fs::read_dir(&lib)
+        .with_context(|| format!("cannot read {}: run `make peers`", lib.display()))?;
+    let include = pythons
+        .flatten()
+        .map(|python| python.path().join("site-packages/include"))
+        .find(|path| path.exists());
+    include
+        .context("expected the lcm wheel's headers in target/peers, found none: run `make peers`")
 }
 
 /// Runs a command and returns what it printed.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<String> {
-    let output = command.output().with_context(|| format!("cannot run {command:?}: run `make peers`"))?;
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {command:?}: run `make peers`"))?;
     if !output.status.success() {
-        bail!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "{command:?} failed:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -8,8 +8,14 @@ use bowline_wire::schema::{Docs, Type, TypeId, TypeSet};
 use bowline_wire::{FieldPath, Items, Value};
 
 const TYPES: &[(&str, &str)] = &[
-    ("types/waypoint_t.lcm", include_str!("../../../types/waypoint_t.lcm")),
-    ("types/path_t.lcm", include_str!("../../../types/path_t.lcm")),
+    (
+        "types/waypoint_t.lcm",
+        include_str!("../../../types/waypoint_t.lcm"),
+    ),
+    (
+        "types/path_t.lcm",
+        include_str!("../../../types/path_t.lcm"),
+    ),
 ];
 
 const MISTAKE: &str = "package bowline;\n\nstruct path_t {\n    int64_t timestamp;\n    uint16_t num_waypoints;\n    \
@@ -24,10 +30,15 @@ const PATH: &str = r#"{
 }"#;
 
 pub(crate) fn run() -> anyhow::Result<Outcome> {
-    let sources: Vec<Source> = TYPES.iter().map(|(name, text)| Source::new(*name, *text)).collect();
+    let sources: Vec<Source> = TYPES
+        .iter()
+        .map(|(name, text)| Source::new(*name, *text))
+        .collect();
     let compiled = compile(&sources, &Rules::default());
     let types = &compiled.types;
-    let path_t = types.by_name("path_t").context("the demo's own types compile")?;
+    let path_t = types
+        .by_name("path_t")
+        .context("the demo's own types compile")?;
 
     heading("Two types of the LCM paper, in LCM's own language")?;
     for (name, text) in TYPES {
@@ -40,9 +51,15 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
     show_mistake()?;
     show_change(types)?;
     heading("Next")?;
-    output::line("  bowline gen --help         the compiler: C, C++, Java, Python, Rust, TypeScript")?;
-    output::line("  bowline types --help       fingerprints, checks, differences, JSON to messages and back")?;
-    output::line("  make bench                 the speed of all this, side by side with lcm-gen's C")?;
+    output::line(
+        "  bowline gen --help         the compiler: C, C++, Java, Python, Rust, TypeScript",
+    )?;
+    output::line(
+        "  bowline types --help       fingerprints, checks, differences, JSON to messages and back",
+    )?;
+    output::line(
+        "  make bench                 the speed of all this, side by side with lcm-gen's C",
+    )?;
     Ok(Outcome::Fine)
 }
 
@@ -51,13 +68,17 @@ fn heading(text: &str) -> anyhow::Result<()> {
 }
 
 fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}").trim_end().to_string() + "\n").collect()
+    text.lines()
+        .map(|line| format!("    {line}").trim_end().to_string() + "\n")
+        .collect()
 }
 
 fn show_fingerprints(types: &TypeSet) -> anyhow::Result<()> {
     heading("Their fingerprints, the same as lcm-gen's")?;
     for (id, def) in types.iter() {
-        let fingerprint = types.fingerprint(id).context("the demo's types are complete")?;
+        let fingerprint = types
+            .fingerprint(id)
+            .context("the demo's types are complete")?;
         output::line(&format!("    {} {fingerprint}", def.full_name()))?;
     }
     Ok(())
@@ -66,8 +87,13 @@ fn show_fingerprints(types: &TypeSet) -> anyhow::Result<()> {
 fn show_rust(types: &TypeSet) -> anyhow::Result<()> {
     heading("What becomes of path_t in Rust")?;
     let code = rust_modules(types)?;
-    let start = code.find("    /// Waypoints to visit").context("path_t is there")?;
-    let definition = code.get(start..).and_then(|rest| rest.split_once("\n\n")).map_or("", |(definition, _)| definition);
+    let start = code
+        .find("    /// Waypoints to visit")
+        .context("path_t is there")?;
+    let definition = code
+        .get(start..)
+        .and_then(|rest| rest.split_once("\n\n"))
+        .map_or("", |(definition, _)| definition);
     output::line(definition)
 }
 
@@ -76,16 +102,24 @@ fn show_message(types: &TypeSet, path_t: TypeId) -> anyhow::Result<Vec<u8>> {
     output::line(&indent(PATH))?;
     let value = types.from_json(path_t, PATH.as_bytes())?;
     let message = types.encode(path_t, &value)?;
-    heading(&format!("The same as a message of {} bytes, with no generated code", message.len()))?;
+    heading(&format!(
+        "The same as a message of {} bytes, with no generated code",
+        message.len()
+    ))?;
     for (name, bytes, text) in Layout::of(types, path_t, &value, &message).rows {
         let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         output::line(&format!("    {:<36} {name:<24} {text}", hex.join(" ")))?;
     }
     let field = types.select(path_t, &FieldPath::parse("waypoints[1].position[0]")?)?;
-    let picked = field.pick(&value).and_then(|value| value.as_f64()).context("the path has two waypoints")?;
+    let picked = field
+        .pick(&value)
+        .and_then(|value| value.as_f64())
+        .context("the path has two waypoints")?;
     output::line(&format!("\n    waypoints[1].position[0] is {picked}"))?;
     let size = types.closure(path_t).to_bytes(Docs::Keep).len();
-    output::line(&format!("    its schema, with comments, travels in {size} bytes"))?;
+    output::line(&format!(
+        "    its schema, with comments, travels in {size} bytes"
+    ))?;
     Ok(message)
 }
 
@@ -106,7 +140,10 @@ fn show_damage(types: &TypeSet, message: &[u8]) -> anyhow::Result<()> {
 fn show_mistake() -> anyhow::Result<()> {
     heading("Mistakes in a type, which lcm-gen would let pass or report one by one")?;
     let (name, text) = TYPES.first().context("the demo has types")?;
-    let sources = [Source::new(*name, *text), Source::new("types/path_t.lcm", MISTAKE)];
+    let sources = [
+        Source::new(*name, *text),
+        Source::new("types/path_t.lcm", MISTAKE),
+    ];
     for diagnostic in &compile(&sources, &Rules::default()).diagnostics {
         output::line(&indent(&diagnostic.render(&sources)))?;
     }
@@ -116,7 +153,10 @@ fn show_mistake() -> anyhow::Result<()> {
 fn show_change(old: &TypeSet) -> anyhow::Result<()> {
     heading("What happens to everyone if a waypoint gets a depth")?;
     let changed = TYPES.iter().map(|(name, text)| {
-        Source::new(*name, text.replace("float position[2]; ", "float position[3]; "))
+        Source::new(
+            *name,
+            text.replace("float position[2]; ", "float position[3]; "),
+        )
     });
     let new = compile(&changed.collect::<Vec<_>>(), &Rules::default()).types;
     for change in diff(old, &new) {
@@ -133,7 +173,10 @@ struct Layout<'m> {
 
 impl<'m> Layout<'m> {
     fn of(types: &TypeSet, id: TypeId, value: &Value<'_>, message: &'m [u8]) -> Self {
-        let mut layout = Self { rest: message, rows: Vec::new() };
+        let mut layout = Self {
+            rest: message,
+            rows: Vec::new(),
+        };
         layout.row("(fingerprint)", 8, types.def(id).full_name());
         layout.value(types, Type::Named(id), "", value);
         layout
@@ -151,7 +194,12 @@ impl<'m> Layout<'m> {
                 let body = types.as_struct(id).map_or(&[][..], |body| &body.members);
                 for (member, value) in body.iter().zip(members) {
                     let dot = if name.is_empty() { "" } else { "." };
-                    self.value(types, member.ty, &format!("{name}{dot}{}", member.name), value);
+                    self.value(
+                        types,
+                        member.ty,
+                        &format!("{name}{dot}{}", member.name),
+                        value,
+                    );
                 }
             }
             (Value::Array(array), _) => {
@@ -162,9 +210,16 @@ impl<'m> Layout<'m> {
                     self.row(name, 0, "(empty)".to_string());
                 }
             }
-            (Value::Text(text), _) => self.row(name, 4 + text.len() + 1, format!("{:?}", value.as_str().unwrap_or("?"))),
+            (Value::Text(text), _) => self.row(
+                name,
+                4 + text.len() + 1,
+                format!("{:?}", value.as_str().unwrap_or("?")),
+            ),
             (_, Type::Primitive(ty)) => {
-                let text = value.as_integer().map_or_else(|| format!("{:?}", value.as_f64().unwrap_or(f64::NAN)), |n| n.to_string());
+                let text = value.as_integer().map_or_else(
+                    || format!("{:?}", value.as_f64().unwrap_or(f64::NAN)),
+                    |n| n.to_string(),
+                );
                 self.row(name, ty.fixed_size().unwrap_or(0), text);
             }
             (_, Type::Named(_)) => self.row(name, 4, format!("{:?}", value.as_integer())),

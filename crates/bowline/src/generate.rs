@@ -24,9 +24,15 @@ pub(crate) fn command() -> Command {
         .about("Compile .lcm files to source code")
         .after_help(EXAMPLES)
         .arg(files_argument())
-        .arg(switch("lcm-compat", "Turn mistakes that lcm-gen accepts into warnings"))
+        .arg(switch(
+            "lcm-compat",
+            "Turn mistakes that lcm-gen accepts into warnings",
+        ))
         .arg(text("package-prefix", "").help("Put this package in front of every package"))
-        .arg(switch("lazy", "Accepted for lcm-gen's sake: unchanged files are never rewritten"));
+        .arg(switch(
+            "lazy",
+            "Accepted for lcm-gen's sake: unchanged files are never rewritten",
+        ));
     for language in LANGUAGES {
         let mut flag = Arg::new(language.name)
             .long(language.name)
@@ -52,12 +58,19 @@ pub(crate) fn command() -> Command {
 }
 
 fn switch(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
 }
 
 fn text(name: &'static str, default: &'static str) -> Arg {
     let arg = Arg::new(name).long(name).value_name("TEXT");
-    if default.is_empty() { arg } else { arg.default_value(default) }
+    if default.is_empty() {
+        arg
+    } else {
+        arg.default_value(default)
+    }
 }
 
 /// Joins a language's flag and the folder after it: `--rust out/ a.lcm` means `--rust=out/ a.lcm`, while lcm-gen's
@@ -66,10 +79,15 @@ pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|verb| verb != "gen") {
         return args;
     }
-    let is_language = |arg: &OsString| LANGUAGES.iter().any(|language| *arg == *format!("--{}", language.name));
+    let is_language = |arg: &OsString| {
+        LANGUAGES
+            .iter()
+            .any(|language| *arg == *format!("--{}", language.name))
+    };
     let mut joined: Vec<OsString> = Vec::with_capacity(args.len());
     for arg in args {
-        let is_folder = !arg.to_string_lossy().starts_with('-') && Path::new(&arg).extension().is_none_or(|e| e != "lcm");
+        let is_folder = !arg.to_string_lossy().starts_with('-')
+            && Path::new(&arg).extension().is_none_or(|e| e != "lcm");
         match joined.last_mut() {
             Some(flag) if is_folder && is_language(flag) => {
                 flag.push("=");
@@ -82,17 +100,35 @@ pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
-    let wanted: Vec<&Language> = LANGUAGES.iter().filter(|language| matches.contains_id(language.name)).collect();
+    let wanted: Vec<&Language> = LANGUAGES
+        .iter()
+        .filter(|language| matches.contains_id(language.name))
+        .collect();
     if wanted.is_empty() {
-        let names: Vec<String> = LANGUAGES.iter().map(|language| format!("--{}", language.name)).collect();
-        return Err(Usage(format!("expected at least one of {}, found none", names.join(", "))).into());
+        let names: Vec<String> = LANGUAGES
+            .iter()
+            .map(|language| format!("--{}", language.name))
+            .collect();
+        return Err(Usage(format!(
+            "expected at least one of {}, found none",
+            names.join(", ")
+        ))
+        .into());
     }
-    let paths: Vec<PathBuf> = matches.get_many("files").into_iter().flatten().cloned().collect();
+    let paths: Vec<PathBuf> = matches
+        .get_many("files")
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
     let sources = input::read_sources(&paths)?;
     let rules = Rules {
         lcm_compat: matches.get_flag("lcm-compat"),
         leaks: input::leaks(&paths),
-        package_prefix: matches.get_one("package-prefix").cloned().unwrap_or_default(),
+        package_prefix: matches
+            .get_one("package-prefix")
+            .cloned()
+            .unwrap_or_default(),
     };
     let compiled = compile(&sources, &rules);
     output::diagnostics(&compiled.diagnostics, &sources);
@@ -105,7 +141,12 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
             written.write(&file)?;
         }
     }
-    eprintln!("{} types: {} files written, {} unchanged", compiled.types.len(), written.n_new, written.n_unchanged);
+    eprintln!(
+        "{} types: {} files written, {} unchanged",
+        compiled.types.len(),
+        written.n_new,
+        written.n_unchanged
+    );
     Ok(Outcome::Fine)
 }
 
@@ -113,7 +154,9 @@ fn settings(language: &Language, matches: &ArgMatches) -> Settings {
     let mut settings = Settings::default();
     for setting in language.settings {
         match setting.kind {
-            SettingKind::Switch if matches.get_flag(setting.name) => settings.set(setting.name, "on"),
+            SettingKind::Switch if matches.get_flag(setting.name) => {
+                settings.set(setting.name, "on");
+            }
             SettingKind::Switch => {}
             SettingKind::Text(_) => {
                 if let Some(text) = matches.get_one::<String>(setting.name) {
@@ -122,7 +165,9 @@ fn settings(language: &Language, matches: &ArgMatches) -> Settings {
             }
         }
     }
-    let folder = matches.get_one::<String>(language.name).filter(|folder| !folder.is_empty());
+    let folder = matches
+        .get_one::<String>(language.name)
+        .filter(|folder| !folder.is_empty());
     for dir in language.dirs {
         let is_explicit = matches.value_source(dir) == Some(clap::parser::ValueSource::CommandLine);
         if let (Some(folder), false) = (folder, is_explicit) {
@@ -146,7 +191,8 @@ impl Written {
             return Ok(());
         }
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
         // Whole or not at all: a build that runs beside this one never sees half a file.
         let partial = path.with_added_extension("partial");

@@ -24,9 +24,13 @@ pub(crate) fn read_sources(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
     for path in paths {
         if path.is_dir() {
             let before = files.len();
-            collect(path, &mut files).with_context(|| format!("cannot read the folder {}", path.display()))?;
+            collect(path, &mut files)
+                .with_context(|| format!("cannot read the folder {}", path.display()))?;
             if files.len() == before {
-                let message = format!("expected .lcm files in the folder {}, found none", path.display());
+                let message = format!(
+                    "expected .lcm files in the folder {}, found none",
+                    path.display()
+                );
                 return Err(Usage(message).into());
             }
         } else {
@@ -37,7 +41,8 @@ pub(crate) fn read_sources(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
 }
 
 fn read_source(path: &Path) -> anyhow::Result<Source> {
-    let bytes = fs::read(path).map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
+    let bytes = fs::read(path)
+        .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
     Ok(Source::from_bytes(path.display().to_string(), &bytes))
 }
 
@@ -58,12 +63,22 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
 
 /// Whether the order of the paths is one that lcm-gen would have seen.
 pub(crate) fn leaks(paths: &[PathBuf]) -> Leaks {
-    if paths.iter().any(|path| path.is_dir()) { Leaks::Impossible } else { Leaks::Reported }
+    if paths.iter().any(|path| path.is_dir()) {
+        Leaks::Impossible
+    } else {
+        Leaks::Reported
+    }
 }
 
 /// Compiles what a tool looks types up in: mistakes that lcm-gen accepts are none of its business.
 pub(crate) fn load_types(paths: &[PathBuf]) -> anyhow::Result<(Vec<Source>, Compiled)> {
     let sources = read_sources(paths)?;
-    let compiled = compile(&sources, &Rules { lcm_compat: true, ..Rules::default() });
+    let compiled = compile(
+        &sources,
+        &Rules {
+            lcm_compat: true,
+            ..Rules::default()
+        },
+    );
     Ok((sources, compiled))
 }

@@ -19,7 +19,11 @@ fn main() -> ExitCode {
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::error(&format!("{error:#}"));
-            ExitCode::from(if error.is::<input::Usage>() { Outcome::Usage } else { Outcome::Diagnostics } as u8)
+            ExitCode::from(if error.is::<input::Usage>() {
+                Outcome::Usage
+            } else {
+                Outcome::Diagnostics
+            } as u8)
         }
     }
 }
@@ -45,7 +49,9 @@ fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(false)
-        .subcommand(Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"))
+        .subcommand(
+            Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
+        )
         .subcommand(generate::command())
         .subcommand(types)
 }

@@ -9,7 +9,11 @@ const PLAIN: &str = "\x1b[0m";
 
 /// Prints an error that has no place in a source.
 pub(crate) fn error(message: &str) {
-    let (colour, plain) = if io::stderr().is_terminal() { (RED, PLAIN) } else { ("", "") };
+    let (colour, plain) = if io::stderr().is_terminal() {
+        (RED, PLAIN)
+    } else {
+        ("", "")
+    };
     eprintln!("{colour}error{plain}: {message}");
 }
 
@@ -28,7 +32,10 @@ pub(crate) fn diagnostics(diagnostics: &[Diagnostic], sources: &[Source]) {
         }
     }
     if diagnostics.len() >= Diagnostic::MAX {
-        eprintln!("there may be more: only the first {} are shown", Diagnostic::MAX);
+        eprintln!(
+            "there may be more: only the first {} are shown",
+            Diagnostic::MAX
+        );
     }
 }
 
@@ -47,5 +54,7 @@ pub(crate) fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
 
 /// Whether an error is only that nobody reads on.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -19,11 +19,15 @@ pub(crate) enum Verb {
     #[command(after_help = "Example:\n  bowline types check types/")]
     Check(Check),
     /// Show what changed between two versions, and who must be rebuilt
-    #[command(after_help = "Example:\n  bowline types diff old/types types\n\nExit code 1 if a fingerprint changed.")]
+    #[command(
+        after_help = "Example:\n  bowline types diff old/types types\n\nExit code 1 if a fingerprint changed."
+    )]
     Diff(Diff),
     /// Turn JSON into a message
-    #[command(after_help = "Example:\n  echo '{\"utime\": 1, \"lat\": 45.5, \"lon\": -73.6, \"sog\": 3}' |\n    \
-                            bowline types encode gps_rmc_t --types types > fix.bin")]
+    #[command(
+        after_help = "Example:\n  echo '{\"utime\": 1, \"lat\": 45.5, \"lon\": -73.6, \"sog\": 3}' |\n    \
+                            bowline types encode gps_rmc_t --types types > fix.bin"
+    )]
     Encode(Encode),
     /// Turn a message into JSON; its fingerprint says of which type it is
     #[command(after_help = "Example:\n  bowline types decode --types types < fix.bin")]
@@ -76,7 +80,7 @@ pub(crate) struct TypeSources {
 
 #[derive(Args, Debug)]
 pub(crate) struct Encode {
-    /// The type's name, with its package if need be: path_t or bowline.path_t
+    /// The type's name, with its package if need be: `path_t` or `bowline.path_t`
     #[arg(value_name = "TYPE")]
     name: String,
     #[command(flatten)]
@@ -102,15 +106,29 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
     }
 }
 
-fn compile_strictly(files: &[PathBuf], lcm_compat: bool) -> anyhow::Result<(Vec<Source>, Compiled)> {
+fn compile_strictly(
+    files: &[PathBuf],
+    lcm_compat: bool,
+) -> anyhow::Result<(Vec<Source>, Compiled)> {
     let sources = input::read_sources(files)?;
-    let compiled = compile(&sources, &Rules { lcm_compat, leaks: input::leaks(files), ..Rules::default() });
+    let compiled = compile(
+        &sources,
+        &Rules {
+            lcm_compat,
+            leaks: input::leaks(files),
+            ..Rules::default()
+        },
+    );
     output::diagnostics(&compiled.diagnostics, &sources);
     Ok((sources, compiled))
 }
 
 fn outcome(is_ok: bool) -> Outcome {
-    if is_ok { Outcome::Fine } else { Outcome::Diagnostics }
+    if is_ok {
+        Outcome::Fine
+    } else {
+        Outcome::Diagnostics
+    }
 }
 
 fn fingerprint(args: &Fingerprint) -> anyhow::Result<Outcome> {
@@ -122,7 +140,10 @@ fn fingerprint(args: &Fingerprint) -> anyhow::Result<Outcome> {
         .collect();
     rows.sort();
     if args.json {
-        let rows: Vec<Value> = rows.iter().map(|(name, print)| json!({"name": name, "fingerprint": print})).collect();
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|(name, print)| json!({"name": name, "fingerprint": print}))
+            .collect();
         output::line(&Value::from(rows).to_string())?;
     } else {
         for (name, print) in rows {
@@ -134,10 +155,22 @@ fn fingerprint(args: &Fingerprint) -> anyhow::Result<Outcome> {
 
 fn check(args: &Check) -> anyhow::Result<Outcome> {
     let (sources, compiled) = compile_strictly(&args.files, args.lcm_compat)?;
-    let findings = if args.no_lint { Vec::new() } else { lint(&compiled, &sources) };
+    let findings = if args.no_lint {
+        Vec::new()
+    } else {
+        lint(&compiled, &sources)
+    };
     output::diagnostics(&findings, &sources);
-    let n_errors = compiled.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-    eprintln!("{} types: {n_errors} errors, {} missing comments or units", compiled.types.len(), findings.len());
+    let n_errors = compiled
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .count();
+    eprintln!(
+        "{} types: {n_errors} errors, {} missing comments or units",
+        compiled.types.len(),
+        findings.len()
+    );
     Ok(outcome(compiled.is_ok() && findings.is_empty()))
 }
 
@@ -146,7 +179,10 @@ fn show_diff(args: &Diff) -> anyhow::Result<Outcome> {
         let (sources, compiled) = input::load_types(std::slice::from_ref(path))?;
         if !compiled.is_ok() {
             output::diagnostics(&compiled.diagnostics, &sources);
-            anyhow::bail!("{} does not compile, so it cannot be compared", path.display());
+            anyhow::bail!(
+                "{} does not compile, so it cannot be compared",
+                path.display()
+            );
         }
         Ok(compiled)
     };
@@ -179,7 +215,9 @@ fn show_diff(args: &Diff) -> anyhow::Result<Outcome> {
             output::line(&change.to_string())?;
         }
     }
-    Ok(outcome(!changes.iter().any(bowline_lang::TypeChange::is_breaking)))
+    Ok(outcome(
+        !changes.iter().any(bowline_lang::TypeChange::is_breaking),
+    ))
 }
 
 /// Types to look messages up in: as many as can be understood.
@@ -206,8 +244,15 @@ fn find_type(compiled: &Compiled, name: &str) -> anyhow::Result<TypeId> {
         let short = name.rsplit('.').next().unwrap_or(name);
         let known = compiled.types.iter().map(|(_, def)| def.full_name());
         let near: Vec<String> = known.filter(|full| full.contains(short)).take(10).collect();
-        let help = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
-        Usage(format!("expected the name of a known type, found {name:?}{help}")).into()
+        let help = if near.is_empty() {
+            String::new()
+        } else {
+            format!("; did you mean {}?", near.join(" or "))
+        };
+        Usage(format!(
+            "expected the name of a known type, found {name:?}{help}"
+        ))
+        .into()
     })
 }
 
@@ -216,12 +261,19 @@ fn decode(args: &Decode) -> anyhow::Result<Outcome> {
     let types = &compiled.types;
     let message = read_input()?;
     let (id, value) = types.decode(&message)?;
-    output::line(&if args.compact { types.to_json(id, &value) } else { types.to_json_pretty(id, &value) })?;
+    output::line(&if args.compact {
+        types.to_json(id, &value)
+    } else {
+        types.to_json_pretty(id, &value)
+    })?;
     Ok(Outcome::Fine)
 }
 
 fn read_input() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .context("cannot read standard input")?;
     Ok(bytes)
 }

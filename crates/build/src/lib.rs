@@ -50,11 +50,17 @@ pub fn compile_folder(folder: &Path) -> Result<String, GenerateError> {
     let mut sources = Vec::new();
     read_folder(folder, &mut sources)?;
     if sources.is_empty() {
-        return Err(GenerateError::NoFiles { folder: folder.to_path_buf() });
+        return Err(GenerateError::NoFiles {
+            folder: folder.to_path_buf(),
+        });
     }
     let compiled = compile(&sources, &Rules::default());
     if !compiled.is_ok() {
-        let report = compiled.diagnostics.iter().map(|diagnostic| diagnostic.render(&sources)).collect();
+        let report = compiled
+            .diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.render(&sources))
+            .collect();
         return Err(GenerateError::Diagnostics { report });
     }
     rust_modules(&compiled.types).map_err(GenerateError::Emit)
@@ -66,7 +72,10 @@ fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Result<(), GenerateE
         move |source| GenerateError::Io { path, source }
     };
     let entries = fs::read_dir(folder).map_err(failed(folder))?;
-    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(failed(folder))?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(failed(folder))?;
     paths.sort();
     for path in paths {
         if path.is_dir() {
@@ -107,8 +116,12 @@ pub enum GenerateError {
 impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotABuildScript => f.write_str("expected OUT_DIR from cargo, found none: call this from build.rs"),
-            Self::NoFiles { folder } => write!(f, "expected .lcm files in {}, found none", folder.display()),
+            Self::NotABuildScript => {
+                f.write_str("expected OUT_DIR from cargo, found none: call this from build.rs")
+            }
+            Self::NoFiles { folder } => {
+                write!(f, "expected .lcm files in {}, found none", folder.display())
+            }
             Self::Diagnostics { report } => write!(f, "the types do not compile\n\n{report}"),
             Self::Emit(error) => error.fmt(f),
             Self::Io { path, source } => write!(f, "cannot access {}: {source}", path.display()),

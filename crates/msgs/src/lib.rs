@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 #[rustfmt::skip]
+#[expect(clippy::doc_markdown, reason = "comments in types/ are plain text")]
 #[expect(unreachable_pub, reason = "generated modules are public; this crate shows their types at its root")]
 mod generated;
 

@@ -4,14 +4,14 @@
 //! expected and what was found. No input makes it panic, recurse without end or allocate more than a small multiple
 //! of the bytes that are there.
 
+mod error;
+mod primitives;
+
+pub use error::{DecodeError, DecodeFault};
+
 use crate::fingerprint::Fingerprint;
-use crate::path::{FieldPath, Step};
 use crate::{MAX_DEPTH, MAX_FREE_ELEMENTS, MAX_LEVELS, text};
-use alloc::borrow::Cow;
-use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 /// Anything that can be read from a message. `'a` is the life of the message's bytes, which strings and byte arrays
 /// may borrow.
@@ -54,7 +54,11 @@ pub trait Decode<'a>: Sized {
     /// # Errors
     /// When one of them is malformed.
     #[inline]
-    fn read_vec_into(items: &mut Vec<Self>, reader: &mut Reader<'a>, n: usize) -> Result<(), DecodeError> {
+    fn read_vec_into(
+        items: &mut Vec<Self>,
+        reader: &mut Reader<'a>,
+        n: usize,
+    ) -> Result<(), DecodeError> {
         items.truncate(n);
         for (i, item) in items.iter_mut().enumerate() {
             item.read_into(reader).map_err(|error| error.at_index(i))?;
@@ -91,7 +95,13 @@ impl<'a> Reader<'a> {
     #[must_use]
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, len: bytes.len(), depth: 0, levels: 0, free_elements: MAX_FREE_ELEMENTS }
+        Self {
+            rest: bytes,
+            len: bytes.len(),
+            depth: 0,
+            levels: 0,
+            free_elements: MAX_FREE_ELEMENTS,
+        }
     }
 
     /// How many bytes have been read.
@@ -161,9 +171,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn text(&mut self) -> Result<&'a str, DecodeError> {
         let text = self.raw_text()?;
-        text::from_utf8(text).map_err(|error| {
-            not_utf8(text, self.offset(), error.valid_up_to())
-        })
+        text::from_utf8(text).map_err(|error| not_utf8(text, self.offset(), error.valid_up_to()))
     }
 
     /// Checks a length field against the bytes that are left, before anything is allocated.
@@ -179,7 +187,11 @@ impl<'a> Reader<'a> {
         if min_size == 0 {
             self.charge(n)?;
         } else if n > self.rest.len() / min_size {
-            return Err(self.fault(DecodeFault::Elements { length, min_size, found: self.rest.len() }));
+            return Err(self.fault(DecodeFault::Elements {
+                length,
+                min_size,
+                found: self.rest.len(),
+            }));
         }
         Ok(n)
     }
@@ -210,7 +222,11 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When the length or an element is malformed.
     #[inline]
-    pub fn list_into<T: Decode<'a>>(&mut self, items: &mut Vec<T>, length: impl Into<i64>) -> Result<(), DecodeError> {
+    pub fn list_into<T: Decode<'a>>(
+        &mut self,
+        items: &mut Vec<T>,
+        length: impl Into<i64>,
+    ) -> Result<(), DecodeError> {
         let n = self.count(length, T::MIN_SIZE)?;
         T::read_vec_into(items, self, n)
     }
@@ -265,11 +281,15 @@ impl<'a> Reader<'a> {
             if failed.is_some() {
                 return None;
             }
-            item(self).map_err(|error| failed = Some(error.at_index(i))).ok()
+            item(self)
+                .map_err(|error| failed = Some(error.at_index(i)))
+                .ok()
         });
         match failed {
             Some(error) => Err(error),
-            None => Ok(items.map(|item| item.expect("each item is there when none failed"))),
+            None => Ok(items.map(|item| {
+                item.unwrap_or_else(|| unreachable!("each is there when none failed"))
+            })),
         }
     }
 
@@ -328,12 +348,17 @@ impl<'a> Reader<'a> {
         if self.rest.is_empty() {
             return Ok(());
         }
-        Err(self.fault(DecodeFault::Trailing { found: self.rest.len() }))
+        Err(self.fault(DecodeFault::Trailing {
+            found: self.rest.len(),
+        }))
     }
 
     #[inline]
     fn truncated(&self, needed: usize) -> DecodeError {
-        self.fault(DecodeFault::Truncated { needed, found: self.rest.len() })
+        self.fault(DecodeFault::Truncated {
+            needed,
+            found: self.rest.len(),
+        })
     }
 
     #[inline]
@@ -344,173 +369,6 @@ impl<'a> Reader<'a> {
     #[inline]
     fn fault_at(&self, rest: &[u8], fault: DecodeFault) -> DecodeError {
         DecodeError::new(self.len - rest.len(), fault)
-    }
-}
-
-/// What is wrong with a string that starts, with its length, at `offset`.
-#[cold]
-#[inline(never)]
-fn bad_text(start: &[u8], offset: usize, len_with_nul: u32) -> DecodeError {
-    let rest = start.get(4..).unwrap_or_default();
-    match rest.get(..len_with_nul as usize) {
-        Some([text @ .., found]) => DecodeError::new(offset + 4 + text.len(), DecodeFault::NoNul { found: *found }),
-        None if len_with_nul.cast_signed() > 0 => {
-            let fault = DecodeFault::Truncated { needed: len_with_nul as usize, found: rest.len() };
-            DecodeError::new(offset + 4, fault)
-        }
-        Some([]) | None => DecodeError::new(offset, DecodeFault::TextLength { found: len_with_nul.cast_signed() }),
-    }
-}
-
-/// The error for a string that ends, with its NUL, at `end`.
-#[cold]
-#[inline(never)]
-fn not_utf8(text: &[u8], end: usize, valid_up_to: usize) -> DecodeError {
-    let found = text.get(valid_up_to).copied().unwrap_or_default();
-    DecodeError::new(end - 1 - (text.len() - valid_up_to), DecodeFault::NotUtf8 { found })
-}
-
-macro_rules! decode_numbers {
-    ($($number:ty),*) => {$(
-        impl<'a> Decode<'a> for $number {
-            const MIN_SIZE: usize = size_of::<Self>();
-
-            #[inline]
-            fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-                reader.take().map(Self::from_be_bytes)
-            }
-
-            #[inline]
-            fn read_vec(reader: &mut Reader<'a>, n: usize) -> Result<Vec<Self>, DecodeError> {
-                let bytes = reader.bytes(n.saturating_mul(size_of::<Self>()))?;
-                let (chunks, _) = bytes.as_chunks();
-                Ok(chunks.iter().map(|chunk| Self::from_be_bytes(*chunk)).collect())
-            }
-
-            #[inline]
-            fn read_vec_into(items: &mut Vec<Self>, reader: &mut Reader<'a>, n: usize) -> Result<(), DecodeError> {
-                let bytes = reader.bytes(n.saturating_mul(size_of::<Self>()))?;
-                let (chunks, _) = bytes.as_chunks();
-                items.clear();
-                items.extend(chunks.iter().map(|chunk| Self::from_be_bytes(*chunk)));
-                Ok(())
-            }
-
-            #[inline]
-            fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], DecodeError> {
-                let bytes = reader.bytes(N * size_of::<Self>())?;
-                let (chunks, _) = bytes.as_chunks();
-                let mut items = [Self::from_be_bytes([0; _]); N];
-                for (item, chunk) in items.iter_mut().zip(chunks) {
-                    *item = Self::from_be_bytes(*chunk);
-                }
-                Ok(items)
-            }
-        }
-    )*};
-}
-
-decode_numbers!(i8, i16, i32, i64, f32, f64);
-
-impl<'a> Decode<'a> for u8 {
-    const MIN_SIZE: usize = 1;
-
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        reader.take().map(Self::from_be_bytes)
-    }
-
-    #[inline]
-    fn read_vec(reader: &mut Reader<'a>, n: usize) -> Result<Vec<Self>, DecodeError> {
-        reader.bytes(n).map(<[Self]>::to_vec)
-    }
-
-    #[inline]
-    fn read_vec_into(items: &mut Vec<Self>, reader: &mut Reader<'a>, n: usize) -> Result<(), DecodeError> {
-        let bytes = reader.bytes(n)?;
-        items.clear();
-        items.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    #[inline]
-    fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], DecodeError> {
-        reader.take()
-    }
-}
-
-impl<'a> Decode<'a> for bool {
-    const MIN_SIZE: usize = 1;
-
-    /// C sends any byte for true, so every byte but 0 is.
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        reader.take().map(|[byte]| byte != 0)
-    }
-}
-
-impl<'a> Decode<'a> for &'a str {
-    const MIN_SIZE: usize = 5;
-
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        reader.text()
-    }
-}
-
-impl<'a> Decode<'a> for String {
-    const MIN_SIZE: usize = 5;
-
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        reader.text().map(Self::from)
-    }
-
-    #[inline]
-    fn read_into(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
-        let text = reader.text()?;
-        self.clear();
-        self.push_str(text);
-        Ok(())
-    }
-}
-
-impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
-    const MIN_SIZE: usize = T::MIN_SIZE.saturating_mul(N);
-
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        T::read_array(reader)
-    }
-}
-
-impl<'a, const N: usize> Decode<'a> for &'a [u8; N] {
-    const MIN_SIZE: usize = N;
-
-    #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let missing = reader.truncated_by(N);
-        reader.bytes(N)?.first_chunk().ok_or_else(missing)
-    }
-}
-
-impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for Box<[T; N]> {
-    const MIN_SIZE: usize = T::MIN_SIZE.saturating_mul(N);
-
-    /// By way of the heap, so that a large array never stands on the stack.
-    fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let missing = reader.truncated_by(N);
-        // `N` comes from the type, not from the message; 1 for the minimum keeps it free of charge.
-        let n = if T::MIN_SIZE == 0 { N } else { reader.count(i64::try_from(N).unwrap_or(i64::MAX), T::MIN_SIZE)? };
-        T::read_vec(reader, n)?.into_boxed_slice().try_into().map_err(|_: Box<[T]>| missing())
-    }
-}
-
-impl Reader<'_> {
-    /// The error for a fixed array that came up short, for places where the compiler cannot see that it cannot.
-    fn truncated_by(&self, needed: usize) -> impl Fn() -> DecodeError + use<> {
-        let (offset, found) = (self.offset(), self.rest.len());
-        move || DecodeError::new(offset, DecodeFault::Truncated { needed, found })
     }
 }
 
@@ -537,185 +395,47 @@ impl<T> InField<T> for Result<T, crate::EncodeError> {
     }
 }
 
-/// Bytes that are not the message that was expected, and where they stop being it.
-#[derive(Debug)]
-pub struct DecodeError(Box<Details>);
-
-#[derive(Debug)]
-struct Details {
-    message: Cow<'static, str>,
-    offset: usize,
-    path: FieldPath,
-    fault: DecodeFault,
-}
-
-/// What is wrong with the bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DecodeFault {
-    /// The message ends too early.
-    Truncated {
-        /// Bytes that the field takes.
-        needed: usize,
-        /// Bytes that are left.
-        found: usize,
-    },
-    /// The message is of another type.
-    Fingerprint {
-        /// The expected type's.
-        expected: Fingerprint,
-        /// The message's.
-        found: Fingerprint,
-    },
-    /// The message is of a type that the schema does not know.
-    UnknownFingerprint {
-        /// The message's.
-        found: Fingerprint,
-    },
-    /// A length field is negative.
-    Length {
-        /// What it says.
-        found: i64,
-    },
-    /// A length field claims more elements than the message has bytes for.
-    Elements {
-        /// What it says.
-        length: i64,
-        /// The least that one element takes.
-        min_size: usize,
-        /// Bytes that are left.
-        found: usize,
-    },
-    /// Too many elements that take no bytes.
-    FreeElements,
-    /// A string's length is not positive, though its NUL counts.
-    TextLength {
-        /// What it says.
-        found: i32,
-    },
-    /// A string does not end in NUL.
-    NoNul {
-        /// The byte in its place.
-        found: u8,
-    },
-    /// A string is not UTF-8.
-    NotUtf8 {
-        /// The first byte that is not.
-        found: u8,
-    },
-    /// The value contains others too many levels deep.
-    TooDeep {
-        /// How many are allowed.
-        limit: usize,
-    },
-    /// The type is named but not defined, so nobody knows its members.
-    Undefined {
-        /// The type's name.
-        name: String,
-    },
-    /// Bytes after the end of the message.
-    Trailing {
-        /// How many.
-        found: usize,
-    },
-}
-
-impl DecodeError {
-    /// Takes numbers, not the reader: a reader whose address is never taken stays in registers.
-    #[cold]
-    #[inline(never)]
-    fn new(offset: usize, fault: DecodeFault) -> Self {
-        Self(Box::new(Details { message: Cow::Borrowed(""), offset, path: FieldPath::default(), fault }))
-    }
-
-    /// Says in which member it happened.
-    #[cold]
-    #[must_use]
-    pub fn in_field(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.0.path.prepend(Step::Field(name.into()));
-        self
-    }
-
-    /// Says in which element it happened.
-    #[cold]
-    #[must_use]
-    pub fn at_index(mut self, index: usize) -> Self {
-        self.0.path.prepend(Step::Index(index));
-        self
-    }
-
-    #[cold]
-    pub(crate) fn in_message(mut self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.0.message = name.into();
-        self
-    }
-
-    /// Replaces the index in front of the path, if there is one.
-    #[cold]
-    pub(crate) fn map_first_index(mut self, indices: impl Fn(usize) -> Vec<usize>) -> Self {
-        self.0.path.map_first_index(indices);
-        self
-    }
-
-    /// What is wrong.
-    #[must_use]
-    pub fn fault(&self) -> &DecodeFault {
-        &self.0.fault
-    }
-
-    /// The byte where it is wrong, counted from the start of the message.
-    #[must_use]
-    pub fn offset(&self) -> usize {
-        self.0.offset
-    }
-
-    /// The field where it is wrong; empty for the message as a whole.
-    #[must_use]
-    pub fn path(&self) -> &FieldPath {
-        &self.0.path
-    }
-}
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { message, offset, path, fault } = &*self.0;
-        write!(f, "cannot decode {} at byte {offset}", if message.is_empty() { "message" } else { message })?;
-        if !path.steps().is_empty() {
-            write!(f, ", field {path}")?;
+/// What is wrong with a string that starts, with its length, at `offset`.
+#[cold]
+#[inline(never)]
+fn bad_text(start: &[u8], offset: usize, len_with_nul: u32) -> DecodeError {
+    let rest = start.get(4..).unwrap_or_default();
+    match rest.get(..len_with_nul as usize) {
+        Some([text @ .., found]) => DecodeError::new(
+            offset + 4 + text.len(),
+            DecodeFault::NoNul { found: *found },
+        ),
+        None if len_with_nul.cast_signed() > 0 => {
+            let fault = DecodeFault::Truncated {
+                needed: len_with_nul as usize,
+                found: rest.len(),
+            };
+            DecodeError::new(offset + 4, fault)
         }
-        write!(f, ": {fault}")
+        Some([]) | None => DecodeError::new(
+            offset,
+            DecodeFault::TextLength {
+                found: len_with_nul.cast_signed(),
+            },
+        ),
     }
 }
 
-impl fmt::Display for DecodeFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated { needed, found } => {
-                write!(f, "expected {needed} bytes, found {found} before the end of the message")
-            }
-            Self::Fingerprint { expected, found } => {
-                write!(f, "expected fingerprint {expected}, found {found}: sender and receiver have different types")
-            }
-            Self::UnknownFingerprint { found } => write!(f, "expected the fingerprint of a known type, found {found}"),
-            Self::Length { found } => write!(f, "expected a length of 0 or more, found {found}"),
-            Self::Elements { length, min_size, found } => {
-                write!(f, "expected {length} elements of at least {min_size} bytes, found {found} bytes left")
-            }
-            Self::FreeElements => {
-                write!(f, "expected at most {MAX_FREE_ELEMENTS} elements that take no bytes, found more")
-            }
-            Self::TextLength { found } => {
-                write!(f, "expected a string length of 1 or more (the NUL counts), found {found}")
-            }
-            Self::NoNul { found } => write!(f, "expected the NUL that ends a string, found 0x{found:02x}"),
-            Self::NotUtf8 { found } => {
-                write!(f, "expected UTF-8 text, found byte 0x{found:02x}: lcm-gen's Java and C# send Latin-1")
-            }
-            Self::TooDeep { limit } => write!(f, "expected at most {limit} levels of nesting, found more"),
-            Self::Undefined { name } => write!(f, "the type {name} is not defined in the schema"),
-            Self::Trailing { found } => write!(f, "expected the end of the message, found {found} more bytes"),
-        }
-    }
+/// The error for a string that ends, with its NUL, at `end`.
+#[cold]
+#[inline(never)]
+fn not_utf8(text: &[u8], end: usize, valid_up_to: usize) -> DecodeError {
+    let found = text.get(valid_up_to).copied().unwrap_or_default();
+    DecodeError::new(
+        end - 1 - (text.len() - valid_up_to),
+        DecodeFault::NotUtf8 { found },
+    )
 }
 
-impl core::error::Error for DecodeError {}
+impl Reader<'_> {
+    /// The error for a fixed array that came up short, for places where the compiler cannot see that it cannot.
+    fn truncated_by(&self, needed: usize) -> impl Fn() -> DecodeError + use<> {
+        let (offset, found) = (self.offset(), self.rest.len());
+        move || DecodeError::new(offset, DecodeFault::Truncated { needed, found })
+    }
+}

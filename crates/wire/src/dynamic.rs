@@ -37,10 +37,18 @@ impl TypeSet {
         decoded.map_err(|error| error.in_message(self.def(id).full_name()))
     }
 
-    fn read_message<'a>(&self, id: TypeId, reader: &mut Reader<'a>) -> Result<Value<'a>, DecodeError> {
+    fn read_message<'a>(
+        &self,
+        id: TypeId,
+        reader: &mut Reader<'a>,
+    ) -> Result<Value<'a>, DecodeError> {
         match self.fingerprint(id) {
             Some(fingerprint) => reader.expect_fingerprint(fingerprint)?,
-            None => return Err(reader.fault(DecodeFault::Undefined { name: self.def(id).full_name() })),
+            None => {
+                return Err(reader.fault(DecodeFault::Undefined {
+                    name: self.def(id).full_name(),
+                }));
+            }
         }
         let value = self.read_named(id, reader)?;
         reader.expect_end()?;
@@ -52,30 +60,43 @@ impl TypeSet {
     /// # Errors
     /// When `value` is not of that type, or a length field disagrees with its array.
     pub fn encode(&self, id: TypeId, value: &Value<'_>) -> Result<Vec<u8>, EncodeError> {
-        self.try_encode(id, value).map_err(|error| error.in_message(self.def(id).full_name()))
+        self.try_encode(id, value)
+            .map_err(|error| error.in_message(self.def(id).full_name()))
     }
 
     fn try_encode(&self, id: TypeId, value: &Value<'_>) -> Result<Vec<u8>, EncodeError> {
         let Some(fingerprint) = self.fingerprint(id) else {
-            return Err(EncodeError::new(EncodeFault::Undefined { name: self.def(id).full_name() }));
+            return Err(EncodeError::new(EncodeFault::Undefined {
+                name: self.def(id).full_name(),
+            }));
         };
         let mut meter = Meter::default();
         meter.add(size_of::<Fingerprint>());
         self.measure_scalar(Type::Named(id), value, &mut meter)?;
         if meter.size() > MAX_MESSAGE_SIZE {
-            return Err(EncodeError::new(EncodeFault::TooLarge { size: meter.size() }));
+            return Err(EncodeError::new(EncodeFault::TooLarge {
+                size: meter.size(),
+            }));
         }
         let mut message = vec![0; meter.size()];
         let mut writer = Writer::new(&mut message);
         writer.put(fingerprint.0.to_be_bytes());
         write(value, &mut writer);
-        if writer.is_complete() { Ok(message) } else { Err(EncodeError::new(EncodeFault::Inconsistent)) }
+        if writer.is_complete() {
+            Ok(message)
+        } else {
+            Err(EncodeError::new(EncodeFault::Inconsistent))
+        }
     }
 }
 
 /// Decoding.
 impl TypeSet {
-    fn read_named<'a>(&self, id: TypeId, reader: &mut Reader<'a>) -> Result<Value<'a>, DecodeError> {
+    fn read_named<'a>(
+        &self,
+        id: TypeId,
+        reader: &mut Reader<'a>,
+    ) -> Result<Value<'a>, DecodeError> {
         match &self.def(id).kind {
             TypeKind::Struct(body) => {
                 let is_recursive = self.is_recursive(id);
@@ -90,12 +111,20 @@ impl TypeSet {
                 reader.leave_level();
                 Ok(value)
             }
-            TypeKind::Enum(_) => reader.take().map(|bytes| Value::Enum(i32::from_be_bytes(bytes))),
-            TypeKind::External => Err(reader.fault(DecodeFault::Undefined { name: self.def(id).full_name() })),
+            TypeKind::Enum(_) => reader
+                .take()
+                .map(|bytes| Value::Enum(i32::from_be_bytes(bytes))),
+            TypeKind::External => Err(reader.fault(DecodeFault::Undefined {
+                name: self.def(id).full_name(),
+            })),
         }
     }
 
-    fn read_struct<'a>(&self, body: &Struct, reader: &mut Reader<'a>) -> Result<Value<'a>, DecodeError> {
+    fn read_struct<'a>(
+        &self,
+        body: &Struct,
+        reader: &mut Reader<'a>,
+    ) -> Result<Value<'a>, DecodeError> {
         let mut values = Vec::with_capacity(body.members.len());
         for member in &body.members {
             let value = if member.dims.is_empty() {
@@ -118,7 +147,9 @@ impl TypeSet {
             Type::Primitive(Primitive::Byte) => Value::Byte(u8::from_be_bytes(reader.take()?)),
             Type::Primitive(Primitive::Float) => Value::Float(f32::from_be_bytes(reader.take()?)),
             Type::Primitive(Primitive::Double) => Value::Double(f64::from_be_bytes(reader.take()?)),
-            Type::Primitive(Primitive::Boolean) => Value::Boolean(u8::from_be_bytes(reader.take()?) != 0),
+            Type::Primitive(Primitive::Boolean) => {
+                Value::Boolean(u8::from_be_bytes(reader.take()?) != 0)
+            }
             Type::Primitive(Primitive::String) => Value::Text(Cow::Borrowed(reader.raw_text()?)),
             Type::Named(id) => return self.read_named(id, reader),
         })
@@ -136,26 +167,43 @@ impl TypeSet {
                 Dim::Fixed { size, .. } => *size,
                 Dim::Variable { member } => reader.count(length(earlier, *member), element_size)?,
             };
-            return self.read_items(member.ty, n, reader).map(|items| Value::Array(Array::line(items)));
+            return self
+                .read_items(member.ty, n, reader)
+                .map(|items| Value::Array(Array::line(items)));
         }
         let dims = read_dims(member, earlier, element_size, reader)?;
         let n = dims.iter().product();
-        let items = self.read_items(member.ty, n, reader).map_err(|error| unflatten(error, &dims))?;
-        Ok(Value::Array(Array::new(&dims, items).expect("as many items were read as the dimensions say")))
+        let items = self
+            .read_items(member.ty, n, reader)
+            .map_err(|error| unflatten(error, &dims))?;
+        Ok(Value::Array(
+            Array::new(&dims, items).expect("as many items were read as the dimensions say"),
+        ))
     }
 
-    fn read_items<'a>(&self, ty: Type, n: usize, reader: &mut Reader<'a>) -> Result<Items<'a>, DecodeError> {
+    fn read_items<'a>(
+        &self,
+        ty: Type,
+        n: usize,
+        reader: &mut Reader<'a>,
+    ) -> Result<Items<'a>, DecodeError> {
         if let Type::Primitive(ty) = ty
             && let Some(size) = ty.fixed_size()
         {
             let bytes = reader.bytes(n.saturating_mul(size))?;
-            return Ok(Items::Numbers { ty, bytes: Cow::Borrowed(bytes) });
+            return Ok(Items::Numbers {
+                ty,
+                bytes: Cow::Borrowed(bytes),
+            });
         }
         // A fixed array claims what its type says, which the message need not hold.
         let most = reader.rest().len() / self.min_size_of(ty).max(1);
         let mut values = Vec::with_capacity(n.min(most));
         for i in 0..n {
-            values.push(self.read_scalar(ty, reader).map_err(|error| error.at_index(i))?);
+            values.push(
+                self.read_scalar(ty, reader)
+                    .map_err(|error| error.at_index(i))?,
+            );
         }
         Ok(Items::Values(values))
     }
@@ -174,9 +222,9 @@ fn read_dims(
             Dim::Fixed { size, .. } => *size,
             Dim::Variable { member } => {
                 let length = length(earlier, *member);
-                usize::try_from(length).map_err(|_: core::num::TryFromIntError| {
-                    reader.fault(DecodeFault::Length { found: length })
-                })?
+                usize::try_from(length)
+                    .ok()
+                    .ok_or_else(|| reader.fault(DecodeFault::Length { found: length }))?
             }
         });
     }
@@ -186,7 +234,10 @@ fn read_dims(
         reader.count(total, element_size)?;
         return Ok(dims);
     }
-    let innermost = member.dims.iter().rposition(|dim| matches!(dim, Dim::Variable { .. }));
+    let innermost = member
+        .dims
+        .iter()
+        .rposition(|dim| matches!(dim, Dim::Variable { .. }));
     let mut n_rows = 1_usize;
     for (place, (dim, size)) in member.dims.iter().zip(&dims).enumerate() {
         n_rows = n_rows.saturating_mul(*size);
@@ -200,7 +251,10 @@ fn read_dims(
 
 /// The value of a length field: the schema has checked that it is an earlier integer.
 fn length(earlier: &[Value<'_>], member: usize) -> i64 {
-    earlier.get(member).and_then(Value::as_integer).unwrap_or(-1)
+    earlier
+        .get(member)
+        .and_then(Value::as_integer)
+        .unwrap_or(-1)
 }
 
 /// Turns the flat index in front of an error's path into one index for each dimension.
@@ -219,7 +273,12 @@ fn unflatten(error: DecodeError, dims: &[usize]) -> DecodeError {
 
 /// Encoding.
 impl TypeSet {
-    fn measure_scalar(&self, ty: Type, value: &Value<'_>, meter: &mut Meter) -> Result<(), EncodeError> {
+    fn measure_scalar(
+        &self,
+        ty: Type,
+        value: &Value<'_>,
+        meter: &mut Meter,
+    ) -> Result<(), EncodeError> {
         match (ty, value) {
             (Type::Primitive(Primitive::String), Value::Text(text)) => meter.text(text.len()),
             (Type::Primitive(ty), _) if ty.name() == value.kind() => {
@@ -228,7 +287,9 @@ impl TypeSet {
             }
             (Type::Primitive(_), _) => Err(self.wrong_type(ty, value)),
             (Type::Named(id), _) => match (&self.def(id).kind, value) {
-                (TypeKind::Struct(body), Value::Struct(values)) if values.len() == body.members.len() => {
+                (TypeKind::Struct(body), Value::Struct(values))
+                    if values.len() == body.members.len() =>
+                {
                     let is_recursive = self.is_recursive(id);
                     meter.enter_level()?;
                     if is_recursive {
@@ -242,12 +303,19 @@ impl TypeSet {
                     Ok(())
                 }
                 (TypeKind::Enum(_), Value::Enum(value)) => value.measure(meter),
-                (TypeKind::Struct(_) | TypeKind::Enum(_) | TypeKind::External, _) => Err(self.wrong_type(ty, value)),
+                (TypeKind::Struct(_) | TypeKind::Enum(_) | TypeKind::External, _) => {
+                    Err(self.wrong_type(ty, value))
+                }
             },
         }
     }
 
-    fn measure_struct(&self, body: &Struct, values: &[Value<'_>], meter: &mut Meter) -> Result<(), EncodeError> {
+    fn measure_struct(
+        &self,
+        body: &Struct,
+        values: &[Value<'_>],
+        meter: &mut Meter,
+    ) -> Result<(), EncodeError> {
         for (member, value) in body.members.iter().zip(values) {
             let measured = if member.dims.is_empty() {
                 self.measure_scalar(member.ty, value, meter)
@@ -267,9 +335,14 @@ impl TypeSet {
         value: &Value<'_>,
         meter: &mut Meter,
     ) -> Result<(), EncodeError> {
-        let Value::Array(array) = value else { return Err(self.wrong_type(member.ty, value)) };
+        let Value::Array(array) = value else {
+            return Err(self.wrong_type(member.ty, value));
+        };
         if array.n_dims() != member.dims.len() {
-            let fault = EncodeFault::WrongCount { expected: member.dims.len(), found: array.n_dims() };
+            let fault = EncodeFault::WrongCount {
+                expected: member.dims.len(),
+                found: array.n_dims(),
+            };
             return Err(EncodeError::new(fault));
         }
         for (place, dim) in member.dims.iter().enumerate() {
@@ -283,7 +356,8 @@ impl TypeSet {
             Items::Numbers { .. } => Err(self.wrong_type(member.ty, value)),
             Items::Values(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    self.measure_scalar(member.ty, item, meter).map_err(|error| error.at_index(i))?;
+                    self.measure_scalar(member.ty, item, meter)
+                        .map_err(|error| error.at_index(i))?;
                 }
                 Ok(())
             }
@@ -293,26 +367,45 @@ impl TypeSet {
     #[cold]
     fn wrong_type(&self, ty: Type, value: &Value<'_>) -> EncodeError {
         let expected = Cow::Owned(self.type_name(ty));
-        EncodeError::new(EncodeFault::WrongType { expected, found: value.kind() })
+        EncodeError::new(EncodeFault::WrongType {
+            expected,
+            found: value.kind(),
+        })
     }
 }
 
-fn check_dim(body: &Struct, dim: &Dim, values: &[Value<'_>], found: usize) -> Result<(), EncodeFault> {
+fn check_dim(
+    body: &Struct,
+    dim: &Dim,
+    values: &[Value<'_>],
+    found: usize,
+) -> Result<(), EncodeFault> {
     match dim {
         Dim::Fixed { size, .. } if *size == found => Ok(()),
-        Dim::Fixed { size, .. } => Err(EncodeFault::WrongCount { expected: *size, found }),
+        Dim::Fixed { size, .. } => Err(EncodeFault::WrongCount {
+            expected: *size,
+            found,
+        }),
         Dim::Variable { member } => {
             let length = length(values, *member);
             if i64::try_from(found) == Ok(length) {
                 return Ok(());
             }
-            let name = body.members.get(*member).map_or(String::new(), |length| length.name.clone());
-            Err(EncodeFault::LengthMismatch { length_field: Cow::Owned(name), length, found })
+            let name = body
+                .members
+                .get(*member)
+                .map_or(String::new(), |length| length.name.clone());
+            Err(EncodeFault::LengthMismatch {
+                length_field: Cow::Owned(name),
+                length,
+                found,
+            })
         }
     }
 }
 
-fn write(value: &Value<'_>, writer: &mut Writer<'_>) {
+/// Writes a value that was measured.
+pub(crate) fn write(value: &Value<'_>, writer: &mut Writer<'_>) {
     match value {
         Value::Int8(value) => value.write(writer),
         Value::Int16(value) => value.write(writer),

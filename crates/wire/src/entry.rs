@@ -15,16 +15,24 @@ pub struct TypeEntry {
     /// What the first eight bytes of its messages are.
     pub fingerprint: Fingerprint,
     /// Decodes a message and encodes it again: proof that this program understands it.
-    pub recode: fn(&[u8]) -> Result<Vec<u8>, RecodeError>,
+    pub recode: Recode,
     /// The same by way of the type that borrows, if there is one.
-    pub recode_borrowed: Option<fn(&[u8]) -> Result<Vec<u8>, RecodeError>>,
+    pub recode_borrowed: Option<Recode>,
 }
+
+/// Decodes a message and encodes it again.
+pub type Recode = fn(&[u8]) -> Result<Vec<u8>, RecodeError>;
 
 impl TypeEntry {
     /// The row of a type that does not borrow.
     #[must_use]
     pub const fn of<T: Message + for<'a> Decode<'a>>() -> Self {
-        Self { name: T::NAME, fingerprint: T::FINGERPRINT, recode: |message| recode::<T>(message), recode_borrowed: None }
+        Self {
+            name: T::NAME,
+            fingerprint: T::FINGERPRINT,
+            recode: |message| recode::<T>(message),
+            recode_borrowed: None,
+        }
     }
 }
 
@@ -33,7 +41,10 @@ impl TypeEntry {
 /// # Errors
 /// When either fails.
 pub fn recode<'a, T: Message + Decode<'a>>(message: &'a [u8]) -> Result<Vec<u8>, RecodeError> {
-    T::decode(message).map_err(RecodeError::Decode)?.encode().map_err(RecodeError::Encode)
+    T::decode(message)
+        .map_err(RecodeError::Decode)?
+        .encode()
+        .map_err(RecodeError::Encode)
 }
 
 /// A message that was not understood, or could not be said again.

@@ -48,7 +48,7 @@ mod value;
 
 pub use decode::{Decode, DecodeError, DecodeFault, InField, Reader};
 pub use encode::{Encode, EncodeError, EncodeFault, Meter, Writer};
-pub use entry::{RecodeError, TypeEntry, recode};
+pub use entry::{Recode, RecodeError, TypeEntry, recode};
 pub use fingerprint::Fingerprint;
 pub use message::Message;
 pub use owned::{IntoOwned, boxed_array, boxed_bytes};

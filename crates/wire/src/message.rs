@@ -1,9 +1,9 @@
 //! A whole message: a fingerprint and a value.
 
+use crate::MAX_MESSAGE_SIZE;
 use crate::decode::{Decode, DecodeError, Reader};
 use crate::encode::{Encode, EncodeError, EncodeFault, Meter, Writer};
 use crate::fingerprint::Fingerprint;
-use crate::MAX_MESSAGE_SIZE;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -91,8 +91,12 @@ pub trait Message: Encode {
         Self: Decode<'a>,
     {
         let mut reader = Reader::new(message);
-        let decoded = reader.expect_fingerprint(Self::FINGERPRINT).and_then(|()| self.read_into(&mut reader));
-        decoded.and_then(|()| reader.expect_end()).map_err(|error| error.in_message(Self::NAME))
+        let decoded = reader
+            .expect_fingerprint(Self::FINGERPRINT)
+            .and_then(|()| self.read_into(&mut reader));
+        decoded
+            .and_then(|()| reader.expect_end())
+            .map_err(|error| error.in_message(Self::NAME))
     }
 
     /// Decodes a message from the start of `bytes`, and returns what follows it.

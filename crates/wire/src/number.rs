@@ -29,11 +29,17 @@ pub fn parse_float(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a float constant written in hex is rounded, as C does")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a float constant written in hex is rounded, as C does"
+)]
 fn parse_hex(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_hex = digits.starts_with("0x") || digits.starts_with("0X");
-    is_hex.then(|| parse_integer(text)).flatten().map(|value| value as f64)
+    is_hex
+        .then(|| parse_integer(text))
+        .flatten()
+        .map(|value| value as f64)
 }
 
 #[cfg(test)]

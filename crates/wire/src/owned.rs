@@ -74,7 +74,9 @@ impl<T: IntoOwned, const N: usize> IntoOwned for Box<[T; N]> {
     fn into_owned(self) -> Self::Owned {
         let slice: Box<[T]> = self;
         let items: Box<[T::Owned]> = slice.into_iter().map(T::into_owned).collect();
-        items.try_into().unwrap_or_else(|_| unreachable!("a map keeps the length"))
+        items
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("a map keeps the length"))
     }
 }
 
@@ -82,12 +84,16 @@ impl<T: IntoOwned, const N: usize> IntoOwned for Box<[T; N]> {
 #[must_use]
 pub fn boxed_array<T, const N: usize>(item: impl Fn() -> T) -> Box<[T; N]> {
     let items: Box<[T]> = core::iter::repeat_with(item).take(N).collect();
-    items.try_into().unwrap_or_else(|_| unreachable!("as many items were made as the array has"))
+    items
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("as many items were made as the array has"))
 }
 
 /// A large byte array, copied without passing through the stack. Generated code calls this.
 #[must_use]
 pub fn boxed_bytes<const N: usize>(bytes: &[u8; N]) -> Box<[u8; N]> {
     let items: Box<[u8]> = Box::from(bytes.as_slice());
-    items.try_into().unwrap_or_else(|_| unreachable!("a copy keeps the length"))
+    items
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("a copy keeps the length"))
 }

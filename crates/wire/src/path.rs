@@ -53,7 +53,8 @@ impl FieldPath {
                 let name = if steps.is_empty() {
                     rest
                 } else {
-                    rest.strip_prefix('.').ok_or_else(|| bad("`.` or `[`", rest))?
+                    rest.strip_prefix('.')
+                        .ok_or_else(|| bad("`.` or `[`", rest))?
                 };
                 let end = name.find(['.', '[']).unwrap_or(name.len());
                 let (field, after) = name.split_at(end);
@@ -119,7 +120,10 @@ pub struct ParsePathError {
 impl fmt::Display for ParsePathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, at, expected } = self;
-        write!(f, "expected {expected} at character {at} of the field path {path:?}")
+        write!(
+            f,
+            "expected {expected} at character {at} of the field path {path:?}"
+        )
     }
 }
 
@@ -139,7 +143,14 @@ mod tests {
 
     #[test]
     fn a_malformed_path_is_an_error_that_says_where() {
-        for (text, at) in [("a..b", 2), ("a[", 1), ("a[x]", 2), ("a[0]b", 4), (".a", 0), ("a.", 2)] {
+        for (text, at) in [
+            ("a..b", 2),
+            ("a[", 1),
+            ("a[x]", 2),
+            ("a[0]b", 4),
+            (".a", 0),
+            ("a.", 2),
+        ] {
             assert_eq!(FieldPath::parse(text).unwrap_err().at, at, "{text:?}");
         }
     }

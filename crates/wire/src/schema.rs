@@ -6,14 +6,15 @@
 //!
 //! Deliberately absent: text, files, generated code.
 
+mod check;
 mod compact;
 mod graph;
 
+pub use check::{BadSchema, SchemaFault};
 pub use compact::{Docs, ReadSchemaError};
 
-use crate::MAX_DEPTH;
 use crate::fingerprint::{self, BaseHash, DimMode, Fingerprint};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
@@ -39,7 +40,11 @@ impl TypeDef {
     /// The name with its package: `bowline.path_t`.
     #[must_use]
     pub fn full_name(&self) -> String {
-        if self.package.is_empty() { self.name.clone() } else { alloc::format!("{}.{}", self.package, self.name) }
+        if self.package.is_empty() {
+            self.name.clone()
+        } else {
+            alloc::format!("{}.{}", self.package, self.name)
+        }
     }
 }
 
@@ -141,7 +146,9 @@ impl Primitive {
     /// The primitive of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|primitive| primitive.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|primitive| primitive.name() == name)
     }
 
     /// The encoded size, except of a string, whose size varies.
@@ -277,7 +284,7 @@ impl TypeSet {
     /// # Errors
     /// The first thing that is not sound, with the type and member.
     pub fn new(defs: Vec<TypeDef>) -> Result<Self, BadSchema> {
-        check_members(&defs)?;
+        check::check_members(&defs)?;
         let mut by_name = BTreeMap::new();
         for (id, def) in (0..).map(TypeId).zip(&defs) {
             if by_name.insert(def.full_name(), id).is_some() {
@@ -293,7 +300,12 @@ impl TypeSet {
             // Where two types share one, the first in the set answers.
             .rev_first()
             .collect();
-        Ok(Self { defs, facts, by_name, by_fingerprint })
+        Ok(Self {
+            defs,
+            facts,
+            by_name,
+            by_fingerprint,
+        })
     }
 
     /// The types, in the order they were given.
@@ -319,7 +331,9 @@ impl TypeSet {
     /// When `id` is of another, larger set.
     #[must_use]
     pub fn def(&self, id: TypeId) -> &TypeDef {
-        self.defs.get(id.0 as usize).expect("a TypeId is used with the set that it came from")
+        self.defs
+            .get(id.0 as usize)
+            .expect("a TypeId is used with the set that it came from")
     }
 
     /// The struct with that id, if it is one.
@@ -390,6 +404,9 @@ impl TypeSet {
     }
 
     /// A set of just this type, which comes first, and the types that it contains.
+    ///
+    /// # Panics
+    /// When `root` is of another, larger set.
     #[must_use]
     pub fn closure(&self, root: TypeId) -> Self {
         let mut order = alloc::vec![root];
@@ -397,7 +414,9 @@ impl TypeSet {
         let mut next = 0;
         while let Some(&id) = order.get(next) {
             for member in self.as_struct(id).map_or(&[][..], |body| &body.members) {
-                let Type::Named(inner) = member.ty else { continue };
+                let Type::Named(inner) = member.ty else {
+                    continue;
+                };
                 let free = TypeId(u32::try_from(order.len()).unwrap_or(u32::MAX));
                 if *place.entry(inner).or_insert(free) == free {
                     order.push(inner);
@@ -405,12 +424,17 @@ impl TypeSet {
             }
             next += 1;
         }
-        let defs = order.iter().map(|&id| renumber(self.def(id).clone(), &place)).collect();
+        let defs = order
+            .iter()
+            .map(|&id| renumber(self.def(id).clone(), &place))
+            .collect();
         Self::new(defs).expect("a part of a sound set is sound")
     }
 
     fn facts(&self, id: TypeId) -> &Facts {
-        self.facts.get(id.0 as usize).expect("a TypeId is used with the set that it came from")
+        self.facts
+            .get(id.0 as usize)
+            .expect("a TypeId is used with the set that it came from")
     }
 }
 
@@ -437,76 +461,23 @@ fn renumber(mut def: TypeDef, place: &BTreeMap<TypeId, TypeId>) -> TypeDef {
     def
 }
 
-fn check_members(defs: &[TypeDef]) -> Result<(), BadSchema> {
-    for def in defs {
-        let body = match &def.kind {
-            TypeKind::Struct(body) => body,
-            TypeKind::Enum(body) => {
-                let mut names = BTreeSet::new();
-                if !body.values.iter().all(|value| names.insert(&value.name)) {
-                    return Err(BadSchema::new(def, SchemaFault::Duplicate));
-                }
-                continue;
-            }
-            TypeKind::External => continue,
-        };
-        let mut names = BTreeSet::new();
-        for (place, member) in body.members.iter().enumerate() {
-            let earlier = body.members.get(..place).unwrap_or_default();
-            let checked = if names.insert(&member.name) {
-                check_member(defs, earlier, member)
-            } else {
-                Err(SchemaFault::Duplicate)
-            };
-            checked.map_err(|fault| BadSchema { member: Some(member.name.clone()), ..BadSchema::new(def, fault) })?;
-        }
-    }
-    Ok(())
-}
-
-fn check_member(defs: &[TypeDef], earlier: &[Member], member: &Member) -> Result<(), SchemaFault> {
-    if let Type::Named(TypeId(id)) = member.ty
-        && id as usize >= defs.len()
-    {
-        return Err(SchemaFault::NoSuchType);
-    }
-    let element_size = match member.ty {
-        Type::Primitive(primitive) => primitive.min_size(),
-        // At least 1, so that even an array of empty structs has a bound.
-        Type::Named(_) => 1,
-    };
-    let mut fixed_size = element_size;
-    for dim in &member.dims {
-        match dim {
-            Dim::Fixed { size: 0, .. } => return Err(SchemaFault::ZeroSize),
-            Dim::Fixed { size, .. } => fixed_size = fixed_size.saturating_mul(*size),
-            Dim::Variable { member } => {
-                let counts = earlier.get(*member).is_some_and(
-                    |length| matches!(length.ty, Type::Primitive(ty) if ty.is_integer()) && length.dims.is_empty(),
-                );
-                if !counts {
-                    return Err(SchemaFault::BadLength);
-                }
-            }
-        }
-    }
-    if fixed_size > TypeSet::MAX_ARRAY_SIZE {
-        return Err(SchemaFault::TooLarge);
-    }
-    Ok(())
-}
-
 fn derive_facts(defs: &[TypeDef], graph: &graph::Graph) -> Result<Vec<Facts>, BadSchema> {
     let bases: Vec<u64> = defs.iter().map(base_hash).collect();
     if let Some(def) = graph.too_deep().and_then(|place| defs.get(place)) {
         return Err(BadSchema::new(def, SchemaFault::TooDeep));
     }
     let fingerprints = graph.fingerprints(defs, &bases).map_err(|place| {
-        let def = defs.get(place).expect("the graph has one node for each definition");
+        let def = defs
+            .get(place)
+            .expect("the graph has one node for each definition");
         BadSchema::new(def, SchemaFault::Tangled)
     })?;
     let min_sizes = graph.min_sizes(defs);
-    let facts = bases.into_iter().zip(min_sizes).zip(fingerprints).enumerate();
+    let facts = bases
+        .into_iter()
+        .zip(min_sizes)
+        .zip(fingerprints)
+        .enumerate();
     Ok(facts
         .map(|(place, ((base, min_size), fingerprint))| Facts {
             base,
@@ -542,77 +513,6 @@ fn base_hash(def: &TypeDef) -> u64 {
     }
     hash.bits()
 }
-
-/// Definitions that do not make sense together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadSchema {
-    ty: String,
-    member: Option<String>,
-    fault: SchemaFault,
-}
-
-impl BadSchema {
-    fn new(def: &TypeDef, fault: SchemaFault) -> Self {
-        Self { ty: def.full_name(), member: None, fault }
-    }
-
-    /// The full name of the type that does not make sense.
-    #[must_use]
-    pub fn type_name(&self) -> &str {
-        &self.ty
-    }
-
-    /// What does not make sense.
-    #[must_use]
-    pub fn fault(&self) -> &SchemaFault {
-        &self.fault
-    }
-}
-
-/// What does not make sense about a type or member.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SchemaFault {
-    /// Another of the same name is there.
-    Duplicate,
-    /// The type is not in the set.
-    NoSuchType,
-    /// A dimension of 0.
-    ZeroSize,
-    /// The length field is not an earlier scalar integer.
-    BadLength,
-    /// A fixed array that no message can hold.
-    TooLarge,
-    /// Types inside types inside types, beyond what a decoder follows.
-    TooDeep,
-    /// So many types that contain each other that their fingerprints cannot be worked out.
-    Tangled,
-}
-
-impl fmt::Display for BadSchema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ty, member, fault } = self;
-        write!(f, "bad schema: type {ty}")?;
-        if let Some(member) = member {
-            write!(f, ", member {member}")?;
-        }
-        match fault {
-            SchemaFault::Duplicate => f.write_str(": expected a name of its own, found it defined twice"),
-            SchemaFault::NoSuchType => f.write_str(": expected a type of the schema, found none there"),
-            SchemaFault::ZeroSize => f.write_str(": expected a dimension of 1 or more, found 0"),
-            SchemaFault::BadLength => f.write_str(": expected an earlier scalar integer as length, found none"),
-            SchemaFault::TooLarge => {
-                write!(f, ": expected a fixed array of at most {} bytes, found more", TypeSet::MAX_ARRAY_SIZE)
-            }
-            SchemaFault::TooDeep => {
-                write!(f, ": expected types at most {MAX_DEPTH} deep inside each other, found more")
-            }
-            SchemaFault::Tangled => f.write_str(": expected a few types that contain each other, found too many"),
-        }
-    }
-}
-
-impl core::error::Error for BadSchema {}
 
 /// The rotated fingerprint of a struct, from its base hash and the hashes of its members' types.
 pub(crate) fn close(base: u64, sum_of_members: u64) -> u64 {

@@ -28,7 +28,12 @@ impl TypeSet {
     /// # Errors
     /// When the type has no such field; the error lists the ones it has.
     pub fn select(&self, root: TypeId, path: &FieldPath) -> Result<Selector, SelectError> {
-        let mut selector = Selector { places: Vec::new(), ty: Type::Named(root), n_dims: 0, owner: None };
+        let mut selector = Selector {
+            places: Vec::new(),
+            ty: Type::Named(root),
+            n_dims: 0,
+            owner: None,
+        };
         let mut done = FieldPath::default();
         for step in path.steps() {
             match step {
@@ -68,15 +73,22 @@ impl TypeSet {
         };
         let Some((id, body)) = body else {
             let found = self.type_name(selector.ty);
-            return Err(SelectError::NotAStruct { path: done.clone(), found });
+            return Err(SelectError::NotAStruct {
+                path: done.clone(),
+                found,
+            });
         };
         let members = || body.members.iter();
-        let found = members().enumerate().find(|(_, member)| member.name == name);
-        found.map(|(place, member)| (id, place, member)).ok_or_else(|| SelectError::NoSuchField {
-            path: done.clone(),
-            name: name.to_string(),
-            fields: members().map(|member| member.name.clone()).collect(),
-        })
+        let found = members()
+            .enumerate()
+            .find(|(_, member)| member.name == name);
+        found
+            .map(|(place, member)| (id, place, member))
+            .ok_or_else(|| SelectError::NoSuchField {
+                path: done.clone(),
+                name: name.to_string(),
+                fields: members().map(|member| member.name.clone()).collect(),
+            })
     }
 }
 
@@ -108,7 +120,9 @@ impl Selector {
 }
 
 fn pick<'v>(value: &'v Value<'v>, places: &[Place]) -> Option<Value<'v>> {
-    let Some((place, rest)) = places.split_first() else { return Some(value.clone()) };
+    let Some((place, rest)) = places.split_first() else {
+        return Some(value.clone());
+    };
     match (*place, value) {
         (Place::Member(place), Value::Struct(members)) => pick(members.get(place)?, rest),
         (Place::Element(index), Value::Array(array)) => pick_element(array, index, rest),
@@ -122,7 +136,11 @@ fn pick_element<'v>(array: &'v Array<'v>, index: usize, rest: &[Place]) -> Optio
         return pick(element, rest);
     }
     let element = array.get(index)?;
-    if rest.is_empty() { Some(element) } else { pick(&element, rest).map(Value::into_owned) }
+    if rest.is_empty() {
+        Some(element)
+    } else {
+        pick(&element, rest).map(Value::into_owned)
+    }
 }
 
 /// A path that does not lead to a field of the type.
@@ -162,12 +180,26 @@ impl fmt::Display for SelectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchField { path, name, fields } => {
-                let whose = if path.steps().is_empty() { "the message".to_string() } else { path.to_string() };
-                write!(f, "expected a field of {whose}, found {name:?}; it has {}", fields.join(", "))
+                let whose = if path.steps().is_empty() {
+                    "the message".to_string()
+                } else {
+                    path.to_string()
+                };
+                write!(
+                    f,
+                    "expected a field of {whose}, found {name:?}; it has {}",
+                    fields.join(", ")
+                )
             }
-            Self::NotAStruct { path, found } => write!(f, "expected a struct at {path}, found {found}"),
-            Self::NotAnArray { path, found } => write!(f, "expected an array at {path}, found {found}"),
-            Self::NoIndex { path } => write!(f, "expected an index such as {path}[0], found a name"),
+            Self::NotAStruct { path, found } => {
+                write!(f, "expected a struct at {path}, found {found}")
+            }
+            Self::NotAnArray { path, found } => {
+                write!(f, "expected an array at {path}, found {found}")
+            }
+            Self::NoIndex { path } => {
+                write!(f, "expected an index such as {path}[0], found a name")
+            }
         }
     }
 }

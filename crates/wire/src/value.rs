@@ -78,15 +78,21 @@ impl<'a> Value<'a> {
 
     /// A number for a plot; `None` for what is not one.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a plot has fewer pixels than a double has bits")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a plot has fewer pixels than a double has bits"
+    )]
     pub fn as_f64(&self) -> Option<f64> {
         match *self {
             Self::Float(value) => Some(value.into()),
             Self::Double(value) => Some(value),
             Self::Boolean(value) => Some(u8::from(value).into()),
-            Self::Int8(_) | Self::Int16(_) | Self::Int32(_) | Self::Int64(_) | Self::Byte(_) | Self::Enum(_) => {
-                self.as_integer().map(|value| value as f64)
-            }
+            Self::Int8(_)
+            | Self::Int16(_)
+            | Self::Int32(_)
+            | Self::Int64(_)
+            | Self::Byte(_)
+            | Self::Enum(_) => self.as_integer().map(|value| value as f64),
             Self::Text(_) | Self::Struct(_) | Self::Array(_) => None,
         }
     }
@@ -124,7 +130,9 @@ impl<'a> Value<'a> {
             Self::Boolean(value) => Value::Boolean(value),
             Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
             Self::Enum(value) => Value::Enum(value),
-            Self::Struct(members) => Value::Struct(members.into_iter().map(Value::into_owned).collect()),
+            Self::Struct(members) => {
+                Value::Struct(members.into_iter().map(Value::into_owned).collect())
+            }
             Self::Array(array) => Value::Array(array.into_owned()),
         }
     }
@@ -149,7 +157,7 @@ impl<'a> Value<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array<'a> {
     /// The dimensions, outermost first, if there is more than one.
-    grid: Option<Box<Vec<usize>>>,
+    grid: Option<Box<[usize]>>,
     items: Items<'a>,
 }
 
@@ -188,11 +196,13 @@ impl<'a> Array<'a> {
     /// An array of these dimensions; `None` unless `items` has as many as they say.
     #[must_use]
     pub fn new(dims: &[usize], items: Items<'a>) -> Option<Self> {
-        let n = dims.iter().try_fold(1_usize, |n, &dim| n.checked_mul(dim))?;
+        let n = dims
+            .iter()
+            .try_fold(1_usize, |n, &dim| n.checked_mul(dim))?;
         if dims.is_empty() || items.len() != n {
             return None;
         }
-        let grid = (dims.len() > 1).then(|| Box::new(dims.to_vec()));
+        let grid = (dims.len() > 1).then(|| Box::from(dims));
         Some(Self { grid, items })
     }
 
@@ -258,7 +268,10 @@ impl<'a> Array<'a> {
             Items::Numbers { ty, bytes } => {
                 let size = ty.fixed_size()?;
                 let row = bytes.get(start * size..(start + row_len) * size)?;
-                Items::Numbers { ty: *ty, bytes: Cow::Borrowed(row) }
+                Items::Numbers {
+                    ty: *ty,
+                    bytes: Cow::Borrowed(row),
+                }
             }
             Items::Values(values) => Items::Values(values.get(start..start + row_len)?.to_vec()),
         };
@@ -280,10 +293,18 @@ impl<'a> Array<'a> {
 
     fn into_owned(self) -> Array<'static> {
         let items = match self.items {
-            Items::Numbers { ty, bytes } => Items::Numbers { ty, bytes: Cow::Owned(bytes.into_owned()) },
-            Items::Values(values) => Items::Values(values.into_iter().map(Value::into_owned).collect()),
+            Items::Numbers { ty, bytes } => Items::Numbers {
+                ty,
+                bytes: Cow::Owned(bytes.into_owned()),
+            },
+            Items::Values(values) => {
+                Items::Values(values.into_iter().map(Value::into_owned).collect())
+            }
         };
-        Array { grid: self.grid, items }
+        Array {
+            grid: self.grid,
+            items,
+        }
     }
 }
 

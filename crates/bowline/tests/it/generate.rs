@@ -9,14 +9,31 @@ fn unchanged_files_are_left_alone() {
     let args = ["gen", "--rust", "out", "a.lcm"];
     let first = bowline_in(&folder, &args, b"");
     assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
-    let file = fs::File::options().append(true).open(folder.join("out/p.rs")).unwrap();
+    let file = fs::File::options()
+        .append(true)
+        .open(folder.join("out/p.rs"))
+        .unwrap();
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let second = bowline_in(&folder, &args, b"");
-    assert!(stderr(&second).contains("0 files written, 2 unchanged"), "{}", stderr(&second));
-    assert_eq!(fs::metadata(folder.join("out/p.rs")).unwrap().modified().unwrap(), SystemTime::UNIX_EPOCH);
+    assert!(
+        stderr(&second).contains("0 files written, 2 unchanged"),
+        "{}",
+        stderr(&second)
+    );
+    assert_eq!(
+        fs::metadata(folder.join("out/p.rs"))
+            .unwrap()
+            .modified()
+            .unwrap(),
+        SystemTime::UNIX_EPOCH
+    );
     write(&folder, "a.lcm", "package p; struct a { int16_t x; }");
     let third = bowline_in(&folder, &args, b"");
-    assert!(stderr(&third).contains("1 files written, 1 unchanged"), "{}", stderr(&third));
+    assert!(
+        stderr(&third).contains("1 files written, 1 unchanged"),
+        "{}",
+        stderr(&third)
+    );
 }
 
 #[test]
@@ -26,7 +43,11 @@ fn nothing_is_written_when_something_is_wrong() {
     write(&folder, "b.lcm", "struct b { nope_t x; }");
     let output = bowline_in(&folder, &["gen", "--rust", "out", "a.lcm", "b.lcm"], b"");
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("b.lcm:1:12"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("b.lcm:1:12"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!folder.join("out").exists());
 }
 
@@ -35,23 +56,39 @@ fn folders_are_read_with_all_that_is_in_them() {
     let folder = scratch("folders");
     fs::create_dir_all(folder.join("in/deep")).unwrap();
     write(&folder, "in/a.lcm", "package p; struct a { b.c x; }");
-    write(&folder, "in/deep/b.lcm", "package b; struct c { int8_t x; }");
+    write(
+        &folder,
+        "in/deep/b.lcm",
+        "package b; struct c { int8_t x; }",
+    );
     write(&folder, "in/readme.txt", "not a type");
     let output = bowline_in(&folder, &["gen", "--rust=out", "in"], b"");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(folder.join("out/p.rs").exists() && folder.join("out/b.rs").exists() && folder.join("out/mod.rs").exists());
+    assert!(
+        folder.join("out/p.rs").exists()
+            && folder.join("out/b.rs").exists()
+            && folder.join("out/mod.rs").exists()
+    );
 }
 
 #[test]
 fn our_committed_messages_are_fresh() {
     let folder = scratch("fresh");
     let types = types_folder();
-    let output = bowline_in(&folder, &["gen", "--rust", "out", types.to_str().unwrap()], b"");
+    let output = bowline_in(
+        &folder,
+        &["gen", "--rust", "out", types.to_str().unwrap()],
+        b"",
+    );
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     for name in ["mod.rs", "bowline.rs"] {
         let committed = types.join("../crates/msgs/src/generated").join(name);
         let fresh = fs::read_to_string(folder.join("out").join(name)).unwrap();
-        assert!(fs::read_to_string(&committed).unwrap() == fresh, "{} is stale: run `make gen`", committed.display());
+        assert!(
+            fs::read_to_string(&committed).unwrap() == fresh,
+            "{} is stale: run `make gen`",
+            committed.display()
+        );
     }
 }
 
@@ -59,7 +96,15 @@ fn our_committed_messages_are_fresh() {
 fn a_type_of_another_file_is_an_error_for_rust_even_under_compat() {
     let folder = scratch("external");
     write(&folder, "a.lcm", "package p; struct a { far_t x; }");
-    let output = bowline_in(&folder, &["gen", "--lcm-compat", "--rust", "out", "a.lcm"], b"");
+    let output = bowline_in(
+        &folder,
+        &["gen", "--lcm-compat", "--rust", "out", "a.lcm"],
+        b"",
+    );
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    assert!(stderr(&output).contains("found none for p.far_t"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("found none for p.far_t"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -68,7 +68,12 @@ fn wrong_usage_is_exit_code_2() {
         &["types", "encode", "missing_t", "--types", "a.lcm"],
     ] {
         let output = bowline_in(&folder, args, b"");
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            stderr(&output)
+        );
         assert!(!output.stderr.is_empty(), "{args:?}");
     }
 }
@@ -76,10 +81,21 @@ fn wrong_usage_is_exit_code_2() {
 #[test]
 fn every_verb_explains_itself_with_an_example() {
     let folder = scratch("help");
-    for verb in [&["gen"][..], &["types", "fingerprint"], &["types", "check"], &["types", "diff"], &["types", "encode"], &["types", "decode"]] {
+    for verb in [
+        &["gen"][..],
+        &["types", "fingerprint"],
+        &["types", "check"],
+        &["types", "diff"],
+        &["types", "encode"],
+        &["types", "decode"],
+    ] {
         let args: Vec<&str> = verb.iter().copied().chain(["--help"]).collect();
         let output = bowline_in(&folder, &args, b"");
         assert_eq!(output.status.code(), Some(0));
-        assert!(stdout(&output).contains("Example"), "{verb:?}: {}", stdout(&output));
+        assert!(
+            stdout(&output).contains("Example"),
+            "{verb:?}: {}",
+            stdout(&output)
+        );
     }
 }

@@ -1,19 +1,21 @@
 //! JSON to values.
 
+mod grid;
+
 use super::{BASE64_KEY, PLAIN_NAN, PLAIN_NAN_F32};
 use crate::MAX_LEVELS;
 use crate::path::{FieldPath, Step};
-use crate::schema::{Dim, Enum, Member, Primitive, Struct, Type, TypeId, TypeKind, TypeSet};
-use crate::value::{Array, Items, Value};
+use crate::schema::{Enum, Primitive, Struct, Type, TypeId, TypeKind, TypeSet};
+use crate::value::Value;
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString as _};
-use alloc::vec;
+use alloc::string::String;
 use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use core::cell::{Cell, RefCell};
 use core::fmt;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use grid::{Incomplete, MemberSeed, Parsed, complete};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
 impl TypeSet {
     /// Reads a value of that type.
@@ -21,16 +23,25 @@ impl TypeSet {
     /// # Errors
     /// When the text is not JSON, or not of that type; with the field, the line and the column.
     pub fn from_json(&self, id: TypeId, text: &[u8]) -> Result<Value<'static>, ReadJsonError> {
-        let context = Context { types: self, path: RefCell::default(), depth: Cell::new(0) };
+        let context = Context {
+            types: self,
+            path: RefCell::default(),
+            depth: Cell::new(0),
+        };
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         // `Context` counts the depth, in messages' terms.
         deserializer.disable_recursion_limit();
-        let read = Scalar { context: &context, ty: Type::Named(id) }.deserialize(&mut deserializer);
-        read.and_then(|value| deserializer.end().map(|()| value)).map_err(|source| ReadJsonError {
-            ty: self.def(id).full_name(),
-            path: context.path.take(),
-            source,
-        })
+        let read = Scalar {
+            context: &context,
+            ty: Type::Named(id),
+        }
+        .deserialize(&mut deserializer);
+        read.and_then(|value| deserializer.end().map(|()| value))
+            .map_err(|source| ReadJsonError {
+                ty: self.def(id).full_name(),
+                path: context.path.take(),
+                source,
+            })
     }
 }
 
@@ -107,10 +118,16 @@ impl<'de> Visitor<'de> for Scalar<'_> {
             Kind::Float(ty) => write!(f, "a number ({ty}), \"NaN\", \"Infinity\" or \"-Infinity\""),
             Kind::Boolean => f.write_str("true or false"),
             Kind::Text => f.write_str("a string"),
-            Kind::Struct(id, _) => write!(f, "an object ({})", self.context.types.def(id).full_name()),
+            Kind::Struct(id, _) => {
+                write!(f, "an object ({})", self.context.types.def(id).full_name())
+            }
             Kind::Enum(id, _) => write!(f, "a value of {}", self.context.types.def(id).full_name()),
             Kind::Undefined(id) => {
-                write!(f, "nothing: the type {} is not defined", self.context.types.def(id).full_name())
+                write!(
+                    f,
+                    "nothing: the type {} is not defined",
+                    self.context.types.def(id).full_name()
+                )
             }
         }
     }
@@ -118,7 +135,12 @@ impl<'de> Visitor<'de> for Scalar<'_> {
     fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Self::Value, E> {
         match self.kind() {
             Kind::Boolean => Ok(Value::Boolean(value)),
-            _ => Err(E::invalid_type(serde::de::Unexpected::Bool(value), &self)),
+            Kind::Integer(_)
+            | Kind::Float(_)
+            | Kind::Text
+            | Kind::Struct(..)
+            | Kind::Enum(..)
+            | Kind::Undefined(_) => Err(E::invalid_type(serde::de::Unexpected::Bool(value), &self)),
         }
     }
 
@@ -128,7 +150,7 @@ impl<'de> Visitor<'de> for Scalar<'_> {
             Kind::Integer(ty) => integer(ty, value).ok_or_else(wrong),
             Kind::Float(ty) => float(ty, to_f64(value)).ok_or_else(wrong),
             Kind::Boolean if value == 0 || value == 1 => Ok(Value::Boolean(value == 1)),
-            Kind::Enum(..) => i32::try_from(value).map(Value::Enum).map_err(|_: core::num::TryFromIntError| wrong()),
+            Kind::Enum(..) => i32::try_from(value).ok().map(Value::Enum).ok_or_else(wrong),
             Kind::Boolean | Kind::Text | Kind::Struct(..) | Kind::Undefined(_) => Err(wrong()),
         }
     }
@@ -139,7 +161,10 @@ impl<'de> Visitor<'de> for Scalar<'_> {
             #[expect(clippy::cast_precision_loss, reason = "a float is asked for")]
             (Err(_), Kind::Float(ty)) => float(ty, value as f64)
                 .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Unsigned(value), &self)),
-            (Err(_), _) => Err(E::invalid_value(serde::de::Unexpected::Unsigned(value), &self)),
+            (Err(_), _) => Err(E::invalid_value(
+                serde::de::Unexpected::Unsigned(value),
+                &self,
+            )),
         }
     }
 
@@ -147,7 +172,12 @@ impl<'de> Visitor<'de> for Scalar<'_> {
         let wrong = || E::invalid_value(serde::de::Unexpected::Float(value), &self);
         match self.kind() {
             Kind::Float(ty) => float(ty, value).ok_or_else(wrong),
-            _ => Err(wrong()),
+            Kind::Integer(_)
+            | Kind::Boolean
+            | Kind::Text
+            | Kind::Struct(..)
+            | Kind::Enum(..)
+            | Kind::Undefined(_) => Err(wrong()),
         }
     }
 
@@ -155,13 +185,20 @@ impl<'de> Visitor<'de> for Scalar<'_> {
         let wrong = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
         match self.kind() {
             Kind::Text => Ok(Value::Text(Cow::Owned(text.as_bytes().to_vec()))),
-            Kind::Integer(ty) => text.parse().ok().and_then(|value| integer(ty, value)).ok_or_else(wrong),
+            Kind::Integer(ty) => text
+                .parse()
+                .ok()
+                .and_then(|value| integer(ty, value))
+                .ok_or_else(wrong),
             Kind::Float(ty) => float_from_text(ty, text).ok_or_else(wrong),
             Kind::Enum(_, body) => {
                 let known = body.values.iter().find(|known| known.name == text);
                 known.map(|known| Value::Enum(known.value)).ok_or_else(|| {
                     let names: Vec<&str> = body.values.iter().map(|known| &*known.name).collect();
-                    E::custom(format_args!("expected one of {}, found {text:?}", names.join(", ")))
+                    E::custom(format_args!(
+                        "expected one of {}, found {text:?}",
+                        names.join(", ")
+                    ))
                 })
             }
             Kind::Boolean | Kind::Struct(..) | Kind::Undefined(_) => Err(wrong()),
@@ -173,7 +210,9 @@ impl<'de> Visitor<'de> for Scalar<'_> {
             Kind::Struct(_, body) => {
                 let depth = self.context.depth.get() + 1;
                 if depth > MAX_LEVELS {
-                    return Err(A::Error::custom(format_args!("expected at most {MAX_LEVELS} levels, found more")));
+                    return Err(A::Error::custom(format_args!(
+                        "expected at most {MAX_LEVELS} levels, found more"
+                    )));
                 }
                 self.context.depth.set(depth);
                 let value = self.read_struct(body, map)?;
@@ -181,7 +220,11 @@ impl<'de> Visitor<'de> for Scalar<'_> {
                 Ok(value)
             }
             Kind::Text => read_base64_object(map),
-            _ => Err(A::Error::invalid_type(serde::de::Unexpected::Map, &self)),
+            Kind::Integer(_)
+            | Kind::Float(_)
+            | Kind::Boolean
+            | Kind::Enum(..)
+            | Kind::Undefined(_) => Err(A::Error::invalid_type(serde::de::Unexpected::Map, &self)),
         }
     }
 }
@@ -212,220 +255,43 @@ impl<'c> Scalar<'c> {
         }
     }
 
-    fn read_struct<'de, A: MapAccess<'de>>(&self, body: &Struct, mut map: A) -> Result<Value<'static>, A::Error> {
+    fn read_struct<'de, A: MapAccess<'de>>(
+        &self,
+        body: &Struct,
+        mut map: A,
+    ) -> Result<Value<'static>, A::Error> {
         let mut read: Vec<Option<Parsed>> = body.members.iter().map(|_| None).collect();
         while let Some(name) = map.next_key::<String>()? {
             let members = || body.members.iter();
-            let Some((slot, member)) = read.iter_mut().zip(members()).find(|(_, member)| member.name == name) else {
+            let Some((slot, member)) = read
+                .iter_mut()
+                .zip(members())
+                .find(|(_, member)| member.name == name)
+            else {
                 let names: Vec<&str> = members().map(|member| &*member.name).collect();
                 let names = names.join(", ");
-                return Err(A::Error::custom(format_args!("expected one of the fields {names}; found {name:?}")));
+                return Err(A::Error::custom(format_args!(
+                    "expected one of the fields {names}; found {name:?}"
+                )));
             };
             if slot.is_some() {
-                return Err(A::Error::custom(format_args!("expected the field {name} once, found it twice")));
+                return Err(A::Error::custom(format_args!(
+                    "expected the field {name} once, found it twice"
+                )));
             }
             let step = Step::Field(Cow::Owned(name));
-            *slot = Some(self.context.inside(step, || map.next_value_seed(MemberSeed { of: *self, member }))?);
+            *slot = Some(self.context.inside(step, || {
+                map.next_value_seed(MemberSeed { of: *self, member })
+            })?);
         }
         complete(body, read).map_err(|problem| match problem {
-            Incomplete::Missing(name) => A::Error::custom(format_args!("expected the field {name}, found it missing")),
-            Incomplete::TooLong(name) => {
-                A::Error::custom(format_args!("expected arrays that {name} can count, found a longer one"))
+            Incomplete::Missing(name) => {
+                A::Error::custom(format_args!("expected the field {name}, found it missing"))
             }
+            Incomplete::TooLong(name) => A::Error::custom(format_args!(
+                "expected arrays that {name} can count, found a longer one"
+            )),
         })
-    }
-}
-
-/// A member as read: arrays keep the dimensions that were seen until the length fields are known.
-enum Parsed {
-    Scalar(Value<'static>),
-    Grid(Grid),
-}
-
-struct Grid {
-    /// As far in as elements were seen.
-    dims: Vec<Option<usize>>,
-    items: Items<'static>,
-}
-
-enum Incomplete<'b> {
-    Missing(&'b str),
-    TooLong(&'b str),
-}
-
-/// Fills in length fields that were left out, and gives arrays their final dimensions.
-fn complete(body: &Struct, mut read: Vec<Option<Parsed>>) -> Result<Value<'static>, Incomplete<'_>> {
-    for (place, member) in body.members.iter().enumerate() {
-        if read.get(place).is_some_and(Option::is_some) {
-            continue;
-        }
-        let counts = |array: &Member| array.dims.iter().position(|dim| *dim == Dim::Variable { member: place });
-        let counted = body.members.iter().zip(&read).find_map(|(array, parsed)| match parsed {
-            Some(Parsed::Grid(grid)) => Some(grid.dims.get(counts(array)?).copied().flatten().unwrap_or(0)),
-            Some(Parsed::Scalar(_)) | None => None,
-        });
-        let (Some(n), Type::Primitive(ty)) = (counted, member.ty) else {
-            // With its array it could be left out, so it is the array that is missing.
-            let missing = body.members.iter().find(|array| counts(array).is_some()).unwrap_or(member);
-            return Err(Incomplete::Missing(&missing.name));
-        };
-        let length = i64::try_from(n).ok().and_then(|n| integer(ty, n));
-        let length = length.ok_or(Incomplete::TooLong(&member.name))?;
-        if let Some(slot) = read.get_mut(place) {
-            *slot = Some(Parsed::Scalar(length));
-        }
-    }
-    let lengths: Vec<Option<usize>> = read.iter().map(length_of).collect();
-    let values = body.members.iter().zip(read).map(|(member, parsed)| match parsed {
-        Some(Parsed::Scalar(value)) => Ok(value),
-        Some(Parsed::Grid(grid)) => Ok(Value::Array(finish(member, grid, &lengths))),
-        None => Err(Incomplete::Missing(&member.name)),
-    });
-    values.collect::<Result<Vec<_>, _>>().map(|values| Value::Struct(values.into_boxed_slice()))
-}
-
-fn length_of(parsed: &Option<Parsed>) -> Option<usize> {
-    match parsed {
-        Some(Parsed::Scalar(value)) => value.as_integer().and_then(|n| usize::try_from(n).ok()),
-        Some(Parsed::Grid(_)) | None => None,
-    }
-}
-
-/// Below an empty dimension no others were seen; they are what the type or the length fields say.
-fn finish(member: &Member, grid: Grid, lengths: &[Option<usize>]) -> Array<'static> {
-    let dims: Vec<usize> = grid
-        .dims
-        .iter()
-        .zip(&member.dims)
-        .map(|(seen, dim)| match (seen, dim) {
-            (Some(n), _) => *n,
-            (None, Dim::Fixed { size, .. }) => *size,
-            (None, Dim::Variable { member }) => lengths.get(*member).copied().flatten().unwrap_or(0),
-        })
-        .collect();
-    Array::new(&dims, grid.items).expect("dimensions were counted as the items were read")
-}
-
-/// A member: a scalar or an array of as many dimensions as the type says.
-struct MemberSeed<'c, 'm> {
-    of: Scalar<'c>,
-    member: &'m Member,
-}
-
-impl<'de> DeserializeSeed<'de> for MemberSeed<'_, '_> {
-    type Value = Parsed;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Parsed, D::Error> {
-        let element = Scalar { ty: self.member.ty, ..self.of };
-        if self.member.dims.is_empty() {
-            return element.deserialize(deserializer).map(Parsed::Scalar);
-        }
-        let items = match self.member.ty {
-            Type::Primitive(ty) if ty.fixed_size().is_some() => Items::Numbers { ty, bytes: Cow::Owned(Vec::new()) },
-            Type::Primitive(_) | Type::Named(_) => Items::Values(Vec::new()),
-        };
-        let mut grid = Grid { dims: vec![None; self.member.dims.len()], items };
-        Row { element, level: 0, grid: &mut grid }.deserialize(deserializer)?;
-        Ok(Parsed::Grid(grid))
-    }
-}
-
-/// One dimension of an array, and those within it.
-struct Row<'c, 'g> {
-    element: Scalar<'c>,
-    level: usize,
-    grid: &'g mut Grid,
-}
-
-impl Row<'_, '_> {
-    fn is_innermost(&self) -> bool {
-        self.level + 1 == self.grid.dims.len()
-    }
-
-    fn close<E: serde::de::Error>(self, n: usize) -> Result<(), E> {
-        match self.grid.dims.get_mut(self.level) {
-            Some(seen @ None) => *seen = Some(n),
-            Some(Some(seen)) if *seen != n => {
-                return Err(E::custom(format_args!("expected rows of equal length, found {seen} and {n} elements")));
-            }
-            Some(Some(_)) | None => {}
-        }
-        Ok(())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Row<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Row<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.element.context.types.type_name(self.element.ty);
-        write!(f, "an array of {name}")?;
-        if name == Primitive::Byte.name() && self.is_innermost() {
-            f.write_str(", or base64 text")?;
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let mut n = 0;
-        let is_innermost = self.is_innermost();
-        let (context, level) = (self.element.context, self.level);
-        loop {
-            let has_more = context.inside(Step::Index(n), || {
-                if is_innermost {
-                    let Some(value) = seq.next_element_seed(self.element)? else { return Ok(false) };
-                    append(&mut self.grid.items, value);
-                    return Ok(true);
-                }
-                let row = Row { element: self.element, level: level + 1, grid: &mut *self.grid };
-                seq.next_element_seed(row).map(|read| read.is_some())
-            })?;
-            if !has_more {
-                return self.close(n);
-            }
-            n += 1;
-        }
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        let is_innermost = self.is_innermost();
-        let Items::Numbers { ty: Primitive::Byte, bytes } = &mut self.grid.items else {
-            return Err(E::invalid_type(serde::de::Unexpected::Str(text), &self));
-        };
-        if !is_innermost {
-            return Err(E::invalid_type(serde::de::Unexpected::Str(text), &self));
-        }
-        let row = BASE64_STANDARD.decode(text).map_err(|error| E::custom(format_args!("expected base64: {error}")))?;
-        bytes.to_mut().extend_from_slice(&row);
-        self.close(row.len())
-    }
-}
-
-fn append(items: &mut Items<'static>, value: Value<'static>) {
-    match items {
-        Items::Values(values) => values.push(value),
-        Items::Numbers { bytes, .. } => {
-            let bytes = bytes.to_mut();
-            match value {
-                Value::Int8(value) => bytes.extend_from_slice(&value.to_be_bytes()),
-                Value::Int16(value) => bytes.extend_from_slice(&value.to_be_bytes()),
-                Value::Int32(value) | Value::Enum(value) => bytes.extend_from_slice(&value.to_be_bytes()),
-                Value::Int64(value) => bytes.extend_from_slice(&value.to_be_bytes()),
-                Value::Byte(value) => bytes.push(value),
-                Value::Float(value) => bytes.extend_from_slice(&value.to_be_bytes()),
-                Value::Double(value) => bytes.extend_from_slice(&value.to_be_bytes()),
-                Value::Boolean(value) => bytes.push(u8::from(value)),
-                Value::Text(_) | Value::Struct(_) | Value::Array(_) => {}
-            }
-        }
     }
 }
 
@@ -445,16 +311,28 @@ fn float(ty: Primitive, value: f64) -> Option<Value<'static>> {
     if ty == Primitive::Double {
         return Some(Value::Double(value));
     }
-    #[expect(clippy::cast_possible_truncation, reason = "a float is asked for, and one out of range is refused")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a float is asked for, and one out of range is refused"
+    )]
     let narrow = value as f32;
     narrow.is_finite().then_some(Value::Float(narrow))
 }
 
 fn float_from_text(ty: Primitive, text: &str) -> Option<Value<'static>> {
     let is_double = ty == Primitive::Double;
-    let both = |double: f64, single: f32| if is_double { Value::Double(double) } else { Value::Float(single) };
+    let both = |double: f64, single: f32| {
+        if is_double {
+            Value::Double(double)
+        } else {
+            Value::Float(single)
+        }
+    };
     match text {
-        "NaN" => Some(both(f64::from_bits(PLAIN_NAN), f32::from_bits(PLAIN_NAN_F32))),
+        "NaN" => Some(both(
+            f64::from_bits(PLAIN_NAN),
+            f32::from_bits(PLAIN_NAN_F32),
+        )),
         "Infinity" => Some(both(f64::INFINITY, f32::INFINITY)),
         "-Infinity" => Some(both(f64::NEG_INFINITY, f32::NEG_INFINITY)),
         _ => {
@@ -476,13 +354,19 @@ fn to_f64(value: i64) -> f64 {
 
 /// A string that is not UTF-8: `{"base64": "..."}`.
 fn read_base64_object<'de, A: MapAccess<'de>>(mut map: A) -> Result<Value<'static>, A::Error> {
-    let wrong = || A::Error::custom(format_args!("expected {{\"{BASE64_KEY}\": \"...\"}} for a string that is not UTF-8"));
+    let wrong = || {
+        A::Error::custom(format_args!(
+            "expected {{\"{BASE64_KEY}\": \"...\"}} for a string that is not UTF-8"
+        ))
+    };
     let (key, text) = map.next_entry::<String, String>()?.ok_or_else(wrong)?;
     if key != BASE64_KEY || map.next_key::<String>()?.is_some() {
         return Err(wrong());
     }
     match BASE64_STANDARD.decode(&text) {
         Ok(bytes) => Ok(Value::Text(Cow::Owned(bytes))),
-        Err(error) => Err(A::Error::custom(format_args!("expected base64, found {}: {error}", text.to_string()))),
+        Err(error) => Err(A::Error::custom(format_args!(
+            "expected base64, found {text:?}: {error}"
+        ))),
     }
 }

@@ -20,19 +20,31 @@ impl TypeSet {
     /// A value with its type, to be serialized.
     #[must_use]
     pub fn json<'v>(&'v self, id: TypeId, value: &'v Value<'v>) -> Json<'v> {
-        Json { types: self, ty: Type::Named(id), value }
+        Json {
+            types: self,
+            ty: Type::Named(id),
+            value,
+        }
     }
 
     /// JSON on one line.
+    ///
+    /// # Panics
+    /// Never: keys are text and memory does not fail.
     #[must_use]
     pub fn to_json(&self, id: TypeId, value: &Value<'_>) -> String {
-        serde_json::to_string(&self.json(id, value)).expect("writing to memory, with text as keys, cannot fail")
+        serde_json::to_string(&self.json(id, value))
+            .expect("writing to memory, with text as keys, cannot fail")
     }
 
     /// JSON on many lines, for people.
+    ///
+    /// # Panics
+    /// Never: keys are text and memory does not fail.
     #[must_use]
     pub fn to_json_pretty(&self, id: TypeId, value: &Value<'_>) -> String {
-        serde_json::to_string_pretty(&self.json(id, value)).expect("writing to memory, with text as keys, cannot fail")
+        serde_json::to_string_pretty(&self.json(id, value))
+            .expect("writing to memory, with text as keys, cannot fail")
     }
 }
 
@@ -70,21 +82,39 @@ impl Serialize for Json<'_> {
 }
 
 impl<'v> Json<'v> {
-    fn serialize_struct<S: Serializer>(&self, values: &'v [Value<'v>], serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize_struct<S: Serializer>(
+        &self,
+        values: &'v [Value<'v>],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         let members: &[Member] = match self.ty {
             Type::Named(id) => self.types.as_struct(id).map_or(&[], |body| &body.members),
             Type::Primitive(_) => &[],
         };
         let mut map = serializer.serialize_map(Some(members.len()))?;
         for (member, value) in members.iter().zip(values) {
-            map.serialize_entry(&member.name, &Self { ty: member.ty, value, ..*self })?;
+            map.serialize_entry(
+                &member.name,
+                &Self {
+                    ty: member.ty,
+                    value,
+                    ..*self
+                },
+            )?;
         }
         map.end()
     }
 
-    fn serialize_array<S: Serializer>(&self, array: &Array<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize_array<S: Serializer>(
+        &self,
+        array: &Array<'_>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         if array.n_dims() == 1
-            && let Items::Numbers { ty: Primitive::Byte, bytes } = array.items()
+            && let Items::Numbers {
+                ty: Primitive::Byte,
+                bytes,
+            } = array.items()
         {
             return serializer.serialize_str(&BASE64_STANDARD.encode(bytes));
         }
@@ -93,9 +123,15 @@ impl<'v> Json<'v> {
     }
 
     fn enum_name(&self, value: i32) -> Option<&'v str> {
-        let Type::Named(id) = self.ty else { return None };
+        let Type::Named(id) = self.ty else {
+            return None;
+        };
         match &self.types.def(id).kind {
-            TypeKind::Enum(body) => body.values.iter().find(|known| known.value == value).map(|known| &*known.name),
+            TypeKind::Enum(body) => body
+                .values
+                .iter()
+                .find(|known| known.value == value)
+                .map(|known| &*known.name),
             TypeKind::Struct(_) | TypeKind::External => None,
         }
     }
@@ -111,7 +147,12 @@ struct Element<'v> {
 impl Serialize for Element<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { types, ty, value } = self;
-        Json { types, ty: *ty, value }.serialize(serializer)
+        Json {
+            types,
+            ty: *ty,
+            value,
+        }
+        .serialize(serializer)
     }
 }
 

@@ -16,8 +16,8 @@
 //! Counts, sizes and places are LEB128; a string is its length and its UTF-8; an enum value is zigzag LEB128.
 
 use super::{
-    BadSchema, Constant, Dim, Enum, EnumValue, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeKind,
-    TypeSet,
+    BadSchema, Constant, Dim, Enum, EnumValue, Member, Number, Primitive, Struct, Type, TypeDef,
+    TypeId, TypeKind, TypeSet,
 };
 use crate::number;
 use alloc::string::{String, ToString as _};
@@ -40,7 +40,10 @@ impl TypeSet {
     /// The compact form.
     #[must_use]
     pub fn to_bytes(&self, docs: Docs) -> Vec<u8> {
-        let mut out = Out { bytes: MAGIC.to_vec(), docs };
+        let mut out = Out {
+            bytes: MAGIC.to_vec(),
+            docs,
+        };
         out.list(&self.defs, |out, def| {
             out.text(&def.package);
             out.text(&def.name);
@@ -66,9 +69,15 @@ impl TypeSet {
     /// # Errors
     /// When it is cut short, not this format, or not sound.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReadSchemaError> {
-        let mut input = In { rest: bytes, len: bytes.len() };
+        let mut input = In {
+            rest: bytes,
+            len: bytes.len(),
+        };
         if input.take(MAGIC.len())? != MAGIC {
-            return Err(ReadSchemaError::Malformed { offset: 0, expected: "the magic number BWT1" });
+            return Err(ReadSchemaError::Malformed {
+                offset: 0,
+                expected: "the magic number BWT1",
+            });
         }
         let defs = input.list(In::def)?;
         if !input.rest.is_empty() {
@@ -112,7 +121,12 @@ impl Out {
     }
 
     fn member(&mut self, member: &Member) {
-        let Member { name, doc, ty, dims } = member;
+        let Member {
+            name,
+            doc,
+            ty,
+            dims,
+        } = member;
         self.text(name);
         self.doc(doc);
         match ty {
@@ -132,7 +146,13 @@ impl Out {
     }
 
     fn constant(&mut self, constant: &Constant) {
-        let Constant { name, doc, ty, text, value: _ } = constant;
+        let Constant {
+            name,
+            doc,
+            ty,
+            text,
+            value: _,
+        } = constant;
         self.text(name);
         self.doc(doc);
         self.primitive(*ty);
@@ -159,11 +179,17 @@ struct In<'a> {
 
 impl<'a> In<'a> {
     fn malformed(&self, expected: &'static str) -> ReadSchemaError {
-        ReadSchemaError::Malformed { offset: self.len - self.rest.len(), expected }
+        ReadSchemaError::Malformed {
+            offset: self.len - self.rest.len(),
+            expected,
+        }
     }
 
     fn take(&mut self, n: usize) -> Result<&'a [u8], ReadSchemaError> {
-        let (head, rest) = self.rest.split_at_checked(n).ok_or_else(|| self.malformed("more bytes"))?;
+        let (head, rest) = self
+            .rest
+            .split_at_checked(n)
+            .ok_or_else(|| self.malformed("more bytes"))?;
         self.rest = rest;
         Ok(head)
     }
@@ -174,7 +200,9 @@ impl<'a> In<'a> {
             let byte = *self.take(1)?.first().unwrap_or(&0);
             number |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
-                return usize::try_from(number).map_err(|_: core::num::TryFromIntError| self.malformed("a smaller number"));
+                return usize::try_from(number)
+                    .ok()
+                    .ok_or_else(|| self.malformed("a smaller number"));
             }
         }
         Err(self.malformed("a number of at most 5 bytes"))
@@ -206,13 +234,23 @@ impl<'a> In<'a> {
         let kind = match self.number()? {
             0 => {
                 let members = self.list(Self::member)?;
-                TypeKind::Struct(Struct { members, constants: self.list(Self::constant)? })
+                TypeKind::Struct(Struct {
+                    members,
+                    constants: self.list(Self::constant)?,
+                })
             }
-            1 => TypeKind::Enum(Enum { values: self.list(Self::enum_value)? }),
+            1 => TypeKind::Enum(Enum {
+                values: self.list(Self::enum_value)?,
+            }),
             2 => TypeKind::External,
             _ => return Err(self.malformed("struct, enum or external")),
         };
-        Ok(TypeDef { package, name, doc, kind })
+        Ok(TypeDef {
+            package,
+            name,
+            doc,
+            kind,
+        })
     }
 
     fn member(&mut self) -> Result<Member, ReadSchemaError> {
@@ -222,28 +260,54 @@ impl<'a> In<'a> {
             None => Type::Named(TypeId(u32::try_from(ty - NAMED).unwrap_or(u32::MAX))),
         };
         let dims = self.list(|input| match input.number()?.checked_sub(1) {
-            Some(size) => Ok(Dim::Fixed { size, text: input.text()? }),
-            None => Ok(Dim::Variable { member: input.number()? }),
+            Some(size) => Ok(Dim::Fixed {
+                size,
+                text: input.text()?,
+            }),
+            None => Ok(Dim::Variable {
+                member: input.number()?,
+            }),
         })?;
-        Ok(Member { name, doc, ty, dims })
+        Ok(Member {
+            name,
+            doc,
+            ty,
+            dims,
+        })
     }
 
     fn constant(&mut self) -> Result<Constant, ReadSchemaError> {
         let (name, doc, ty, text) = (self.text()?, self.text()?, self.number()?, self.text()?);
-        let ty = *Primitive::ALL.get(ty).ok_or_else(|| self.malformed("a primitive type"))?;
-        let value = match ty {
-            _ if ty.is_integer() => number::parse_integer(&text).map(Number::Integer),
-            _ if ty.is_float() => number::parse_float(&text).map(Number::Float),
-            _ => None,
+        let ty = *Primitive::ALL
+            .get(ty)
+            .ok_or_else(|| self.malformed("a primitive type"))?;
+        let value = if ty.is_integer() {
+            number::parse_integer(&text).map(Number::Integer)
+        } else {
+            number::parse_float(&text)
+                .filter(|_| ty.is_float())
+                .map(Number::Float)
         };
         let value = value.ok_or_else(|| self.malformed("a number as constant"))?;
-        Ok(Constant { name, doc, ty, text, value })
+        Ok(Constant {
+            name,
+            doc,
+            ty,
+            text,
+            value,
+        })
     }
 
     fn enum_value(&mut self) -> Result<EnumValue, ReadSchemaError> {
         let (name, doc, value) = (self.text()?, self.text()?, self.number()?);
-        let value = u32::try_from(value).map_err(|_: core::num::TryFromIntError| self.malformed("a 32-bit value"))?;
-        Ok(EnumValue { name, doc, value: (value >> 1).cast_signed() ^ -(value & 1).cast_signed() })
+        let value = u32::try_from(value)
+            .ok()
+            .ok_or_else(|| self.malformed("a 32-bit value"))?;
+        Ok(EnumValue {
+            name,
+            doc,
+            value: (value >> 1).cast_signed() ^ -(value & 1).cast_signed(),
+        })
     }
 }
 
@@ -265,7 +329,10 @@ impl fmt::Display for ReadSchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed { offset, expected } => {
-                write!(f, "malformed schema: expected {expected} at byte {offset}, found something else")
+                write!(
+                    f,
+                    "malformed schema: expected {expected} at byte {offset}, found something else"
+                )
             }
             Self::Unsound(bad) => bad.fmt(f),
         }

@@ -25,7 +25,10 @@ pub(super) struct Graph {
 
 impl Graph {
     pub(super) fn new(defs: &[TypeDef]) -> Self {
-        let inner: Vec<Vec<usize>> = defs.iter().map(|def| named_members(def).collect()).collect();
+        let inner: Vec<Vec<usize>> = defs
+            .iter()
+            .map(|def| named_members(def).collect())
+            .collect();
         let components = strong_components(&inner);
         let mut component = vec![0; inner.len()];
         for (i, types) in components.iter().enumerate() {
@@ -33,7 +36,11 @@ impl Graph {
                 set(&mut component, ty, i);
             }
         }
-        Self { inner, component, components }
+        Self {
+            inner,
+            component,
+            components,
+        }
     }
 
     pub(super) fn is_recursive(&self, ty: usize) -> bool {
@@ -44,8 +51,15 @@ impl Graph {
     pub(super) fn too_deep(&self) -> Option<usize> {
         let mut depths = vec![0_usize; self.components.len()];
         for (i, types) in self.components.iter().enumerate() {
-            let below = types.iter().flat_map(|&ty| self.inner(ty)).map(|&inner| self.component_of(inner));
-            let depth = 1 + below.filter(|&c| c != i).map(|c| get(&depths, c)).max().unwrap_or(0);
+            let below = types
+                .iter()
+                .flat_map(|&ty| self.inner(ty))
+                .map(|&inner| self.component_of(inner));
+            let depth = 1 + below
+                .filter(|&c| c != i)
+                .map(|c| get(&depths, c))
+                .max()
+                .unwrap_or(0);
             if depth > MAX_DEPTH {
                 return types.first().copied();
             }
@@ -77,7 +91,11 @@ impl Graph {
     ///
     /// # Errors
     /// A type in a knot too large to work out.
-    pub(super) fn fingerprints(&self, defs: &[TypeDef], bases: &[u64]) -> Result<Vec<Option<u64>>, usize> {
+    pub(super) fn fingerprints(
+        &self,
+        defs: &[TypeDef],
+        bases: &[u64],
+    ) -> Result<Vec<Option<u64>>, usize> {
         let mut known: Vec<Option<u64>> = vec![None; defs.len()];
         let mut steps = MAX_STEPS;
         for (i, types) in self.components.iter().enumerate() {
@@ -88,7 +106,13 @@ impl Graph {
                 let fingerprint = match defs.get(ty).map(|def| &def.kind) {
                     Some(TypeKind::Enum(_)) => Some(get(bases, ty)),
                     Some(TypeKind::Struct(_)) => {
-                        let mut walk = Walk { graph: self, bases, known: &known, component: i, steps: &mut steps };
+                        let mut walk = Walk {
+                            graph: self,
+                            bases,
+                            known: &known,
+                            component: i,
+                            steps: &mut steps,
+                        };
                         walk.hash(ty, &mut Vec::new()).ok_or(ty)?
                     }
                     Some(TypeKind::External) | None => None,
@@ -108,7 +132,9 @@ impl Graph {
     }
 
     fn knot(&self, ty: usize) -> &[usize] {
-        self.components.get(self.component_of(ty)).map_or(&[], Vec::as_slice)
+        self.components
+            .get(self.component_of(ty))
+            .map_or(&[], Vec::as_slice)
     }
 }
 
@@ -204,9 +230,14 @@ fn strong_components(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
                     calls.push((child, 0));
                 }
             } else if get(&low, node) == get(&index, node) {
-                let start = open.iter().rposition(|&other| other == node).unwrap_or_default();
+                let start = open
+                    .iter()
+                    .rposition(|&other| other == node)
+                    .unwrap_or_default();
                 let component = open.split_off(start);
-                component.iter().for_each(|&member| set(&mut is_open, member, false));
+                component
+                    .iter()
+                    .for_each(|&member| set(&mut is_open, member, false));
                 components.push(component);
             }
         }
