@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![no_std]
 #![forbid(unsafe_code)]
 
 #[rustfmt::skip]

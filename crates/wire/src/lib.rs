@@ -56,6 +56,13 @@ pub use path::{FieldPath, ParsePathError, Step};
 pub use select::{SelectError, Selector};
 pub use value::{Array, Items, Value};
 
+/// The heap's types under their usual names, for generated code in programs without `std`.
+pub mod heap {
+    pub use alloc::boxed::Box;
+    pub use alloc::string::String;
+    pub use alloc::vec::Vec;
+}
+
 /// How deep a value may contain others of its own type. Bounds the stack that decoding takes.
 pub const MAX_DEPTH: usize = 128;
 

@@ -18,16 +18,16 @@ fn types_folder() -> PathBuf {
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if folder.exists() {
-        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&folder).expect("the last run's folder can go");
     }
-    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir_all(&folder).expect("a scratch folder can be made");
     folder
 }
 
 /// A file in a scratch folder.
 fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
-    fs::write(&path, text).unwrap();
+    fs::write(&path, text).expect("a scratch file can be written");
     path
 }
 
@@ -40,10 +40,10 @@ fn bowline_in(folder: &Path, args: &[&str], input: &[u8]) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .expect("bowline starts");
     // A command that does not read closes its end; that is its right.
-    let _closed = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
+    let _closed = child.stdin.take().expect("it is piped").write_all(input);
+    child.wait_with_output().expect("bowline ends")
 }
 
 fn stdout(output: &Output) -> String {

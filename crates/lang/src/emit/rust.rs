@@ -111,9 +111,27 @@ impl Tree {
 }
 
 fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> String {
+    let code = definitions(types, names, defs);
+    let mut uses = Code::new();
+    // Programs without `std` have no such names of their own.
+    let heap: Vec<&str> = [("Box<", "Box"), ("String", "String"), ("Vec<", "Vec")]
+        .into_iter()
+        .filter_map(|(mark, name)| code.contains(mark).then_some(name))
+        .collect();
+    match heap.as_slice() {
+        [] => {}
+        [name] => uses.line(format!("use bowline_wire::heap::{name};")),
+        names => uses.line(format!("use bowline_wire::heap::{{{}}};", names.join(", "))),
+    }
+    let has_fields = code.contains(".in_field(");
+    uses.line(if has_fields { "use bowline_wire::{self as wire, InField as _};" } else { "use bowline_wire as wire;" });
+    uses.gap();
+    uses.line(code);
+    uses.finish()
+}
+
+fn definitions(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> String {
     let mut code = Code::new();
-    let has_fields = defs.iter().any(|(id, _)| types.as_struct(*id).is_some_and(|body| !body.members.is_empty()));
-    code.line(if has_fields { "use bowline_wire::{self as wire, InField as _};" } else { "use bowline_wire as wire;" });
     for (id, def) in defs {
         code.gap();
         match &def.kind {
@@ -291,7 +309,7 @@ impl StructCode<'_> {
                 if depth == 0 && is_large(member) {
                     return format!("wire::boxed_array(|| {inner})");
                 }
-                format!("std::array::from_fn(|_| {inner})")
+                format!("core::array::from_fn(|_| {inner})")
             }
             Some(Dim::Variable { .. }) | None => "Default::default()".to_string(),
         }
@@ -613,8 +631,12 @@ fn print_enum(code: &mut Code, types: &TypeSet, names: &Names, id: TypeId, body:
     code.line(format!("wire::enum_codec!({ident});"));
 }
 
+/// Comments are plain text: brackets in them are not links, nor is anything a tag.
 fn doc_or(doc: &str, default: impl FnOnce() -> String) -> String {
-    if doc.trim().is_empty() { default() } else { doc.to_string() }
+    if doc.trim().is_empty() {
+        return default();
+    }
+    doc.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]").replace('<', "\\<")
 }
 
 /// A hash in groups of four digits, as clippy likes them.
