@@ -116,7 +116,8 @@ fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> St
     // Programs without `std` have no such names of their own.
     let heap: Vec<&str> = [("Box<", "Box"), ("String", "String"), ("Vec<", "Vec")]
         .into_iter()
-        .filter_map(|(mark, name)| code.contains(mark).then_some(name))
+        .filter(|(mark, _)| code.lines().any(|line| !line.contains("///") && line.contains(mark)))
+        .map(|(_, name)| name)
         .collect();
     match heap.as_slice() {
         [] => {}
