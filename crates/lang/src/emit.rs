@@ -7,7 +7,9 @@
 
 mod code;
 mod keywords;
+mod names;
 mod rust;
+mod typescript;
 mod walk;
 
 pub use rust::modules as rust_modules;
@@ -18,7 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[rust::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[rust::LANGUAGE, typescript::LANGUAGE];
 
 /// A target language.
 #[derive(Clone, Copy, Debug)]
