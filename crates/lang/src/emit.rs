@@ -6,7 +6,9 @@
 //! A language is one file here and one row in [`LANGUAGES`]. Its command-line flags are part of the row.
 
 mod code;
+mod guard;
 mod keywords;
+mod python;
 mod rust;
 mod walk;
 
@@ -18,7 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[rust::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[python::LANGUAGE, rust::LANGUAGE];
 
 /// A target language.
 #[derive(Clone, Copy, Debug)]
