@@ -9,6 +9,7 @@ mod cpp;
 mod java;
 mod python;
 mod rust;
+mod typescript;
 
 use crate::cases::{Ask, Case, write_questions};
 use crate::dump::Bytes;
@@ -99,10 +100,15 @@ const PYTHON_OURS: Dialect =
 const RUST_OURS: Dialect =
     Dialect { language: &rust::RUST, maker: Maker::Ours, nans: Nans::Kept, cannot_build: &[], cannot_carry: &[] };
 
+/// JavaScript has only doubles.
+const TYPESCRIPT_OURS: Dialect =
+    Dialect { language: &typescript::TYPESCRIPT, nans: Nans::FloatsQuieted, ..RUST_OURS };
+
 /// All of them, those that take the longest to build first.
 pub const DIALECTS: &[&Dialect] = &[
     &RUST_OURS,
     &CPP_OURS,
+    &TYPESCRIPT_OURS,
     &JAVA_REFERENCE,
     &JAVA_OURS,
     &C_REFERENCE,
@@ -134,6 +140,7 @@ pub const RUNS: &[Run] = &[
     Run { name: "Python of the reference", decoder: &PYTHON_REFERENCE, encoder: &PYTHON_REFERENCE },
     Run { name: "our Python", decoder: &PYTHON_OURS, encoder: &PYTHON_OURS },
     Run { name: "our Rust", decoder: &RUST_OURS, encoder: &RUST_OURS },
+    Run { name: "our TypeScript", decoder: &TYPESCRIPT_OURS, encoder: &TYPESCRIPT_OURS },
 ];
 
 /// Where the fingerprints of the reference come from: the quick one, and another for what that cannot do.

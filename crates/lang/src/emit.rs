@@ -6,8 +6,10 @@
 //! A language is one file here and one row in [`LANGUAGES`]. Its command-line flags are part of the row.
 
 mod code;
+mod guard;
 mod keywords;
 mod names;
+mod python;
 mod rust;
 mod typescript;
 mod walk;
@@ -20,7 +22,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[rust::LANGUAGE, typescript::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[python::LANGUAGE, rust::LANGUAGE, typescript::LANGUAGE];
 
 /// A target language.
 #[derive(Clone, Copy, Debug)]

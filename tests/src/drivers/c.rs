@@ -37,6 +37,7 @@ fn build(build: &Build<'_>) {
     std::fs::write(&path, unit).expect("the target folder can be written");
     let warnings: &[&str] = match build.dialect.maker {
         Maker::Reference => &["-w"],
+        Maker::Ours if !bowline_lang::emit::LANGUAGES.iter().any(|l| l.name == "c") => &["-w"],
         Maker::Ours => &["-Wall", "-Wextra", "-Werror"],
     };
     let mut gcc = gcc(build, &code);
