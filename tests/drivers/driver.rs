@@ -3,36 +3,43 @@
 // Reads FOLDER/questions, decodes each message owned and borrowed, encodes both, and writes FOLDER/answers. An empty
 // message asks for the fingerprint. The formats are in tests/src/cases.rs.
 
-use bowline_wire::{IntoOwned, Message};
+use bowline_wire::{Decode, IntoOwned, Message};
 
-fn round_trip<O, B>(owned: Result<O, String>, borrowed: Result<B, String>) -> Result<Vec<u8>, String>
+/// What the type makes of the message; decoding and encoding again.
+fn round_trip<'m, M: Message + Decode<'m>>(message: &'m [u8]) -> Result<(M, Vec<u8>), String> {
+    let value = M::decode(message).map_err(|error| error.to_string())?;
+    let encoded = value.encode().map_err(|error| error.to_string())?;
+    Ok((value, encoded))
+}
+
+/// For a type that borrows, both kinds, and from the one to the other.
+fn round_trips<'m, O, B>(message: &'m [u8]) -> Result<Vec<u8>, String>
 where
-    O: Message + PartialEq,
-    B: Message + IntoOwned<Owned = O>,
+    O: Message + Decode<'m>,
+    B: Message + Decode<'m> + IntoOwned<Owned = O>,
 {
-    let (owned, borrowed) = match (owned, borrowed) {
-        (Err(error), Err(_)) => return Err(error),
-        (Ok(owned), Ok(borrowed)) => (owned, borrowed),
-        (Ok(_), Err(error)) => return Ok(format!("only the owned type decodes: {error}").into_bytes()),
-        (Err(error), Ok(_)) => return Ok(format!("only the borrowed type decodes: {error}").into_bytes()),
-    };
-    let message = owned.encode().map_err(|error| error.to_string())?;
-    let again = borrowed.encode().map_err(|error| error.to_string())?;
-    let third = borrowed.into_owned().encode().map_err(|error| error.to_string())?;
-    if message == again && message == third { Ok(message) } else { Ok(b"owned and borrowed differ".to_vec()) }
+    match (round_trip::<O>(message), round_trip::<B>(message)) {
+        (Err(error), Err(_)) => Err(error),
+        (Ok((_, owned)), Ok((value, borrowed))) => {
+            let third = value.into_owned().encode().map_err(|error| error.to_string())?;
+            if owned == borrowed && owned == third { Ok(owned) } else { Ok(b"owned and borrowed differ".to_vec()) }
+        }
+        (Ok(_), Err(error)) => Ok(format!("only the owned type decodes: {error}").into_bytes()),
+        (Err(error), Ok(_)) => Ok(format!("only the borrowed type decodes: {error}").into_bytes()),
+    }
 }
 
 macro_rules! answer {
-    ($owned:ty, $borrowed:ty, $message:expr) => {
-        if $message.is_empty() {
-            Ok(<$owned as Message>::FINGERPRINT.0.to_be_bytes().to_vec())
-        } else {
-            round_trip(
-                <$owned as Message>::decode($message).map_err(|error| error.to_string()),
-                <$borrowed as Message>::decode($message).map_err(|error| error.to_string()),
-            )
-        }
+    ($owned:ty, $message:expr) => {
+        if $message.is_empty() { fingerprint::<$owned>() } else { round_trip::<$owned>($message).map(|(_, bytes)| bytes) }
     };
+    ($owned:ty, $borrowed:ty, $message:expr) => {
+        if $message.is_empty() { fingerprint::<$owned>() } else { round_trips::<$owned, $borrowed>($message) }
+    };
+}
+
+fn fingerprint<M: Message>() -> Result<Vec<u8>, String> {
+    Ok(M::FINGERPRINT.0.to_be_bytes().to_vec())
 }
 
 fn block<'q>(questions: &mut &'q [u8]) -> &'q [u8] {

@@ -90,6 +90,7 @@ impl FieldPath {
         self.steps.push(step);
     }
 
+    #[cfg(feature = "json")]
     pub(crate) fn pop(&mut self) {
         self.steps.pop();
     }

@@ -71,11 +71,13 @@ fn table(code: &Path) -> String {
     let arms: String = rows
         .chunk_by(|one, two| one.0 == two.0)
         .map(|types| {
-            let (name, first) = &types[0];
-            let second = types.get(1).map_or(first, |(_, second)| second);
-            let is_first_owned = !first.contains('<');
-            let (owned, borrowed) = if is_first_owned { (first, second) } else { (second, first) };
-            format!("        {name} => answer!({owned}, {}, message),\n", borrowed.trim_end_matches("<'_>"))
+            let (name, _) = &types[0];
+            let owned = types.iter().find(|(_, ty)| !ty.contains('<')).map_or("", |(_, ty)| ty);
+            let borrowed = types.iter().find_map(|(_, ty)| ty.strip_suffix("<'_>"));
+            match borrowed {
+                Some(borrowed) => format!("        {name} => answer!({owned}, {borrowed}, message),\n"),
+                None => format!("        {name} => answer!({owned}, message),\n"),
+            }
         })
         .collect();
     format!("fn answer(name: &str, message: &[u8]) -> Result<Vec<u8>, String> {{\n    match name {{\n{arms}        _ => panic!(\"expected a known type, found {{name}}\"),\n    }}\n}}\n")
