@@ -5,6 +5,7 @@
 //!
 //! A language is one file here and one row in [`LANGUAGES`]. Its command-line flags are part of the row.
 
+mod c;
 mod code;
 mod guard;
 mod keywords;
@@ -22,7 +23,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[python::LANGUAGE, rust::LANGUAGE, typescript::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[c::LANGUAGE, python::LANGUAGE, rust::LANGUAGE, typescript::LANGUAGE];
+
+/// Settings that more than one language reads, with lcm-gen's names.
+pub const COMMON_SETTINGS: &[Setting] = &[Setting {
+    name: "use-quotes-for-includes",
+    kind: SettingKind::Switch,
+    help: "C and C++: include the library's headers with quotes instead of angle brackets",
+}];
 
 /// A target language.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +182,8 @@ mod tests {
     fn languages_are_sorted_and_their_flags_unique() {
         assert!(LANGUAGES.is_sorted_by(|a, b| a.name < b.name));
         let mut flags: Vec<&str> = LANGUAGES.iter().map(|language| language.name).collect();
-        flags.extend(LANGUAGES.iter().flat_map(|language| language.settings).map(|setting| setting.name));
+        let settings = LANGUAGES.iter().flat_map(|language| language.settings).chain(COMMON_SETTINGS);
+        flags.extend(settings.map(|setting| setting.name));
         let n_flags = flags.len();
         flags.sort_unstable();
         flags.dedup();
