@@ -7,6 +7,7 @@
 
 mod code;
 mod guard;
+mod java;
 mod keywords;
 mod python;
 mod rust;
@@ -20,7 +21,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[python::LANGUAGE, rust::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[java::LANGUAGE, python::LANGUAGE, rust::LANGUAGE];
 
 /// A target language.
 #[derive(Clone, Copy, Debug)]
