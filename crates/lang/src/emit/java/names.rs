@@ -26,8 +26,16 @@ pub(super) fn class(def: &TypeDef) -> String {
 
 /// The parts of a type's package; Java wants one for every class that others use.
 pub(super) fn package(def: &TypeDef, default: &str) -> Vec<String> {
-    let package = if def.package.is_empty() { default } else { &def.package };
-    package.split('.').filter(|part| !part.is_empty()).map(|part| escape(part, KEYWORDS)).collect()
+    let package = if def.package.is_empty() {
+        default
+    } else {
+        &def.package
+    };
+    package
+        .split('.')
+        .filter(|part| !part.is_empty())
+        .map(|part| escape(part, KEYWORDS))
+        .collect()
 }
 
 /// The field of a member or constant: its name, with underscores where Java or the class has that name.
@@ -35,7 +43,10 @@ pub(super) fn field(body: &Struct, name: &str) -> String {
     let mut field = free(name);
     let is_taken = |other: &str| {
         let members = body.members.iter().map(|member| &member.name);
-        other != name && members.chain(body.constants.iter().map(|constant| &constant.name)).any(|taken| taken == other)
+        other != name
+            && members
+                .chain(body.constants.iter().map(|constant| &constant.name))
+                .any(|taken| taken == other)
     };
     while is_taken(&field) {
         field.push('_');
@@ -45,7 +56,11 @@ pub(super) fn field(body: &Struct, name: &str) -> String {
 
 /// The constant of an enum's value.
 pub(super) fn enum_value(name: &str) -> String {
-    if name == "value" { format!("{name}_") } else { free(name) }
+    if name == "value" {
+        format!("{name}_")
+    } else {
+        free(name)
+    }
 }
 
 fn free(name: &str) -> String {

@@ -10,19 +10,58 @@ struct Helper {
 }
 
 const HELPERS: &[Helper] = &[
-    Helper { used_as: "_text(", text: TEXT },
-    Helper { used_as: "_readBytes(", text: READ_BYTES },
-    Helper { used_as: "_expectFingerprint(", text: EXPECT_FINGERPRINT },
-    Helper { used_as: "_truncated(", text: TRUNCATED },
-    Helper { used_as: "_unknown(", text: UNKNOWN },
-    Helper { used_as: "_free(", text: FREE },
-    Helper { used_as: "_length(", text: LENGTH },
-    Helper { used_as: "_grown(", text: GROWN },
-    Helper { used_as: "_writeText(", text: WRITE_TEXT },
-    Helper { used_as: "_present(", text: PRESENT },
-    Helper { used_as: "_elements(", text: ELEMENTS },
-    Helper { used_as: "_copied(", text: COPIED },
-    Helper { used_as: "new _Reader(", text: READER },
+    Helper {
+        used_as: "_text(",
+        text: TEXT,
+    },
+    Helper {
+        used_as: "_readBytes(",
+        text: READ_BYTES,
+    },
+    Helper {
+        used_as: "_expectFingerprint(",
+        text: EXPECT_FINGERPRINT,
+    },
+    Helper {
+        used_as: "_truncated(",
+        text: TRUNCATED,
+    },
+    Helper {
+        used_as: "_unknown(",
+        text: UNKNOWN,
+    },
+    Helper {
+        used_as: "_free(",
+        text: FREE,
+    },
+    Helper {
+        used_as: "_length(",
+        text: LENGTH,
+    },
+    Helper {
+        used_as: "_grown(",
+        text: GROWN,
+    },
+    Helper {
+        used_as: "_writeText(",
+        text: WRITE_TEXT,
+    },
+    Helper {
+        used_as: "_present(",
+        text: PRESENT,
+    },
+    Helper {
+        used_as: "_elements(",
+        text: ELEMENTS,
+    },
+    Helper {
+        used_as: "_copied(",
+        text: COPIED,
+    },
+    Helper {
+        used_as: "new _Reader(",
+        text: READER,
+    },
 ];
 
 const TEXT: &str = r#"
@@ -220,7 +259,12 @@ mod tests {
     fn a_helper_comes_before_those_that_it_uses() {
         for (place, helper) in HELPERS.iter().enumerate() {
             for earlier in HELPERS.iter().take(place) {
-                assert!(!helper.text.contains(earlier.used_as), "{} uses {}", helper.used_as, earlier.used_as);
+                assert!(
+                    !helper.text.contains(earlier.used_as),
+                    "{} uses {}",
+                    helper.used_as,
+                    earlier.used_as
+                );
             }
         }
     }
