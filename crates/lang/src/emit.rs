@@ -8,6 +8,7 @@
 mod c;
 mod code;
 mod guard;
+mod java;
 mod keywords;
 mod names;
 mod python;
@@ -23,7 +24,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[c::LANGUAGE, python::LANGUAGE, rust::LANGUAGE, typescript::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[c::LANGUAGE, java::LANGUAGE, python::LANGUAGE, rust::LANGUAGE, typescript::LANGUAGE];
 
 /// Settings that more than one language reads, with lcm-gen's names.
 pub const COMMON_SETTINGS: &[Setting] = &[Setting {

@@ -27,12 +27,15 @@ pub(super) fn claim<'t>(site: &Site<'t>) -> Claim<'t> {
         return Claim::Paid;
     }
     let inner = site.member.dims.get(site.depth + 1..).unwrap_or_default();
-    let lengths: Vec<&Member> = inner.iter().filter_map(|dim| site.length_member(dim)).collect();
+    let lengths: Vec<&Member> = inner
+        .iter()
+        .filter_map(|dim| site.length_member(dim))
+        .collect();
     match site.member.ty {
         Type::Named(id) if is_external(site.types, id) => Claim::Unknown,
         ty if site.types.min_size_of(ty) == 0 => Claim::Free,
-        _ if !lengths.is_empty() => Claim::FreeIfZero(lengths),
-        _ => Claim::Paid,
+        Type::Primitive(_) | Type::Named(_) if !lengths.is_empty() => Claim::FreeIfZero(lengths),
+        Type::Primitive(_) | Type::Named(_) => Claim::Paid,
     }
 }
 
@@ -56,9 +59,16 @@ pub(super) fn must_count(types: &TypeSet, root: TypeId) -> bool {
 
 /// Whether some array of the type itself can have elements that take no bytes.
 pub(super) fn has_free_elements(types: &TypeSet, id: TypeId) -> bool {
-    let Some(body) = types.as_struct(id) else { return false };
+    let Some(body) = types.as_struct(id) else {
+        return false;
+    };
     let mut sites = body.members.iter().flat_map(|member| {
-        (0..member.dims.len()).map(move |depth| Site { types, body, member, depth })
+        (0..member.dims.len()).map(move |depth| Site {
+            types,
+            body,
+            member,
+            depth,
+        })
     });
     sites.any(|site| claim(&site) != Claim::Paid)
 }

@@ -7,17 +7,20 @@
 //! Unlike lcm-gen's, decoding checks: `ValueError` says which field, what was expected and what was found. Decoded
 //! values have lcm-gen's shapes: `bytes` for byte arrays, tuples for rows of numbers, lists for all else.
 
+mod codec;
 mod names;
 mod support;
 
 use super::code::Code;
-use super::guard::{self, Claim};
-use super::walk::{Site, Walker, walk_member};
+use super::guard;
+use super::walk::{Site, walk_member};
 use super::{EmitError, Job, Language, OutputFile, Setting, SettingKind};
 use bowline_wire::MAX_DEPTH;
 use bowline_wire::schema::{
-    Constant, Dim, Enum, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeKind, TypeSet,
+    Constant, Dim, Enum, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeKind,
+    TypeSet,
 };
+use codec::{DecodeCode, Defaults, EncodeCode, is_tuple, scalar_format};
 use names::attribute;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -28,8 +31,16 @@ pub(super) const LANGUAGE: Language = Language {
     summary: "Python: a module per type, as lcm-gen's",
     dirs: &["ppath"],
     settings: &[
-        Setting { name: "ppath", kind: SettingKind::Text("."), help: "where Python packages go" },
-        Setting { name: "python-no-init", kind: SettingKind::Switch, help: "write no __init__.py" },
+        Setting {
+            name: "ppath",
+            kind: SettingKind::Text("."),
+            help: "where Python packages go",
+        },
+        Setting {
+            name: "python-no-init",
+            kind: SettingKind::Switch,
+            help: "write no __init__.py",
+        },
     ],
     emit,
 };
@@ -43,17 +54,28 @@ fn emit(job: &Job<'_>) -> Result<Vec<OutputFile>, EmitError> {
         let package = names::package(def);
         let folder: PathBuf = package.iter().collect();
         let file = folder.join(format!("{}.py", names::class(def)));
-        files.push(OutputFile { path: job.path("ppath", file), text: module(job.types, id, def) });
+        files.push(OutputFile {
+            path: job.path("ppath", file),
+            text: module(job.types, id, def),
+        });
         for n_parts in 1..=package.len() {
-            packages.entry(package.iter().take(n_parts).cloned().collect()).or_default();
+            packages
+                .entry(package.iter().take(n_parts).cloned().collect())
+                .or_default();
         }
-        packages.entry(package).or_default().insert(names::class(def));
+        packages
+            .entry(package)
+            .or_default()
+            .insert(names::class(def));
     }
     if !job.is_on("python-no-init") {
         // Types without a package stand in a folder of the path, which is no package.
         for (package, classes) in packages.iter().filter(|(package, _)| !package.is_empty()) {
             let file = package.iter().collect::<PathBuf>().join("__init__.py");
-            files.push(OutputFile { path: job.path("ppath", file), text: package_init(package, classes) });
+            files.push(OutputFile {
+                path: job.path("ppath", file),
+                text: package_init(package, classes),
+            });
         }
     }
     Ok(files)
@@ -62,7 +84,10 @@ fn emit(job: &Job<'_>) -> Result<Vec<OutputFile>, EmitError> {
 fn package_init(package: &[String], classes: &BTreeSet<String>) -> String {
     let mut code = Code::new();
     code.line(HEADER);
-    code.line(format!("\"\"\"The types of the package {}.\"\"\"\n", package.join(".")));
+    code.line(format!(
+        "\"\"\"The types of the package {}.\"\"\"\n",
+        package.join(".")
+    ));
     code.line("import importlib as _importlib\nimport sys as _sys\nimport types as _types\n");
     code.line(support::PACKAGE.trim_end());
     if !classes.is_empty() {
@@ -78,7 +103,13 @@ fn module(types: &TypeSet, id: TypeId, def: &TypeDef) -> String {
     let mut structs = Structs::default();
     let mut class = Code::new();
     match &def.kind {
-        TypeKind::Struct(body) => ClassCode { types, id, def, body }.print(&mut class, &mut structs),
+        TypeKind::Struct(body) => ClassCode {
+            types,
+            id,
+            def,
+            body,
+        }
+        .print(&mut class, &mut structs),
         TypeKind::Enum(body) => print_enum(&mut class, types, id, def, body, &mut structs),
         TypeKind::External => {}
     }
@@ -114,8 +145,14 @@ fn print_imports(code: &mut Code, types: &TypeSet, id: TypeId, def: &TypeDef) {
     code.line("\n\n# After the class, so that types which contain each other can be imported in any order.");
     for inner in inner {
         let to = types.def(inner);
-        let (module, class, alias) = (names::module(to), names::class(to), class_of(types, inner, def));
-        code.line(format!("from {module} import {class} as {alias}  # noqa: E402"));
+        let (module, class, alias) = (
+            names::module(to),
+            names::class(to),
+            class_of(types, inner, def),
+        );
+        code.line(format!(
+            "from {module} import {class} as {alias}  # noqa: E402"
+        ));
     }
 }
 
@@ -136,8 +173,16 @@ fn class_of(types: &TypeSet, id: TypeId, within: &TypeDef) -> String {
     if def == within {
         return names::class(def);
     }
-    let is_alone = types.iter().filter(|(_, other)| other.name == def.name).count() == 1;
-    if is_alone { format!("_{}", def.name) } else { format!("_{}_{}", def.name, id.0) }
+    let is_alone = types
+        .iter()
+        .filter(|(_, other)| other.name == def.name)
+        .count()
+        == 1;
+    if is_alone {
+        format!("_{}", def.name)
+    } else {
+        format!("_{}_{}", def.name, id.0)
+    }
 }
 
 /// The formats that a module compiles once.
@@ -146,10 +191,14 @@ struct Structs(Vec<String>);
 
 impl Structs {
     fn name(&mut self, format: String) -> String {
-        let place = self.0.iter().position(|known| *known == format).unwrap_or_else(|| {
-            self.0.push(format);
-            self.0.len() - 1
-        });
+        let place = self
+            .0
+            .iter()
+            .position(|known| *known == format)
+            .unwrap_or_else(|| {
+                self.0.push(format);
+                self.0.len() - 1
+            });
         format!("_FORMAT_{place}")
     }
 
@@ -159,7 +208,9 @@ impl Structs {
 
     fn text(&self) -> String {
         let lines = self.0.iter().enumerate();
-        lines.map(|(place, format)| format!("_FORMAT_{place} = _struct.Struct(\">{format}\")\n")).collect()
+        lines
+            .map(|(place, format)| format!("_FORMAT_{place} = _struct.Struct(\">{format}\")\n"))
+            .collect()
     }
 }
 
@@ -202,8 +253,12 @@ impl<'t> ClassCode<'t> {
     fn print_tables(&self, code: &mut Code) {
         let list = |items: Vec<String>| format!("[{}]", items.join(", "));
         let members = || self.body.members.iter();
-        let slots = members().map(|member| format!("{:?}", self.attribute(member))).collect();
-        let typenames = members().map(|member| format!("{:?}", self.types.type_name(member.ty))).collect();
+        let slots = members()
+            .map(|member| format!("{:?}", self.attribute(member)))
+            .collect();
+        let typenames = members()
+            .map(|member| format!("{:?}", self.types.type_name(member.ty)))
+            .collect();
         let dimensions = members().map(|member| self.dimensions(member)).collect();
         code.line(format!("__slots__ = {}\n", list(slots)));
         code.line(format!("__typenames__ = {}\n", list(typenames)));
@@ -218,7 +273,10 @@ impl<'t> ClassCode<'t> {
             Dim::Fixed { size, .. } => size.to_string(),
             Dim::Variable { member } => {
                 let length = self.body.members.get(*member);
-                format!("{:?}", length.map_or(String::new(), |length| self.attribute(length)))
+                format!(
+                    "{:?}",
+                    length.map_or(String::new(), |length| self.attribute(length))
+                )
             }
         });
         format!("[{}]", dims.collect::<Vec<_>>().join(", "))
@@ -227,7 +285,11 @@ impl<'t> ClassCode<'t> {
     fn print_constants(&self, code: &mut Code) {
         for constant in &self.body.constants {
             code.comment("#:", &constant.doc);
-            code.line(format!("{} = {}", attribute(self.body, &constant.name), constant_value(constant)));
+            code.line(format!(
+                "{} = {}",
+                attribute(self.body, &constant.name),
+                constant_value(constant)
+            ));
         }
         if !self.body.constants.is_empty() {
             code.gap();
@@ -238,7 +300,11 @@ impl<'t> ClassCode<'t> {
     fn print_annotations(&self, code: &mut Code) {
         for member in &self.body.members {
             code.comment("#:", &member.doc);
-            code.line(format!("{}: {}", self.attribute(member), self.annotation(member, 0)));
+            code.line(format!(
+                "{}: {}",
+                self.attribute(member),
+                self.annotation(member, 0)
+            ));
         }
         if !self.body.members.is_empty() {
             code.gap();
@@ -249,8 +315,12 @@ impl<'t> ClassCode<'t> {
         let is_row = depth + 1 == member.dims.len();
         match member.ty {
             Type::Primitive(Primitive::Byte) if is_row => "bytes".to_string(),
-            Type::Primitive(ty) if is_row && is_tuple(ty) => format!("_typing.Sequence[{}]", annotation(ty)),
-            _ if depth < member.dims.len() => format!("_typing.List[{}]", self.annotation(member, depth + 1)),
+            Type::Primitive(ty) if is_row && is_tuple(ty) => {
+                format!("_typing.Sequence[{}]", annotation(ty))
+            }
+            _ if depth < member.dims.len() => {
+                format!("_typing.List[{}]", self.annotation(member, depth + 1))
+            }
             Type::Primitive(ty) => annotation(ty).to_string(),
             Type::Named(id) => class_of(self.types, id, self.def),
         }
@@ -259,20 +329,32 @@ impl<'t> ClassCode<'t> {
     fn print_init(&self, code: &mut Code) {
         code.open("def __init__(self) -> None:");
         for member in &self.body.members {
-            let mut defaults = Defaults { class: self, text: String::new(), n_variable: 0 };
+            let mut defaults = Defaults::new(self);
             walk_member(&self.site(member), &mut defaults);
-            code.line(format!("self.{} = {}", self.attribute(member), defaults.text));
+            code.line(format!(
+                "self.{} = {}",
+                self.attribute(member),
+                defaults.text
+            ));
         }
         end_block(code, self.body.members.is_empty());
     }
 
     fn site(&self, member: &'t Member) -> Site<'t> {
-        Site { types: self.types, body: self.body, member, depth: 0 }
+        Site {
+            types: self.types,
+            body: self.body,
+            member,
+            depth: 0,
+        }
     }
 
     fn pieces(&self) -> Vec<Piece<'t>> {
         let is_in_run = |member: &Member| scalar_format(member).is_some();
-        let chunks = self.body.members.chunk_by(move |a, b| is_in_run(a) && is_in_run(b));
+        let chunks = self
+            .body
+            .members
+            .chunk_by(move |a, b| is_in_run(a) && is_in_run(b));
         chunks
             .filter_map(|chunk| match chunk {
                 [member] if !is_in_run(member) => Some(Piece::Single(self.site(member))),
@@ -284,11 +366,17 @@ impl<'t> ClassCode<'t> {
 
     fn run_format(run: &[Member]) -> (String, usize) {
         let formats: Vec<(char, usize)> = run.iter().filter_map(scalar_format).collect();
-        (formats.iter().map(|(letter, _)| letter).collect(), formats.iter().map(|(_, size)| size).sum())
+        (
+            formats.iter().map(|(letter, _)| letter).collect(),
+            formats.iter().map(|(_, size)| size).sum(),
+        )
     }
 
     fn run_values(&self, run: &[Member]) -> String {
-        run.iter().map(|member| format!("self.{}", self.attribute(member))).collect::<Vec<_>>().join(", ")
+        run.iter()
+            .map(|member| format!("self.{}", self.attribute(member)))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// What an error says about where it is.
@@ -308,9 +396,19 @@ impl<'t> ClassCode<'t> {
             match piece {
                 Piece::Run(run) => {
                     let format = structs.name(Self::run_format(run).0);
-                    code.line(format!("buf.write({format}.pack({}))", self.run_values(run)));
+                    code.line(format!(
+                        "buf.write({format}.pack({}))",
+                        self.run_values(run)
+                    ));
                 }
-                Piece::Single(site) => walk_member(&site, &mut EncodeCode { class: self, code, structs }),
+                Piece::Single(site) => walk_member(
+                    &site,
+                    &mut EncodeCode {
+                        class: self,
+                        code,
+                        structs,
+                    },
+                ),
             }
         }
         if can_nest {
@@ -336,9 +434,13 @@ impl<'t> ClassCode<'t> {
             match piece {
                 Piece::Run(run) => self.print_decode_run(code, structs, run),
                 Piece::Single(site) => {
-                    let mut decode = DecodeCode { class: self, structs, text: String::new() };
+                    let mut decode = DecodeCode::new(self, structs);
                     walk_member(&site, &mut decode);
-                    code.line(format!("self.{} = {}", self.attribute(site.member), decode.text));
+                    code.line(format!(
+                        "self.{} = {}",
+                        self.attribute(site.member),
+                        decode.text
+                    ));
                 }
             }
         }
@@ -353,14 +455,23 @@ impl<'t> ClassCode<'t> {
         let (format, size) = Self::run_format(run);
         let format = structs.name(format);
         let (values, field) = match run {
-            [only] => (format!("(self.{},)", self.attribute(only)), self.field(only)),
+            [only] => (
+                format!("(self.{},)", self.attribute(only)),
+                self.field(only),
+            ),
             [first, .., last] => {
-                let field = format!("\"{}.{} to {}\"", self.def.full_name(), first.name, last.name);
+                let field = format!(
+                    "\"{}.{} to {}\"",
+                    self.def.full_name(),
+                    first.name,
+                    last.name
+                );
                 (self.run_values(run), field)
             }
             [] => return,
         };
-        code.line(format!("{values} = {format}.unpack(_read(buf, {size}, {field}))"));
+        print_read(code, size, &field);
+        code.line(format!("{values} = {format}.unpack(data)"));
     }
 
     fn print_hash(&self, code: &mut Code) {
@@ -392,6 +503,14 @@ impl<'t> ClassCode<'t> {
     }
 }
 
+/// Prints the reading of a number of bytes into `data`, without a call where all are there.
+fn print_read(code: &mut Code, size: usize, field: &str) {
+    code.line(format!("data = buf.read({size})"));
+    code.open(format!("if len(data) != {size}:"));
+    code.line(format!("data = _more(buf, data, {size}, {field})"));
+    code.close_silently();
+}
+
 /// Ends a function.
 fn end_block(code: &mut Code, is_empty: bool) {
     if is_empty {
@@ -412,14 +531,19 @@ fn print_docstring(code: &mut Code, doc: &str) {
 fn print_depth_check(code: &mut Code, def: &TypeDef, depth: &str) {
     let name = def.full_name();
     code.open(format!("if {depth} >= {MAX_DEPTH}:"));
-    code.line(format!("raise ValueError(\"{name}: expected values at most {MAX_DEPTH} deep, found deeper\")"));
+    code.line(format!(
+        "raise ValueError(\"{name}: expected values at most {MAX_DEPTH} deep, found deeper\")"
+    ));
     code.close_silently();
 }
 
 fn print_encode(code: &mut Code, def: &TypeDef) {
     code.open("def encode(self) -> bytes:");
     code.line("buf = _BytesIO()");
-    code.line(format!("buf.write({}._get_packed_fingerprint())", names::class(def)));
+    code.line(format!(
+        "buf.write({}._get_packed_fingerprint())",
+        names::class(def)
+    ));
     code.line("self._encode_one(buf)");
     code.line("return buf.getvalue()");
     end_block(code, false);
@@ -429,12 +553,16 @@ fn print_decode(code: &mut Code, def: &TypeDef, must_count: bool) {
     let (class, name) = (names::class(def), def.full_name());
     code.line("@staticmethod");
     code.open(format!("def decode(data: bytes) -> {class}:"));
-    code.line("buf = data if hasattr(data, \"read\") else _BytesIO(data)");
-    if must_count {
-        code.line("buf = _reader(buf)");
-    }
+    // Most messages are plain bytes, for which this is quicker than to look for a method that is not there.
+    code.line("is_stream = type(data) is not bytes and hasattr(data, \"read\")");
+    let buf = "data if is_stream else _BytesIO(data)";
+    code.line(if must_count {
+        format!("buf = _reader({buf})")
+    } else {
+        format!("buf = {buf}")
+    });
     code.line(format!("expected = {class}._get_packed_fingerprint()"));
-    code.line(format!("found = _read(buf, 8, \"{name}\")"));
+    code.line("found = buf.read(8)");
     code.open("if found != expected:");
     code.line(format!(
         "raise ValueError(f\"{name}: expected fingerprint {{expected.hex()}}, found {{found.hex()}}\")"
@@ -447,33 +575,57 @@ fn print_fingerprint(code: &mut Code, types: &TypeSet, id: TypeId) {
     let class = names::class(types.def(id));
     let known = types.fingerprint(id).map(|fingerprint| {
         let bytes = fingerprint.0.to_be_bytes();
-        format!("b\"{}\"", bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>())
+        format!(
+            "b\"{}\"",
+            bytes
+                .iter()
+                .map(|byte| format!("\\x{byte:02x}"))
+                .collect::<String>()
+        )
     });
-    code.line(format!("_packed_fingerprint = {}\n", known.as_deref().unwrap_or("None")));
+    code.line(format!(
+        "_packed_fingerprint = {}\n",
+        known.as_deref().unwrap_or("None")
+    ));
     code.line("@staticmethod");
     code.open("def _get_packed_fingerprint() -> bytes:");
     if known.is_none() {
         code.open(format!("if {class}._packed_fingerprint is None:"));
-        code.line(format!("{class}._packed_fingerprint = {class}._get_hash_recursive([]).to_bytes(8, \"big\")"));
+        code.line(format!(
+            "{class}._packed_fingerprint = {class}._get_hash_recursive([]).to_bytes(8, \"big\")"
+        ));
         code.close_silently();
     }
     code.line(format!("return {class}._packed_fingerprint"));
     end_block(code, false);
     code.open("def get_hash(self) -> int:");
     code.line("\"\"\"The fingerprint, which says what type a message is.\"\"\"");
-    code.line(format!("return int.from_bytes({class}._get_packed_fingerprint(), \"big\")"));
+    code.line(format!(
+        "return int.from_bytes({class}._get_packed_fingerprint(), \"big\")"
+    ));
     code.close_silently();
 }
 
 /// An enum is a class with a number, as lcm-gen's: numbers without a name do occur on the wire and must survive.
-fn print_enum(code: &mut Code, types: &TypeSet, id: TypeId, def: &TypeDef, body: &Enum, structs: &mut Structs) {
+fn print_enum(
+    code: &mut Code,
+    types: &TypeSet,
+    id: TypeId,
+    def: &TypeDef,
+    body: &Enum,
+    structs: &mut Structs,
+) {
     let (class, format) = (names::class(def), structs.name("i".to_string()));
     code.open(format!("class {class}(object):"));
     print_docstring(code, &def.doc);
     code.line("__slots__ = [\"value\"]\n");
     for value in &body.values {
         code.comment("#:", &value.doc);
-        code.line(format!("{} = {}", names::enum_value(&value.name), value.value));
+        code.line(format!(
+            "{} = {}",
+            names::enum_value(&value.name),
+            value.value
+        ));
     }
     code.gap();
     code.open("def __init__(self, value: int = 0) -> None:");
@@ -486,7 +638,10 @@ fn print_enum(code: &mut Code, types: &TypeSet, id: TypeId, def: &TypeDef, body:
     print_decode(code, def, false);
     code.line("@staticmethod");
     code.open("def _decode_one(buf):");
-    code.line(format!("return {class}({format}.unpack(_read(buf, 4, \"{}\"))[0])", def.full_name()));
+    code.line(format!(
+        "return {class}({format}.unpack(_read(buf, 1, 4, \"{}\"))[0])",
+        def.full_name()
+    ));
     end_block(code, false);
     code.line("@staticmethod");
     code.open("def _get_hash_recursive(parents):");
@@ -496,220 +651,13 @@ fn print_enum(code: &mut Code, types: &TypeSet, id: TypeId, def: &TypeDef, body:
     code.close("");
 }
 
-/// Prints the value of a member of a new object.
-struct Defaults<'c, 't> {
-    class: &'c ClassCode<'t>,
-    text: String,
-    /// How many variable dimensions are open: what is in them is not there yet.
-    n_variable: usize,
-}
-
-impl Walker for Defaults<'_, '_> {
-    fn takes_rows(&self, ty: Type) -> bool {
-        ty == Type::Primitive(Primitive::Byte)
-    }
-
-    fn enter(&mut self, site: &Site<'_>) {
-        if self.n_variable == 0 {
-            self.text.push('[');
-        }
-        self.n_variable += usize::from(matches!(site.dim(), Some(Dim::Variable { .. })));
-    }
-
-    fn item(&mut self, site: &Site<'_>) {
-        if self.n_variable > 0 {
-            return;
-        }
-        let text = match (site.member.ty, site.dim()) {
-            (Type::Primitive(_), Some(Dim::Fixed { size, .. })) => format!("bytes({size})"),
-            (Type::Primitive(_), Some(Dim::Variable { .. })) => "b\"\"".to_string(),
-            (Type::Primitive(Primitive::String), _) => "\"\"".to_string(),
-            (Type::Primitive(Primitive::Boolean), _) => "False".to_string(),
-            (Type::Primitive(ty), _) if ty.is_float() => "0.0".to_string(),
-            (Type::Primitive(_), _) => "0".to_string(),
-            (Type::Named(id), _) => format!("{}()", class_of(site.types, id, self.class.def)),
-        };
-        self.text.push_str(&text);
-    }
-
-    fn leave(&mut self, site: &Site<'_>) {
-        match site.dim() {
-            Some(Dim::Variable { .. }) => {
-                self.n_variable -= 1;
-                if self.n_variable == 0 {
-                    self.text.push(']');
-                }
-            }
-            Some(Dim::Fixed { size, .. }) if self.n_variable == 0 => {
-                self.text.push_str(&format!(" for _ in range({size})]"));
-            }
-            Some(Dim::Fixed { .. }) | None => {}
-        }
-    }
-}
-
-/// The number of elements of a dimension, as an expression.
-fn length(class: &ClassCode<'_>, site: &Site<'_>, dim: &Dim) -> String {
-    match (dim, site.length_member(dim)) {
-        (_, Some(length)) => format!("self.{}", class.attribute(length)),
-        (Dim::Fixed { size, .. }, None) => size.to_string(),
-        (Dim::Variable { .. }, None) => String::new(),
-    }
-}
-
-struct EncodeCode<'c, 't> {
-    class: &'c ClassCode<'t>,
-    code: &'c mut Code,
-    structs: &'c mut Structs,
-}
-
-impl EncodeCode<'_, '_> {
-    /// What the loops around this place have come to.
-    fn value(&self, site: &Site<'_>) -> String {
-        site.indices().last().unwrap_or_else(|| format!("self.{}", self.class.attribute(site.member)))
-    }
-}
-
-impl Walker for EncodeCode<'_, '_> {
-    fn takes_rows(&self, ty: Type) -> bool {
-        is_row_type(ty)
-    }
-
-    fn enter(&mut self, site: &Site<'_>) {
-        let length = site.dim().map_or(String::new(), |dim| length(self.class, site, dim));
-        let (index, value, field) = (site.index(), self.value(site), self.class.field(site.member));
-        self.code.open(format!("for {index} in _row({value}, {length}, {field}):"));
-    }
-
-    fn item(&mut self, site: &Site<'_>) {
-        let (value, field) = (self.value(site), self.class.field(site.member));
-        let row = site.dim().map(|dim| (dim, length(self.class, site, dim)));
-        let line = match (site.member.ty, row) {
-            (Type::Primitive(Primitive::Byte), Some((_, length))) => {
-                format!("buf.write(_octets({value}, {length}, {field}))")
-            }
-            (Type::Primitive(ty), Some((Dim::Fixed { size, .. }, length))) => {
-                let format = self.structs.name(format!("{size}{}", letter(ty)));
-                format!("buf.write({format}.pack(*_row({value}, {length}, {field})))")
-            }
-            (Type::Primitive(ty), Some((Dim::Variable { .. }, length))) => {
-                let letter = letter(ty);
-                format!("buf.write(_struct.pack(f\">{{{length}:d}}{letter}\", *_row({value}, {length}, {field})))")
-            }
-            (Type::Primitive(_), None) => format!("_put_text(buf, {value})"),
-            (Type::Named(id), _) => {
-                let class = class_of(site.types, id, self.class.def);
-                format!("_nested({value}, {class}, {field})._encode_one(buf)")
-            }
-        };
-        self.code.line(line);
-    }
-
-    fn leave(&mut self, _: &Site<'_>) {
-        self.code.close_silently();
-    }
-}
-
-/// Builds the expression that reads a member.
-struct DecodeCode<'c, 't> {
-    class: &'c ClassCode<'t>,
-    structs: &'c mut Structs,
-    text: String,
-}
-
-impl Walker for DecodeCode<'_, '_> {
-    fn takes_rows(&self, ty: Type) -> bool {
-        is_row_type(ty)
-    }
-
-    fn enter(&mut self, _: &Site<'_>) {
-        self.text.push('[');
-    }
-
-    fn item(&mut self, site: &Site<'_>) {
-        let field = self.class.field(site.member);
-        let row = site.dim().map(|dim| (dim, length(self.class, site, dim)));
-        let text = match (site.member.ty, row) {
-            (Type::Primitive(Primitive::Byte), Some((Dim::Fixed { size, .. }, _))) => {
-                format!("_read(buf, {size}, {field})")
-            }
-            (Type::Primitive(Primitive::Byte), Some((Dim::Variable { .. }, length))) => {
-                format!("_read(buf, _count({length}, {field}), {field})")
-            }
-            (Type::Primitive(ty), Some((Dim::Fixed { size, .. }, _))) => {
-                let format = self.structs.name(format!("{size}{}", letter(ty)));
-                let size = size.saturating_mul(ty.fixed_size().unwrap_or(0));
-                listed(ty, format!("{format}.unpack(_read(buf, {size}, {field}))"))
-            }
-            (Type::Primitive(ty), Some((Dim::Variable { .. }, length))) => {
-                let (letter, size) = (letter(ty), ty.fixed_size().unwrap_or(0));
-                let width = if size == 1 { String::new() } else { format!(" * {size}") };
-                let data = format!("_read(buf, _count({length}, {field}){width}, {field})");
-                listed(ty, format!("_struct.unpack(f\">{{{length}}}{letter}\", {data})"))
-            }
-            (Type::Primitive(_), None) => format!("_text(buf, {field})"),
-            (Type::Named(id), _) => format!("{}._decode_one(buf)", class_of(site.types, id, self.class.def)),
-        };
-        self.text.push_str(&text);
-    }
-
-    fn leave(&mut self, site: &Site<'_>) {
-        let length = site.dim().map_or(String::new(), |dim| length(self.class, site, dim));
-        let field = self.class.field(site.member);
-        let is_variable = matches!(site.dim(), Some(Dim::Variable { .. }));
-        let count = match guard::claim(site) {
-            Claim::Paid if is_variable => format!("range(_count({length}, {field}))"),
-            Claim::Paid => format!("range({length})"),
-            Claim::Free => format!("range(_count({length}, {field}, buf))"),
-            Claim::FreeIfZero(lengths) => {
-                let values: Vec<String> =
-                    lengths.iter().map(|length| format!("self.{}", self.class.attribute(length))).collect();
-                format!("range(_count({length}, {field}, None if {} else buf))", values.join(" and "))
-            }
-            Claim::Unknown => format!("_unknown(buf, {length}, {field})"),
-        };
-        self.text.push_str(&format!(" for _ in {count}]"));
-    }
-}
-
-/// lcm-gen's rows of booleans are lists, all other rows of numbers tuples.
-fn listed(ty: Primitive, tuple: String) -> String {
-    if is_tuple(ty) { tuple } else { format!("list({tuple})") }
-}
-
-fn is_tuple(ty: Primitive) -> bool {
-    !matches!(ty, Primitive::Boolean | Primitive::String)
-}
-
-fn is_row_type(ty: Type) -> bool {
-    matches!(ty, Type::Primitive(primitive) if primitive != Primitive::String)
-}
-
-fn scalar_format(member: &Member) -> Option<(char, usize)> {
-    match member.ty {
-        Type::Primitive(ty) if member.dims.is_empty() => Some((letter(ty), ty.fixed_size()?)),
-        Type::Primitive(_) | Type::Named(_) => None,
-    }
-}
-
-/// The letter of the struct module's formats.
-fn letter(ty: Primitive) -> char {
-    match ty {
-        Primitive::Int8 => 'b',
-        Primitive::Int16 => 'h',
-        Primitive::Int32 => 'i',
-        Primitive::Int64 => 'q',
-        Primitive::Byte => 'B',
-        Primitive::Float => 'f',
-        Primitive::Double => 'd',
-        Primitive::Boolean => '?',
-        Primitive::String => 's',
-    }
-}
-
 fn annotation(ty: Primitive) -> &'static str {
     match ty {
-        Primitive::Int8 | Primitive::Int16 | Primitive::Int32 | Primitive::Int64 | Primitive::Byte => "int",
+        Primitive::Int8
+        | Primitive::Int16
+        | Primitive::Int32
+        | Primitive::Int64
+        | Primitive::Byte => "int",
         Primitive::Float | Primitive::Double => "float",
         Primitive::Boolean => "bool",
         Primitive::String => "str",

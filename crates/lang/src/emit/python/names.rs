@@ -25,7 +25,11 @@ pub(super) fn class(def: &TypeDef) -> String {
 
 /// The parts of a package's name.
 pub(super) fn package(def: &TypeDef) -> Vec<String> {
-    def.package.split('.').filter(|part| !part.is_empty()).map(|part| escape(part, KEYWORDS)).collect()
+    def.package
+        .split('.')
+        .filter(|part| !part.is_empty())
+        .map(|part| escape(part, KEYWORDS))
+        .collect()
 }
 
 /// The module of a type, as `import` wants it.
@@ -40,7 +44,10 @@ pub(super) fn attribute(body: &Struct, name: &str) -> String {
     let mut attribute = free(name);
     let is_taken = |other: &str| {
         let members = body.members.iter().map(|member| &member.name);
-        other != name && members.chain(body.constants.iter().map(|constant| &constant.name)).any(|taken| taken == other)
+        other != name
+            && members
+                .chain(body.constants.iter().map(|constant| &constant.name))
+                .any(|taken| taken == other)
     };
     while is_taken(&attribute) {
         attribute.push('_');
@@ -50,7 +57,11 @@ pub(super) fn attribute(body: &Struct, name: &str) -> String {
 
 /// The attribute of an enum's value.
 pub(super) fn enum_value(name: &str) -> String {
-    if name == "value" { format!("{name}_") } else { free(name) }
+    if name == "value" {
+        format!("{name}_")
+    } else {
+        free(name)
+    }
 }
 
 fn free(name: &str) -> String {
@@ -80,8 +91,15 @@ mod tests {
             ty: Type::Primitive(Primitive::Int8),
             dims: Vec::new(),
         };
-        let body = Struct { members: vec![member("pass"), member("pass_"), member("encode")], constants: Vec::new() };
-        let names: Vec<String> = body.members.iter().map(|member| attribute(&body, &member.name)).collect();
+        let body = Struct {
+            members: vec![member("pass"), member("pass_"), member("encode")],
+            constants: Vec::new(),
+        };
+        let names: Vec<String> = body
+            .members
+            .iter()
+            .map(|member| attribute(&body, &member.name))
+            .collect();
         assert_eq!(names, ["pass__", "pass_", "encode_"]);
     }
 }

@@ -10,24 +10,63 @@ struct Helper {
 }
 
 const HELPERS: &[Helper] = &[
-    Helper { name: "_text", text: TEXT },
-    Helper { name: "_reader", text: READER },
-    Helper { name: "_unknown", text: UNKNOWN },
-    Helper { name: "_read", text: READ },
-    Helper { name: "_count", text: COUNT },
-    Helper { name: "_put_text", text: PUT_TEXT },
-    Helper { name: "_octets", text: OCTETS },
-    Helper { name: "_row", text: ROW },
-    Helper { name: "_nested", text: NESTED },
+    Helper {
+        name: "_text",
+        text: TEXT,
+    },
+    Helper {
+        name: "_reader",
+        text: READER,
+    },
+    Helper {
+        name: "_unknown",
+        text: UNKNOWN,
+    },
+    Helper {
+        name: "_read",
+        text: READ,
+    },
+    Helper {
+        name: "_more",
+        text: MORE,
+    },
+    Helper {
+        name: "_count",
+        text: COUNT,
+    },
+    Helper {
+        name: "_put_text",
+        text: PUT_TEXT,
+    },
+    Helper {
+        name: "_octets",
+        text: OCTETS,
+    },
+    Helper {
+        name: "_row",
+        text: ROW,
+    },
+    Helper {
+        name: "_nested",
+        text: NESTED,
+    },
 ];
 
 const TEXT: &str = r#"
+_TEXT_SIZE = _struct.Struct(">i")
+
+
 def _text(buf, field):
-    (size,) = _struct.unpack(">i", _read(buf, 4, field))
+    data = buf.read(4)
+    if len(data) != 4:
+        data = _more(buf, data, 4, field)
+    (size,) = _TEXT_SIZE.unpack(data)
     if size < 1:
         raise ValueError(f"{field}: expected a text of 1 byte or more with its NUL, found a length of {size}")
-    text = _read(buf, size, field)
-    if text[-1] != 0:
+    text = buf.read(size if size < 65536 else 65536)
+    if len(text) != size:
+        text = _more(buf, text, size, field)
+    if text[-1]:
         raise ValueError(f"{field}: expected a NUL after the text, found byte {text[-1]}")
     return text[:-1].decode("utf-8", "replace")
 "#;
@@ -61,9 +100,17 @@ def _unknown(buf, length, field):
 "#;
 
 const READ: &str = r#"
-def _read(buf, size, field):
-    """Reads exactly so many bytes, never asking for much more than has come already."""
+def _read(buf, length, width, field):
+    """Reads so many elements of so many bytes, never asking for much more than has come already."""
+    size = length * width
+    if size < 0:
+        raise ValueError(f"{field}: expected a length of 0 or more, found {length}")
     data = buf.read(size if size < 65536 else 65536)
+    return data if len(data) == size else _more(buf, data, size, field)
+"#;
+
+const MORE: &str = r#"
+def _more(buf, data, size, field):
     while len(data) < size:
         more = buf.read(min(size - len(data), max(len(data), 65536)))
         if not more:
@@ -85,15 +132,18 @@ def _count(length, field, free_in=None):
 "#;
 
 const PUT_TEXT: &str = r#"
+_PUT_SIZE = _struct.Struct(">i")
+
+
 def _put_text(buf, text):
     data = text.encode("utf-8")
-    buf.write(_struct.pack(">i", len(data) + 1))
-    buf.write(data)
-    buf.write(b"\0")
+    buf.write(_PUT_SIZE.pack(len(data) + 1) + data + b"\0")
 "#;
 
 const OCTETS: &str = r#"
 def _octets(data, length, field):
+    if type(data) is bytes and len(data) == length:
+        return data
     data = bytes(_row(data, length, field))
     if len(data) != length:
         raise ValueError(f"{field}: expected {length} bytes, found {len(data)}")
@@ -103,6 +153,8 @@ def _octets(data, length, field):
 const ROW: &str = r#"
 def _row(elements, length, field):
     """The first `length` elements: more do no harm."""
+    if len(elements) == length:
+        return elements
     if length < 0:
         raise ValueError(f"{field}: expected a length of 0 or more, found {length}")
     if len(elements) < length:
@@ -112,11 +164,10 @@ def _row(elements, length, field):
 
 const NESTED: &str = r#"
 def _nested(value, cls, field):
-    """Checks that a value is of its type, or of another with the same fingerprint."""
-    if type(value) is not cls:
-        fingerprint = getattr(value, "_get_packed_fingerprint", None)
-        if fingerprint is None or fingerprint() != cls._get_packed_fingerprint():
-            raise ValueError(f"{field}: expected a {cls.__name__}, found a {type(value).__name__}")
+    """Checks that a value of another class has the same fingerprint, as one of a module loaded twice has."""
+    fingerprint = getattr(value, "_get_packed_fingerprint", None)
+    if fingerprint is None or fingerprint() != cls._get_packed_fingerprint():
+        raise ValueError(f"{field}: expected a {cls.__name__}, found a {type(value).__name__}")
     return value
 "#;
 
@@ -140,7 +191,10 @@ pub(super) fn imports(body: &str) -> impl Iterator<Item = &'static str> {
         ("_struct.", "import struct as _struct"),
         ("_typing.", "import typing as _typing"),
     ];
-    IMPORTS.into_iter().filter(|(word, _)| body.contains(word)).map(|(_, line)| line)
+    IMPORTS
+        .into_iter()
+        .filter(|(word, _)| body.contains(word))
+        .map(|(_, line)| line)
 }
 
 /// The end of every `__init__.py`.
@@ -182,7 +236,12 @@ mod tests {
     fn a_helper_comes_before_those_that_it_calls() {
         for (place, helper) in HELPERS.iter().enumerate() {
             for earlier in HELPERS.iter().take(place) {
-                assert!(!helper.text.contains(&format!("{}(", earlier.name)), "{} calls {}", helper.name, earlier.name);
+                assert!(
+                    !helper.text.contains(&format!("{}(", earlier.name)),
+                    "{} calls {}",
+                    helper.name,
+                    earlier.name
+                );
             }
         }
     }
