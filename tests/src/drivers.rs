@@ -17,7 +17,8 @@ use crate::peers::{Peers, run};
 use crate::trees::{Trait, Tree, compile_all};
 use crate::values::Nans;
 use bowline_lang::emit::{LANGUAGES, Settings, emit};
-use bowline_wire::schema::TypeSet;
+use bowline_wire::schema::{TypeKind, TypeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -187,7 +188,7 @@ impl Dialect {
             }
             Maker::Ours => build.emit(&types),
         }
-        (self.language.build)(&Build { types: Some(&types), ..build });
+        (self.language.build)(&Build { content: Some(Content { types: &types, trees }), ..build });
     }
 
     fn place<'b>(&'b self, peers: &'b Peers, folder: &Path) -> Build<'b> {
@@ -195,7 +196,7 @@ impl Dialect {
             Maker::Reference => "reference",
             Maker::Ours => "ours",
         };
-        Build { peers, dialect: self, folder: folder.join(format!("{}-{maker}", self.language.name)), types: None }
+        Build { peers, dialect: self, folder: folder.join(format!("{}-{maker}", self.language.name)), content: None }
     }
 }
 
@@ -229,7 +230,14 @@ struct Build<'b> {
     peers: &'b Peers,
     dialect: &'b Dialect,
     folder: PathBuf,
-    types: Option<&'b TypeSet>,
+    content: Option<Content<'b>>,
+}
+
+/// What is built.
+#[derive(Clone, Copy)]
+struct Content<'b> {
+    types: &'b TypeSet,
+    trees: &'b [&'b Tree],
 }
 
 impl Build<'_> {
@@ -238,9 +246,13 @@ impl Build<'_> {
         self.folder.join("code")
     }
 
-    /// The types that are built.
-    fn types(&self) -> &TypeSet {
-        self.types.expect("known while building")
+    /// The full names of the structs that are built, and whether each is the root of a tree: only of those are there
+    /// messages, and compilers have less to do if the code of the others is not needed.
+    fn structs(&self) -> Vec<(String, bool)> {
+        let Content { types, trees } = self.content.expect("known while building");
+        let roots: BTreeSet<&str> = trees.iter().map(|tree| &*tree.root).collect();
+        let structs = types.iter().filter(|(_, def)| matches!(def.kind, TypeKind::Struct(_)));
+        structs.map(|(_, def)| def.full_name()).map(|name| (name.clone(), roots.contains(&*name))).collect()
     }
 
     /// Writes our code, leaving alone what is there already, so that what builds in steps need not start over.

@@ -3,7 +3,6 @@
 use super::{Build, Language, Maker, driver_source, files_below};
 use crate::dump::Bytes;
 use crate::peers::run;
-use bowline_wire::schema::TypeKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,15 +28,14 @@ fn build(build: &Build<'_>) {
     let sources = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "c"));
     // One translation unit: the compiler starts once, and reads the headers once.
     let mut unit: String = sources.map(|path| format!("#include {path:?}\n")).collect();
-    for (_, def) in build.types().iter().filter(|(_, def)| matches!(def.kind, TypeKind::Struct(_))) {
-        let name = def.full_name().replace('.', "_");
+    for (name, _) in build.structs() {
+        let name = name.replace('.', "_");
         unit.push_str(&format!("extern const int size_of_{name};\nconst int size_of_{name} = (int) sizeof({name});\n"));
     }
     let path = build.folder.join("types.c");
     std::fs::write(&path, unit).expect("the target folder can be written");
     let warnings: &[&str] = match build.dialect.maker {
         Maker::Reference => &["-w"],
-        Maker::Ours if !bowline_lang::emit::LANGUAGES.iter().any(|l| l.name == "c") => &["-w"],
         Maker::Ours => &["-Wall", "-Wextra", "-Werror"],
     };
     let mut gcc = gcc(build, &code);

@@ -3,7 +3,6 @@
 use super::{Build, Language, driver_source};
 use crate::dump::Bytes;
 use crate::peers::run;
-use bowline_wire::schema::TypeKind;
 use std::process::Command;
 
 pub(super) const CPP: Language = Language {
@@ -23,15 +22,14 @@ pub(super) const CPP: Language = Language {
 const TYPES_PER_FILE: usize = 1000;
 
 fn build(build: &Build<'_>) {
-    let structs = build.types().iter().filter(|(_, def)| matches!(def.kind, TypeKind::Struct(_)));
-    let names: Vec<String> = structs.map(|(_, def)| def.full_name()).collect();
+    let structs = build.structs();
     let mut externs = String::new();
     let mut tables = String::new();
     let mut sources = vec![driver_source("driver.cpp"), build.folder.join("tables.cpp")];
-    for (place, names) in names.chunks(TYPES_PER_FILE).enumerate() {
-        let includes: String = names.iter().map(|name| format!("#include \"{}.hpp\"\n", name.replace('.', "/"))).collect();
-        let row = |name: &String| format!("    {{\"{name}\", answer<{}>}},\n", name.replace('.', "::"));
-        let rows: String = names.iter().map(row).collect();
+    for (place, structs) in structs.chunks(TYPES_PER_FILE).enumerate() {
+        let include = |(name, _): &(String, bool)| format!("#include \"{}.hpp\"\n", name.replace('.', "/"));
+        let includes: String = structs.iter().map(include).collect();
+        let rows: String = structs.iter().map(row).collect();
         let text = format!(
             "{includes}#include \"driver.hpp\"\nextern const Row table{place}[];\nconst Row table{place}[] = {{\n{rows}    {{nullptr, nullptr}},\n}};\n"
         );
@@ -49,4 +47,9 @@ fn build(build: &Build<'_>) {
     gxx.args(["-std=c++11", "-O0", "-Wall", "-Wextra", "-Werror", "-I"]).arg(build.code());
     gxx.arg("-I").arg(drivers.parent().expect("the driver is in a folder")).arg("-I").arg(build.peers.include());
     run(gxx.args(sources).arg("-o").arg(build.folder.join("driver")));
+}
+
+fn row((name, is_root): &(String, bool)) -> String {
+    let function = if *is_root { "answer" } else { "fingerprint" };
+    format!("    {{\"{name}\", {function}<{}>}},\n", name.replace('.', "::"))
 }

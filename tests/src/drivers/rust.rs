@@ -3,7 +3,7 @@
 use super::{Build, Language, driver_source, files_below, write_if_changed};
 use crate::dump::Bytes;
 use crate::peers::{run, workspace};
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::process::Command;
 
 pub(super) const RUST: Language = Language {
@@ -43,7 +43,7 @@ fn build(build: &Build<'_>) {
     let wire = workspace().join("crates/wire");
     write_if_changed(&build.folder.join("Cargo.toml"), &MANIFEST.replace("WIRE", &wire.to_string_lossy()));
     let driver = std::fs::read_to_string(driver_source("driver.rs")).expect("the driver is beside this crate");
-    let main = format!("#[path = \"code/mod.rs\"]\nmod code;\n\n{driver}\n{}", table(&build.code()));
+    let main = format!("#[path = \"code/mod.rs\"]\nmod code;\n\n{driver}\n{}", table(build));
     write_if_changed(&build.folder.join("main.rs"), &main);
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--offline", "--target-dir", "target"]).current_dir(&build.folder);
@@ -51,7 +51,9 @@ fn build(build: &Build<'_>) {
 }
 
 /// The types by name, as the generated code itself says them: each with its owned and its borrowed Rust type.
-fn table(code: &Path) -> String {
+fn table(build: &Build<'_>) -> String {
+    let code = &build.code();
+    let is_root: BTreeMap<String, bool> = build.structs().into_iter().collect();
     let mut rows = Vec::new();
     for path in files_below(code) {
         let module = path.strip_prefix(code).expect("just found below it").with_extension("");
@@ -63,7 +65,7 @@ fn table(code: &Path) -> String {
             if let Some(rest) = line.strip_prefix("impl wire::Message for ") {
                 ident = rest.trim_end_matches([' ', '{']);
             } else if let Some(name) = line.strip_prefix("const NAME: &'static str = ") {
-                rows.push((name.trim_end_matches(';').to_string(), format!("{module}::{ident}")));
+                rows.push((name.trim_matches(['"', ';']).to_string(), format!("{module}::{ident}")));
             }
         }
     }
@@ -75,8 +77,9 @@ fn table(code: &Path) -> String {
             let owned = types.iter().find(|(_, ty)| !ty.contains('<')).map_or("", |(_, ty)| ty);
             let borrowed = types.iter().find_map(|(_, ty)| ty.strip_suffix("<'_>"));
             match borrowed {
-                Some(borrowed) => format!("        {name} => answer!({owned}, {borrowed}, message),\n"),
-                None => format!("        {name} => answer!({owned}, message),\n"),
+                _ if !is_root[name] => format!("        {name:?} => fingerprint::<{owned}>(),\n"),
+                Some(borrowed) => format!("        {name:?} => answer!({owned}, {borrowed}, message),\n"),
+                None => format!("        {name:?} => answer!({owned}, message),\n"),
             }
         })
         .collect();
