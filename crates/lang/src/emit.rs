@@ -7,6 +7,7 @@
 
 mod c;
 mod code;
+mod cpp;
 mod keywords;
 mod rust;
 mod walk;
@@ -19,7 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[c::LANGUAGE, rust::LANGUAGE];
+pub const LANGUAGES: &[Language] = &[c::LANGUAGE, cpp::LANGUAGE, rust::LANGUAGE];
 
 /// Settings that more than one language reads, with lcm-gen's names.
 pub const COMMON_SETTINGS: &[Setting] = &[Setting {
