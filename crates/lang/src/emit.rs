@@ -7,6 +7,7 @@
 
 mod c;
 mod code;
+mod cpp;
 mod guard;
 mod java;
 mod keywords;
@@ -24,7 +25,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[c::LANGUAGE, java::LANGUAGE, python::LANGUAGE, rust::LANGUAGE, typescript::LANGUAGE];
 
 /// Settings that more than one language reads, with lcm-gen's names.
 pub const COMMON_SETTINGS: &[Setting] = &[Setting {

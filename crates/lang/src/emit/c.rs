@@ -12,8 +12,9 @@ mod enums;
 mod header;
 mod info;
 pub(super) mod names;
+pub(super) mod run;
 mod source;
-mod support;
+pub(super) mod support;
 mod walkers;
 
 use super::code::Code;

@@ -3,7 +3,7 @@
 //! They do what `lcm_coretypes.h` does without its gaps: lengths are 64 bits wide and never trusted.
 
 /// The functions that `body` calls, and those that they call, in an order that compiles.
-pub(super) fn functions_for(body: &str) -> String {
+pub(in super::super) fn functions_for(body: &str) -> String {
     let mut used: Vec<&str> = Vec::new();
     // Each may call only what stands before it, so one pass from the end finds them all.
     for (name, text) in FUNCTIONS.iter().rev() {
@@ -17,7 +17,7 @@ pub(super) fn functions_for(body: &str) -> String {
 }
 
 /// What a message may still use up while it is decoded; the same in every header, so only the first one counts.
-pub(super) const BUDGET: &str = "\
+pub(in super::super) const BUDGET: &str = "\
 #ifndef BOWLINE_BUDGET
 #define BOWLINE_BUDGET
 /** How deep a decoder is, and how many more elements of no bytes it accepts. */

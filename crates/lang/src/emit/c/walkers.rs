@@ -5,6 +5,7 @@
 
 use super::super::code::Code;
 use super::super::walk::{Site, Walker, walk_member};
+use super::run::{Run, bits};
 use super::names::{fixed_count, ident, is_inline, min_size, number_type, safe};
 use bowline_wire::schema::{Dim, Member, Primitive, Struct, Type, TypeKind, TypeSet};
 
@@ -168,50 +169,9 @@ fn open_loop(code: &mut Code, site: &Site<'_>) {
     code.open(format!("for (int {i} = 0; {i} < {n}; {i}++) {{"));
 }
 
-/// The bits of a number, which is how it is read and written.
-fn bits(primitive: Primitive) -> usize {
-    primitive.fixed_size().unwrap_or(0) * 8
-}
-
 /// A call whose result is negative on failure and the size otherwise.
 fn step(code: &mut Code, call: &str) {
     code.line(format!("len = {call};\nif (len < 0)\n    return -1;\npos += len;"));
-}
-
-/// Numbers that stand one after the other at fixed distances: one check for all of them.
-#[derive(Default)]
-struct Run {
-    size: usize,
-    /// What to read or write, with `@` for its place.
-    moves: Vec<(usize, String)>,
-}
-
-impl Run {
-    /// Adds a number, or a row of them, in the struct. `to_wire` says which way it goes.
-    fn push(&mut self, site: &Site<'_>, primitive: Primitive, to_wire: bool) {
-        let n = fixed_count(site.member);
-        let own = format!("&p->{}", safe(&site.member.name));
-        let (to, from) = if to_wire { ("@", own.as_str()) } else { (own.as_str(), "@") };
-        let call = match primitive.fixed_size() {
-            Some(1) => format!("memcpy({to}, {from}, {n});"),
-            _ => format!("bowline_swap{}({to}, {from}, {n});", bits(primitive)),
-        };
-        self.moves.push((self.size, call));
-        self.size = self.size.saturating_add(n.saturating_mul(bits(primitive) / 8));
-    }
-
-    fn flush(&mut self, code: &mut Code, buffer: &str) {
-        let Self { size, moves } = std::mem::take(self);
-        if moves.is_empty() {
-            return;
-        }
-        code.line(format!("if (maxlen - pos < {size})\n    return -1;"));
-        for (offset, call) in moves {
-            let at = if offset == 0 { format!("{buffer} + pos") } else { format!("{buffer} + pos + {offset}") };
-            code.line(call.replace('@', &at));
-        }
-        code.line(format!("pos += {size};"));
-    }
 }
 
 struct Write {
@@ -245,7 +205,7 @@ impl Walker for Write {
                 self.flush();
                 step(&mut self.code, &format!("bowline_put_strings(out + pos, maxlen - pos, {row}, {n})"));
             }
-            Type::Primitive(primitive) if is_inline(site.member) => self.run.push(site, primitive, true),
+            Type::Primitive(_) if is_inline(site.member) => self.run.push(&format!("p->{}", safe(&site.member.name)), site.member, true),
             Type::Primitive(primitive) => {
                 self.flush();
                 let put = bits(primitive);
@@ -404,7 +364,7 @@ impl Walker for Read {
         if let (Type::Primitive(primitive), true) = (site.member.ty, is_inline(site.member))
             && primitive != Primitive::String
         {
-            self.run.push(site, primitive, false);
+            self.run.push(&format!("p->{}", safe(&site.member.name)), site.member, false);
             return;
         }
         self.flush();
