@@ -91,7 +91,7 @@ fn class_file(job: &Job<'_>, id: TypeId, def: &TypeDef) -> String {
         "package {};\n",
         names::package(def, job.text("jdefaultpkg")).join(".")
     ));
-    code.block_comment(&def.doc);
+    print_doc(&mut code, &def.doc);
     if body.contains(" null)._") {
         code.line("@java.lang.SuppressWarnings(\"static\")");
     }
@@ -108,6 +108,11 @@ fn class_file(job: &Job<'_>, id: TypeId, def: &TypeDef) -> String {
     support::print(&mut code, &body);
     code.close("}");
     code.finish()
+}
+
+/// Java reads `\u` as the start of a character, even in a comment.
+fn print_doc(code: &mut Code, doc: &str) {
+    code.block_comment(&doc.replace("\\u", "\\ u"));
 }
 
 /// The full name of a class.
@@ -182,7 +187,7 @@ impl<'t> ClassCode<'t> {
                     self.job.types.type_name(member.ty)
                 );
             }
-            code.block_comment(&doc);
+            print_doc(code, &doc);
             let brackets = "[]".repeat(member.dims.len());
             code.line(format!(
                 "public {}{brackets} {};\n",
@@ -251,7 +256,7 @@ impl<'t> ClassCode<'t> {
             "public static final long LCM_FINGERPRINT_BASE = {base:#018x}L;\n"
         ));
         for constant in &self.body.constants {
-            code.block_comment(&constant.doc);
+            print_doc(code, &constant.doc);
             let (ty, name) = (
                 java_type(constant.ty),
                 names::field(self.body, &constant.name),
@@ -485,7 +490,7 @@ fn print_enum(code: &mut Code, job: &Job<'_>, id: TypeId, def: &TypeDef, body: &
     let (class, name, full) = (names::class(def), def.full_name(), full_name(job, id));
     code.line("public int value;\n");
     for value in &body.values {
-        code.block_comment(&value.doc);
+        print_doc(code, &value.doc);
         code.line(format!(
             "public static final int {} = {};",
             names::enum_value(&value.name),

@@ -127,7 +127,7 @@ impl Walker for EncodeCode<'_, '_> {
                     "buf.write(_struct.pack(f\">{{{length}:d}}{letter}\", *_row({value}, {length}, {field})))"
                 )
             }
-            (Type::Primitive(_), None) => format!("_put_text(buf, {value})"),
+            (Type::Primitive(_), None) => format!("_put(buf, {value})"),
             (Type::Named(id), _) => {
                 let class = class_of(site.types, id, self.class.def);
                 let checked = format!("_nested({value}, {class}, {field})");

@@ -35,8 +35,8 @@ const HELPERS: &[Helper] = &[
         text: COUNT,
     },
     Helper {
-        name: "_put_text",
-        text: PUT_TEXT,
+        name: "_put",
+        text: PUT,
     },
     Helper {
         name: "_octets",
@@ -131,11 +131,11 @@ def _count(length, field, free_in=None):
     return length
 "#;
 
-const PUT_TEXT: &str = r#"
+const PUT: &str = r#"
 _PUT_SIZE = _struct.Struct(">i")
 
 
-def _put_text(buf, text):
+def _put(buf, text):
     data = text.encode("utf-8")
     buf.write(_PUT_SIZE.pack(len(data) + 1) + data + b"\0")
 "#;
