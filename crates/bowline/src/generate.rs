@@ -3,7 +3,7 @@
 use crate::input::{self, Usage};
 use crate::{Outcome, files_argument, output};
 use anyhow::Context as _;
-use bowline_lang::emit::{self, LANGUAGES, Language, OutputFile, SettingKind, Settings};
+use bowline_lang::emit::{self, COMMON_SETTINGS, LANGUAGES, Language, OutputFile, Setting, SettingKind, Settings};
 use bowline_lang::{Rules, compile};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
@@ -45,16 +45,17 @@ pub(crate) fn command() -> Command {
         if let Some(short) = language.short {
             flag = flag.short(short);
         }
-        command = command.arg(flag);
-        for setting in language.settings {
-            let arg = match setting.kind {
-                SettingKind::Switch => switch(setting.name, setting.help),
-                SettingKind::Text(default) => text(setting.name, default).help(setting.help),
-            };
-            command = command.arg(arg.help_heading("Settings of languages"));
-        }
+        command = command.arg(flag).args(language.settings.iter().map(setting_argument));
     }
-    command
+    command.args(COMMON_SETTINGS.iter().map(setting_argument))
+}
+
+fn setting_argument(setting: &Setting) -> Arg {
+    let arg = match setting.kind {
+        SettingKind::Switch => switch(setting.name, setting.help),
+        SettingKind::Text(default) => text(setting.name, default).help(setting.help),
+    };
+    arg.help_heading("Settings of languages")
 }
 
 fn switch(name: &'static str, help: &'static str) -> Arg {
@@ -152,7 +153,7 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
 
 fn settings(language: &Language, matches: &ArgMatches) -> Settings {
     let mut settings = Settings::default();
-    for setting in language.settings {
+    for setting in language.settings.iter().chain(COMMON_SETTINGS) {
         match setting.kind {
             SettingKind::Switch if matches.get_flag(setting.name) => {
                 settings.set(setting.name, "on");

@@ -5,9 +5,16 @@
 //!
 //! A language is one file here and one row in [`LANGUAGES`]. Its command-line flags are part of the row.
 
+mod c;
 mod code;
+mod cpp;
+mod guard;
+mod java;
 mod keywords;
+mod names;
+mod python;
 mod rust;
+mod typescript;
 mod walk;
 
 pub use rust::modules as rust_modules;
@@ -18,7 +25,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
-pub const LANGUAGES: &[Language] = &[rust::LANGUAGE];
+
+/// Settings that more than one language reads, with lcm-gen's names.
+pub const COMMON_SETTINGS: &[Setting] = &[Setting {
+    name: "use-quotes-for-includes",
+    kind: SettingKind::Switch,
+    help: "C and C++: include the library's headers with quotes instead of angle brackets",
+}];
 
 /// A target language.
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +183,8 @@ mod tests {
     fn languages_are_sorted_and_their_flags_unique() {
         assert!(LANGUAGES.is_sorted_by(|a, b| a.name < b.name));
         let mut flags: Vec<&str> = LANGUAGES.iter().map(|language| language.name).collect();
-        flags.extend(LANGUAGES.iter().flat_map(|language| language.settings).map(|setting| setting.name));
+        let settings = LANGUAGES.iter().flat_map(|language| language.settings).chain(COMMON_SETTINGS);
+        flags.extend(settings.map(|setting| setting.name));
         let n_flags = flags.len();
         flags.sort_unstable();
         flags.dedup();

@@ -44,6 +44,16 @@ impl Code {
         self.line(line);
     }
 
+    /// Deeper, without a line: for the second half of a block.
+    pub(super) fn open_silently(&mut self) {
+        self.depth += 1;
+    }
+
+    /// Back up, without a line: for languages whose blocks have no end.
+    pub(super) fn close_silently(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
     /// A comment whose lines all start with `prefix`; nothing for an empty comment.
     pub(super) fn comment(&mut self, prefix: &str, doc: &str) {
         for line in doc.lines() {

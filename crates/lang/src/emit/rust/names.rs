@@ -1,7 +1,7 @@
 //! Rust's names for types, modules and fields.
 
+use super::super::names::TypeIdents;
 use bowline_wire::schema::{Primitive, Struct, Type, TypeId, TypeKind, TypeSet};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that can be names only with `r#` in front.
 #[rustfmt::skip]
@@ -24,44 +24,25 @@ const STANDARD: &[&str] = &[
 
 /// The Rust names of all types of a set.
 pub(super) struct Names {
-    idents: Vec<String>,
+    idents: TypeIdents,
     borrowed: Vec<Option<String>>,
 }
 
 impl Names {
     pub(super) fn new(types: &TypeSet) -> Self {
         let is_borrowable = borrowable(types);
-        let mut taken: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-        let mut n_users: BTreeMap<(&str, String), usize> = BTreeMap::new();
-        for (_, def) in types.iter() {
-            *n_users.entry((&def.package, camel_case(without_t(&def.name)))).or_default() += 1;
-        }
-        let mut claim = |package, mut ident: String| {
-            let taken = taken.entry(package).or_default();
-            while !taken.insert(ident.clone()) {
-                ident.push('_');
-            }
-            ident
-        };
-        // Owned names first, so that a borrowed one never takes a name from a type that is called so.
-        let mut idents = Vec::with_capacity(types.len());
-        for (_, def) in types.iter() {
-            let short = camel_case(without_t(&def.name));
-            let is_alone = n_users.get(&(&*def.package, short.clone())) == Some(&1);
-            let is_usable = is_alone && !STANDARD.contains(&&*short) && !NEVER.contains(&&*short);
-            let ident = if is_usable { short } else { camel_case(&def.name) };
-            let is_usable = !STANDARD.contains(&&*ident) && !NEVER.contains(&&*ident);
-            idents.push(claim(&def.package, if is_usable { ident } else { format!("{ident}_") }));
-        }
+        let mut idents = TypeIdents::new(types, |ident| STANDARD.contains(&ident) || NEVER.contains(&ident));
+        // Owned names were first, so that a borrowed one never takes a name from a type that is called so.
         let mut borrowed = Vec::with_capacity(types.len());
-        for (((_, def), ident), is_borrowable) in types.iter().zip(&idents).zip(is_borrowable) {
-            borrowed.push(is_borrowable.then(|| claim(&def.package, format!("{ident}Ref"))));
+        for ((id, def), is_borrowable) in types.iter().zip(is_borrowable) {
+            let ident = format!("{}Ref", idents.ident(id));
+            borrowed.push(is_borrowable.then(|| idents.claim(&def.package, ident)));
         }
         Self { idents, borrowed }
     }
 
     pub(super) fn ident(&self, id: TypeId) -> &str {
-        self.idents.get(id.0 as usize).map_or("", String::as_str)
+        self.idents.ident(id)
     }
 
     pub(super) fn borrowed_ident(&self, id: TypeId) -> &str {
@@ -156,26 +137,4 @@ pub(super) fn is_snake_case(name: &str) -> bool {
 
 pub(super) fn is_mixed_case(name: &str) -> bool {
     name.contains(|c: char| c.is_ascii_lowercase())
-}
-
-fn without_t(name: &str) -> &str {
-    name.strip_suffix("_t").filter(|short| !short.is_empty()).unwrap_or(name)
-}
-
-/// `gps_rmc` to `GpsRmc`; what is in capitals stays so.
-fn camel_case(name: &str) -> String {
-    let mut camel = String::new();
-    for part in name.split('_').filter(|part| !part.is_empty()) {
-        // Two numbers side by side would run together.
-        if part.starts_with(|c: char| c.is_ascii_digit()) && camel.ends_with(|c: char| c.is_ascii_digit()) {
-            camel.push('_');
-        }
-        let mut chars = part.chars();
-        camel.extend(chars.next().map(|c| c.to_ascii_uppercase()));
-        camel.push_str(chars.as_str());
-    }
-    if camel.is_empty() || camel.starts_with(|c: char| c.is_ascii_digit()) {
-        camel.insert(0, 'T');
-    }
-    camel
 }
