@@ -75,22 +75,26 @@ fn text(name: &'static str, default: &'static str) -> Arg {
 }
 
 /// Joins a language's flag and the folder after it: `--rust out/ a.lcm` means `--rust=out/ a.lcm`, while lcm-gen's
-/// `--python a.lcm` has no folder.
+/// `--python a.lcm` has no folder, and `--python --ppath out/ in/` has named it already.
 pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|verb| verb != "gen") {
         return args;
     }
-    let is_language = |arg: &OsString| {
-        LANGUAGES
-            .iter()
-            .any(|language| *arg == *format!("--{}", language.name))
+    let has_flag = |name: &str| {
+        let flag = format!("--{name}");
+        args.iter().any(|arg| arg.to_string_lossy().split('=').next() == Some(&flag))
     };
+    let open_flags: Vec<String> = LANGUAGES
+        .iter()
+        .filter(|language| !language.dirs.iter().any(|dir| has_flag(dir)))
+        .map(|language| format!("--{}", language.name))
+        .collect();
     let mut joined: Vec<OsString> = Vec::with_capacity(args.len());
     for arg in args {
         let is_folder = !arg.to_string_lossy().starts_with('-')
-            && Path::new(&arg).extension().is_none_or(|e| e != "lcm");
+            && Path::new(&arg).extension().is_none_or(|extension| extension != "lcm");
         match joined.last_mut() {
-            Some(flag) if is_folder && is_language(flag) => {
+            Some(flag) if is_folder && open_flags.iter().any(|open| *flag == **open) => {
                 flag.push("=");
                 flag.push(arg);
             }
