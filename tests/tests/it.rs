@@ -1,4 +1,27 @@
-//! The promises that Bowline keeps to the users of the reference.
+//! Tests across crates, against the reference, and of the repository itself.
 
+mod build_script;
+mod dynamic;
 mod fingerprints;
+mod generated;
+mod memory;
 mod messages;
+mod repo;
+
+use bowline_lang::{Rules, Source, compile};
+use bowline_wire::schema::TypeSet;
+use std::fs;
+use std::path::Path;
+
+/// The types in `types/`.
+fn our_types() -> TypeSet {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../types");
+    let entries = fs::read_dir(folder).expect("types/ is there");
+    let paths = entries.map(|entry| entry.expect("types/ can be read").path());
+    let read = |path: std::path::PathBuf| {
+        Source::from_bytes(path.display().to_string(), &fs::read(&path).expect("a type can be read"))
+    };
+    let compiled = compile(&paths.map(read).collect::<Vec<_>>(), &Rules::default());
+    assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
+    compiled.types
+}

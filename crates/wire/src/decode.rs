@@ -43,7 +43,9 @@ pub trait Decode<'a>: Sized {
     #[inline]
     fn read_vec(reader: &mut Reader<'a>, n: usize) -> Result<Vec<Self>, DecodeError> {
         let mut items = Vec::with_capacity(n);
+        reader.claim(n, Self::MIN_SIZE);
         for i in 0..n {
+            reader.release(Self::MIN_SIZE);
             items.push(Self::read(reader).map_err(|error| error.at_index(i))?);
         }
         Ok(items)
@@ -60,11 +62,14 @@ pub trait Decode<'a>: Sized {
         n: usize,
     ) -> Result<(), DecodeError> {
         items.truncate(n);
+        reader.claim(n, Self::MIN_SIZE);
         for (i, item) in items.iter_mut().enumerate() {
+            reader.release(Self::MIN_SIZE);
             item.read_into(reader).map_err(|error| error.at_index(i))?;
         }
         items.reserve(n - items.len());
         for i in items.len()..n {
+            reader.release(Self::MIN_SIZE);
             items.push(Self::read(reader).map_err(|error| error.at_index(i))?);
         }
         Ok(())
@@ -87,6 +92,8 @@ pub struct Reader<'a> {
     len: usize,
     depth: usize,
     levels: usize,
+    /// What elements that are still to be read take at the least: nobody further in can count on these bytes.
+    claimed: usize,
     free_elements: usize,
 }
 
@@ -100,6 +107,7 @@ impl<'a> Reader<'a> {
             len: bytes.len(),
             depth: 0,
             levels: 0,
+            claimed: 0,
             free_elements: MAX_FREE_ELEMENTS,
         }
     }
@@ -184,16 +192,26 @@ impl<'a> Reader<'a> {
         let Ok(n) = usize::try_from(length) else {
             return Err(self.fault(DecodeFault::Length { found: length }));
         };
+        let found = self.rest.len().saturating_sub(self.claimed);
         if min_size == 0 {
             self.charge(n)?;
-        } else if n > self.rest.len() / min_size {
-            return Err(self.fault(DecodeFault::Elements {
-                length,
-                min_size,
-                found: self.rest.len(),
-            }));
+        } else if n > found / min_size {
+            return Err(self.fault(DecodeFault::Elements { length, min_size, found }));
         }
         Ok(n)
+    }
+
+    /// Keeps bytes for elements that are about to be read. Without this, each level of a type that contains itself
+    /// could claim all the bytes there are, and memory for them.
+    #[inline]
+    pub(crate) fn claim(&mut self, n: usize, min_size: usize) {
+        self.claimed = self.claimed.saturating_add(n.saturating_mul(min_size));
+    }
+
+    /// Gives up the claim of one element, which is read next.
+    #[inline]
+    pub(crate) fn release(&mut self, min_size: usize) {
+        self.claimed = self.claimed.saturating_sub(min_size);
     }
 
     /// Elements that take no bytes cost the sender nothing, so a message may only have so many.
@@ -255,8 +273,8 @@ impl<'a> Reader<'a> {
         let Ok(n) = usize::try_from(length) else {
             return Err(self.fault(DecodeFault::Length { found: length }));
         };
-        // A row of no bytes is charged below, so honest rows are at most one for each byte left.
-        let mut rows = Vec::with_capacity(n.min(self.rest.len()));
+        // Rows are few, and grow one by one where a message only claims them.
+        let mut rows = Vec::with_capacity(n.min(64));
         for i in 0..n {
             let before = self.rest.len();
             rows.push(row(self).map_err(|error| error.at_index(i))?);

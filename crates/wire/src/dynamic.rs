@@ -196,14 +196,14 @@ impl TypeSet {
                 bytes: Cow::Borrowed(bytes),
             });
         }
-        // A fixed array claims what its type says, which the message need not hold.
-        let most = reader.rest().len() / self.min_size_of(ty).max(1);
+        let min_size = self.min_size_of(ty);
+        // A fixed array has what its type says, which the message need not hold.
+        let most = reader.rest().len() / min_size.max(1);
         let mut values = Vec::with_capacity(n.min(most));
+        reader.claim(n, min_size);
         for i in 0..n {
-            values.push(
-                self.read_scalar(ty, reader)
-                    .map_err(|error| error.at_index(i))?,
-            );
+            reader.release(min_size);
+            values.push(self.read_scalar(ty, reader).map_err(|error| error.at_index(i))?);
         }
         Ok(Items::Values(values))
     }
