@@ -102,7 +102,9 @@ impl Scope<'_, '_> {
                 Some((Type::Primitive(ty), dims)) if dims.is_empty() => {
                     format!("expected an integer as length, found `{}`, which is a {ty}", dim.text)
                 }
-                _ => format!("expected an integer as length, found `{}`, which is something else", dim.text),
+                Some((Type::Primitive(_) | Type::Named(_), _)) | None => {
+                    format!("expected a single integer as length, found `{}`, which is something else", dim.text)
+                }
             },
             Some(Meaning::Constant(place)) => match self.body.constants.get(place).map(|c| (c.value, &c.text)) {
                 Some((Number::Integer(size @ 1..), text)) => {

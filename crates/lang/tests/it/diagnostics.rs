@@ -16,7 +16,7 @@ const ERRORS: &[(&str, usize, &str, &str)] = &[
     ("struct t { int8_t x[n]; int32_t n; }",           1, "expected a number, a constant or an earlier member, found `n`", "earlier"),
     ("struct t { float n; int8_t x[n]; }",             1, "expected an integer as length, found `n`, which is a float", ""),
     ("struct t { byte n; int8_t x[n]; }",              1, "which is a byte", ""),
-    ("struct t { int32_t n[2]; int8_t x[n]; }",        1, "expected an integer as length", ""),
+    ("struct t { int32_t n[2]; int8_t x[n]; }",        1, "expected a single integer as length", ""),
     ("struct t { const int32_t N=-3; int8_t x[N]; }",  1, "found `N`, which is -3", ""),
     ("struct t { const double N=3; int8_t x[N]; }",    1, "expected an integer constant", ""),
     ("struct t { const int8_t A = 200; }",             1, "fits int8_t, found `200`", "signed"),

@@ -27,6 +27,6 @@ fn messages(compiled: &Compiled) -> Vec<&str> {
 
 /// The fingerprint of a type that must be there.
 fn fingerprint(compiled: &Compiled, name: &str) -> u64 {
-    let id = compiled.types.by_name(name).unwrap_or_else(|| panic!("no type {name}: {:?}", compiled.diagnostics));
-    compiled.types.fingerprint(id).unwrap_or_else(|| panic!("{name} has no fingerprint")).0
+    let id = compiled.types.by_name(name).expect("the type compiles");
+    compiled.types.fingerprint(id).expect("the type is complete").0
 }

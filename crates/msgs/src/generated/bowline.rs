@@ -40,7 +40,7 @@ impl wire::Encode for GpsRmc {
 impl<'a> wire::Decode<'a> for GpsRmc {
     const MIN_SIZE: usize = 32;
 
-    #[inline]
+    #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let lat: f64 = wire::Decode::read(reader).in_field("lat")?;
@@ -104,7 +104,7 @@ impl wire::Encode for Image {
 impl<'a> wire::Decode<'a> for Image {
     const MIN_SIZE: usize = 24;
 
-    #[inline]
+    #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let width: i32 = wire::Decode::read(reader).in_field("width")?;
@@ -172,7 +172,7 @@ impl wire::Encode for ImageRef<'_> {
 impl<'a> wire::Decode<'a> for ImageRef<'a> {
     const MIN_SIZE: usize = 24;
 
-    #[inline]
+    #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let width: i32 = wire::Decode::read(reader).in_field("width")?;
@@ -250,7 +250,7 @@ impl wire::Encode for Laser {
 impl<'a> wire::Decode<'a> for Laser {
     const MIN_SIZE: usize = 20;
 
-    #[inline]
+    #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let nranges: i32 = wire::Decode::read(reader).in_field("nranges")?;
@@ -422,7 +422,7 @@ impl wire::Encode for Pose {
 impl<'a> wire::Decode<'a> for Pose {
     const MIN_SIZE: usize = 104;
 
-    #[inline]
+    #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let state: [f64; 12] = wire::Decode::read(reader).in_field("state")?;
@@ -462,7 +462,7 @@ impl wire::Encode for Waypoint {
 impl<'a> wire::Decode<'a> for Waypoint {
     const MIN_SIZE: usize = 13;
 
-    #[inline]
+    #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let id: String = wire::Decode::read(reader).in_field("id")?;
         let position: [f32; 2] = wire::Decode::read(reader).in_field("position")?;
@@ -509,7 +509,7 @@ impl wire::Encode for WaypointRef<'_> {
 impl<'a> wire::Decode<'a> for WaypointRef<'a> {
     const MIN_SIZE: usize = 13;
 
-    #[inline]
+    #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let id: &'a str = wire::Decode::read(reader).in_field("id")?;
         let position: [f32; 2] = wire::Decode::read(reader).in_field("position")?;

@@ -108,8 +108,12 @@ impl<'a> Decode<'a> for String {
     #[inline]
     fn read_into(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
         let text = reader.text()?;
-        self.clear();
-        self.push_str(text);
+        if text.len() > self.capacity() {
+            *self = Self::from(text);
+        } else {
+            self.clear();
+            self.push_str(text);
+        }
         Ok(())
     }
 }

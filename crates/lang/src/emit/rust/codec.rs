@@ -76,7 +76,8 @@ impl StructCode<'_> {
         code.open(format!("impl<'a> wire::Decode<'a> for {} {{", self.ty("'a")));
         code.line(format!("const MIN_SIZE: usize = {};", self.types.min_size(self.id)));
         code.gap();
-        code.line("#[inline]");
+        // In a list, a small struct is read straight into its place; as a call it would be copied there.
+        code.line(if self.is_small() { "#[inline(always)]" } else { "#[inline]" });
         code.open(format!(
             "fn read({unused}{reader}: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {{"
         ));
@@ -98,6 +99,12 @@ impl StructCode<'_> {
             self.print_read_into(code);
         }
         code.close("}");
+    }
+
+    /// Whether a struct is little enough code to be repeated wherever it is read.
+    fn is_small(&self) -> bool {
+        let is_plain = |member: &Member| matches!(member.ty, Type::Primitive(_));
+        self.body.members.len() <= 8 && self.body.members.iter().all(is_plain)
     }
 
     /// Whether a member has memory that the next message can use.
