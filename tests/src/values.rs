@@ -87,6 +87,14 @@ impl Maker<'_> {
                 Items::Numbers { ty, bytes: Cow::Owned(bytes) }
             }
             Type::Primitive(ty) => Items::Values((0..n).map(|_| self.scalar(ty)).collect()),
+            Type::Named(id) if self.types.as_struct(id).is_some() => {
+                let structs = (0..n).map(|_| self.named(id, depth + 1));
+                let members = structs.flat_map(|value| match value {
+                    Value::Struct(members) => members.into_vec(),
+                    other => vec![other],
+                });
+                Items::Structs { n, members: members.collect() }
+            }
             Type::Named(id) => Items::Values((0..n).map(|_| self.named(id, depth + 1)).collect()),
         };
         Value::Array(Array::new(dims, items).expect("as many items were made as the dimensions say"))
@@ -202,6 +210,9 @@ impl Nans {
             }
             Items::Numbers { ty, bytes } => Items::Numbers { ty: *ty, bytes: Cow::Owned(bytes.to_vec()) },
             Items::Values(values) => Items::Values(values.iter().map(|value| self.applied(value)).collect()),
+            Items::Structs { n, members } => {
+                Items::Structs { n: *n, members: members.iter().map(|value| self.applied(value)).collect() }
+            }
         };
         Array::new(&dims, items).expect("the items keep their number")
     }

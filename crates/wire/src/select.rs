@@ -130,17 +130,18 @@ fn pick<'v>(value: &'v Value<'v>, places: &[Place]) -> Option<Value<'v>> {
     }
 }
 
-fn pick_element<'v>(array: &'v Array<'v>, index: usize, rest: &[Place]) -> Option<Value<'v>> {
-    // An element of an array of structs is reached in place; only rows and numbers are made anew.
-    if let Some(element) = array.element_ref(index) {
-        return pick(element, rest);
+fn pick_element<'v>(array: &'v Array<'v>, index: usize, places: &[Place]) -> Option<Value<'v>> {
+    // A field of a struct in a line is reached in place; only rows and single elements are made anew.
+    if let (Some((Place::Member(place), rest)), Some(members)) =
+        (places.split_first(), array.struct_members(index))
+    {
+        return pick(members.get(*place)?, rest);
     }
     let element = array.get(index)?;
-    if rest.is_empty() {
-        Some(element)
-    } else {
-        pick(&element, rest).map(Value::into_owned)
+    if places.is_empty() {
+        return Some(element);
     }
+    pick(&element, places).map(Value::into_owned)
 }
 
 /// A path that does not lead to a field of the type.

@@ -171,8 +171,15 @@ pub enum Items<'a> {
         /// Their bytes.
         bytes: Cow<'a, [u8]>,
     },
-    /// Strings, enums or structs.
+    /// Strings or enums.
     Values(Vec<Value<'a>>),
+    /// Structs, member after member and struct after struct: one piece of memory for all of them.
+    Structs {
+        /// How many structs.
+        n: usize,
+        /// The members of all.
+        members: Vec<Value<'a>>,
+    },
 }
 
 impl Items<'_> {
@@ -182,6 +189,7 @@ impl Items<'_> {
         match self {
             Self::Numbers { ty, bytes } => bytes.len() / ty.fixed_size().unwrap_or(1),
             Self::Values(values) => values.len(),
+            Self::Structs { n, .. } => *n,
         }
     }
 
@@ -190,6 +198,12 @@ impl Items<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// The members of one struct of [`Items::Structs`].
+pub(crate) fn struct_at<'s, 'a>(n: usize, members: &'s [Value<'a>], index: usize) -> Option<&'s [Value<'a>]> {
+    let width = members.len().checked_div(n)?;
+    members.get(index * width..(index + 1) * width)
 }
 
 impl<'a> Array<'a> {
@@ -259,6 +273,7 @@ impl<'a> Array<'a> {
                     Value::from_wire(*ty, bytes.get(index * size..)?.get(..size)?)
                 }
                 Items::Values(values) => values.get(index).cloned(),
+                Items::Structs { n, members } => struct_at(*n, members, index).map(|it| Value::Struct(it.into())),
             };
         };
         let (_, inner) = grid.split_first()?;
@@ -274,15 +289,21 @@ impl<'a> Array<'a> {
                 }
             }
             Items::Values(values) => Items::Values(values.get(start..start + row_len)?.to_vec()),
+            Items::Structs { n, members } => {
+                let width = members.len().checked_div(*n).unwrap_or(0);
+                let row = members.get(start * width..(start + row_len) * width)?;
+                Items::Structs { n: row_len, members: row.to_vec() }
+            }
         };
         Array::new(inner, items).map(Value::Array)
     }
 
-    /// A string, enum or struct of a line, in place.
-    pub(crate) fn element_ref(&self, index: usize) -> Option<&Value<'a>> {
+    /// The members of a struct of a line, in place.
+    #[must_use]
+    pub fn struct_members(&self, index: usize) -> Option<&[Value<'a>]> {
         match (&self.grid, &self.items) {
-            (None, Items::Values(values)) => values.get(index),
-            (Some(_), _) | (None, Items::Numbers { .. }) => None,
+            (None, Items::Structs { n, members }) => struct_at(*n, members, index),
+            (Some(_), _) | (None, Items::Numbers { .. } | Items::Values(_)) => None,
         }
     }
 
@@ -297,9 +318,8 @@ impl<'a> Array<'a> {
                 ty,
                 bytes: Cow::Owned(bytes.into_owned()),
             },
-            Items::Values(values) => {
-                Items::Values(values.into_iter().map(Value::into_owned).collect())
-            }
+            Items::Values(values) => Items::Values(owned(values)),
+            Items::Structs { n, members } => Items::Structs { n, members: owned(members) },
         };
         Array {
             grid: self.grid,
@@ -312,4 +332,8 @@ impl From<&str> for Value<'static> {
     fn from(text: &str) -> Self {
         Self::Text(Cow::Owned(text.as_bytes().to_vec()))
     }
+}
+
+fn owned(values: Vec<Value<'_>>) -> Vec<Value<'static>> {
+    values.into_iter().map(Value::into_owned).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{BASE64_KEY, MAX_SAFE_INTEGER, PLAIN_NAN, PLAIN_NAN_F32};
 use crate::schema::{Member, Primitive, Type, TypeId, TypeKind, TypeSet};
-use crate::value::{Array, Items, Value};
+use crate::value::{Array, Items, Value, struct_at};
 use alloc::string::String;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -75,36 +75,13 @@ impl Serialize for Json<'_> {
                 Some(name) => serializer.serialize_str(name),
                 None => serializer.serialize_i32(*value),
             },
-            Value::Struct(values) => self.serialize_struct(values, serializer),
+            Value::Struct(members) => Members { types: self.types, ty: self.ty, members }.serialize(serializer),
             Value::Array(array) => self.serialize_array(array, serializer),
         }
     }
 }
 
 impl<'v> Json<'v> {
-    fn serialize_struct<S: Serializer>(
-        &self,
-        values: &'v [Value<'v>],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let members: &[Member] = match self.ty {
-            Type::Named(id) => self.types.as_struct(id).map_or(&[], |body| &body.members),
-            Type::Primitive(_) => &[],
-        };
-        let mut map = serializer.serialize_map(Some(members.len()))?;
-        for (member, value) in members.iter().zip(values) {
-            map.serialize_entry(
-                &member.name,
-                &Self {
-                    ty: member.ty,
-                    value,
-                    ..*self
-                },
-            )?;
-        }
-        map.end()
-    }
-
     fn serialize_array<S: Serializer>(
         &self,
         array: &Array<'_>,
@@ -119,6 +96,10 @@ impl<'v> Json<'v> {
             return serializer.serialize_str(&BASE64_STANDARD.encode(bytes));
         }
         let (types, ty) = (self.types, self.ty);
+        if let (1, Items::Structs { n, members }) = (array.n_dims(), array.items()) {
+            let members = (0..*n).map(|i| struct_at(*n, members, i).unwrap_or_default());
+            return serializer.collect_seq(members.map(|members| Members { types, ty, members }));
+        }
         serializer.collect_seq(array.iter().map(|value| Element { types, ty, value }))
     }
 
@@ -134,6 +115,28 @@ impl<'v> Json<'v> {
                 .map(|known| &*known.name),
             TypeKind::Struct(_) | TypeKind::External => None,
         }
+    }
+}
+
+/// The members of a struct.
+struct Members<'v> {
+    types: &'v TypeSet,
+    ty: Type,
+    members: &'v [Value<'v>],
+}
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let types = self.types;
+        let defined: &[Member] = match self.ty {
+            Type::Named(id) => types.as_struct(id).map_or(&[], |body| &body.members),
+            Type::Primitive(_) => &[],
+        };
+        let mut map = serializer.serialize_map(Some(defined.len()))?;
+        for (member, value) in defined.iter().zip(self.members) {
+            map.serialize_entry(&member.name, &Json { types, ty: member.ty, value })?;
+        }
+        map.end()
     }
 }
 

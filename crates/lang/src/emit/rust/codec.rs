@@ -76,6 +76,7 @@ impl StructCode<'_> {
         code.open(format!("impl<'a> wire::Decode<'a> for {} {{", self.ty("'a")));
         code.line(format!("const MIN_SIZE: usize = {};", self.types.min_size(self.id)));
         code.gap();
+        self.allow_names(code);
         // In a list, a small struct is read straight into its place; as a call it would be copied there.
         code.line(if self.is_small() { "#[inline(always)]" } else { "#[inline]" });
         code.open(format!(

@@ -59,9 +59,7 @@ impl StructCode<'_> {
         }
         let default = if self.needs_default_impl() { "" } else { "Default, " };
         code.line(format!("#[derive(Clone, Debug, {default}PartialEq)]"));
-        if self.body.members.iter().any(|member| !names::is_snake_case(&member.name)) {
-            code.line("#[allow(non_snake_case, reason = \"the names are the type definition's\")]");
-        }
+        self.allow_names(code);
         if self.body.members.is_empty() {
             code.line(format!("pub struct {} {{}}", self.ty("'a")));
             return;
@@ -72,6 +70,13 @@ impl StructCode<'_> {
             code.line(format!("pub {}: {},", field(&member.name), self.member_type(member, 0)));
         }
         code.close("}");
+    }
+
+    /// Lets fields keep names that Rust would spell otherwise.
+    pub(super) fn allow_names(&self, code: &mut Code) {
+        if self.body.members.iter().any(|member| !names::is_snake_case(&member.name)) {
+            code.line("#[allow(non_snake_case, reason = \"the names are the type definition's\")]");
+        }
     }
 
     /// The Rust type of a member below its first `depth` dimensions.

@@ -136,6 +136,10 @@ impl<'de> DeserializeSeed<'de> for MemberSeed<'_, '_> {
                 ty,
                 bytes: Cow::Owned(Vec::new()),
             },
+            Type::Named(id) if self.of.context.types.as_struct(id).is_some() => Items::Structs {
+                n: 0,
+                members: Vec::new(),
+            },
             Type::Primitive(_) | Type::Named(_) => Items::Values(Vec::new()),
         };
         let mut grid = Grid {
@@ -247,6 +251,12 @@ impl<'de> Visitor<'de> for Row<'_, '_> {
 fn append(items: &mut Items<'static>, value: Value<'static>) {
     match items {
         Items::Values(values) => values.push(value),
+        Items::Structs { n, members } => {
+            *n += 1;
+            if let Value::Struct(read) = value {
+                members.extend(read);
+            }
+        }
         Items::Numbers { ty, bytes } => {
             let bytes = bytes.to_mut();
             let start = bytes.len();
