@@ -25,6 +25,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// All target languages, sorted by name. Add yours here; nothing else needs to change.
+pub const LANGUAGES: &[Language] = &[
+    c::LANGUAGE,
+    cpp::LANGUAGE,
+    java::LANGUAGE,
+    python::LANGUAGE,
+    rust::LANGUAGE,
+    typescript::LANGUAGE,
+];
 
 /// Settings that more than one language reads, with lcm-gen's names.
 pub const COMMON_SETTINGS: &[Setting] = &[Setting {
