@@ -72,8 +72,7 @@ pub struct Dialect {
     cannot_carry: &'static [Trait],
 }
 
-/// lcm-gen's C headers include each other in a circle when two types contain each other, and our C has to have the same
-/// layout. The reference's array of an enum is counted as one element.
+/// lcm-gen's C headers include each other in a circle when two types contain each other. The reference's array of an enum is counted as one element.
 const C_REFERENCE: Dialect = Dialect {
     language: &c::C,
     maker: Maker::Reference,
@@ -81,7 +80,7 @@ const C_REFERENCE: Dialect = Dialect {
     cannot_build: &[Trait::Mutual],
     cannot_carry: &[Trait::EnumArray],
 };
-const C_OURS: Dialect = Dialect { maker: Maker::Ours, cannot_carry: &[], ..C_REFERENCE };
+const C_OURS: Dialect = Dialect { maker: Maker::Ours, cannot_build: &[], cannot_carry: &[], ..C_REFERENCE };
 /// The reference knows no enums in C++ and writes code that does not compile, so that only ours is here.
 const CPP_OURS: Dialect = Dialect { language: &cpp::CPP, ..C_OURS };
 const JAVA_REFERENCE: Dialect =
@@ -177,11 +176,6 @@ impl Dialect {
         }
         match self.maker {
             Maker::Reference => {
-                empty_folder(&build.code());
-                let flags = (self.language.lcm_gen)(&build.code());
-                run(Command::new(peers.lcm_gen()).args(flags).args(paths));
-            }
-            Maker::Ours if !LANGUAGES.iter().any(|l| l.name == self.language.name) => {
                 empty_folder(&build.code());
                 let flags = (self.language.lcm_gen)(&build.code());
                 run(Command::new(peers.lcm_gen()).args(flags).args(paths));

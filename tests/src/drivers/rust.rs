@@ -72,6 +72,8 @@ fn table(build: &Build<'_>) -> String {
     rows.sort();
     let arms: String = rows
         .chunk_by(|one, two| one.0 == two.0)
+        // Not enums, which nobody asks about by themselves.
+        .filter(|types| is_root.contains_key(&types[0].0))
         .map(|types| {
             let (name, _) = &types[0];
             let owned = types.iter().find(|(_, ty)| !ty.contains('<')).map_or("", |(_, ty)| ty);
