@@ -251,6 +251,7 @@ impl Walker for Write {
             Type::Named(id) => {
                 self.flush();
                 if !is_inline(site.member) {
+                    let row = checked_row(site, &row);
                     self.code
                         .line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
                 }
@@ -317,6 +318,7 @@ impl Walker for Measure {
             }
             Type::Named(id) => {
                 if !is_inline(site.member) {
+                    let row = checked_row(site, &row);
                     self.code
                         .line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
                 }
@@ -474,5 +476,15 @@ impl Walker for Read {
 
     fn leave(&mut self, _: &Site<'_>) {
         self.code.close("}");
+    }
+}
+
+/// The pointer to check before a row of structs is used. In C an empty struct takes no memory, and a row of them may be
+/// null, as lcm-gen's decoder leaves it.
+fn checked_row<'r>(site: &Site<'_>, row: &'r str) -> &'r str {
+    if site.types.min_size_of(site.member.ty) == 0 {
+        "p"
+    } else {
+        row
     }
 }
