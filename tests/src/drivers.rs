@@ -19,6 +19,7 @@ use crate::values::Nans;
 use bowline_lang::emit::{LANGUAGES, Settings, emit};
 use bowline_wire::schema::{TypeKind, TypeSet};
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,6 +30,8 @@ pub struct Language {
     name: &'static str,
     /// The reference's flags for it, that put all files into a folder.
     lcm_gen: fn(&Path) -> Vec<String>,
+    /// Our switches that are to be on.
+    switches: &'static [&'static str],
     /// Builds the code into something that runs.
     build: fn(&Build<'_>),
     /// The command that answers the questions in the last folder.
@@ -249,6 +252,27 @@ impl Build<'_> {
         structs.map(|(_, def)| def.full_name()).map(|name| (name.clone(), roots.contains(&*name))).collect()
     }
 
+    /// Builds, unless the very same was built before: `recipe` is the text that says how, and is part of what is the same.
+    /// The types come from seeds, so that from one day to the next they are.
+    fn unless_built(&self, recipe: &str, build: impl FnOnce()) {
+        let mut hasher = DefaultHasher::new();
+        recipe.hash(&mut hasher);
+        let drivers = driver_source("");
+        for path in files_below(&self.code()).into_iter().chain(files_below(&drivers)) {
+            let bytes = std::fs::read(&path).expect("just found");
+            (path, bytes).hash(&mut hasher);
+        }
+        let (stamp, path) = (format!("{:016x}\n", hasher.finish()), self.folder.join("built"));
+        if std::fs::read_to_string(&path).is_ok_and(|old| old == stamp) {
+            return;
+        }
+        if path.exists() {
+            std::fs::remove_file(&path).expect("the target folder can be written");
+        }
+        build();
+        std::fs::write(path, stamp).expect("the target folder can be written");
+    }
+
     /// Writes our code, leaving alone what is there already, so that what builds in steps need not start over.
     fn emit(&self, types: &TypeSet) {
         let name = self.dialect.language.name;
@@ -257,6 +281,9 @@ impl Build<'_> {
         let mut settings = Settings::default();
         for dir in language.dirs {
             settings.set(dir, self.code().to_string_lossy());
+        }
+        for switch in self.dialect.language.switches {
+            settings.set(switch, "on");
         }
         let files = emit(language, types, &settings).unwrap_or_else(|error| panic!("{error}"));
         let kept: Vec<&PathBuf> = files.iter().map(|file| &file.path).collect();

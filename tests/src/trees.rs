@@ -115,7 +115,7 @@ struct Body {
 impl Grower {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let n_structs = *random.pick(&[1, 1, 1, 1, 1, 2, 2, 2, 3, 5]);
+        let n_structs = *random.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 3, 5]);
         let packages = [format!("t{seed}"), format!("t{seed}.inner"), format!("u{seed}.deep.er")];
         let mut plans: Vec<Plan> = (0..n_structs)
             .map(|place| Plan {

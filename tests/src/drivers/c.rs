@@ -12,7 +12,8 @@ pub(super) const C: Language = Language {
         let code = code.to_string_lossy();
         ["-c", "--c-no-pubsub", "--c-cpath", &code, "--c-hpath", &code].map(str::to_string).to_vec()
     },
-    build,
+    switches: &["c-no-pubsub"],
+    build: |build| build.unless_built(include_str!("c.rs"), || self::build(build)),
     command: |decoder, encoder, folder| {
         let mut command = Command::new(encoder.folder.join("driver"));
         command.args([decoder.folder.join("types.so"), encoder.folder.join("types.so")]).arg(folder);

@@ -8,7 +8,8 @@ use std::process::Command;
 pub(super) const CPP: Language = Language {
     name: "cpp",
     lcm_gen: |code| ["-x", "--cpp-std", "c++11", "--cpp-hpath", &code.to_string_lossy()].map(str::to_string).to_vec(),
-    build,
+    switches: &[],
+    build: |build| build.unless_built(include_str!("cpp.rs"), || self::build(build)),
     command: |_, encoder, folder| {
         let mut command = Command::new(encoder.folder.join("driver"));
         command.arg(folder);

@@ -8,7 +8,8 @@ use std::process::Command;
 pub(super) const JAVA: Language = Language {
     name: "java",
     lcm_gen: |code| ["-j", "--jpath", &code.to_string_lossy()].map(str::to_string).to_vec(),
-    build,
+    switches: &[],
+    build: |build| build.unless_built(include_str!("java.rs"), || self::build(build)),
     command,
     bytes: Bytes::Signed,
     extras: &[Extra::Dumps],

@@ -7,6 +7,7 @@ use std::process::Command;
 pub(super) const PYTHON: Language = Language {
     name: "python",
     lcm_gen: |code| ["-p", "--ppath", &code.to_string_lossy()].map(str::to_string).to_vec(),
+    switches: &[],
     build: |_| {},
     command: |_, encoder, folder| {
         let mut python = Command::new(encoder.peers.python());

@@ -9,6 +9,7 @@ use std::process::Command;
 pub(super) const RUST: Language = Language {
     name: "rust",
     lcm_gen: |_| panic!("the reference has no Rust"),
+    switches: &[],
     build,
     command: |_, encoder, folder| {
         let mut command = Command::new(encoder.folder.join("target/debug/driver"));
@@ -43,7 +44,7 @@ fn build(build: &Build<'_>) {
     let wire = workspace().join("crates/wire");
     write_if_changed(&build.folder.join("Cargo.toml"), &MANIFEST.replace("WIRE", &wire.to_string_lossy()));
     let driver = std::fs::read_to_string(driver_source("driver.rs")).expect("the driver is beside this crate");
-    let main = format!("#[path = \"code/mod.rs\"]\nmod code;\n\n{driver}\n{}", table(build));
+    let main = format!("#![allow(dead_code)]\n#[path = \"code/mod.rs\"]\nmod code;\n\n{driver}\n{}", table(build));
     write_if_changed(&build.folder.join("main.rs"), &main);
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--offline", "--target-dir", "target"]).current_dir(&build.folder);

@@ -8,7 +8,8 @@ use std::process::Command;
 pub(super) const TYPESCRIPT: Language = Language {
     name: "typescript",
     lcm_gen: |_| panic!("the reference has no TypeScript"),
-    build,
+    switches: &[],
+    build: |build| build.unless_built(include_str!("typescript.rs"), || self::build(build)),
     command: |_, encoder, folder| {
         let mut node = Command::new("node");
         node.arg(driver_source("driver.mjs")).arg(encoder.folder.join("compiled")).arg(folder);

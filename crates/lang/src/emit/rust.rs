@@ -183,9 +183,7 @@ impl StructCode<'_> {
         }
         let default = if self.needs_default_impl() { "" } else { "Default, " };
         code.line(format!("#[derive(Clone, Debug, {default}PartialEq)]"));
-        if self.body.members.iter().any(|member| !names::is_snake_case(&member.name)) {
-            code.line("#[allow(non_snake_case, reason = \"the names are the type definition's\")]");
-        }
+        self.allow_names(code);
         if self.body.members.is_empty() {
             code.line(format!("pub struct {} {{}}", self.ty("'a")));
             return;
@@ -196,6 +194,12 @@ impl StructCode<'_> {
             code.line(format!("pub {}: {},", field(&member.name), self.member_type(member, 0)));
         }
         code.close("}");
+    }
+
+    fn allow_names(&self, code: &mut Code) {
+        if self.body.members.iter().any(|member| !names::is_snake_case(&member.name)) {
+            code.line("#[allow(non_snake_case, reason = \"the names are the type definition's\")]");
+        }
     }
 
     /// The Rust type of a member below its first `depth` dimensions.
@@ -385,6 +389,7 @@ impl StructCode<'_> {
         code.open(format!("impl<'a> wire::Decode<'a> for {} {{", self.ty("'a")));
         code.line(format!("const MIN_SIZE: usize = {};", self.types.min_size(self.id)));
         code.gap();
+        self.allow_names(code);
         code.line("#[inline]");
         code.open(format!(
             "fn read({unused}{reader}: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {{"
