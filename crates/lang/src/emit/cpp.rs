@@ -13,7 +13,9 @@ use super::c::names::{Includes, is_inline, literal, member_doc, named_types, nee
 use super::c::{HEADER, names as c_names};
 use super::code::Code;
 use super::{EmitError, Job, Language, OutputFile, Setting, SettingKind};
-use bowline_wire::schema::{Constant, Dim, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeKind};
+use bowline_wire::schema::{
+    Constant, Dim, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeKind,
+};
 use bowline_wire::{MAX_DEPTH, MAX_FREE_ELEMENTS};
 use names::{field, macro_stem, namespaces, path, type_name};
 
@@ -45,13 +47,21 @@ pub(super) const LANGUAGE: Language = Language {
 fn emit(job: &Job<'_>) -> Result<Vec<OutputFile>, EmitError> {
     let mut files = Vec::new();
     for (id, def) in job.defined() {
-        let unit = Unit { job, id, def, class: c_names::safe(&def.name) };
+        let unit = Unit {
+            job,
+            id,
+            def,
+            class: c_names::safe(&def.name),
+        };
         let text = match &def.kind {
             TypeKind::Struct(body) => unit.print(body),
             TypeKind::Enum(body) => enums::print(&unit, body),
             TypeKind::External => continue,
         };
-        files.push(OutputFile { path: job.path("cpp-hpath", path(def)), text });
+        files.push(OutputFile {
+            path: job.path("cpp-hpath", path(def)),
+            text,
+        });
     }
     Ok(files)
 }
@@ -108,8 +118,15 @@ impl Unit<'_> {
 
     fn include(&self, code: &mut Code, id: TypeId) {
         let folder = self.job.text("cpp-include");
-        let slash = if folder.is_empty() || folder.ends_with('/') { "" } else { "/" };
-        code.line(format!("#include \"{folder}{slash}{}\"", path(self.job.types.def(id))));
+        let slash = if folder.is_empty() || folder.ends_with('/') {
+            ""
+        } else {
+            "/"
+        };
+        code.line(format!(
+            "#include \"{folder}{slash}{}\"",
+            path(self.job.types.def(id))
+        ));
     }
 
     /// Announces the types whose headers come only after this class, because they need it.
@@ -151,11 +168,18 @@ impl Unit<'_> {
         }
         code.line("#endif");
         code.gap();
-        let peers = includes.after.iter().map(|id| macro_stem(self.job.types.def(*id)));
-        let classes: Vec<String> =
-            peers.chain([own.clone()]).map(|stem| format!("defined(__{stem}_hpp_class__)")).collect();
+        let peers = includes
+            .after
+            .iter()
+            .map(|id| macro_stem(self.job.types.def(*id)));
+        let classes: Vec<String> = peers
+            .chain([own.clone()])
+            .map(|stem| format!("defined(__{stem}_hpp_class__)"))
+            .collect();
         let ready = classes.join(" && ");
-        code.line(format!("#if {ready} && !defined(__{own}_hpp_methods__)\n#define __{own}_hpp_methods__"));
+        code.line(format!(
+            "#if {ready} && !defined(__{own}_hpp_methods__)\n#define __{own}_hpp_methods__"
+        ));
         code.gap();
     }
 
@@ -211,7 +235,9 @@ impl Unit<'_> {
             code.line(format!("enum {{ {name} = {value} }};"));
         } else if is_new {
             // C++98 has no constant expression for infinity.
-            code.line(format!("#if __cplusplus >= 201103L\nstatic constexpr {ty} {name} = {value};\n#endif"));
+            code.line(format!(
+                "#if __cplusplus >= 201103L\nstatic constexpr {ty} {name} = {value};\n#endif"
+            ));
         } else if self.job.text("cpp-std") == "c++98" {
             code.line(format!("static BOWLINE_CONSTEXPR {ty} {name} = {value};"));
         } else {
@@ -312,12 +338,18 @@ int {x}::_decodeNoHash(const void *buf, int offset, int maxlen)
     fn print_hash(&self, code: &mut Code, body: &Struct) {
         let (x, types) = (&self.class, self.job.types);
         let fingerprint = types.fingerprint(self.id);
-        let hash = fingerprint.map_or("_computeHash(NULL)".to_string(), |hash| format!("0x{:016x}ULL", hash.0));
-        code.line(format!("int64_t {x}::getHash()\n{{\n    return static_cast<int64_t>({hash});\n}}"));
+        let hash = fingerprint.map_or("_computeHash(NULL)".to_string(), |hash| {
+            format!("0x{:016x}ULL", hash.0)
+        });
+        code.line(format!(
+            "int64_t {x}::getHash()\n{{\n    return static_cast<int64_t>({hash});\n}}"
+        ));
         code.gap();
         // What a type is part of does not matter unless it contains that in turn.
         if fingerprint.is_some() && !types.is_recursive(self.id) {
-            code.line(format!("uint64_t {x}::_computeHash(const __lcm_hash_ptr *)\n{{\n    return {hash};\n}}"));
+            code.line(format!(
+                "uint64_t {x}::_computeHash(const __lcm_hash_ptr *)\n{{\n    return {hash};\n}}"
+            ));
         } else {
             self.print_hash_sum(code, body);
         }
@@ -326,7 +358,9 @@ int {x}::_decodeNoHash(const void *buf, int offset, int maxlen)
 
     fn print_hash_sum(&self, code: &mut Code, body: &Struct) {
         let (x, types) = (&self.class, self.job.types);
-        code.open(format!("uint64_t {x}::_computeHash(const __lcm_hash_ptr *p)\n{{"));
+        code.open(format!(
+            "uint64_t {x}::_computeHash(const __lcm_hash_ptr *p)\n{{"
+        ));
         code.line(format!(
             "for (const __lcm_hash_ptr *outer = p; outer != NULL; outer = outer->parent)
     if (outer->v == {x}::getHash)
@@ -337,7 +371,10 @@ uint64_t hash = 0x{:016x}ULL;",
         ));
         for member in &body.members {
             if let Type::Named(_) = member.ty {
-                code.line(format!("hash += {}::_computeHash(&self);", type_name(types, member.ty)));
+                code.line(format!(
+                    "hash += {}::_computeHash(&self);",
+                    type_name(types, member.ty)
+                ));
             }
         }
         code.line("return (hash << 1) + (hash >> 63);");
@@ -356,7 +393,11 @@ uint64_t hash = 0x{:016x}ULL;",
 
         code.open(format!("int {x}::_getEncodedSizeNoHash() const\n{{"));
         let statements = walkers::measure(types, body);
-        let len = if statements.contains("len = ") { "int64_t len;\n" } else { "" };
+        let len = if statements.contains("len = ") {
+            "int64_t len;\n"
+        } else {
+            ""
+        };
         code.line(format!("{len}int64_t size = 0;\n{statements}return size > INT32_MAX - 8 ? -1 : static_cast<int>(size);"));
         code.close("}");
         code.gap();
@@ -369,7 +410,12 @@ uint64_t hash = 0x{:016x}ULL;",
         let signature = walkers::parameters(
             &statements,
             "in",
-            &["const void *buf", offset, maxlen, "bowline_budget_t *budget"],
+            &[
+                "const void *buf",
+                offset,
+                maxlen,
+                "bowline_budget_t *budget",
+            ],
         );
         code.open(format!("int {x}::_decodeWithin({signature})\n{{"));
         walkers::print_body(code, &statements, "const uint8_t *in");

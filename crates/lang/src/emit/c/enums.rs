@@ -9,7 +9,8 @@ pub(super) fn header(unit: &Unit<'_>, body: &Enum) -> String {
     header::open(unit, &mut code, false);
     header::open_extern(&mut code);
     print_values(unit, &mut code, body);
-    print_functions(unit, &mut code);
+    print_support(unit, &mut code);
+    print_message_functions(unit, &mut code);
     header::close_extern(&mut code);
     code.gap();
     code.line("#endif");
@@ -27,7 +28,11 @@ fn print_values(unit: &Unit<'_>, code: &mut Code, body: &Enum) {
     code.open("{");
     for value in &body.values {
         code.block_comment(&value.doc);
-        code.line(format!("{prefix}_{} = {},", value.name, value_literal(value.value)));
+        code.line(format!(
+            "{prefix}_{} = {},",
+            value.name,
+            value_literal(value.value)
+        ));
     }
     if body.values.is_empty() {
         code.line(format!("{prefix}_ = 0"));
@@ -37,12 +42,21 @@ fn print_values(unit: &Unit<'_>, code: &mut Code, body: &Enum) {
 }
 
 fn value_literal(value: i32) -> String {
-    if value == i32::MIN { "(-2147483647 - 1)".to_string() } else { value.to_string() }
+    if value == i32::MIN {
+        "(-2147483647 - 1)".to_string()
+    } else {
+        value.to_string()
+    }
 }
 
-fn print_functions(unit: &Unit<'_>, code: &mut Code) {
+/// What the code of other types calls.
+fn print_support(unit: &Unit<'_>, code: &mut Code) {
     let (export, x) = (unit.export(), &unit.ident);
-    let hash = unit.job.types.fingerprint(unit.id).map_or(0, |fingerprint| fingerprint.0);
+    let hash = unit
+        .job
+        .types
+        .fingerprint(unit.id)
+        .map_or(0, |fingerprint| fingerprint.0);
     code.gap();
     code.line(format!(
         "/** The name of a value; NULL if it has none. */
@@ -102,9 +116,15 @@ static inline int __{x}_clone_array(const {x} *p, {x} *q, int elements)
     if (elements > 0)
         memcpy(q, p, (size_t) elements * sizeof({x}));
     return 0;
-}}
+}}"
+    ));
+}
 
-static inline int {x}_encode(void *buf, int offset, int maxlen, const {x} *p)
+fn print_message_functions(unit: &Unit<'_>, code: &mut Code) {
+    let x = &unit.ident;
+    code.gap();
+    code.line(format!(
+        "static inline int {x}_encode(void *buf, int offset, int maxlen, const {x} *p)
 {{
     int64_t hash = __{x}_get_hash();
     if (maxlen < 12)
@@ -150,7 +170,10 @@ pub(super) fn source(unit: &Unit<'_>, body: &Enum) -> String {
     code.open(format!("const char *{x}_name({x} val)\n{{"));
     code.open("switch ((int) val) {");
     for value in &body.values {
-        code.line(format!("case {prefix}_{}:\n    return \"{}\";", value.name, value.name));
+        code.line(format!(
+            "case {prefix}_{}:\n    return \"{}\";",
+            value.name, value.name
+        ));
     }
     code.line("default:\n    return NULL;");
     code.close("}");

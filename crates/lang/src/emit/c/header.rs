@@ -1,7 +1,9 @@
 //! The .h file of a struct.
 
 use super::super::code::Code;
-use super::names::{Includes, is_cpp_keyword, is_inline, literal, member_doc, needs_math, peers, safe};
+use super::names::{
+    Includes, is_cpp_keyword, is_inline, literal, member_doc, needs_math, peers, safe,
+};
 use super::support::BUDGET;
 use super::walkers::element_type;
 use super::{HEADER, Unit, info};
@@ -77,7 +79,11 @@ fn print_constants(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let prefix = super::names::file_stem(unit.def).to_uppercase();
     for constant in &body.constants {
         code.block_comment(&constant.doc);
-        code.line(format!("#define {prefix}_{} {}", constant.name, literal(constant)));
+        code.line(format!(
+            "#define {prefix}_{} {}",
+            constant.name,
+            literal(constant)
+        ));
     }
 }
 
@@ -91,8 +97,13 @@ fn print_struct(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     for member in &body.members {
         code.block_comment(&member_doc(unit.job.types, &body.members, member));
         if is_cpp_keyword(&member.name) {
-            let (name, cpp_name) = (declaration(unit, member, &member.name), declaration(unit, member, &safe(&member.name)));
-            code.line(format!("#ifdef __cplusplus\n{cpp_name}\n#else\n{name}\n#endif"));
+            let (name, cpp_name) = (
+                declaration(unit, member, &member.name),
+                declaration(unit, member, &safe(&member.name)),
+            );
+            code.line(format!(
+                "#ifdef __cplusplus\n{cpp_name}\n#else\n{name}\n#endif"
+            ));
         } else {
             code.line(declaration(unit, member, &safe(&member.name)));
         }
@@ -107,7 +118,7 @@ fn declaration(unit: &Unit<'_>, member: &Member, name: &str) -> String {
         Type::Named(id) if !is_inline(member) && peers(types, unit.id).contains(&id) => {
             format!("struct _{}", super::names::ident(types.def(id)))
         }
-        ty => element_type(types, ty),
+        Type::Named(_) | Type::Primitive(_) => element_type(types, member.ty),
     };
     let space = if element.ends_with('*') { "" } else { " " };
     if !is_inline(member) {

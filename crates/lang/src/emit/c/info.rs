@@ -46,7 +46,10 @@ int {x}_num_fields(void)
 }
 
 fn print_get_field(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
-    code.open(format!("int {x}_get_field(const {x} *p, int i, lcm_field_t *f)\n{{", x = unit.ident));
+    code.open(format!(
+        "int {x}_get_field(const {x} *p, int i, lcm_field_t *f)\n{{",
+        x = unit.ident
+    ));
     if body.members.is_empty() {
         code.line("(void) p;\n(void) f;");
     }
@@ -66,7 +69,10 @@ fn print_get_field(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
 fn print_field(unit: &Unit<'_>, code: &mut Code, members: &[Member], member: &Member) {
     let (ty, type_name) = match member.ty {
         Type::Primitive(primitive) => (primitive.name().to_uppercase(), primitive.name()),
-        Type::Named(id) => ("USER_TYPE".to_string(), unit.job.types.def(id).name.as_str()),
+        Type::Named(id) => (
+            "USER_TYPE".to_string(),
+            unit.job.types.def(id).name.as_str(),
+        ),
     };
     code.line(format!("f->name = \"{}\";", member.name));
     code.line(format!("f->type = LCM_FIELD_{ty};"));
@@ -76,13 +82,20 @@ fn print_field(unit: &Unit<'_>, code: &mut Code, members: &[Member], member: &Me
         let (size, is_variable) = match dim {
             Dim::Fixed { size, .. } => (size.to_string(), 0),
             Dim::Variable { member } => {
-                let name = members.get(*member).map_or(String::new(), |length| safe(&length.name));
+                let name = members
+                    .get(*member)
+                    .map_or(String::new(), |length| safe(&length.name));
                 (format!("(int32_t) p->{name}"), 1)
             }
         };
-        code.line(format!("f->dim_size[{i}] = {size};\nf->dim_is_variable[{i}] = {is_variable};"));
+        code.line(format!(
+            "f->dim_size[{i}] = {size};\nf->dim_is_variable[{i}] = {is_variable};"
+        ));
     }
-    code.line(format!("f->data = (void *) &p->{};\nreturn 0;", safe(&member.name)));
+    code.line(format!(
+        "f->data = (void *) &p->{};\nreturn 0;",
+        safe(&member.name)
+    ));
 }
 
 /// The table's functions take `void *`, so each is wrapped rather than cast.

@@ -9,22 +9,107 @@ use std::collections::BTreeSet;
 
 /// What no C compiler takes as a name, GNU's `asm` and `typeof` included.
 const C_KEYWORDS: &[&str] = &[
-    "_Bool", "_Complex", "_Imaginary", "asm", "auto", "break", "case", "char", "const", "continue",
-    "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline",
-    "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static",
-    "struct", "switch", "typedef", "typeof", "union", "unsigned", "void", "volatile", "while",
+    "_Bool",
+    "_Complex",
+    "_Imaginary",
+    "asm",
+    "auto",
+    "break",
+    "case",
+    "char",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "extern",
+    "float",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "typedef",
+    "typeof",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
 ];
 
 /// What no C++ compiler takes as a name although C does, in any version up to C++20.
 const CPP_KEYWORDS: &[&str] = &[
-    "alignas", "alignof", "and", "and_eq", "bitand", "bitor", "bool", "catch", "char16_t",
-    "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
-    "const_cast", "consteval", "constexpr", "constinit", "decltype", "delete", "dynamic_cast",
-    "explicit", "export", "false", "friend", "mutable", "namespace", "new", "noexcept", "not",
-    "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public",
-    "reinterpret_cast", "requires", "static_assert", "static_cast", "template", "this",
-    "thread_local", "throw", "true", "try", "typeid", "typename", "using", "virtual", "wchar_t",
-    "xor", "xor_eq",
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "bitand",
+    "bitor",
+    "bool",
+    "catch",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "decltype",
+    "delete",
+    "dynamic_cast",
+    "explicit",
+    "export",
+    "false",
+    "friend",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "reinterpret_cast",
+    "requires",
+    "static_assert",
+    "static_cast",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typeid",
+    "typename",
+    "using",
+    "virtual",
+    "wchar_t",
+    "xor",
+    "xor_eq",
 ];
 
 /// A name that both C and C++ take.
@@ -73,7 +158,10 @@ pub(in super::super) fn number_type(primitive: Primitive) -> &'static str {
 
 /// Whether all of a member is in the struct itself, not behind pointers or in vectors.
 pub(in super::super) fn is_inline(member: &Member) -> bool {
-    member.dims.iter().all(|dim| matches!(dim, Dim::Fixed { .. }))
+    member
+        .dims
+        .iter()
+        .all(|dim| matches!(dim, Dim::Fixed { .. }))
 }
 
 /// How many elements the fixed dimensions make together.
@@ -119,9 +207,15 @@ pub(in super::super) fn member_doc(types: &TypeSet, members: &[Member], member: 
 
 /// A constant's value as an expression of C and C++.
 pub(in super::super) fn literal(constant: &Constant) -> String {
-    let suffix = if constant.ty == Primitive::Int64 { "LL" } else { "" };
+    let suffix = if constant.ty == Primitive::Int64 {
+        "LL"
+    } else {
+        ""
+    };
     match constant.value {
-        Number::Integer(_) if constant.text.starts_with("0x") => format!("{}{suffix}", constant.text),
+        Number::Integer(_) if constant.text.starts_with("0x") => {
+            format!("{}{suffix}", constant.text)
+        }
         // There are no negative literals, and the smallest number's opposite does not fit its type.
         Number::Integer(value) if value == i64::MIN || value == i64::from(i32::MIN) => {
             format!("({}{suffix} - 1)", value + 1)
@@ -138,7 +232,9 @@ pub(in super::super) fn literal(constant: &Constant) -> String {
 
 /// Whether a constant needs a macro of `math.h`.
 pub(in super::super) fn needs_math(constants: &[Constant]) -> bool {
-    constants.iter().any(|constant| matches!(constant.value, Number::Float(value) if !value.is_finite()))
+    constants
+        .iter()
+        .any(|constant| matches!(constant.value, Number::Float(value) if !value.is_finite()))
 }
 
 /// The other types that a type contains and that contain it, sorted.
@@ -147,14 +243,19 @@ pub(in super::super) fn peers(types: &TypeSet, id: TypeId) -> BTreeSet<TypeId> {
         return BTreeSet::new();
     }
     let inside = reachable(types, id);
-    inside.into_iter().filter(|&peer| peer != id && reachable(types, peer).contains(&id)).collect()
+    inside
+        .into_iter()
+        .filter(|&peer| peer != id && reachable(types, peer).contains(&id))
+        .collect()
 }
 
 fn reachable(types: &TypeSet, from: TypeId) -> BTreeSet<TypeId> {
     let mut found = BTreeSet::new();
     let mut open = vec![from];
     while let Some(id) = open.pop() {
-        let inner = named_types(types, id).into_iter().filter(|&inner| found.insert(inner));
+        let inner = named_types(types, id)
+            .into_iter()
+            .filter(|&inner| found.insert(inner));
         open.extend(inner.collect::<Vec<_>>());
     }
     found
@@ -189,9 +290,16 @@ impl Includes {
             let mut members = body.into_iter().flat_map(|body| &body.members);
             members.any(|member| member.ty == Type::Named(inner) && is_inline(member))
         };
-        let named = named_types(types, id).into_iter().filter(|&inner| inner != id);
-        let before = named.filter(|inner| !peers.contains(inner) || is_by_value(*inner)).collect();
-        Self { before, after: peers.into_iter().collect() }
+        let named = named_types(types, id)
+            .into_iter()
+            .filter(|&inner| inner != id);
+        let before = named
+            .filter(|inner| !peers.contains(inner) || is_by_value(*inner))
+            .collect();
+        Self {
+            before,
+            after: peers.into_iter().collect(),
+        }
     }
 }
 
@@ -216,5 +324,19 @@ mod tests {
             value: Number::Integer(i64::MIN),
         };
         assert_eq!(literal(&constant), "(-9223372036854775807LL - 1)");
+    }
+
+    #[test]
+    fn a_header_comes_before_a_type_that_holds_it_and_after_one_that_points_to_it() {
+        let text = "struct a { b one; int8_t x; } struct b { int8_t n; a many[n]; int8_t y; }";
+        let types = crate::compile(
+            &[crate::Source::new("ab.lcm", text)],
+            &crate::Rules::default(),
+        )
+        .types;
+        let (a, b) = (types.by_name("a").unwrap(), types.by_name("b").unwrap());
+        assert_eq!(Includes::of(&types, a).before, [b]);
+        assert_eq!(Includes::of(&types, b).before, []);
+        assert_eq!(Includes::of(&types, b).after, [a]);
     }
 }

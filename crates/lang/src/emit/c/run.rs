@@ -20,16 +20,24 @@ pub(in super::super) struct Run {
 impl Run {
     /// Adds a number, or an array of them, that is at `place`. `to_wire` says which way it goes.
     pub(in super::super) fn push(&mut self, place: &str, member: &Member, to_wire: bool) {
-        let Type::Primitive(primitive) = member.ty else { return };
+        let Type::Primitive(primitive) = member.ty else {
+            return;
+        };
         let n = fixed_count(member);
         let own = format!("&{place}");
-        let (to, from) = if to_wire { ("@", own.as_str()) } else { (own.as_str(), "@") };
+        let (to, from) = if to_wire {
+            ("@", own.as_str())
+        } else {
+            (own.as_str(), "@")
+        };
         let call = match bits(primitive) {
             8 => format!("memcpy({to}, {from}, {n});"),
             bits => format!("bowline_swap{bits}({to}, {from}, {n});"),
         };
         self.moves.push((self.size, call));
-        self.size = self.size.saturating_add(n.saturating_mul(bits(primitive) / 8));
+        self.size = self
+            .size
+            .saturating_add(n.saturating_mul(bits(primitive) / 8));
     }
 
     /// Prints the run, if there is one, and starts another. `buffer` is the name of the bytes.

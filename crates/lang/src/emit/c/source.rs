@@ -40,8 +40,12 @@ pub(super) fn print(unit: &Unit<'_>, body: &Struct) -> String {
 
 /// Members that only C++ cannot name have their plain names in C; the code below has one name for both.
 fn print_names(code: &mut Code, body: &Struct) {
-    let names: Vec<&str> =
-        body.members.iter().map(|member| member.name.as_str()).filter(|name| is_cpp_keyword(name)).collect();
+    let names: Vec<&str> = body
+        .members
+        .iter()
+        .map(|member| member.name.as_str())
+        .filter(|name| is_cpp_keyword(name))
+        .collect();
     if names.is_empty() {
         return;
     }
@@ -81,7 +85,9 @@ fn print_hash(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     }
     code.close("}");
     code.gap();
-    code.open(format!("uint64_t __{x}_hash_recursive(const __lcm_hash_ptr *p)\n{{"));
+    code.open(format!(
+        "uint64_t __{x}_hash_recursive(const __lcm_hash_ptr *p)\n{{"
+    ));
     match fingerprint {
         // What it is part of does not matter, for it contains none of that.
         Some(fingerprint) if !types.is_recursive(unit.id) => {
@@ -109,7 +115,10 @@ self.v = __{x}_get_hash;",
     ));
     for member in &body.members {
         if let Type::Named(id) = member.ty {
-            code.line(format!("hash += (uint64_t) __{}_hash_recursive(&self);", ident(types.def(id))));
+            code.line(format!(
+                "hash += (uint64_t) __{}_hash_recursive(&self);",
+                ident(types.def(id))
+            ));
         }
     }
     code.line("return (hash << 1) + (hash >> 63);");
@@ -117,7 +126,10 @@ self.v = __{x}_get_hash;",
 
 /// The start of a function: a cursor if the statements use one, and a nod to parameters that they do not use.
 fn print_locals(code: &mut Code, statements: &str, cursor: &str, parameters: &[&str]) {
-    let has_cursor = statements.contains(&format!("{} + pos", cursor.rsplit('*').next().unwrap_or_default().trim()));
+    let has_cursor = statements.contains(&format!(
+        "{} + pos",
+        cursor.rsplit('*').next().unwrap_or_default().trim()
+    ));
     if has_cursor {
         let ty = cursor.rsplit_once(' ').map_or(cursor, |(ty, _)| ty);
         code.line(format!("{cursor} = ({ty} *) buf + offset;"));
@@ -141,8 +153,15 @@ fn print_locals(code: &mut Code, statements: &str, cursor: &str, parameters: &[&
 fn print_encode(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let x = &unit.ident;
     let statements = walkers::write(unit.job.types, body);
-    code.open(format!("static int {x}_write(void *buf, int offset, int maxlen, const {x} *p)\n{{"));
-    print_locals(code, &statements, "uint8_t *out", &["buf", "offset", "maxlen", "p"]);
+    code.open(format!(
+        "static int {x}_write(void *buf, int offset, int maxlen, const {x} *p)\n{{"
+    ));
+    print_locals(
+        code,
+        &statements,
+        "uint8_t *out",
+        &["buf", "offset", "maxlen", "p"],
+    );
     code.line(statements.trim_end());
     code.line("return pos;");
     code.close("}");
@@ -178,10 +197,20 @@ int {x}_encode(void *buf, int offset, int maxlen, const {x} *p)
 fn print_measure(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let x = &unit.ident;
     let statements = walkers::measure(unit.job.types, body);
-    let len = if statements.contains("len = ") { "int64_t len;\n" } else { "" };
-    let p = if statements.contains("p->") { "" } else { "(void) p;\n" };
+    let len = if statements.contains("len = ") {
+        "int64_t len;\n"
+    } else {
+        ""
+    };
+    let p = if statements.contains("p->") {
+        ""
+    } else {
+        "(void) p;\n"
+    };
     code.open(format!("static int64_t {x}_size(const {x} *p)\n{{"));
-    code.line(format!("{len}int64_t size = 0;\n{p}{statements}return size;"));
+    code.line(format!(
+        "{len}int64_t size = 0;\n{p}{statements}return size;"
+    ));
     code.close("}");
     code.gap();
     code.line(format!(
@@ -210,7 +239,9 @@ int {x}_encoded_size(const {x} *p)
 fn print_free(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let x = &unit.ident;
     let statements = walkers::free(unit.job.types, body);
-    code.open(format!("int __{x}_decode_array_cleanup({x} *p, int elements)\n{{"));
+    code.open(format!(
+        "int __{x}_decode_array_cleanup({x} *p, int elements)\n{{"
+    ));
     if statements.is_empty() {
         code.line("(void) p;\n(void) elements;");
     } else {
@@ -243,7 +274,12 @@ fn print_decode(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     code.open(format!(
         "static int {x}_read(const void *buf, int offset, int maxlen, {x} *p, bowline_budget_t *budget)\n{{"
     ));
-    print_locals(code, &statements, "const uint8_t *in", &["buf", "offset", "maxlen", "p", "budget"]);
+    print_locals(
+        code,
+        &statements,
+        "const uint8_t *in",
+        &["buf", "offset", "maxlen", "p", "budget"],
+    );
     code.line(statements.trim_end());
     code.line("return pos;");
     code.close("}");

@@ -130,11 +130,19 @@ macro_rules! put_row {
     ($bits:literal, $bytes:literal) => {
         concat!(
             "/* Writes a row and returns its size, or -1 if it is not there or does not fit. */\n",
-            "static inline int bowline_put", $bits, "(uint8_t *out, int left, const void *row, int64_t n)\n{\n",
-            "    if (!bowline_is_row(row, n) || n > left / ", $bytes, ")\n",
+            "static inline int bowline_put",
+            $bits,
+            "(uint8_t *out, int left, const void *row, int64_t n)\n{\n",
+            "    if (!bowline_is_row(row, n) || n > left / ",
+            $bytes,
+            ")\n",
             "        return -1;\n",
-            "    bowline_swap", $bits, "(out, row, n);\n",
-            "    return (int) n * ", $bytes, ";\n}\n",
+            "    bowline_swap",
+            $bits,
+            "(out, row, n);\n",
+            "    return (int) n * ",
+            $bytes,
+            ";\n}\n",
         )
     };
 }
@@ -209,11 +217,19 @@ macro_rules! get_row {
     ($bits:literal, $bytes:literal) => {
         concat!(
             "/* Reads a row and returns its size, or -1 if it is not all there. */\n",
-            "static inline int bowline_get", $bits, "(const uint8_t *in, int left, void *row, int64_t n)\n{\n",
-            "    if (n < 0 || n > left / ", $bytes, ")\n",
+            "static inline int bowline_get",
+            $bits,
+            "(const uint8_t *in, int left, void *row, int64_t n)\n{\n",
+            "    if (n < 0 || n > left / ",
+            $bytes,
+            ")\n",
             "        return -1;\n",
-            "    bowline_swap", $bits, "(row, in, n);\n",
-            "    return (int) n * ", $bytes, ";\n}\n",
+            "    bowline_swap",
+            $bits,
+            "(row, in, n);\n",
+            "    return (int) n * ",
+            $bytes,
+            ";\n}\n",
         )
     };
 }

@@ -1,25 +1,41 @@
-//! The five walks over a struct's members: write, measure, read, free and copy.
+//! The walks over a struct's members that write, measure and read it; [`memory`] has those that free and copy it.
 //!
 //! An array with fixed dimensions only is in the struct, in one piece, and is handled as one row. Any other array is
 //! pointers to pointers to rows, each row allocated by itself.
 
+mod memory;
+
+pub(super) use memory::{copy, free};
+
 use super::super::code::Code;
 use super::super::walk::{Site, Walker, walk_member};
-use super::run::{Run, bits};
 use super::names::{fixed_count, ident, is_inline, min_size, number_type, safe};
+use super::run::{Run, bits};
 use bowline_wire::schema::{Dim, Member, Primitive, Struct, Type, TypeKind, TypeSet};
 
 /// Walks over all members; what is in one piece is one item.
 fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
     for member in &body.members {
-        let site = Site { types, body, member, depth: 0 };
-        if is_inline(member) { walker.item(&site) } else { walk_member(&site, walker) }
+        let site = Site {
+            types,
+            body,
+            member,
+            depth: 0,
+        };
+        if is_inline(member) {
+            walker.item(&site);
+        } else {
+            walk_member(&site, walker);
+        }
     }
 }
 
 /// The statements that write `*p`.
 pub(super) fn write(types: &TypeSet, body: &Struct) -> String {
-    let mut writer = Write { code: Code::new(), run: Run::default() };
+    let mut writer = Write {
+        code: Code::new(),
+        run: Run::default(),
+    };
     walk(types, body, &mut writer);
     writer.flush();
     writer.code.finish()
@@ -27,16 +43,30 @@ pub(super) fn write(types: &TypeSet, body: &Struct) -> String {
 
 /// The statements that add the size of `*p` to `size`.
 pub(super) fn measure(types: &TypeSet, body: &Struct) -> String {
-    let mut meter = Measure { code: Code::new(), fixed: 0 };
+    let mut meter = Measure {
+        code: Code::new(),
+        fixed: 0,
+    };
     walk(types, body, &mut meter);
-    let fixed = if meter.fixed > 0 { format!("size += {};\n", meter.fixed) } else { String::new() };
+    let fixed = if meter.fixed > 0 {
+        format!("size += {};\n", meter.fixed)
+    } else {
+        String::new()
+    };
     fixed + &meter.code.finish()
 }
 
 /// The statements that read `*p`. `check` comes when `*p` can already be freed.
 pub(super) fn read(types: &TypeSet, body: &Struct, check: &str) -> String {
-    let mut reader = Read { code: Code::new(), run: Run::default() };
-    for member in body.members.iter().filter(|member| owns_memory(types, member)) {
+    let mut reader = Read {
+        code: Code::new(),
+        run: Run::default(),
+    };
+    for member in body
+        .members
+        .iter()
+        .filter(|member| owns_memory(types, member))
+    {
         reader.code.line(forget("p", member));
     }
     if !check.is_empty() {
@@ -47,32 +77,18 @@ pub(super) fn read(types: &TypeSet, body: &Struct, check: &str) -> String {
     reader.code.finish()
 }
 
-/// The statements that free what `*p` owns.
-pub(super) fn free(types: &TypeSet, body: &Struct) -> String {
-    let mut walker = Free { code: Code::new() };
-    walk(types, body, &mut walker);
-    walker.code.finish()
-}
-
-/// The statements that make `*q`, a bitwise copy of `*p`, own a copy of what `*p` owns.
-pub(super) fn copy(types: &TypeSet, body: &Struct) -> String {
-    let mut walker = Copy { code: Code::new() };
-    for member in body.members.iter().filter(|member| owns_memory(types, member)) {
-        walker.code.line(forget("q", member));
-    }
-    walk(types, body, &mut walker);
-    walker.code.finish()
-}
-
 /// Whether a member has anything to free.
 pub(super) fn owns_memory(types: &TypeSet, member: &Member) -> bool {
     !is_inline(member) || type_owns_memory(types, member.ty)
 }
 
 fn type_owns_memory(types: &TypeSet, ty: Type) -> bool {
-    let Type::Named(id) = ty else { return ty == Type::Primitive(Primitive::String) };
+    let Type::Named(id) = ty else {
+        return ty == Type::Primitive(Primitive::String);
+    };
     match &types.def(id).kind {
-        // Whatever contains itself does so behind a pointer, so this comes to an end.
+        // Whatever contains itself does so behind a pointer.
+        TypeKind::Struct(_) if types.is_recursive(id) => true,
         TypeKind::Struct(body) => body.members.iter().any(|member| owns_memory(types, member)),
         TypeKind::Enum(_) => false,
         TypeKind::External => true,
@@ -82,7 +98,9 @@ fn type_owns_memory(types: &TypeSet, ty: Type) -> bool {
 /// Empties a member, so that it can be freed whatever happens next.
 fn forget(base: &str, member: &Member) -> String {
     let name = safe(&member.name);
-    if !is_inline(member) || (member.dims.is_empty() && member.ty == Type::Primitive(Primitive::String)) {
+    if !is_inline(member)
+        || (member.dims.is_empty() && member.ty == Type::Primitive(Primitive::String))
+    {
         format!("{base}->{name} = NULL;")
     } else {
         format!("memset(&{base}->{name}, 0, sizeof({base}->{name}));")
@@ -115,7 +133,9 @@ fn length(site: &Site<'_>, dim: &Dim) -> String {
     match dim {
         Dim::Fixed { size, .. } => size.to_string(),
         Dim::Variable { .. } => {
-            let name = site.length_member(dim).map_or(String::new(), |length| safe(&length.name));
+            let name = site
+                .length_member(dim)
+                .map_or(String::new(), |length| safe(&length.name));
             format!("p->{name}")
         }
     }
@@ -145,7 +165,11 @@ fn row(base: &str, site: &Site<'_>) -> String {
 fn row_mut(base: &str, site: &Site<'_>) -> String {
     if is_inline(site.member) && site.member.dims.len() > 1 {
         let element = element_type(site.types, site.member.ty);
-        return format!("({}) {base}->{}", pointer_to(&element, 1), safe(&site.member.name));
+        return format!(
+            "({}) {base}->{}",
+            pointer_to(&element, 1),
+            safe(&site.member.name)
+        );
     }
     row(base, site)
 }
@@ -171,7 +195,9 @@ fn open_loop(code: &mut Code, site: &Site<'_>) {
 
 /// A call whose result is negative on failure and the size otherwise.
 fn step(code: &mut Code, call: &str) {
-    code.line(format!("len = {call};\nif (len < 0)\n    return -1;\npos += len;"));
+    code.line(format!(
+        "len = {call};\nif (len < 0)\n    return -1;\npos += len;"
+    ));
 }
 
 struct Write {
@@ -194,7 +220,8 @@ impl Walker for Write {
         self.flush();
         let Some(dim) = site.dim() else { return };
         let (at, n) = (place("p", site), length(site, dim));
-        self.code.line(format!("if (!bowline_is_row({at}, {n}))\n    return -1;"));
+        self.code
+            .line(format!("if (!bowline_is_row({at}, {n}))\n    return -1;"));
         open_loop(&mut self.code, site);
     }
 
@@ -203,21 +230,36 @@ impl Walker for Write {
         match site.member.ty {
             Type::Primitive(Primitive::String) => {
                 self.flush();
-                step(&mut self.code, &format!("bowline_put_strings(out + pos, maxlen - pos, {row}, {n})"));
+                step(
+                    &mut self.code,
+                    &format!("bowline_put_strings(out + pos, maxlen - pos, {row}, {n})"),
+                );
             }
-            Type::Primitive(_) if is_inline(site.member) => self.run.push(&format!("p->{}", safe(&site.member.name)), site.member, true),
+            Type::Primitive(_) if is_inline(site.member) => self.run.push(
+                &format!("p->{}", safe(&site.member.name)),
+                site.member,
+                true,
+            ),
             Type::Primitive(primitive) => {
                 self.flush();
                 let put = bits(primitive);
-                step(&mut self.code, &format!("bowline_put{put}(out + pos, maxlen - pos, {row}, {n})"));
+                step(
+                    &mut self.code,
+                    &format!("bowline_put{put}(out + pos, maxlen - pos, {row}, {n})"),
+                );
             }
             Type::Named(id) => {
                 self.flush();
                 if !is_inline(site.member) {
-                    self.code.line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
+                    self.code
+                        .line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
                 }
                 let inner = ident(site.types.def(id));
-                let n = if is_variable(site) { format!("(int) {n}") } else { n };
+                let n = if is_variable(site) {
+                    format!("(int) {n}")
+                } else {
+                    n
+                };
                 step(
                     &mut self.code,
                     &format!("__{inner}_encode_array(buf, offset + pos, maxlen - pos, {row}, {n})"),
@@ -239,7 +281,9 @@ struct Measure {
 
 impl Measure {
     fn add(&mut self, call: &str) {
-        self.code.line(format!("len = {call};\nif (len < 0)\n    return -1;\nsize += len;"));
+        self.code.line(format!(
+            "len = {call};\nif (len < 0)\n    return -1;\nsize += len;"
+        ));
     }
 }
 
@@ -251,26 +295,37 @@ impl Walker for Measure {
     fn enter(&mut self, site: &Site<'_>) {
         let Some(dim) = site.dim() else { return };
         let (at, n) = (place("p", site), length(site, dim));
-        self.code.line(format!("if (!bowline_is_row({at}, {n}))\n    return -1;"));
+        self.code
+            .line(format!("if (!bowline_is_row({at}, {n}))\n    return -1;"));
         open_loop(&mut self.code, site);
     }
 
     fn item(&mut self, site: &Site<'_>) {
         let (row, n) = (row("p", site), row_length(site));
         match site.member.ty {
-            Type::Primitive(Primitive::String) => self.add(&format!("bowline_strings_size({row}, {n})")),
+            Type::Primitive(Primitive::String) => {
+                self.add(&format!("bowline_strings_size({row}, {n})"));
+            }
             Type::Primitive(primitive) if is_inline(site.member) => {
                 self.fixed += fixed_count(site.member) * (bits(primitive) / 8);
             }
             Type::Primitive(primitive) => {
-                self.add(&format!("bowline_row_size({row}, {n}, {})", bits(primitive) / 8));
+                self.add(&format!(
+                    "bowline_row_size({row}, {n}, {})",
+                    bits(primitive) / 8
+                ));
             }
             Type::Named(id) => {
                 if !is_inline(site.member) {
-                    self.code.line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
+                    self.code
+                        .line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
                 }
                 let inner = ident(site.types.def(id));
-                let n = if is_variable(site) { format!("(int) {n}") } else { n };
+                let n = if is_variable(site) {
+                    format!("(int) {n}")
+                } else {
+                    n
+                };
                 self.add(&format!("__{inner}_encoded_array_size({row}, {n})"));
             }
         }
@@ -297,12 +352,20 @@ impl Read {
         let (at, n) = (place("p", site), length(site, dim));
         let n_deeper = site.member.dims.len() - site.depth - 1;
         let element = element_type(site.types, site.member.ty);
-        let ty = if n_deeper == 0 { element.clone() } else { pointer_to(&element, n_deeper) };
+        let ty = if n_deeper == 0 {
+            element.clone()
+        } else {
+            pointer_to(&element, n_deeper)
+        };
         let min = Self::min_row_size(site);
         if is_variable(site) {
-            self.code.line(format!("if (!bowline_fits(maxlen - pos, {n}, {min}, budget))\n    return -1;"));
+            self.code.line(format!(
+                "if (!bowline_fits(maxlen - pos, {n}, {min}, budget))\n    return -1;"
+            ));
         } else {
-            self.code.line(format!("if (bowline_times({n}, {min}) > maxlen - pos)\n    return -1;"));
+            self.code.line(format!(
+                "if (bowline_times({n}, {min}) > maxlen - pos)\n    return -1;"
+            ));
         }
         // Memory that will hold pointers starts empty, so that it can be freed at any time.
         let memory = if ty.ends_with('*') {
@@ -325,12 +388,18 @@ impl Read {
     fn min_row_size(site: &Site<'_>) -> String {
         let min = min_size(site.types, site.member.ty).to_string();
         let deeper = site.member.dims.get(site.depth + 1..).unwrap_or_default();
-        deeper.iter().rev().fold(min, |min, dim| format!("bowline_times({}, {min})", length(site, dim)))
+        deeper.iter().rev().fold(min, |min, dim| {
+            format!("bowline_times({}, {min})", length(site, dim))
+        })
     }
 
     fn read_named(&mut self, site: &Site<'_>, inner: &str, suffix: &str) {
         let (row, n) = (row_mut("p", site), row_length(site));
-        let n = if is_variable(site) { format!("(int) {n}") } else { n };
+        let n = if is_variable(site) {
+            format!("(int) {n}")
+        } else {
+            n
+        };
         let budget = if suffix.is_empty() { "" } else { ", budget" };
         self.code.line(format!(
             "len = __{inner}_decode_array{suffix}(buf, offset + pos, maxlen - pos, {row}, {n}{budget});"
@@ -339,7 +408,8 @@ impl Read {
         self.code.open("if (len < 0) {");
         if is_inline(site.member) {
             let name = safe(&site.member.name);
-            self.code.line(format!("memset(&p->{name}, 0, sizeof(p->{name}));"));
+            self.code
+                .line(format!("memset(&p->{name}, 0, sizeof(p->{name}));"));
         } else {
             self.code.line(format!("free({row});\n{row} = NULL;"));
         }
@@ -364,7 +434,11 @@ impl Walker for Read {
         if let (Type::Primitive(primitive), true) = (site.member.ty, is_inline(site.member))
             && primitive != Primitive::String
         {
-            self.run.push(&format!("p->{}", safe(&site.member.name)), site.member, false);
+            self.run.push(
+                &format!("p->{}", safe(&site.member.name)),
+                site.member,
+                false,
+            );
             return;
         }
         self.flush();
@@ -374,157 +448,31 @@ impl Walker for Read {
         let (row, n) = (row_mut("p", site), row_length(site));
         match site.member.ty {
             Type::Primitive(Primitive::String) => {
-                step(&mut self.code, &format!("bowline_get_strings(in + pos, maxlen - pos, {row}, {n})"));
+                step(
+                    &mut self.code,
+                    &format!("bowline_get_strings(in + pos, maxlen - pos, {row}, {n})"),
+                );
             }
             Type::Primitive(primitive) => {
                 let get = bits(primitive);
-                step(&mut self.code, &format!("bowline_get{get}(in + pos, maxlen - pos, {row}, {n})"));
+                step(
+                    &mut self.code,
+                    &format!("bowline_get{get}(in + pos, maxlen - pos, {row}, {n})"),
+                );
             }
             Type::Named(id) => {
                 let def = site.types.def(id);
-                let suffix = if matches!(def.kind, TypeKind::Enum(_)) { "" } else { "_within" };
+                let suffix = if matches!(def.kind, TypeKind::Enum(_)) {
+                    ""
+                } else {
+                    "_within"
+                };
                 self.read_named(site, &ident(def), suffix);
             }
         }
     }
 
     fn leave(&mut self, _: &Site<'_>) {
-        self.code.close("}");
-    }
-}
-
-struct Free {
-    code: Code,
-}
-
-impl Free {
-    fn free_elements(&mut self, site: &Site<'_>) {
-        let (row, n) = (row_mut("p", site), row_length(site));
-        match site.member.ty {
-            Type::Primitive(Primitive::String) => self.code.line(format!("bowline_free_strings({row}, {n});")),
-            Type::Named(id) => {
-                let inner = ident(site.types.def(id));
-                let n = if is_variable(site) { format!("(int) {n}") } else { n };
-                self.code.line(format!("__{inner}_decode_array_cleanup({row}, {n});"));
-            }
-            Type::Primitive(_) => {}
-        }
-    }
-}
-
-impl Walker for Free {
-    fn takes_rows(&self, _: Type) -> bool {
-        true
-    }
-
-    fn enter(&mut self, site: &Site<'_>) {
-        self.code.open(format!("if ({} != NULL) {{", place("p", site)));
-        open_loop(&mut self.code, site);
-    }
-
-    fn item(&mut self, site: &Site<'_>) {
-        let has_contents = type_owns_memory(site.types, site.member.ty);
-        if is_inline(site.member) {
-            if has_contents {
-                self.free_elements(site);
-            }
-            return;
-        }
-        let at = place("p", site);
-        if has_contents {
-            self.code.open(format!("if ({at} != NULL) {{"));
-            self.free_elements(site);
-            self.code.close("}");
-        }
-        self.code.line(format!("free({at});\n{at} = NULL;"));
-    }
-
-    fn leave(&mut self, site: &Site<'_>) {
-        let at = place("p", site);
-        self.code.close("}");
-        self.code.line(format!("free({at});\n{at} = NULL;"));
-        self.code.close("}");
-    }
-}
-
-struct Copy {
-    code: Code,
-}
-
-impl Copy {
-    fn open_if_there(&mut self, site: &Site<'_>) {
-        let Some(dim) = site.dim() else { return };
-        let (at, n) = (place("p", site), length(site, dim));
-        let has_length = if is_variable(site) { format!(" && {n} > 0") } else { String::new() };
-        self.code.open(format!("if ({at} != NULL{has_length}) {{"));
-    }
-
-    fn copy_elements(&mut self, site: &Site<'_>) {
-        let n = row_length(site);
-        let (from, to) = (row("p", site), row_mut("q", site));
-        match site.member.ty {
-            Type::Primitive(Primitive::String) => {
-                self.code.line(format!("if (bowline_copy_strings({from}, {to}, {n}) < 0)\n    return -1;"));
-            }
-            Type::Named(id) => {
-                let inner = ident(site.types.def(id));
-                let n = if is_variable(site) { format!("(int) {n}") } else { n };
-                self.code.open(format!("if (__{inner}_clone_array({from}, {to}, {n}) < 0) {{"));
-                if is_inline(site.member) {
-                    let name = safe(&site.member.name);
-                    self.code.line(format!("memset(&q->{name}, 0, sizeof(q->{name}));"));
-                } else {
-                    self.code.line(format!("free({to});\n{to} = NULL;"));
-                }
-                self.code.line("return -1;");
-                self.code.close("}");
-            }
-            Type::Primitive(_) => {}
-        }
-    }
-}
-
-impl Walker for Copy {
-    fn takes_rows(&self, _: Type) -> bool {
-        true
-    }
-
-    fn enter(&mut self, site: &Site<'_>) {
-        let Some(dim) = site.dim() else { return };
-        let (at, n) = (place("q", site), length(site, dim));
-        let n_deeper = site.member.dims.len() - site.depth - 1;
-        let element = element_type(site.types, site.member.ty);
-        let (ty, cast) = (pointer_to(&element, n_deeper), pointer_to(&element, n_deeper + 1));
-        self.open_if_there(site);
-        self.code.line(format!(
-            "{at} = ({cast}) calloc((size_t) {n}, sizeof({ty}));\nif ({at} == NULL)\n    return -1;"
-        ));
-        open_loop(&mut self.code, site);
-    }
-
-    fn item(&mut self, site: &Site<'_>) {
-        if is_inline(site.member) {
-            if type_owns_memory(site.types, site.member.ty) {
-                self.copy_elements(site);
-            }
-            return;
-        }
-        let (at, from, n) = (place("q", site), place("p", site), row_length(site));
-        let ty = element_type(site.types, site.member.ty);
-        let cast = pointer_to(&ty, 1);
-        self.open_if_there(site);
-        let memory = match site.member.ty {
-            Type::Primitive(Primitive::String) => format!("calloc((size_t) {n}, sizeof({ty}))"),
-            Type::Named(_) => format!("bowline_new({n}, sizeof({ty}))"),
-            Type::Primitive(_) => format!("bowline_copy_row({from}, {n}, sizeof({ty}))"),
-        };
-        self.code.line(format!("{at} = ({cast}) {memory};\nif ({at} == NULL)\n    return -1;"));
-        self.copy_elements(site);
-        self.code.close("}");
-    }
-
-    fn leave(&mut self, _: &Site<'_>) {
-        self.code.close("}");
         self.code.close("}");
     }
 }

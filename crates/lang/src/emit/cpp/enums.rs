@@ -23,7 +23,11 @@ pub(super) fn print(unit: &Unit<'_>, body: &Enum) -> String {
 /// The name of a value: neither a keyword nor anything else in the class.
 fn value_name(unit: &Unit<'_>, name: &str) -> String {
     let name = super::names::field(name);
-    if name == unit.class || name == "Value" || name == "value" { format!("{name}_") } else { name }
+    if name == unit.class || name == "Value" || name == "value" {
+        format!("{name}_")
+    } else {
+        name
+    }
 }
 
 fn print_class(unit: &Unit<'_>, code: &mut Code, body: &Enum) {
@@ -37,9 +41,16 @@ fn print_class(unit: &Unit<'_>, code: &mut Code, body: &Enum) {
     code.open("{");
     for (i, value) in body.values.iter().enumerate() {
         code.block_comment(&value.doc);
-        let number = if value.value == i32::MIN { "(-2147483647 - 1)".to_string() } else { value.value.to_string() };
+        let number = if value.value == i32::MIN {
+            "(-2147483647 - 1)".to_string()
+        } else {
+            value.value.to_string()
+        };
         let comma = if i + 1 < body.values.len() { "," } else { "" };
-        code.line(format!("{} = {number}{comma}", value_name(unit, &value.name)));
+        code.line(format!(
+            "{} = {number}{comma}",
+            value_name(unit, &value.name)
+        ));
     }
     code.close("};");
     code.gap();
@@ -56,7 +67,11 @@ fn print_class(unit: &Unit<'_>, code: &mut Code, body: &Enum) {
 
 fn print_methods(unit: &Unit<'_>, code: &mut Code) {
     let x = &unit.class;
-    let hash = unit.job.types.fingerprint(unit.id).map_or(0, |fingerprint| fingerprint.0);
+    let hash = unit
+        .job
+        .types
+        .fingerprint(unit.id)
+        .map_or(0, |fingerprint| fingerprint.0);
     code.line(format!(
         "int64_t {x}::getHash()
 {{

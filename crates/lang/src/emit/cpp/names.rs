@@ -24,7 +24,10 @@ pub(super) fn field(name: &str) -> String {
 
 /// The packages around a type, as namespaces.
 pub(super) fn namespaces(def: &TypeDef) -> impl Iterator<Item = String> {
-    def.package.split('.').filter(|part| !part.is_empty()).map(safe)
+    def.package
+        .split('.')
+        .filter(|part| !part.is_empty())
+        .map(safe)
 }
 
 /// A type's file, below the folder of all.
@@ -44,7 +47,9 @@ pub(super) fn type_name(types: &TypeSet, ty: Type) -> String {
         Type::Primitive(primitive) => number_type(primitive).to_string(),
         Type::Named(id) => {
             let def = types.def(id);
-            let outer: String = namespaces(def).map(|namespace| format!("{namespace}::")).collect();
+            let outer: String = namespaces(def)
+                .map(|namespace| format!("{namespace}::"))
+                .collect();
             format!("::{outer}{}", safe(&def.name))
         }
     }

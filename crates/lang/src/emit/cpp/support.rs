@@ -97,15 +97,22 @@ struct bowline_method
 };
 
 template <class Message>
-inline int bowline_decode(Message &to, const void *buf, int offset, int maxlen, bowline_budget_t *budget,
-                          bowline_method<Message, &Message::_decodeWithin> *)
+inline int bowline_decode_as(Message &to, const void *buf, int offset, int maxlen, bowline_budget_t *budget,
+                             bowline_method<Message, &Message::_decodeWithin> *)
 {
     return to._decodeWithin(buf, offset, maxlen, budget);
 }
 
 template <class Message>
-inline int bowline_decode(Message &to, const void *buf, int offset, int maxlen, bowline_budget_t *, ...)
+inline int bowline_decode_as(Message &to, const void *buf, int offset, int maxlen, bowline_budget_t *, ...)
 {
     return to._decodeNoHash(buf, offset, maxlen);
+}
+
+/* The class is spelt out, for NULL says nothing about it. */
+template <class Message>
+inline int bowline_decode(Message &to, const void *buf, int offset, int maxlen, bowline_budget_t *budget)
+{
+    return bowline_decode_as<Message>(to, buf, offset, maxlen, budget, NULL);
 }
 ";

@@ -12,7 +12,12 @@ use bowline_wire::schema::{Dim, Member, Primitive, Struct, Type, TypeSet};
 /// Walks over all members; numbers in one piece are one item.
 fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
     for member in &body.members {
-        let site = Site { types, body, member, depth: 0 };
+        let site = Site {
+            types,
+            body,
+            member,
+            depth: 0,
+        };
         if is_inline(member) && is_number(member.ty) {
             walker.item(&site);
         } else {
@@ -23,7 +28,10 @@ fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
 
 /// The statements that write the members.
 pub(super) fn write(types: &TypeSet, body: &Struct) -> String {
-    let mut writer = Write { code: Code::new(), run: Run::default() };
+    let mut writer = Write {
+        code: Code::new(),
+        run: Run::default(),
+    };
     walk(types, body, &mut writer);
     writer.flush();
     writer.code.finish()
@@ -31,15 +39,25 @@ pub(super) fn write(types: &TypeSet, body: &Struct) -> String {
 
 /// The statements that add the size of the members to `size`.
 pub(super) fn measure(types: &TypeSet, body: &Struct) -> String {
-    let mut meter = Measure { code: Code::new(), fixed: 0 };
+    let mut meter = Measure {
+        code: Code::new(),
+        fixed: 0,
+    };
     walk(types, body, &mut meter);
-    let fixed = if meter.fixed > 0 { format!("size += {};\n", meter.fixed) } else { String::new() };
+    let fixed = if meter.fixed > 0 {
+        format!("size += {};\n", meter.fixed)
+    } else {
+        String::new()
+    };
     fixed + &meter.code.finish()
 }
 
 /// The statements that read the members.
 pub(super) fn read(types: &TypeSet, body: &Struct) -> String {
-    let mut reader = Read { code: Code::new(), run: Run::default() };
+    let mut reader = Read {
+        code: Code::new(),
+        run: Run::default(),
+    };
     walk(types, body, &mut reader);
     reader.flush();
     reader.code.finish()
@@ -52,8 +70,13 @@ pub(super) fn parameters(statements: &str, cursor: &str, parameters: &[&str]) ->
     let named = parameters.iter().map(|parameter| {
         let at = parameter.rfind([' ', '*']).map_or(0, |at| at + 1);
         let (ty, name) = parameter.split_at(at);
-        let is_used = words().any(|word| word == name) || has_cursor && matches!(name, "buf" | "offset");
-        if is_used { (*parameter).to_string() } else { ty.trim_end().to_string() }
+        let is_used =
+            words().any(|word| word == name) || has_cursor && matches!(name, "buf" | "offset");
+        if is_used {
+            (*parameter).to_string()
+        } else {
+            ty.trim_end().to_string()
+        }
     });
     named.collect::<Vec<_>>().join(", ")
 }
@@ -83,7 +106,9 @@ fn length(site: &Site<'_>, dim: &Dim) -> String {
     match dim {
         Dim::Fixed { size, .. } => size.to_string(),
         Dim::Variable { .. } => {
-            let name = site.length_member(dim).map_or(String::new(), |length| field(&length.name));
+            let name = site
+                .length_member(dim)
+                .map_or(String::new(), |length| field(&length.name));
             format!("this->{name}")
         }
     }
@@ -102,14 +127,20 @@ fn open_loop(code: &mut Code, site: &Site<'_>) {
 /// Prints that a vector must have its elements, and the loop over them.
 fn enter_existing(code: &mut Code, site: &Site<'_>) {
     if !is_inline(site.member) {
-        code.line(format!("if (!bowline_has({}, {}))\n    return -1;", place(site), length_here(site)));
+        code.line(format!(
+            "if (!bowline_has({}, {}))\n    return -1;",
+            place(site),
+            length_here(site)
+        ));
     }
     open_loop(code, site);
 }
 
 /// A call whose result is negative on failure and otherwise goes to `sum`.
 fn step(code: &mut Code, call: &str, sum: &str) {
-    code.line(format!("len = {call};\nif (len < 0)\n    return -1;\n{sum} += len;"));
+    code.line(format!(
+        "len = {call};\nif (len < 0)\n    return -1;\n{sum} += len;"
+    ));
 }
 
 fn is_in_run(member: &Member) -> bool {
@@ -145,7 +176,9 @@ impl Walker for Write {
         }
         self.flush();
         let call = match site.member.ty {
-            Type::Primitive(Primitive::String) => format!("bowline_put_string(out + pos, maxlen - pos, {at})"),
+            Type::Primitive(Primitive::String) => {
+                format!("bowline_put_string(out + pos, maxlen - pos, {at})")
+            }
             Type::Primitive(primitive) => {
                 let (n, put) = (length_here(site), bits(primitive));
                 format!("bowline_put{put}(out + pos, maxlen - pos, bowline_data({at}, {n}), {n})")
@@ -179,16 +212,25 @@ impl Walker for Measure {
         let at = place(site);
         match site.member.ty {
             Type::Primitive(Primitive::String) => {
-                self.code.line(format!("size += static_cast<int64_t>({at}.size()) + 5;"));
+                self.code
+                    .line(format!("size += static_cast<int64_t>({at}.size()) + 5;"));
             }
             Type::Primitive(primitive) if is_inline(site.member) => {
                 self.fixed += fixed_count(site.member) * (bits(primitive) / 8);
             }
             Type::Primitive(primitive) => {
                 let (n, size) = (length_here(site), bits(primitive) / 8);
-                step(&mut self.code, &format!("bowline_row_size(bowline_data({at}, {n}), {n}, {size})"), "size");
+                step(
+                    &mut self.code,
+                    &format!("bowline_row_size(bowline_data({at}, {n}), {n}, {size})"),
+                    "size",
+                );
             }
-            Type::Named(_) => step(&mut self.code, &format!("{at}._getEncodedSizeNoHash()"), "size"),
+            Type::Named(_) => step(
+                &mut self.code,
+                &format!("{at}._getEncodedSizeNoHash()"),
+                "size",
+            ),
         }
     }
 
@@ -211,18 +253,25 @@ impl Read {
     fn resize(&mut self, site: &Site<'_>) {
         let (at, n, min) = (place(site), length_here(site), Self::min_row_size(site));
         if matches!(site.dim(), Some(Dim::Variable { .. })) {
-            self.code.line(format!("if (!bowline_fits(maxlen - pos, {n}, {min}, budget))\n    return -1;"));
+            self.code.line(format!(
+                "if (!bowline_fits(maxlen - pos, {n}, {min}, budget))\n    return -1;"
+            ));
         } else {
-            self.code.line(format!("if (bowline_times({n}, {min}) > maxlen - pos)\n    return -1;"));
+            self.code.line(format!(
+                "if (bowline_times({n}, {min}) > maxlen - pos)\n    return -1;"
+            ));
         }
-        self.code.line(format!("{at}.resize(static_cast<size_t>({n}));"));
+        self.code
+            .line(format!("{at}.resize(static_cast<size_t>({n}));"));
     }
 
     /// The least that one element of a dimension takes, by the lengths below it.
     fn min_row_size(site: &Site<'_>) -> String {
         let min = min_size(site.types, site.member.ty).to_string();
         let deeper = site.member.dims.get(site.depth + 1..).unwrap_or_default();
-        deeper.iter().rev().fold(min, |min, dim| format!("bowline_times({}, {min})", length(site, dim)))
+        deeper.iter().rev().fold(min, |min, dim| {
+            format!("bowline_times({}, {min})", length(site, dim))
+        })
     }
 }
 
@@ -247,13 +296,17 @@ impl Walker for Read {
         }
         self.flush();
         let call = match site.member.ty {
-            Type::Primitive(Primitive::String) => format!("bowline_get_string(in + pos, maxlen - pos, {at})"),
+            Type::Primitive(Primitive::String) => {
+                format!("bowline_get_string(in + pos, maxlen - pos, {at})")
+            }
             Type::Primitive(primitive) => {
                 self.resize(site);
                 let (n, get) = (length_here(site), bits(primitive));
                 format!("bowline_get{get}(in + pos, maxlen - pos, bowline_data({at}, {n}), {n})")
             }
-            Type::Named(_) => format!("bowline_decode({at}, buf, offset + pos, maxlen - pos, budget, NULL)"),
+            Type::Named(_) => {
+                format!("bowline_decode({at}, buf, offset + pos, maxlen - pos, budget)")
+            }
         };
         step(&mut self.code, &call, "pos");
     }
