@@ -84,3 +84,23 @@ pub(super) fn camel_case(name: &str) -> String {
     }
     camel
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_run_together_in_upper_camel() {
+        let cases = [
+            ("gps_rmc", "GpsRmc"),
+            ("IMU_data", "IMUData"),
+            ("v1_2", "V1_2"),
+            ("_hidden", "Hidden"),
+            ("_3d", "T3d"),
+            ("_", "T"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(camel_case(name), expected, "case {name:?}");
+        }
+    }
+}

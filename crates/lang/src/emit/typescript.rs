@@ -320,14 +320,23 @@ fn print_constant(code: &mut Code, constant: &Constant, name: &str) {
     let value = match value {
         Number::Integer(_) if text.starts_with("0x") => format!("{text}{suffix}"),
         Number::Integer(value) => format!("{value}{suffix}"),
-        Number::Float(value) if value.is_nan() => "NaN".to_string(),
-        Number::Float(value) if value.is_infinite() => {
-            format!("{}Infinity", if *value < 0.0 { "-" } else { "" })
-        }
-        Number::Float(value) => format!("{value:?}"),
+        Number::Float(value) => float_literal(*value),
     };
     print_doc(code, doc);
     code.line(format!("static readonly {name} = {value};"));
+}
+
+fn float_literal(value: f64) -> String {
+    if value.is_nan() {
+        "Number.NaN".to_string()
+    } else if value.is_infinite() {
+        format!(
+            "Number.{}_INFINITY",
+            if value < 0.0 { "NEGATIVE" } else { "POSITIVE" }
+        )
+    } else {
+        format!("{value:?}")
+    }
 }
 
 /// An LCM enum is a 32-bit number of which some values have names; others do occur on the wire and must survive.
@@ -386,5 +395,63 @@ fn print_doc(code: &mut Code, doc: &str) {
         "" => {}
         line if !line.contains('\n') => code.line(format!("/** {} */", line.replace("*/", "* /"))),
         lines => code.block_comment(lines),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Rules, Source, compile};
+    use std::path::Path;
+
+    /// The text of one generated file.
+    fn generate(lcm: &str, path: &str) -> String {
+        let compiled = compile(&[Source::new("test.lcm", lcm)], &Rules::default());
+        assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
+        let files = super::super::emit(
+            &LANGUAGE,
+            &compiled.types,
+            &super::super::Settings::default(),
+        );
+        let file = files
+            .unwrap()
+            .into_iter()
+            .find(|file| file.path == Path::new(path));
+        file.expect("the file is among those generated").text
+    }
+
+    #[test]
+    fn types_of_one_name_are_told_apart_by_their_package() {
+        let lcm =
+            "package a.b; struct pose_t { c.pose_t inner; } package c; struct pose_t { int8_t x; }";
+        let text = generate(lcm, "./a/b/pose_t.ts");
+        assert!(
+            text.contains("import { Pose as CPose } from \"../../c/pose_t.js\";"),
+            "{text}"
+        );
+        assert!(
+            text.contains("const inner = CPose.read(reader, \"inner\");"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_loop_does_not_hide_the_length_it_runs_to() {
+        let text = generate("struct t { int8_t a; string s[a]; }", "./t.ts");
+        assert!(
+            text.contains("for (let a_ = 0, n_a = reader.list(\"s\", a, 5); a_ < n_a; a_++) {"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_package_exports_its_types_and_the_packages_within() {
+        let lcm = "package a; struct x_t { int8_t x; } package a.default; struct y_t { int8_t y; }";
+        let text = generate(lcm, "./a/index.ts");
+        assert!(text.contains("export { X } from \"./x_t.js\";"), "{text}");
+        assert!(
+            text.contains("export * as default_ from \"./default/index.js\";"),
+            "{text}"
+        );
     }
 }

@@ -26,18 +26,15 @@ impl Imports {
         for inner in contained(types, id) {
             let (def, ident) = (types.def(inner), modules.ident(inner));
             // Another package may have a type of the same name: then it is told apart by its package.
-            let is_clear = taken.insert(ident.to_string());
-            let local = match is_clear {
-                true => ident.to_string(),
-                false => claim(
+            let (local, as_local) = if taken.insert(ident.to_string()) {
+                (ident.to_string(), String::new())
+            } else {
+                let local = claim(
                     &mut taken,
                     camel_case(&def.package.replace('.', "_")) + ident,
-                ),
-            };
-            let as_local = if is_clear {
-                String::new()
-            } else {
-                format!(" as {local}")
+                );
+                let as_local = format!(" as {local}");
+                (local, as_local)
             };
             // An enum is only a type here; its values are for users.
             let kind = if types.as_struct(inner).is_some() {

@@ -196,9 +196,35 @@ fn apart_from(reserved: &[&str], names: &[&str]) -> Vec<String> {
         .chain(names)
         .map(ToString::to_string)
         .collect();
-    let mut escape = |name: &&str| match reserved.contains(name) {
-        true => claim(&mut taken, name.to_string()),
-        false => name.to_string(),
+    let escape = |name: &&str| {
+        let name = name.to_string();
+        if reserved.contains(&&*name) {
+            claim(&mut taken, name)
+        } else {
+            name
+        }
     };
-    names.iter().map(|name| escape(name)).collect()
+    names.iter().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_hides_no_method_and_no_other_field() {
+        let fields = apart_from(METHODS, &["encode", "encode_", "class", "toString"]);
+        assert_eq!(fields, ["encode__", "encode_", "class", "toString_"]);
+    }
+
+    #[test]
+    fn files_differ_by_more_than_their_case() {
+        let mut taken = names_of_files(true);
+        let names = ["index", "Index", "pose_t", "Pose_t", "bowline"];
+        let files = names.map(|name| claim_file(&mut taken, name));
+        assert_eq!(
+            files,
+            ["index_", "Index__", "pose_t", "Pose_t_", "bowline_"]
+        );
+    }
 }
