@@ -1,7 +1,7 @@
 //! Work in two threads, and failures told in full but not all at once.
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 
@@ -38,21 +38,24 @@ fn next<'j>(jobs: &Mutex<VecDeque<Job<'j>>>) -> Option<Job<'j>> {
 pub struct Failures(Mutex<Vec<String>>);
 
 impl Failures {
-    /// How many are told in full.
-    const MAX_SHOWN: usize = 5;
-
     /// Adds one.
     pub fn add(&self, failure: String) {
         self.0.lock().expect("no thread panics while it holds the lock").push(failure);
     }
 
-    /// Panics with the first few, if there are any.
+    /// Panics with the first of each kind, if there are any. The kind is what stands before the first colon.
     pub fn check(self) {
         let failures = self.0.into_inner().expect("all threads are done");
         if failures.is_empty() {
             return;
         }
-        let shown: Vec<&str> = failures.iter().take(Self::MAX_SHOWN).map(String::as_str).collect();
-        panic!("{} failures; the first {}:\n\n{}", failures.len(), shown.len(), shown.join("\n\n"));
+        // What fails in one language fails there often; the first of each says more than the first few of one.
+        let mut by_who: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for failure in &failures {
+            by_who.entry(failure.split(':').next().unwrap_or_default()).or_default().push(failure);
+        }
+        let counts: Vec<String> = by_who.iter().map(|(who, all)| format!("{who}: {}", all.len())).collect();
+        let shown: Vec<&str> = by_who.values().filter_map(|all| all.first().copied()).collect();
+        panic!("{} failures:\n{}\n\n{}", failures.len(), counts.join("\n"), shown.join("\n\n"));
     }
 }
