@@ -7,6 +7,7 @@ use bowline_msgs::{Image, ImageRef, Laser, Path as Route, PathRef, Waypoint};
 use bowline_wire::schema::TypeSet;
 use bowline_wire::{Decode, Message};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +23,7 @@ pub(crate) fn run(work: &Path) -> anyhow::Result<()> {
         "{:<28} {:>10} {:>10} {:>8}  {:>6}",
         "", "bowline", "lcm-gen C", "ratio", "aim"
     );
+    let mut times = BTreeMap::new();
     for case in cases(&types)? {
         let (mut ours, mut theirs) = (f64::MAX, f64::MAX);
         for _ in 0..N_TURNS {
@@ -33,6 +35,21 @@ pub(crate) fn run(work: &Path) -> anyhow::Result<()> {
             case.name,
             theirs / ours,
             case.aim
+        );
+        times.insert(case.name, ours);
+    }
+    println!("\nrun-time schemas beside generated code, decoding (aim: at most 5x its time)");
+    for name in ["path_t", "laser_t", "image_t"] {
+        let time = |what: &str| {
+            times
+                .get(format!("{name} {what}").as_str())
+                .copied()
+                .unwrap_or(f64::NAN)
+        };
+        let (dynamic, generated) = (time("decode, run-time"), time("decode"));
+        println!(
+            "{name:<28} {dynamic:>10.1} {generated:>10.1} {:>7.2}x",
+            dynamic / generated
         );
     }
     println!();

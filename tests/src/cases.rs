@@ -43,11 +43,25 @@ pub enum Ask {
 
 impl Case {
     /// The fingerprints of all structs of a tree.
-    pub fn fingerprints<'c>(types: &'c TypeSet, tree: usize, seed: u64) -> impl Iterator<Item = Self> + 'c {
-        let packages = [format!("t{seed}"), format!("t{seed}.inner"), format!("u{seed}.deep.er")];
-        let of_tree = types.iter().filter(move |(_, def)| packages.contains(&def.package));
+    pub fn fingerprints<'c>(
+        types: &'c TypeSet,
+        tree: usize,
+        seed: u64,
+    ) -> impl Iterator<Item = Self> + 'c {
+        let packages = [
+            format!("t{seed}"),
+            format!("t{seed}.inner"),
+            format!("u{seed}.deep.er"),
+        ];
+        let of_tree = types
+            .iter()
+            .filter(move |(_, def)| packages.contains(&def.package));
         let structs = of_tree.filter(|(_, def)| matches!(def.kind, TypeKind::Struct(_)));
-        structs.map(move |(id, _)| Self { tree, id, ask: Ask::Fingerprint })
+        structs.map(move |(id, _)| Self {
+            tree,
+            id,
+            ask: Ask::Fingerprint,
+        })
     }
 
     /// A few random messages of a tree's root, and each cut short somewhere.
@@ -59,12 +73,24 @@ impl Case {
         for _ in 0..n {
             let value = values::random(types, id, &mut random);
             let message = types.encode(id, &value).unwrap_or_else(|error| {
-                panic!("expected to encode {}, found {error}\n{}", types.to_json(id, &value), tree.text())
+                panic!(
+                    "expected to encode {}, found {error}\n{}",
+                    types.to_json(id, &value),
+                    tree.text()
+                )
             });
             // Not nothing at all, since that asks for the fingerprint.
             let cut = message[..random.between(1, message.len() - 1)].to_vec();
-            cases.push(Self { tree: place, id, ask: Ask::Message { value, message } });
-            cases.push(Self { tree: place, id, ask: Ask::Cut(cut) });
+            cases.push(Self {
+                tree: place,
+                id,
+                ask: Ask::Message { value, message },
+            });
+            cases.push(Self {
+                tree: place,
+                id,
+                ask: Ask::Cut(cut),
+            });
         }
         cases
     }
@@ -81,11 +107,15 @@ impl Case {
     #[must_use]
     pub fn expected(&self, types: &TypeSet, nans: Nans) -> Option<Vec<u8>> {
         match &self.ask {
-            Ask::Fingerprint => types.fingerprint(self.id).map(|fingerprint| fingerprint.0.to_be_bytes().to_vec()),
+            Ask::Fingerprint => types
+                .fingerprint(self.id)
+                .map(|fingerprint| fingerprint.0.to_be_bytes().to_vec()),
             Ask::Message { message, .. } if nans == Nans::Kept => Some(message.clone()),
-            Ask::Message { value, .. } => {
-                Some(types.encode(self.id, &nans.applied(value)).expect("other NaNs change no lengths"))
-            }
+            Ask::Message { value, .. } => Some(
+                types
+                    .encode(self.id, &nans.applied(value))
+                    .expect("other NaNs change no lengths"),
+            ),
             Ask::Cut(_) => None,
         }
     }
@@ -142,7 +172,8 @@ pub fn write_questions(folder: &Path, types: &TypeSet, cases: &[&Case]) {
 /// Reads a file of answers.
 #[must_use]
 pub fn read_answers(path: &Path) -> Vec<Answer> {
-    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("no answers at {}: {error}", path.display()));
+    let bytes = std::fs::read(path)
+        .unwrap_or_else(|error| panic!("no answers at {}: {error}", path.display()));
     let mut rest = bytes.as_slice();
     let mut answers = Vec::new();
     while let Some((head, tail)) = rest.split_first_chunk::<5>() {

@@ -83,12 +83,28 @@ const C_REFERENCE: Dialect = Dialect {
     cannot_build: &[Trait::Mutual],
     cannot_carry: &[Trait::EnumArray],
 };
-const C_OURS: Dialect = Dialect { maker: Maker::Ours, cannot_build: &[], cannot_carry: &[], ..C_REFERENCE };
+const C_OURS: Dialect = Dialect {
+    maker: Maker::Ours,
+    cannot_build: &[],
+    cannot_carry: &[],
+    ..C_REFERENCE
+};
 /// The reference knows no enums in C++ and writes code that does not compile, so that only ours is here.
-const CPP_OURS: Dialect = Dialect { language: &cpp::CPP, ..C_OURS };
-const JAVA_REFERENCE: Dialect =
-    Dialect { language: &java::JAVA, maker: Maker::Reference, nans: Nans::Unified, cannot_build: &[], cannot_carry: &[] };
-const JAVA_OURS: Dialect = Dialect { maker: Maker::Ours, ..JAVA_REFERENCE };
+const CPP_OURS: Dialect = Dialect {
+    language: &cpp::CPP,
+    ..C_OURS
+};
+const JAVA_REFERENCE: Dialect = Dialect {
+    language: &java::JAVA,
+    maker: Maker::Reference,
+    nans: Nans::Unified,
+    cannot_build: &[],
+    cannot_carry: &[],
+};
+const JAVA_OURS: Dialect = Dialect {
+    maker: Maker::Ours,
+    ..JAVA_REFERENCE
+};
 /// lcm-gen copies octal numbers into Python, where they are a syntax error, and calls an enum's constructor without its
 /// argument.
 const PYTHON_REFERENCE: Dialect = Dialect {
@@ -98,14 +114,26 @@ const PYTHON_REFERENCE: Dialect = Dialect {
     cannot_build: &[Trait::Octal],
     cannot_carry: &[Trait::Enum, Trait::EnumArray],
 };
-const PYTHON_OURS: Dialect =
-    Dialect { maker: Maker::Ours, cannot_build: &[], cannot_carry: &[], ..PYTHON_REFERENCE };
-const RUST_OURS: Dialect =
-    Dialect { language: &rust::RUST, maker: Maker::Ours, nans: Nans::Kept, cannot_build: &[], cannot_carry: &[] };
+const PYTHON_OURS: Dialect = Dialect {
+    maker: Maker::Ours,
+    cannot_build: &[],
+    cannot_carry: &[],
+    ..PYTHON_REFERENCE
+};
+const RUST_OURS: Dialect = Dialect {
+    language: &rust::RUST,
+    maker: Maker::Ours,
+    nans: Nans::Kept,
+    cannot_build: &[],
+    cannot_carry: &[],
+};
 
 /// JavaScript has only doubles.
-const TYPESCRIPT_OURS: Dialect =
-    Dialect { language: &typescript::TYPESCRIPT, nans: Nans::FloatsQuieted, ..RUST_OURS };
+const TYPESCRIPT_OURS: Dialect = Dialect {
+    language: &typescript::TYPESCRIPT,
+    nans: Nans::FloatsQuieted,
+    ..RUST_OURS
+};
 
 /// All of them, those that take the longest to build first.
 pub const DIALECTS: &[&Dialect] = &[
@@ -133,23 +161,75 @@ pub struct Run {
 
 /// All runs.
 pub const RUNS: &[Run] = &[
-    Run { name: "C of the reference", decoder: &C_REFERENCE, encoder: &C_REFERENCE },
-    Run { name: "our C", decoder: &C_OURS, encoder: &C_OURS },
-    Run { name: "the reference's C decodes, ours encodes", decoder: &C_REFERENCE, encoder: &C_OURS },
-    Run { name: "our C decodes, the reference's encodes", decoder: &C_OURS, encoder: &C_REFERENCE },
-    Run { name: "our C++", decoder: &CPP_OURS, encoder: &CPP_OURS },
-    Run { name: "Java of the reference", decoder: &JAVA_REFERENCE, encoder: &JAVA_REFERENCE },
-    Run { name: "our Java", decoder: &JAVA_OURS, encoder: &JAVA_OURS },
-    Run { name: "Python of the reference", decoder: &PYTHON_REFERENCE, encoder: &PYTHON_REFERENCE },
-    Run { name: "our Python", decoder: &PYTHON_OURS, encoder: &PYTHON_OURS },
-    Run { name: "our Rust", decoder: &RUST_OURS, encoder: &RUST_OURS },
-    Run { name: "our TypeScript", decoder: &TYPESCRIPT_OURS, encoder: &TYPESCRIPT_OURS },
+    Run {
+        name: "C of the reference",
+        decoder: &C_REFERENCE,
+        encoder: &C_REFERENCE,
+    },
+    Run {
+        name: "our C",
+        decoder: &C_OURS,
+        encoder: &C_OURS,
+    },
+    Run {
+        name: "the reference's C decodes, ours encodes",
+        decoder: &C_REFERENCE,
+        encoder: &C_OURS,
+    },
+    Run {
+        name: "our C decodes, the reference's encodes",
+        decoder: &C_OURS,
+        encoder: &C_REFERENCE,
+    },
+    Run {
+        name: "our C++",
+        decoder: &CPP_OURS,
+        encoder: &CPP_OURS,
+    },
+    Run {
+        name: "Java of the reference",
+        decoder: &JAVA_REFERENCE,
+        encoder: &JAVA_REFERENCE,
+    },
+    Run {
+        name: "our Java",
+        decoder: &JAVA_OURS,
+        encoder: &JAVA_OURS,
+    },
+    Run {
+        name: "Python of the reference",
+        decoder: &PYTHON_REFERENCE,
+        encoder: &PYTHON_REFERENCE,
+    },
+    Run {
+        name: "our Python",
+        decoder: &PYTHON_OURS,
+        encoder: &PYTHON_OURS,
+    },
+    Run {
+        name: "our Rust",
+        decoder: &RUST_OURS,
+        encoder: &RUST_OURS,
+    },
+    Run {
+        name: "our TypeScript",
+        decoder: &TYPESCRIPT_OURS,
+        encoder: &TYPESCRIPT_OURS,
+    },
 ];
 
 /// Where the fingerprints of the reference come from: the quick one, and another for what that cannot do.
 pub const FINGERPRINTS: [Run; 2] = [
-    Run { name: "Python of the reference", decoder: &PYTHON_REFERENCE, encoder: &PYTHON_REFERENCE },
-    Run { name: "C of the reference", decoder: &C_REFERENCE, encoder: &C_REFERENCE },
+    Run {
+        name: "Python of the reference",
+        decoder: &PYTHON_REFERENCE,
+        encoder: &PYTHON_REFERENCE,
+    },
+    Run {
+        name: "C of the reference",
+        decoder: &C_REFERENCE,
+        encoder: &C_REFERENCE,
+    },
 ];
 
 impl Dialect {
@@ -185,7 +265,13 @@ impl Dialect {
             }
             Maker::Ours => build.emit(&types),
         }
-        (self.language.build)(&Build { content: Some(Content { types: &types, trees }), ..build });
+        (self.language.build)(&Build {
+            content: Some(Content {
+                types: &types,
+                trees,
+            }),
+            ..build
+        });
     }
 
     fn place<'b>(&'b self, peers: &'b Peers, folder: &Path) -> Build<'b> {
@@ -193,7 +279,12 @@ impl Dialect {
             Maker::Reference => "reference",
             Maker::Ours => "ours",
         };
-        Build { peers, dialect: self, folder: folder.join(format!("{}-{maker}", self.language.name)), content: None }
+        Build {
+            peers,
+            dialect: self,
+            folder: folder.join(format!("{}-{maker}", self.language.name)),
+            content: None,
+        }
     }
 }
 
@@ -216,8 +307,13 @@ impl Run {
     pub fn ask(&self, peers: &Peers, folder: &Path, types: &TypeSet, cases: &[&Case]) -> PathBuf {
         let place = folder.join(self.name.replace([' ', ',', '\''], "-"));
         write_questions(&place, types, cases);
-        let (decoder, encoder) = (self.decoder.place(peers, folder), self.encoder.place(peers, folder));
-        run(&mut (self.encoder.language.command)(&decoder, &encoder, &place));
+        let (decoder, encoder) = (
+            self.decoder.place(peers, folder),
+            self.encoder.place(peers, folder),
+        );
+        run(&mut (self.encoder.language.command)(
+            &decoder, &encoder, &place,
+        ));
         place
     }
 }
@@ -248,8 +344,13 @@ impl Build<'_> {
     fn structs(&self) -> Vec<(String, bool)> {
         let Content { types, trees } = self.content.expect("known while building");
         let roots: BTreeSet<&str> = trees.iter().map(|tree| &*tree.root).collect();
-        let structs = types.iter().filter(|(_, def)| matches!(def.kind, TypeKind::Struct(_)));
-        structs.map(|(_, def)| def.full_name()).map(|name| (name.clone(), roots.contains(&*name))).collect()
+        let structs = types
+            .iter()
+            .filter(|(_, def)| matches!(def.kind, TypeKind::Struct(_)));
+        structs
+            .map(|(_, def)| def.full_name())
+            .map(|name| (name.clone(), roots.contains(&*name)))
+            .collect()
     }
 
     /// Builds, unless the very same was built before: `recipe` is the text that says how, and is part of what is the same.
@@ -258,11 +359,17 @@ impl Build<'_> {
         let mut hasher = DefaultHasher::new();
         recipe.hash(&mut hasher);
         let drivers = driver_source("");
-        for path in files_below(&self.code()).into_iter().chain(files_below(&drivers)) {
+        for path in files_below(&self.code())
+            .into_iter()
+            .chain(files_below(&drivers))
+        {
             let bytes = std::fs::read(&path).expect("just found");
             (path, bytes).hash(&mut hasher);
         }
-        let (stamp, path) = (format!("{:016x}\n", hasher.finish()), self.folder.join("built"));
+        let (stamp, path) = (
+            format!("{:016x}\n", hasher.finish()),
+            self.folder.join("built"),
+        );
         if std::fs::read_to_string(&path).is_ok_and(|old| old == stamp) {
             return;
         }
@@ -277,7 +384,8 @@ impl Build<'_> {
     fn emit(&self, types: &TypeSet) {
         let name = self.dialect.language.name;
         let language = LANGUAGES.iter().find(|language| language.name == name);
-        let language = language.unwrap_or_else(|| panic!("expected an emitter of {name}, found none"));
+        let language =
+            language.unwrap_or_else(|| panic!("expected an emitter of {name}, found none"));
         let mut settings = Settings::default();
         for dir in language.dirs {
             settings.set(dir, self.code().to_string_lossy());
@@ -287,7 +395,10 @@ impl Build<'_> {
         }
         let files = emit(language, types, &settings).unwrap_or_else(|error| panic!("{error}"));
         let kept: Vec<&PathBuf> = files.iter().map(|file| &file.path).collect();
-        for old in files_below(&self.code()).into_iter().filter(|old| !kept.contains(&old)) {
+        for old in files_below(&self.code())
+            .into_iter()
+            .filter(|old| !kept.contains(&old))
+        {
             std::fs::remove_file(old).expect("the target folder can be written");
         }
         for file in &files {
@@ -314,11 +425,17 @@ fn write_if_changed(path: &Path, text: &str) {
 
 /// All files below a folder, sorted; none if there is no such folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let mut files = Vec::new();
     for entry in entries.filter_map(Result::ok) {
         let path = entry.path();
-        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+        if path.is_dir() {
+            files.extend(files_below(&path))
+        } else {
+            files.push(path)
+        }
     }
     files.sort();
     files
@@ -326,5 +443,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// The path of a program's source beside this crate.
 fn driver_source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("drivers")
+        .join(name)
 }

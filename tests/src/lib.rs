@@ -7,7 +7,11 @@
 //! The reference is never skipped: a missing peer fails the tests and says which command brings it.
 
 #![forbid(unsafe_code)]
-#![expect(clippy::panic, clippy::missing_panics_doc, reason = "this crate is only for tests, which fail by panicking")]
+#![expect(
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "this crate is only for tests, which fail by panicking"
+)]
 
 pub mod cases;
 pub mod drivers;

@@ -16,7 +16,8 @@ impl Peers {
     /// Finds the folder; panics with the command to run when something is missing.
     #[must_use]
     pub fn find() -> Self {
-        let root = std::env::var_os("BOWLINE_PEERS").map_or_else(|| workspace().join("target/peers"), PathBuf::from);
+        let root = std::env::var_os("BOWLINE_PEERS")
+            .map_or_else(|| workspace().join("target/peers"), PathBuf::from);
         let lib = root.join("venv/lib");
         let versions = std::fs::read_dir(&lib).unwrap_or_else(|_| missing(&lib));
         let site_packages = versions
@@ -24,8 +25,17 @@ impl Peers {
             .map(|version| version.path().join("site-packages"))
             .find(|folder| folder.join("lcm").is_dir())
             .unwrap_or_else(|| missing(&lib.join("python3.*/site-packages/lcm")));
-        let peers = Self { root, site_packages };
-        for path in [peers.lcm_gen(), peers.python(), peers.jar(), peers.include(), peers.tsc()] {
+        let peers = Self {
+            root,
+            site_packages,
+        };
+        for path in [
+            peers.lcm_gen(),
+            peers.python(),
+            peers.jar(),
+            peers.include(),
+            peers.tsc(),
+        ] {
             if !path.exists() {
                 missing(&path);
             }
@@ -67,7 +77,10 @@ impl Peers {
 /// The root of the workspace.
 #[must_use]
 pub fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate is a folder of the workspace").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("this crate is a folder of the workspace")
+        .to_path_buf()
 }
 
 /// Runs a command to its end; panics with what it printed when it fails.
@@ -79,11 +92,22 @@ pub fn run(command: &mut Command) {
     if output.status.success() {
         return;
     }
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().take(8000).collect::<String>();
+    let text = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes)
+            .chars()
+            .take(8000)
+            .collect::<String>()
+    };
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    panic!("expected success, found {} of {shown}\n{stdout}\n{stderr}", output.status);
+    panic!(
+        "expected success, found {} of {shown}\n{stdout}\n{stderr}",
+        output.status
+    );
 }
 
 fn missing(path: &Path) -> ! {
-    panic!("expected a peer at {}, found none; run scripts/setup-peers (or make peers)", path.display());
+    panic!(
+        "expected a peer at {}, found none; run scripts/setup-peers (or make peers)",
+        path.display()
+    );
 }

@@ -17,20 +17,33 @@ pub fn in_two_threads(jobs: Vec<Job<'_>>) {
             let work = || {
                 while let Some(job) = next(&jobs) {
                     if let Err(panic) = catch_unwind(AssertUnwindSafe(job)) {
-                        panics.lock().expect("no thread panics while it holds the lock").push(panic);
+                        panics
+                            .lock()
+                            .expect("no thread panics while it holds the lock")
+                            .push(panic);
                     }
                 }
             };
-            std::thread::Builder::new().name(name.to_string()).spawn_scoped(scope, work).expect("a thread can start");
+            std::thread::Builder::new()
+                .name(name.to_string())
+                .spawn_scoped(scope, work)
+                .expect("a thread can start");
         }
     });
-    if let Some(panic) = panics.into_inner().expect("all threads are done").into_iter().next() {
+    if let Some(panic) = panics
+        .into_inner()
+        .expect("all threads are done")
+        .into_iter()
+        .next()
+    {
         resume_unwind(panic);
     }
 }
 
 fn next<'j>(jobs: &Mutex<VecDeque<Job<'j>>>) -> Option<Job<'j>> {
-    jobs.lock().expect("no thread panics while it holds the lock").pop_front()
+    jobs.lock()
+        .expect("no thread panics while it holds the lock")
+        .pop_front()
 }
 
 /// Failures of many cases.
@@ -40,7 +53,10 @@ pub struct Failures(Mutex<Vec<String>>);
 impl Failures {
     /// Adds one.
     pub fn add(&self, failure: String) {
-        self.0.lock().expect("no thread panics while it holds the lock").push(failure);
+        self.0
+            .lock()
+            .expect("no thread panics while it holds the lock")
+            .push(failure);
     }
 
     /// Panics with the first of each kind, if there are any. The kind is what stands before the first colon.
@@ -52,10 +68,24 @@ impl Failures {
         // What fails in one language fails there often; the first of each says more than the first few of one.
         let mut by_who: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for failure in &failures {
-            by_who.entry(failure.split(':').next().unwrap_or_default()).or_default().push(failure);
+            by_who
+                .entry(failure.split(':').next().unwrap_or_default())
+                .or_default()
+                .push(failure);
         }
-        let counts: Vec<String> = by_who.iter().map(|(who, all)| format!("{who}: {}", all.len())).collect();
-        let shown: Vec<&str> = by_who.values().filter_map(|all| all.first().copied()).collect();
-        panic!("{} failures:\n{}\n\n{}", failures.len(), counts.join("\n"), shown.join("\n\n"));
+        let counts: Vec<String> = by_who
+            .iter()
+            .map(|(who, all)| format!("{who}: {}", all.len()))
+            .collect();
+        let shown: Vec<&str> = by_who
+            .values()
+            .filter_map(|all| all.first().copied())
+            .collect();
+        panic!(
+            "{} failures:\n{}\n\n{}",
+            failures.len(),
+            counts.join("\n"),
+            shown.join("\n\n")
+        );
     }
 }

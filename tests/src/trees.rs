@@ -59,7 +59,10 @@ impl Tree {
     /// The text of all files.
     #[must_use]
     pub fn text(&self) -> String {
-        self.sources.iter().map(|source| format!("==> {} <==\n{}\n", source.name, source.text)).collect()
+        self.sources
+            .iter()
+            .map(|source| format!("==> {} <==\n{}\n", source.name, source.text))
+            .collect()
     }
 }
 
@@ -67,11 +70,26 @@ impl Tree {
 /// fingerprints.
 #[must_use]
 pub fn compile_all<'t>(trees: impl IntoIterator<Item = &'t Tree>) -> Compiled {
-    let sources: Vec<Source> = trees.into_iter().flat_map(|tree| tree.sources.clone()).collect();
-    let compiled = compile(&sources, &Rules { lcm_compat: true, ..Rules::default() });
+    let sources: Vec<Source> = trees
+        .into_iter()
+        .flat_map(|tree| tree.sources.clone())
+        .collect();
+    let compiled = compile(
+        &sources,
+        &Rules {
+            lcm_compat: true,
+            ..Rules::default()
+        },
+    );
     if !compiled.is_ok() {
-        let text: String = sources.iter().map(|source| format!("==> {} <==\n{}\n", source.name, source.text)).collect();
-        panic!("expected types that compile, found {:?}\n{text}", compiled.diagnostics);
+        let text: String = sources
+            .iter()
+            .map(|source| format!("==> {} <==\n{}\n", source.name, source.text))
+            .collect();
+        panic!(
+            "expected types that compile, found {:?}\n{text}",
+            compiled.diagnostics
+        );
     }
     compiled
 }
@@ -82,8 +100,9 @@ const NAMES: &[&str] = &[
     "depth_m", "speed", "heading", "ranges", "status", "label", "utime", "Gain", "charge_ratio", "mode", "image",
     "pose", "payload", "x_east", "y_north", "camelCase", "_hidden", "tide", "UPPER", "n2o", "k9_unit", "with__two",
 ];
-const PRIMITIVES: &[&str] =
-    &["int8_t", "int16_t", "int32_t", "int64_t", "byte", "float", "double", "string", "boolean"];
+const PRIMITIVES: &[&str] = &[
+    "int8_t", "int16_t", "int32_t", "int64_t", "byte", "float", "double", "string", "boolean",
+];
 const LENGTH_TYPES: &[&str] = &["int8_t", "int16_t", "int32_t", "int32_t", "int64_t"];
 
 /// A type that is planned but not yet written.
@@ -116,26 +135,56 @@ impl Grower {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let n_structs = *random.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 3, 5]);
-        let packages = [format!("t{seed}"), format!("t{seed}.inner"), format!("u{seed}.deep.er")];
+        let packages = [
+            format!("t{seed}"),
+            format!("t{seed}.inner"),
+            format!("u{seed}.deep.er"),
+        ];
         let mut plans: Vec<Plan> = (0..n_structs)
             .map(|place| Plan {
-                package: packages[if random.one_in(3) { random.below(packages.len()) } else { 0 }].clone(),
-                name: format!("{}{place}{}", random.pick(&["node", "Thing", "a_b"]), random.pick(&["_t", ""])),
+                package: packages[if random.one_in(3) {
+                    random.below(packages.len())
+                } else {
+                    0
+                }]
+                .clone(),
+                name: format!(
+                    "{}{place}{}",
+                    random.pick(&["node", "Thing", "a_b"]),
+                    random.pick(&["_t", ""])
+                ),
                 is_enum: false,
             })
             .collect();
         if random.one_in(6) {
-            plans.push(Plan { package: packages[0].clone(), name: "colour_t".to_string(), is_enum: true });
+            plans.push(Plan {
+                package: packages[0].clone(),
+                name: "colour_t".to_string(),
+                is_enum: true,
+            });
         }
         let is_mutual = n_structs > 1 && random.one_in(8);
-        Self { seed, random, plans, is_mutual, traits: Traits::default() }
+        Self {
+            seed,
+            random,
+            plans,
+            is_mutual,
+            traits: Traits::default(),
+        }
     }
 
     fn grow(mut self) -> Tree {
-        let bodies: Vec<Vec<Vec<String>>> = (0..self.plans.len()).map(|place| self.body(place)).collect();
+        let bodies: Vec<Vec<Vec<String>>> = (0..self.plans.len())
+            .map(|place| self.body(place))
+            .collect();
         let root = format!("{}.{}", self.plans[0].package, self.plans[0].name);
         let sources = self.print(&bodies);
-        Tree { seed: self.seed, sources, root, traits: self.traits }
+        Tree {
+            seed: self.seed,
+            sources,
+            root,
+            traits: self.traits,
+        }
     }
 
     /// A file for each package, or one file with several packages.
@@ -148,15 +197,27 @@ impl Grower {
         let mut printer = Printer::new(&mut self.random);
         for package in packages {
             printer.package(package);
-            for (plan, body) in self.plans.iter().zip(bodies).filter(|(plan, _)| plan.package == package) {
-                printer.block(if plan.is_enum { "enum" } else { "struct" }, &plan.name, body);
+            for (plan, body) in self
+                .plans
+                .iter()
+                .zip(bodies)
+                .filter(|(plan, _)| plan.package == package)
+            {
+                printer.block(
+                    if plan.is_enum { "enum" } else { "struct" },
+                    &plan.name,
+                    body,
+                );
             }
             if !is_one_file {
                 sources.push(Source::new(format!("{package}.lcm"), printer.finish()));
             }
         }
         if is_one_file {
-            sources.push(Source::new(format!("t{}.all.lcm", self.seed), printer.finish()));
+            sources.push(Source::new(
+                format!("t{}.all.lcm", self.seed),
+                printer.finish(),
+            ));
         }
         sources
     }
@@ -222,14 +283,24 @@ impl Grower {
         for _ in 0..self.random.between(1, 2) {
             let name = format!("MAX_{}", self.name(body).to_uppercase());
             let (ty, text) = match self.random.below(3) {
-                0 => ("double", (*self.random.pick(&["1.5", "-2.25e3", "1e-9", "3"])).to_string()),
-                1 => ("int64_t", (*self.random.pick(&["-9007199254740993", "0x7fffffffffffffff", "12"])).to_string()),
+                0 => (
+                    "double",
+                    (*self.random.pick(&["1.5", "-2.25e3", "1e-9", "3"])).to_string(),
+                ),
+                1 => (
+                    "int64_t",
+                    (*self
+                        .random
+                        .pick(&["-9007199254740993", "0x7fffffffffffffff", "12"]))
+                    .to_string(),
+                ),
                 _ => {
                     body.sizes.push(name.clone());
                     (*self.random.pick(LENGTH_TYPES), self.size_text())
                 }
             };
-            body.statements.push(words(&["const", ty, &name, "=", &text, ";"]));
+            body.statements
+                .push(words(&["const", ty, &name, "=", &text, ";"]));
         }
     }
 
@@ -267,9 +338,18 @@ impl Grower {
                 let n_dims = *self.random.pick(&[0, 0, 0, 1, 1, 2, 3]);
                 let dims = self.dims(n_dims, body);
                 // Beyond 32 elements Rust's arrays have no traits of their own, and beyond some size none are inline.
-                let dims = if n_dims == 1 && self.random.one_in(12) { words(&["[", "40", "]"]) } else { dims };
-                let dims = if n_dims == 1 && self.random.one_in(60) { words(&["[", "1100", "]"]) } else { dims };
-                body.statements.push([vec![ty, name], dims, words(&[";"])].concat());
+                let dims = if n_dims == 1 && self.random.one_in(12) {
+                    words(&["[", "40", "]"])
+                } else {
+                    dims
+                };
+                let dims = if n_dims == 1 && self.random.one_in(60) {
+                    words(&["[", "1100", "]"])
+                } else {
+                    dims
+                };
+                body.statements
+                    .push([vec![ty, name], dims, words(&[";"])].concat());
             }
         }
     }
@@ -286,7 +366,8 @@ impl Grower {
         let ty = *self.random.pick(PRIMITIVES);
         let (one, two) = (self.name(body), self.name(body));
         let dims = self.dims(1, body);
-        body.statements.push([words(&[ty, &one, ",", &two]), dims, words(&[";"])].concat());
+        body.statements
+            .push([words(&[ty, &one, ",", &two]), dims, words(&[";"])].concat());
     }
 
     fn dims(&mut self, n: usize, body: &Body) -> Vec<String> {
@@ -307,17 +388,29 @@ impl Grower {
         let is_enum = self.plans[to].is_enum;
         let dims = match self.random.below(4) {
             0 => words(&["[", *self.random.pick(&["1", "2", "0x2", "3"]), "]"]),
-            1 if !body.lengths.is_empty() => words(&["[", &self.random.pick(&body.lengths).clone(), "]"]),
-            2 if !body.lengths.is_empty() => {
-                words(&["[", &self.random.pick(&body.lengths).clone(), "]", "[", "2", "]"])
+            1 if !body.lengths.is_empty() => {
+                words(&["[", &self.random.pick(&body.lengths).clone(), "]"])
             }
+            2 if !body.lengths.is_empty() => words(&[
+                "[",
+                &self.random.pick(&body.lengths).clone(),
+                "]",
+                "[",
+                "2",
+                "]",
+            ]),
             _ => Vec::new(),
         };
         if is_enum {
-            self.traits.0.insert(if dims.is_empty() { Trait::Enum } else { Trait::EnumArray });
+            self.traits.0.insert(if dims.is_empty() {
+                Trait::Enum
+            } else {
+                Trait::EnumArray
+            });
         }
         let name = self.name(body);
-        body.statements.push([vec![ty, name], dims, words(&[";"])].concat());
+        body.statements
+            .push([vec![ty, name], dims, words(&[";"])].concat());
     }
 
     /// A member that may be empty, which is how a type can contain itself.
@@ -327,7 +420,8 @@ impl Grower {
         }
         let (ty, name) = (self.type_name(place, to), self.name(body));
         let length = self.random.pick(&body.lengths).clone();
-        body.statements.push(words(&[&ty, &name, "[", &length, "]", ";"]));
+        body.statements
+            .push(words(&[&ty, &name, "[", &length, "]", ";"]));
     }
 }
 

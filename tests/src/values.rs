@@ -19,8 +19,8 @@ pub fn random(types: &TypeSet, id: TypeId, random: &mut Random) -> Value<'static
 const MAX_LENGTHS: &[usize] = &[4, 2, 1];
 
 const CHARS: &[char] = &[
-    'a', 'Z', '0', ' ', '"', '\\', '\'', '\n', '\t', '\r', '\u{1}', '\u{7f}', 'é', 'ß', '\u{ff}', '漢', '€', '🦀', '\u{feff}',
-    '\u{2028}', '\u{fffd}', '%', '{', '<',
+    'a', 'Z', '0', ' ', '"', '\\', '\'', '\n', '\t', '\r', '\u{1}', '\u{7f}', 'é', 'ß', '\u{ff}',
+    '漢', '€', '🦀', '\u{feff}', '\u{2028}', '\u{fffd}', '%', '{', '<',
 ];
 
 struct Maker<'m> {
@@ -36,21 +36,28 @@ impl Maker<'_> {
                 0 => Value::Enum(low_i32(self.random.bits())),
                 _ => Value::Enum(self.random.pick(&body.values).value),
             },
-            TypeKind::External => panic!("expected a type that is defined, found {}", self.types.def(id).full_name()),
+            TypeKind::External => panic!(
+                "expected a type that is defined, found {}",
+                self.types.def(id).full_name()
+            ),
         }
     }
 
     fn members(&mut self, body: &Struct, depth: usize) -> Value<'static> {
         let mut values: Vec<Value<'static>> = Vec::with_capacity(body.members.len());
         for (place, member) in body.members.iter().enumerate() {
-            let is_length = body.members.iter().any(|array| array.dims.contains(&Dim::Variable { member: place }));
+            let is_length = body
+                .members
+                .iter()
+                .any(|array| array.dims.contains(&Dim::Variable { member: place }));
             let value = match member.ty {
                 Type::Primitive(ty) if is_length => self.length(ty, depth),
                 _ if !member.dims.is_empty() => {
                     let size = |dim: &Dim| match dim {
                         Dim::Fixed { size, .. } => *size,
                         Dim::Variable { member } => {
-                            let length = values[*member].as_integer().expect("lengths are integers");
+                            let length =
+                                values[*member].as_integer().expect("lengths are integers");
                             usize::try_from(length).expect("lengths are made from 0 up")
                         }
                     };
@@ -73,7 +80,11 @@ impl Maker<'_> {
             Primitive::Int16 => Value::Int16(length.into()),
             Primitive::Int32 => Value::Int32(length.into()),
             Primitive::Int64 => Value::Int64(length.into()),
-            Primitive::Byte | Primitive::Float | Primitive::Double | Primitive::String | Primitive::Boolean => {
+            Primitive::Byte
+            | Primitive::Float
+            | Primitive::Double
+            | Primitive::String
+            | Primitive::Boolean => {
                 panic!("expected an integer as length, found {ty}")
             }
         }
@@ -84,7 +95,10 @@ impl Maker<'_> {
         let items = match ty {
             Type::Primitive(ty) if ty != Primitive::String => {
                 let bytes: Vec<u8> = (0..n).flat_map(|_| wire_bytes(&self.scalar(ty))).collect();
-                Items::Numbers { ty, bytes: Cow::Owned(bytes) }
+                Items::Numbers {
+                    ty,
+                    bytes: Cow::Owned(bytes),
+                }
             }
             Type::Primitive(ty) => Items::Values((0..n).map(|_| self.scalar(ty)).collect()),
             Type::Named(id) if self.types.as_struct(id).is_some() => {
@@ -93,11 +107,16 @@ impl Maker<'_> {
                     Value::Struct(members) => members.into_vec(),
                     other => vec![other],
                 });
-                Items::Structs { n, members: members.collect() }
+                Items::Structs {
+                    n,
+                    members: members.collect(),
+                }
             }
             Type::Named(id) => Items::Values((0..n).map(|_| self.named(id, depth + 1)).collect()),
         };
-        Value::Array(Array::new(dims, items).expect("as many items were made as the dimensions say"))
+        Value::Array(
+            Array::new(dims, items).expect("as many items were made as the dimensions say"),
+        )
     }
 
     fn scalar(&mut self, ty: Primitive) -> Value<'static> {
@@ -182,7 +201,9 @@ impl Nans {
         match value {
             Value::Float(float) => Value::Float(self.float(*float)),
             Value::Double(double) => Value::Double(self.double(*double)),
-            Value::Struct(members) => Value::Struct(members.iter().map(|member| self.applied(member)).collect()),
+            Value::Struct(members) => {
+                Value::Struct(members.iter().map(|member| self.applied(member)).collect())
+            }
             Value::Array(array) => Value::Array(self.array(array)),
             Value::Int8(_)
             | Value::Int16(_)
@@ -198,21 +219,47 @@ impl Nans {
     fn array(self, array: &Array<'_>) -> Array<'static> {
         let dims: Vec<usize> = (0..array.n_dims()).map(|place| array.dim(place)).collect();
         let items = match array.items() {
-            Items::Numbers { ty: Primitive::Float, bytes } => {
-                let floats = bytes.as_chunks().0.iter().map(|bits| self.float(f32::from_be_bytes(*bits)));
+            Items::Numbers {
+                ty: Primitive::Float,
+                bytes,
+            } => {
+                let floats = bytes
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|bits| self.float(f32::from_be_bytes(*bits)));
                 let bytes = floats.flat_map(f32::to_be_bytes).collect();
-                Items::Numbers { ty: Primitive::Float, bytes: Cow::Owned(bytes) }
+                Items::Numbers {
+                    ty: Primitive::Float,
+                    bytes: Cow::Owned(bytes),
+                }
             }
-            Items::Numbers { ty: Primitive::Double, bytes } => {
-                let doubles = bytes.as_chunks().0.iter().map(|bits| self.double(f64::from_be_bytes(*bits)));
+            Items::Numbers {
+                ty: Primitive::Double,
+                bytes,
+            } => {
+                let doubles = bytes
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|bits| self.double(f64::from_be_bytes(*bits)));
                 let bytes = doubles.flat_map(f64::to_be_bytes).collect();
-                Items::Numbers { ty: Primitive::Double, bytes: Cow::Owned(bytes) }
+                Items::Numbers {
+                    ty: Primitive::Double,
+                    bytes: Cow::Owned(bytes),
+                }
             }
-            Items::Numbers { ty, bytes } => Items::Numbers { ty: *ty, bytes: Cow::Owned(bytes.to_vec()) },
-            Items::Values(values) => Items::Values(values.iter().map(|value| self.applied(value)).collect()),
-            Items::Structs { n, members } => {
-                Items::Structs { n: *n, members: members.iter().map(|value| self.applied(value)).collect() }
+            Items::Numbers { ty, bytes } => Items::Numbers {
+                ty: *ty,
+                bytes: Cow::Owned(bytes.to_vec()),
+            },
+            Items::Values(values) => {
+                Items::Values(values.iter().map(|value| self.applied(value)).collect())
             }
+            Items::Structs { n, members } => Items::Structs {
+                n: *n,
+                members: members.iter().map(|value| self.applied(value)).collect(),
+            },
         };
         Array::new(&dims, items).expect("the items keep their number")
     }
@@ -259,5 +306,8 @@ fn low_i32(bits: u64) -> i32 {
 }
 
 fn tail<const N: usize>(bits: u64) -> [u8; N] {
-    *bits.to_be_bytes().last_chunk().expect("no number is wider than 64 bits")
+    *bits
+        .to_be_bytes()
+        .last_chunk()
+        .expect("no number is wider than 64 bits")
 }

@@ -6,9 +6,18 @@ use std::process::Command;
 
 /// A crate with types in two packages, one named like a keyword, and a program that uses them.
 const FILES: &[(&str, &str)] = &[
-    ("types/pose.lcm", "package robot.type; struct pose_t { int64_t utime; double state[40]; geo.point_t self; }"),
-    ("types/point.lcm", "package geo; struct point_t { string match; int32_t n; byte raw[n]; }"),
-    ("build.rs", "fn main() -> Result<(), bowline_build::GenerateError> { bowline_build::generate(\"types/\") }"),
+    (
+        "types/pose.lcm",
+        "package robot.type; struct pose_t { int64_t utime; double state[40]; geo.point_t self; }",
+    ),
+    (
+        "types/point.lcm",
+        "package geo; struct point_t { string match; int32_t n; byte raw[n]; }",
+    ),
+    (
+        "build.rs",
+        "fn main() -> Result<(), bowline_build::GenerateError> { bowline_build::generate(\"types/\") }",
+    ),
     (
         "src/main.rs",
         r#"
@@ -40,7 +49,11 @@ fn a_crate_that_compiles_its_types_in_build_rs_builds_and_runs() {
         path("wire"),
         path("build")
     );
-    for (name, text) in FILES.iter().copied().chain([("Cargo.toml", manifest.as_str())]) {
+    for (name, text) in FILES
+        .iter()
+        .copied()
+        .chain([("Cargo.toml", manifest.as_str())])
+    {
         let file = folder.join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
@@ -51,6 +64,10 @@ fn a_crate_that_compiles_its_types_in_build_rs_builds_and_runs() {
         .current_dir(&folder)
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "350 2 types\n");
 }

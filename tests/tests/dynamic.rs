@@ -8,7 +8,13 @@ use bowline_wire::schema::{Docs, TypeSet};
 use bowline_wire::{DecodeFault, FieldPath, MAX_DEPTH, MAX_FREE_ELEMENTS, Value};
 
 fn types(text: &str) -> TypeSet {
-    let compiled = compile(&[Source::new("test.lcm", text)], &Rules { lcm_compat: true, ..Rules::default() });
+    let compiled = compile(
+        &[Source::new("test.lcm", text)],
+        &Rules {
+            lcm_compat: true,
+            ..Rules::default()
+        },
+    );
     assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
     compiled.types
 }
@@ -21,8 +27,15 @@ fn message(types: &TypeSet, name: &str, body: &[u8]) -> Vec<u8> {
 }
 
 fn fault(types: &TypeSet, name: &str, body: &[u8]) -> (usize, String, DecodeFault) {
-    let error = types.decode(&message(types, name, body)).map(|_| ()).unwrap_err();
-    (error.offset(), error.path().to_string(), error.fault().clone())
+    let error = types
+        .decode(&message(types, name, body))
+        .map(|_| ())
+        .unwrap_err();
+    (
+        error.offset(),
+        error.path().to_string(),
+        error.fault().clone(),
+    )
 }
 
 #[test]
@@ -44,15 +57,25 @@ fn a_fault_is_reported_with_its_byte_and_its_field() {
         ("l", b"\x7f\xff\xff\xff\xff\xff\xff\xff", 16, "d", DecodeFault::Elements { length: i64::MAX, min_size: 8, found: 0 }),
     ];
     for (name, body, offset, path, expected) in cases {
-        assert_eq!(fault(&types, name, body), (*offset, (*path).to_string(), expected.clone()), "{body:?}");
+        assert_eq!(
+            fault(&types, name, body),
+            (*offset, (*path).to_string(), expected.clone()),
+            "{body:?}"
+        );
     }
 }
 
 #[test]
 fn elements_that_take_no_bytes_are_few() {
-    let types = types("struct e { } struct t { int32_t n; e x[n]; } struct g { int32_t n; int32_t m; int8_t x[n][m]; }");
+    let types = types(
+        "struct e { } struct t { int32_t n; e x[n]; } struct g { int32_t n; int32_t m; int8_t x[n][m]; }",
+    );
     let n = |n: usize| u32::try_from(n).unwrap().to_be_bytes();
-    assert!(types.decode(&message(&types, "t", &n(MAX_FREE_ELEMENTS))).is_ok());
+    assert!(
+        types
+            .decode(&message(&types, "t", &n(MAX_FREE_ELEMENTS)))
+            .is_ok()
+    );
     let (_, path, found) = fault(&types, "t", &n(MAX_FREE_ELEMENTS + 1));
     assert_eq!((path.as_str(), found), ("x", DecodeFault::FreeElements));
     let rows = [n(i32::MAX as usize), n(0)].concat();
@@ -63,18 +86,36 @@ fn elements_that_take_no_bytes_are_few() {
 fn a_tree_is_as_deep_as_it_may_be_and_no_deeper() {
     let types = types("struct node_t { int8_t n; node_t kids[n]; }");
     let chain = |depth: usize| [vec![1; depth - 1], vec![0]].concat();
-    assert!(types.decode(&message(&types, "node_t", &chain(MAX_DEPTH))).is_ok());
-    assert_eq!(fault(&types, "node_t", &chain(MAX_DEPTH + 1)).2, DecodeFault::TooDeep { limit: MAX_DEPTH });
-    assert_eq!(fault(&types, "node_t", &chain(1_000_000)).2, DecodeFault::TooDeep { limit: MAX_DEPTH });
+    assert!(
+        types
+            .decode(&message(&types, "node_t", &chain(MAX_DEPTH)))
+            .is_ok()
+    );
+    assert_eq!(
+        fault(&types, "node_t", &chain(MAX_DEPTH + 1)).2,
+        DecodeFault::TooDeep { limit: MAX_DEPTH }
+    );
+    assert_eq!(
+        fault(&types, "node_t", &chain(1_000_000)).2,
+        DecodeFault::TooDeep { limit: MAX_DEPTH }
+    );
 }
 
 #[test]
 fn a_path_leads_to_a_field_and_a_wrong_one_says_what_is_there() {
-    let types = types("struct w_t { string id; float p[2]; } struct t { int32_t n; w_t ws[n]; double m[2][3]; }");
+    let types = types(
+        "struct w_t { string id; float p[2]; } struct t { int32_t n; w_t ws[n]; double m[2][3]; }",
+    );
     let id = types.by_name("t").unwrap();
     let json = br#"{"ws": [{"id": "a", "p": [1, 2]}, {"id": "b", "p": [3, 4]}], "m": [[1, 2, 3], [4, 5, 6]]}"#;
     let value = types.from_json(id, json).unwrap();
-    let pick = |path: &str| types.select(id, &FieldPath::parse(path).unwrap()).unwrap().pick(&value).map(Value::into_owned);
+    let pick = |path: &str| {
+        types
+            .select(id, &FieldPath::parse(path).unwrap())
+            .unwrap()
+            .pick(&value)
+            .map(Value::into_owned)
+    };
     assert_eq!(pick("n"), Some(Value::Int32(2)));
     assert_eq!(pick("ws[1].id").unwrap().as_str(), Some("b"));
     assert_eq!(pick("ws[1].p[0]"), Some(Value::Float(3.0)));
@@ -89,14 +130,19 @@ fn a_path_leads_to_a_field_and_a_wrong_one_says_what_is_there() {
         ("n.x", "expected a struct at n, found int32_t"),
         ("ws.id", "expected an index such as ws[0]"),
     ] {
-        let error = types.select(id, &FieldPath::parse(path).unwrap()).unwrap_err().to_string();
+        let error = types
+            .select(id, &FieldPath::parse(path).unwrap())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(part), "expected {part:?}, found {error:?}");
     }
 }
 
 #[test]
 fn json_says_what_json_cannot_say() {
-    let types = types("enum c_t { RED } struct t { int64_t i; float f; double d[4]; byte b[3]; string s; c_t c[2]; boolean ok; }");
+    let types = types(
+        "enum c_t { RED } struct t { int64_t i; float f; double d[4]; byte b[3]; string s; c_t c[2]; boolean ok; }",
+    );
     let id = types.by_name("t").unwrap();
     let json = concat!(
         r#"{"i":"-9223372036854775808","f":0.1,"d":["NaN","Infinity","-Infinity","NaN:0xfff8000000000001"],"#,
@@ -112,12 +158,19 @@ fn json_says_what_json_cannot_say() {
         r#"{"i":-9223372036854775808,"f":0.1,"d":["NaN","Infinity","-Infinity","NaN:0xfff8000000000001"],"#,
         r#""b":[0,1,255],"s":{"base64":"6Q=="},"c":[1,7],"ok":1}"#
     );
-    assert_eq!(types.encode(id, &types.from_json(id, plain.as_bytes()).unwrap()).unwrap(), message);
+    assert_eq!(
+        types
+            .encode(id, &types.from_json(id, plain.as_bytes()).unwrap())
+            .unwrap(),
+        message
+    );
 }
 
 #[test]
 fn json_of_another_type_is_refused_with_the_field() {
-    let types = types("enum c_t { RED } struct t { int8_t i; float f; byte b[2]; string s; c_t c; int32_t g[2][2]; }");
+    let types = types(
+        "enum c_t { RED } struct t { int8_t i; float f; byte b[2]; string s; c_t c; int32_t g[2][2]; }",
+    );
     let id = types.by_name("t").unwrap();
     let good = r#"{"i":1,"f":1,"b":[1,2],"s":"x","c":"RED","g":[[1,2],[3,4]]}"#;
     assert!(types.from_json(id, good.as_bytes()).is_ok());
@@ -147,7 +200,13 @@ fn random_values_survive_json_and_schemas_survive_travel() {
     let mut random = Random::new(5);
     for seed in 0..200 {
         let tree = Tree::random(seed);
-        let compiled = compile(&tree.sources, &Rules { lcm_compat: true, ..Rules::default() });
+        let compiled = compile(
+            &tree.sources,
+            &Rules {
+                lcm_compat: true,
+                ..Rules::default()
+            },
+        );
         assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
         for (id, _) in compiled.types.iter() {
             let bytes = compiled.types.closure(id).to_bytes(Docs::Keep);
@@ -155,12 +214,17 @@ fn random_values_survive_json_and_schemas_survive_travel() {
             let (root, _) = travelled.iter().next().unwrap();
             assert_eq!(travelled.fingerprint(root), compiled.types.fingerprint(id));
             for n in 0..bytes.len() {
-                assert!(TypeSet::from_bytes(&bytes[..n]).is_err(), "cut to {n} bytes");
+                assert!(
+                    TypeSet::from_bytes(&bytes[..n]).is_err(),
+                    "cut to {n} bytes"
+                );
             }
             let value = values::random(&travelled, root, &mut random);
             let message = compiled.types.encode(id, &value).unwrap();
             let json = compiled.types.to_json(id, &value);
-            let read = travelled.from_json(root, json.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{json}"));
+            let read = travelled
+                .from_json(root, json.as_bytes())
+                .unwrap_or_else(|error| panic!("{error}\n{json}"));
             assert_eq!(travelled.encode(root, &read).unwrap(), message, "{json}");
         }
     }

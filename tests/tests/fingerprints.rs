@@ -20,21 +20,31 @@ fn fingerprints_of_random_types_equal_the_reference() {
     let [first, second] = &FINGERPRINTS;
     let mut n_left = trees.len();
     for (run, earlier) in [(first, None), (second, Some(first))] {
-        let mine = |tree: &&Tree| run.encoder.builds(tree) && earlier.is_none_or(|run: &Run| !run.encoder.builds(tree));
+        let mine = |tree: &&Tree| {
+            run.encoder.builds(tree) && earlier.is_none_or(|run: &Run| !run.encoder.builds(tree))
+        };
         let mine: Vec<&Tree> = trees.iter().filter(mine).collect();
         n_left -= mine.len();
         run.encoder.build(&peers, &folder, &mine);
         let cases: Vec<Case> = mine
             .iter()
-            .flat_map(|tree| Case::fingerprints(&types, usize::try_from(tree.seed).unwrap(), tree.seed))
+            .flat_map(|tree| {
+                Case::fingerprints(&types, usize::try_from(tree.seed).unwrap(), tree.seed)
+            })
             .collect();
-        let answers = read_answers(&run.ask(&peers, &folder, &types, &cases.iter().collect::<Vec<_>>()).join("answers"));
+        let answers = read_answers(
+            &run.ask(&peers, &folder, &types, &cases.iter().collect::<Vec<_>>())
+                .join("answers"),
+        );
         assert_eq!(answers.len(), cases.len(), "{}", run.name);
         for (case, answer) in cases.iter().zip(answers) {
             let expected = Answer::Yes(case.expected(&types, Nans::Kept).unwrap());
             if answer != expected {
                 let what = case.describe(&types, &trees[case.tree]);
-                failures.add(format!("{}: expected {answer:?}, found {expected:?}: {what}", run.name));
+                failures.add(format!(
+                    "{}: expected {answer:?}, found {expected:?}: {what}",
+                    run.name
+                ));
             }
         }
     }

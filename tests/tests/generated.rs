@@ -14,10 +14,15 @@ fn messages(types: &TypeSet) -> Vec<(&'static bowline_wire::TypeEntry, Vec<u8>)>
     let mut random = Random::new(2);
     let mut messages = Vec::new();
     for entry in TYPES {
-        let id = types.by_name(entry.name).expect("a generated type is one of types/");
+        let id = types
+            .by_name(entry.name)
+            .expect("a generated type is one of types/");
         for _ in 0..N_VALUES {
             let value = values::random(types, id, &mut random);
-            messages.push((entry, types.encode(id, &value).expect("a random value is sound")));
+            messages.push((
+                entry,
+                types.encode(id, &value).expect("a random value is sound"),
+            ));
         }
     }
     messages
@@ -32,7 +37,12 @@ fn every_type_of_ours_is_generated() {
     assert_eq!(generated, defined);
     for entry in TYPES {
         let id = types.by_name(entry.name).unwrap();
-        assert_eq!(Some(entry.fingerprint), types.fingerprint(id), "{}", entry.name);
+        assert_eq!(
+            Some(entry.fingerprint),
+            types.fingerprint(id),
+            "{}",
+            entry.name
+        );
     }
 }
 
@@ -42,7 +52,12 @@ fn every_type_says_the_same_when_it_says_it_again() {
     for (entry, message) in messages(&types) {
         assert_eq!((entry.recode)(&message).unwrap(), message, "{}", entry.name);
         if let Some(recode_borrowed) = entry.recode_borrowed {
-            assert_eq!(recode_borrowed(&message).unwrap(), message, "{}, borrowed", entry.name);
+            assert_eq!(
+                recode_borrowed(&message).unwrap(),
+                message,
+                "{}, borrowed",
+                entry.name
+            );
         }
     }
 }
@@ -57,7 +72,12 @@ fn every_truncation_is_an_error_at_a_byte_that_is_there() {
             let dynamic = types.decode(cut).map(|_| ()).unwrap_err();
             assert!(dynamic.offset() <= n);
             if n >= 8 {
-                assert_eq!(typed, dynamic.to_string(), "{} cut to {n} bytes", entry.name);
+                assert_eq!(
+                    typed,
+                    dynamic.to_string(),
+                    "{} cut to {n} bytes",
+                    entry.name
+                );
             }
         }
     }
@@ -78,7 +98,9 @@ fn generated_and_dynamic_decoders_agree_about_damaged_messages() {
             // Dynamic values keep strings as the bytes that were sent, and go on.
             (Err(typed), _) if typed.to_string().contains("expected UTF-8") => {}
             (Err(typed), Err(dynamic)) => assert_eq!(typed.to_string(), dynamic.to_string()),
-            (Err(error), Ok(_)) => panic!("{}: generated code refuses a message: {error}", entry.name),
+            (Err(error), Ok(_)) => {
+                panic!("{}: generated code refuses a message: {error}", entry.name)
+            }
             (Ok(_), Err(error)) => panic!("{}: generated code accepts what is {error}", entry.name),
         }
     }
@@ -86,20 +108,37 @@ fn generated_and_dynamic_decoders_agree_about_damaged_messages() {
 
 #[test]
 fn a_length_field_that_disagrees_with_its_array_is_never_encoded() {
-    let laser = Laser { nranges: 3, ranges: vec![1.0, 2.0], ..Laser::default() };
+    let laser = Laser {
+        nranges: 3,
+        ranges: vec![1.0, 2.0],
+        ..Laser::default()
+    };
     let error = laser.encode().unwrap_err();
-    let fault = EncodeFault::LengthMismatch { length_field: "nranges".into(), length: 3, found: 2 };
+    let fault = EncodeFault::LengthMismatch {
+        length_field: "nranges".into(),
+        length: 3,
+        found: 2,
+    };
     assert_eq!(*error.fault(), fault);
     assert_eq!(
         error.to_string(),
         "cannot encode bowline.laser_t: field ranges: expected 3 elements, as nranges says, found 2"
     );
-    assert_eq!(laser.with_lengths().encode().unwrap().len(), 8 + 8 + 4 + 8 + 8);
+    assert_eq!(
+        laser.with_lengths().encode().unwrap().len(),
+        8 + 8 + 4 + 8 + 8
+    );
 }
 
 #[test]
 fn borrowed_fields_are_views_of_the_message() {
-    let image = Image { width: 2, height: 2, data: vec![1, 2, 3, 4], ..Image::default() }.with_lengths();
+    let image = Image {
+        width: 2,
+        height: 2,
+        data: vec![1, 2, 3, 4],
+        ..Image::default()
+    }
+    .with_lengths();
     let message = image.encode().unwrap();
     let borrowed = ImageRef::decode(&message).unwrap();
     let message_range = message.as_ptr_range();
@@ -115,7 +154,9 @@ fn a_value_is_used_again_without_a_trace_of_the_last_message() {
     let id = types.by_name("path_t").unwrap();
     let mut path = Path::default();
     for _ in 0..N_VALUES {
-        let message = types.encode(id, &values::random(&types, id, &mut random)).unwrap();
+        let message = types
+            .encode(id, &values::random(&types, id, &mut random))
+            .unwrap();
         path.decode_into(&message).unwrap();
         assert_eq!(path.encode().unwrap(), message);
     }
@@ -123,13 +164,22 @@ fn a_value_is_used_again_without_a_trace_of_the_last_message() {
 
 #[test]
 fn a_message_fits_exactly_into_a_buffer_of_its_size() {
-    let waypoint = Waypoint { id: "dock".into(), position: [1.0, 2.0] };
+    let waypoint = Waypoint {
+        id: "dock".into(),
+        position: [1.0, 2.0],
+    };
     let expected = waypoint.encode().unwrap();
     let mut buffer = [0xff; 25];
     assert_eq!(waypoint.encode_to_slice(&mut buffer).unwrap(), 25);
     assert_eq!(buffer[..], expected[..]);
     let error = waypoint.encode_to_slice(&mut buffer[..24]).unwrap_err();
-    assert_eq!(*error.fault(), EncodeFault::BufferTooSmall { needed: 25, found: 24 });
+    assert_eq!(
+        *error.fault(),
+        EncodeFault::BufferTooSmall {
+            needed: 25,
+            found: 24
+        }
+    );
     let mut scratch = vec![0xff; 100];
     assert_eq!(waypoint.encode_into(&mut scratch).unwrap(), expected);
 }
@@ -138,18 +188,35 @@ fn a_message_fits_exactly_into_a_buffer_of_its_size() {
 fn bytes_after_a_message_are_an_error_or_given_back() {
     let mut message = Waypoint::default().encode().unwrap();
     message.extend(b"more");
-    assert_eq!(*Waypoint::decode(&message).unwrap_err().fault(), DecodeFault::Trailing { found: 4 });
-    assert_eq!(Waypoint::decode_prefix(&message).unwrap(), (Waypoint::default(), &b"more"[..]));
+    assert_eq!(
+        *Waypoint::decode(&message).unwrap_err().fault(),
+        DecodeFault::Trailing { found: 4 }
+    );
+    assert_eq!(
+        Waypoint::decode_prefix(&message).unwrap(),
+        (Waypoint::default(), &b"more"[..])
+    );
 }
 
 #[test]
 fn text_that_is_not_utf8_is_refused_with_the_byte() {
-    let mut message = Waypoint { id: "dock".into(), ..Waypoint::default() }.encode().unwrap();
+    let mut message = Waypoint {
+        id: "dock".into(),
+        ..Waypoint::default()
+    }
+    .encode()
+    .unwrap();
     message[8 + 4 + 2] = 0xe9;
-    for error in [Waypoint::decode(&message).unwrap_err(), PathRef::decode(&message).map(|_| ()).unwrap_err()] {
+    for error in [
+        Waypoint::decode(&message).unwrap_err(),
+        PathRef::decode(&message).map(|_| ()).unwrap_err(),
+    ] {
         match error.fault() {
             DecodeFault::NotUtf8 { found } => assert_eq!((*found, error.offset()), (0xe9, 14)),
-            other => assert!(matches!(other, DecodeFault::Fingerprint { .. }), "{other:?}"),
+            other => assert!(
+                matches!(other, DecodeFault::Fingerprint { .. }),
+                "{other:?}"
+            ),
         }
     }
 }

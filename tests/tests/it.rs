@@ -19,7 +19,10 @@ fn our_types() -> TypeSet {
     let entries = fs::read_dir(folder).expect("types/ is there");
     let paths = entries.map(|entry| entry.expect("types/ can be read").path());
     let read = |path: std::path::PathBuf| {
-        Source::from_bytes(path.display().to_string(), &fs::read(&path).expect("a type can be read"))
+        Source::from_bytes(
+            path.display().to_string(),
+            &fs::read(&path).expect("a type can be read"),
+        )
     };
     let compiled = compile(&paths.map(read).collect::<Vec<_>>(), &Rules::default());
     assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);

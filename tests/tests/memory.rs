@@ -71,7 +71,12 @@ fn generated_decoders_allocate_in_proportion_to_the_message() {
             let message = [&entry.fingerprint.0.to_be_bytes(), &body[..]].concat();
             let n = allocated(|| (entry.recode)(&message));
             // Decoded once, encoded once.
-            assert!(n <= (TYPED_MULTIPLE + 1) * message.len() + SLACK, "{}: {n} for {}", entry.name, message.len());
+            assert!(
+                n <= (TYPED_MULTIPLE + 1) * message.len() + SLACK,
+                "{}: {n} for {}",
+                entry.name,
+                message.len()
+            );
         }
     }
 }
@@ -98,7 +103,12 @@ fn the_dynamic_decoder_allocates_in_proportion_to_the_message() {
     }
 }
 
-fn check(types: &TypeSet, id: bowline_wire::schema::TypeId, name: &(impl Debug + ?Sized), body: &[u8]) {
+fn check(
+    types: &TypeSet,
+    id: bowline_wire::schema::TypeId,
+    name: &(impl Debug + ?Sized),
+    body: &[u8],
+) {
     let fingerprint = types.fingerprint(id).expect("the type is complete");
     let message = [&fingerprint.0.to_be_bytes(), body].concat();
     let n = allocated(|| types.decode(&message));
@@ -111,5 +121,7 @@ fn check(types: &TypeSet, id: bowline_wire::schema::TypeId, name: &(impl Debug +
 /// Whether a type has elements that take no bytes.
 fn n_free(types: &TypeSet, id: bowline_wire::schema::TypeId) -> bool {
     let members = types.as_struct(id).map_or(&[][..], |body| &body.members);
-    members.iter().any(|member| types.min_size_of(member.ty) == 0)
+    members
+        .iter()
+        .any(|member| types.min_size_of(member.ty) == 0)
 }

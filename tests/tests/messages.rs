@@ -29,18 +29,28 @@ fn messages_of_random_types_are_byte_equal_in_every_language() {
     bench.check_dynamic();
     let builds = DIALECTS.iter().map(|dialect| -> Job<'_> {
         Box::new(|| {
-            let trees: Vec<&Tree> = bench.trees.iter().filter(|tree| dialect.builds(tree)).collect();
+            let trees: Vec<&Tree> = bench
+                .trees
+                .iter()
+                .filter(|tree| dialect.builds(tree))
+                .collect();
             dialect.build(&bench.peers, &bench.folder, &trees);
         })
     });
     in_two_threads(builds.collect());
-    in_two_threads(RUNS.iter().map(|run| -> Job<'_> { Box::new(|| bench.check_run(run)) }).collect());
+    in_two_threads(
+        RUNS.iter()
+            .map(|run| -> Job<'_> { Box::new(|| bench.check_run(run)) })
+            .collect(),
+    );
     bench.failures.check();
 }
 
 impl Bench {
     fn new() -> Self {
-        let trees: Vec<Tree> = (FIRST_SEED..FIRST_SEED + N_TREES).map(Tree::random).collect();
+        let trees: Vec<Tree> = (FIRST_SEED..FIRST_SEED + N_TREES)
+            .map(Tree::random)
+            .collect();
         let types = compile_all(&trees).types;
         let mut cases = Vec::new();
         for (place, tree) in trees.iter().enumerate() {
@@ -48,12 +58,21 @@ impl Bench {
             cases.extend(Case::messages(&types, place, tree, N_MESSAGES));
         }
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("messages");
-        Self { peers: Peers::find(), folder, trees, types, cases, failures: Failures::default() }
+        Self {
+            peers: Peers::find(),
+            folder,
+            trees,
+            types,
+            cases,
+            failures: Failures::default(),
+        }
     }
 
     fn fail(&self, who: &str, case: &Case, expected: &str, found: &str) {
         let what = case.describe(&self.types, &self.trees[case.tree]);
-        self.failures.add(format!("{who}: {what}\nexpected {expected}\nfound    {found}"));
+        self.failures.add(format!(
+            "{who}: {what}\nexpected {expected}\nfound    {found}"
+        ));
     }
 
     /// The codec that needs no generated code, which made the messages, and JSON.
@@ -76,11 +95,20 @@ impl Bench {
     }
 
     fn dynamic_round_trip(&self, case: &Case, message: &[u8]) -> Result<(), String> {
-        let value = self.types.decode_as(case.id, message).map_err(|error| error.to_string())?;
+        let value = self
+            .types
+            .decode_as(case.id, message)
+            .map_err(|error| error.to_string())?;
         let json = self.types.to_json(case.id, &value);
-        let read = self.types.from_json(case.id, json.as_bytes()).map_err(|error| format!("{error} in {json}"))?;
+        let read = self
+            .types
+            .from_json(case.id, json.as_bytes())
+            .map_err(|error| format!("{error} in {json}"))?;
         for (how, value) in [("decoded", &value), ("through JSON", &read)] {
-            let again = self.types.encode(case.id, value).map_err(|error| error.to_string())?;
+            let again = self
+                .types
+                .encode(case.id, value)
+                .map_err(|error| error.to_string())?;
             if again != message {
                 return Err(format!("{how}: {}", hex(&again)));
             }
@@ -89,8 +117,11 @@ impl Bench {
     }
 
     fn check_run(&self, run: &Run) {
-        let cases: Vec<&Case> =
-            self.cases.iter().filter(|case| run.can(&self.trees[case.tree], &case.ask)).collect();
+        let cases: Vec<&Case> = self
+            .cases
+            .iter()
+            .filter(|case| run.can(&self.trees[case.tree], &case.ask))
+            .collect();
         let place = run.ask(&self.peers, &self.folder, &self.types, &cases);
         self.check_answers(run, &cases, &read_answers(&place.join("answers")));
         for extra in run.encoder.language.extras {
@@ -120,7 +151,8 @@ impl Bench {
         let dumps = std::fs::read_to_string(path).expect("the driver wrote dumps");
         assert_eq!(dumps.lines().count(), cases.len(), "dumps of {}", run.name);
         for (case, found) in cases.iter().zip(dumps.lines()) {
-            let expected = case.expected_dump(&self.types, run.decoder.nans, run.decoder.language.bytes);
+            let expected =
+                case.expected_dump(&self.types, run.decoder.nans, run.decoder.language.bytes);
             if !matches!(case.ask, Ask::Cut(_)) && expected != found {
                 self.fail(&format!("{}, meaning", run.name), case, &expected, found);
             }
@@ -129,10 +161,21 @@ impl Bench {
 
     fn check_built(&self, run: &Run, cases: &[&Case], answers: &[Answer]) {
         assert_eq!(answers.len(), cases.len(), "built by {}", run.name);
-        for (case, answer) in cases.iter().zip(answers).filter(|(case, _)| matches!(case.ask, Ask::Message { .. })) {
-            let expected = case.expected(&self.types, run.encoder.nans).expect("a message is answered");
+        for (case, answer) in cases
+            .iter()
+            .zip(answers)
+            .filter(|(case, _)| matches!(case.ask, Ask::Message { .. }))
+        {
+            let expected = case
+                .expected(&self.types, run.encoder.nans)
+                .expect("a message is answered");
             if *answer != Answer::Yes(expected.clone()) {
-                self.fail(&format!("{}, built from text", run.name), case, &hex(&expected), &show(answer));
+                self.fail(
+                    &format!("{}, built from text", run.name),
+                    case,
+                    &hex(&expected),
+                    &show(answer),
+                );
             }
         }
     }

@@ -11,39 +11,67 @@ fn root() -> PathBuf {
 }
 
 fn read(name: &str) -> String {
-    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("cannot read {name}: {error}"))
+    fs::read_to_string(root().join(name))
+        .unwrap_or_else(|error| panic!("cannot read {name}: {error}"))
 }
 
 /// Our crates and which of our crates each depends on, not counting those for its own tests.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
         .current_dir(root())
         .output()
         .expect("cargo runs");
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
-    let packages = metadata["packages"].as_array().expect("cargo lists packages");
+    let packages = metadata["packages"]
+        .as_array()
+        .expect("cargo lists packages");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let of = |package: &Value| {
-        let dependencies = package["dependencies"].as_array().expect("cargo lists dependencies");
-        let ours = dependencies.iter().filter(|dependency| dependency["kind"].is_null());
-        ours.map(|dependency| text(&dependency["name"])).filter(|name| name.starts_with("bowline")).collect()
+        let dependencies = package["dependencies"]
+            .as_array()
+            .expect("cargo lists dependencies");
+        let ours = dependencies
+            .iter()
+            .filter(|dependency| dependency["kind"].is_null());
+        ours.map(|dependency| text(&dependency["name"]))
+            .filter(|name| name.starts_with("bowline"))
+            .collect()
     };
-    packages.iter().map(|package| (text(&package["name"]), of(package))).collect()
+    packages
+        .iter()
+        .map(|package| (text(&package["name"]), of(package)))
+        .collect()
 }
 
 #[test]
 fn crates_depend_on_each_other_as_the_architecture_says() {
     let document = read("ARCHITECTURE.md");
-    let (_, table) = document.split_once("| crate | depends on |").expect("ARCHITECTURE.md has the table");
+    let (_, table) = document
+        .split_once("| crate | depends on |")
+        .expect("ARCHITECTURE.md has the table");
     let row = |line: &str| {
         let mut cells = line.trim_matches('|').split('|').map(str::trim);
         let name = cells.next()?.to_string();
-        let others = cells.next()?.split(',').map(str::trim).filter(|other| !other.is_empty());
+        let others = cells
+            .next()?
+            .split(',')
+            .map(str::trim)
+            .filter(|other| !other.is_empty());
         Some((name, others.map(str::to_string).collect::<BTreeSet<_>>()))
     };
-    let drawn: BTreeMap<_, _> =
-        table.lines().skip(2).take_while(|line| line.starts_with('|')).filter_map(row).collect();
+    let drawn: BTreeMap<_, _> = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .filter_map(row)
+        .collect();
     assert_eq!(dependencies(), drawn);
 }
 
@@ -54,7 +82,10 @@ fn paths_in_the_documents_exist() {
             let is_path = quoted.contains('/') && !quoted.contains([' ', '*', '(', '"', '<', '\n']);
             let places = ["", "crates/lang/src/", "crates/wire/src/"];
             assert!(
-                !is_path || places.iter().any(|place| root().join(place).join(quoted).exists()),
+                !is_path
+                    || places
+                        .iter()
+                        .any(|place| root().join(place).join(quoted).exists()),
                 "{name} speaks of `{quoted}`, which is not there"
             );
         }
@@ -67,21 +98,39 @@ fn every_crate_is_on_the_map() {
     for folder in fs::read_dir(root().join("crates")).expect("crates/ is there") {
         let name = folder.expect("crates/ can be read").file_name();
         let heading = format!("### `crates/{}`", name.to_string_lossy());
-        assert!(document.contains(&heading), "ARCHITECTURE.md has no heading {heading}");
+        assert!(
+            document.contains(&heading),
+            "ARCHITECTURE.md has no heading {heading}"
+        );
     }
 }
 
 #[test]
 fn source_files_are_of_a_readable_size() {
-    let mut folders = vec![root().join("crates"), root().join("bench"), root().join("tests")];
+    let mut folders = vec![
+        root().join("crates"),
+        root().join("bench"),
+        root().join("tests"),
+    ];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a source folder can be read") {
             let path = entry.expect("a source folder can be read").path();
-            if path.is_dir() && path.file_name().is_none_or(|name| name != "generated" && name != "target") {
+            if path.is_dir()
+                && path
+                    .file_name()
+                    .is_none_or(|name| name != "generated" && name != "target")
+            {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let n_lines = fs::read_to_string(&path).expect("a source file can be read").lines().count();
-                assert!(n_lines <= 700, "{} has {n_lines} lines: split it by concern", path.display());
+                let n_lines = fs::read_to_string(&path)
+                    .expect("a source file can be read")
+                    .lines()
+                    .count();
+                assert!(
+                    n_lines <= 700,
+                    "{} has {n_lines} lines: split it by concern",
+                    path.display()
+                );
             }
         }
     }
@@ -90,12 +139,25 @@ fn source_files_are_of_a_readable_size() {
 #[test]
 fn wire_needs_nothing_but_core_and_alloc() {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--package", "bowline-wire", "--edges", "normal", "--prefix", "none", "--offline"])
+        .args([
+            "tree",
+            "--package",
+            "bowline-wire",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--offline",
+        ])
         .current_dir(root())
         .output()
         .expect("cargo runs");
     let tree = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(tree.lines().count(), 1, "expected bowline-wire alone, found\n{tree}");
+    assert_eq!(
+        tree.lines().count(),
+        1,
+        "expected bowline-wire alone, found\n{tree}"
+    );
 
     // A program with an allocator and a panic handler of its own: it cannot be built if anything needs `std`.
     let status = Command::new(env!("CARGO"))

@@ -3,7 +3,9 @@
 use crate::input::{self, Usage};
 use crate::{Outcome, files_argument, output};
 use anyhow::Context as _;
-use bowline_lang::emit::{self, COMMON_SETTINGS, LANGUAGES, Language, OutputFile, Setting, SettingKind, Settings};
+use bowline_lang::emit::{
+    self, COMMON_SETTINGS, LANGUAGES, Language, OutputFile, Setting, SettingKind, Settings,
+};
 use bowline_lang::{Rules, compile};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
@@ -45,7 +47,9 @@ pub(crate) fn command() -> Command {
         if let Some(short) = language.short {
             flag = flag.short(short);
         }
-        command = command.arg(flag).args(language.settings.iter().map(setting_argument));
+        command = command
+            .arg(flag)
+            .args(language.settings.iter().map(setting_argument));
     }
     command.args(COMMON_SETTINGS.iter().map(setting_argument))
 }
@@ -82,7 +86,8 @@ pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
     }
     let has_flag = |name: &str| {
         let flag = format!("--{name}");
-        args.iter().any(|arg| arg.to_string_lossy().split('=').next() == Some(&flag))
+        args.iter()
+            .any(|arg| arg.to_string_lossy().split('=').next() == Some(&flag))
     };
     let open_flags: Vec<String> = LANGUAGES
         .iter()
@@ -92,7 +97,9 @@ pub(crate) fn join_folders(args: Vec<OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::with_capacity(args.len());
     for arg in args {
         let is_folder = !arg.to_string_lossy().starts_with('-')
-            && Path::new(&arg).extension().is_none_or(|extension| extension != "lcm");
+            && Path::new(&arg)
+                .extension()
+                .is_none_or(|extension| extension != "lcm");
         match joined.last_mut() {
             Some(flag) if is_folder && open_flags.iter().any(|open| *flag == **open) => {
                 flag.push("=");

@@ -52,14 +52,19 @@ impl Compiled {
     /// Whether nothing stands in the way of using the types.
     #[must_use]
     pub fn is_ok(&self) -> bool {
-        self.diagnostics.iter().all(|diagnostic| diagnostic.severity < Severity::Error)
+        self.diagnostics
+            .iter()
+            .all(|diagnostic| diagnostic.severity < Severity::Error)
     }
 }
 
 /// Compiles sources together: each may use the types of all.
 #[must_use]
 pub fn compile(sources: &[Source], rules: &Rules) -> Compiled {
-    let mut checker = Checker { rules, diagnostics: Vec::new() };
+    let mut checker = Checker {
+        rules,
+        diagnostics: Vec::new(),
+    };
     let mut files = Vec::with_capacity(sources.len());
     for (place, source) in sources.iter().enumerate() {
         let (file, diagnostics) = parse(source, place);
@@ -73,7 +78,11 @@ pub fn compile(sources: &[Source], rules: &Rules) -> Compiled {
     let mut diagnostics = checker.diagnostics;
     diagnostics.sort_by_key(|diagnostic| (diagnostic.span.source, diagnostic.span.start));
     diagnostics.truncate(Diagnostic::MAX);
-    Compiled { types, spans, diagnostics }
+    Compiled {
+        types,
+        spans,
+        diagnostics,
+    }
 }
 
 struct Checker<'r> {
@@ -113,7 +122,10 @@ impl Checker<'_> {
         let mut leaked = String::new();
         for file in files {
             let mut package = String::new();
-            let has_package = file.items.iter().any(|item| matches!(item, Item::Package(_)));
+            let has_package = file
+                .items
+                .iter()
+                .any(|item| matches!(item, Item::Package(_)));
             if !has_package && self.rules.leaks == Leaks::Reported && !leaked.is_empty() {
                 package = self.report_leak(file, &leaked);
             }
@@ -131,7 +143,12 @@ impl Checker<'_> {
                 self.check_name(name, "type");
                 let (package, short) = split_name(&name.text, &package);
                 let package = names::prefixed(&self.rules.package_prefix, package);
-                declared.push(Declared { package, name: short.to_string(), span: name.span, body });
+                declared.push(Declared {
+                    package,
+                    name: short.to_string(),
+                    span: name.span,
+                    body,
+                });
             }
         }
         self.drop_duplicates(declared)
@@ -143,22 +160,37 @@ impl Checker<'_> {
             Item::Struct(item) => Some(&item.name),
             Item::Enum(item) => Some(&item.name),
         });
-        let Some(name) = name else { return String::new() };
+        let Some(name) = name else {
+            return String::new();
+        };
         let message = format!(
             "expected a package line in this file, found none: lcm-gen puts `{}` into `{leaked}`, the package of a file \
              before it",
             name.text
         );
-        let help = format!("write `package {leaked};` at the top; if it is to have none, name this file before the others");
+        let help = format!(
+            "write `package {leaked};` at the top; if it is to have none, name this file before the others"
+        );
         self.report_mistake(Diagnostic::error(name.span, message).help(help));
-        if self.rules.lcm_compat { leaked.to_string() } else { String::new() }
+        if self.rules.lcm_compat {
+            leaked.to_string()
+        } else {
+            String::new()
+        }
     }
 
     fn check_name(&mut self, name: &Word, what: &str) {
-        if name.text.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')) {
+        if name
+            .text
+            .split('.')
+            .all(|part| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))
+        {
             return;
         }
-        let message = format!("expected a {what} name with a letter or underscore after each dot, found `{}`", name.text);
+        let message = format!(
+            "expected a {what} name with a letter or underscore after each dot, found `{}`",
+            name.text
+        );
         self.report(Diagnostic::error(name.span, message));
     }
 
@@ -170,7 +202,10 @@ impl Checker<'_> {
                 kept.push(decl);
                 continue;
             }
-            let message = format!("expected each type once, found `{}` a second time", decl.name);
+            let message = format!(
+                "expected each type once, found `{}` a second time",
+                decl.name
+            );
             let help = "give one of them another name, or another package";
             self.report(Diagnostic::error(decl.span, message).help(help));
         }
@@ -178,20 +213,40 @@ impl Checker<'_> {
     }
 
     fn define(&mut self, declared: Vec<Declared<'_>>) -> (TypeSet, Vec<Span>) {
-        let mut names = Names::new(declared.iter().map(|decl| (&*decl.package, &*decl.name, decl.span)));
+        let mut names = Names::new(
+            declared
+                .iter()
+                .map(|decl| (&*decl.package, &*decl.name, decl.span)),
+        );
         let mut defs = Vec::with_capacity(declared.len());
-        for Declared { package, name, body, .. } in declared {
+        for Declared {
+            package,
+            name,
+            body,
+            ..
+        } in declared
+        {
             let (doc, kind) = match body {
-                Body::Struct(item) => {
-                    (item.doc.clone(), TypeKind::Struct(check_struct(self, &mut names, &package, item)))
-                }
+                Body::Struct(item) => (
+                    item.doc.clone(),
+                    TypeKind::Struct(check_struct(self, &mut names, &package, item)),
+                ),
                 Body::Enum(item) => (item.doc.clone(), TypeKind::Enum(self.check_enum(item))),
             };
-            defs.push(TypeDef { package, name, doc, kind });
+            defs.push(TypeDef {
+                package,
+                name,
+                doc,
+                kind,
+            });
         }
         let (external, spans) = names.finish();
         defs.extend(external);
-        let by_name: BTreeMap<String, Span> = defs.iter().map(TypeDef::full_name).zip(spans.iter().copied()).collect();
+        let by_name: BTreeMap<String, Span> = defs
+            .iter()
+            .map(TypeDef::full_name)
+            .zip(spans.iter().copied())
+            .collect();
         match TypeSet::new(defs) {
             Ok(types) => (types, spans),
             Err(bad) => {
@@ -210,10 +265,13 @@ impl Checker<'_> {
         let mut highest = 0_i32;
         for value in &item.values {
             let number = match &value.value {
-                Some(word) => match parse_integer(&word.text).and_then(|number| i32::try_from(number).ok()) {
+                Some(word) => match parse_integer(&word.text)
+                    .and_then(|number| i32::try_from(number).ok())
+                {
                     Some(number) => number,
                     None => {
-                        let message = format!("expected a 32-bit integer as value, found `{}`", word.text);
+                        let message =
+                            format!("expected a 32-bit integer as value, found `{}`", word.text);
                         self.report(Diagnostic::error(word.span, message));
                         continue;
                     }
@@ -222,11 +280,18 @@ impl Checker<'_> {
             };
             highest = highest.max(number);
             if !names.insert(&value.name.text) || !numbers.insert(number) {
-                let message = format!("expected names and values that differ, found `{}` = {number} again", value.name.text);
+                let message = format!(
+                    "expected names and values that differ, found `{}` = {number} again",
+                    value.name.text
+                );
                 self.report(Diagnostic::error(value.name.span, message));
                 continue;
             }
-            values.push(EnumValue { name: value.name.text.clone(), doc: value.doc.clone(), value: number });
+            values.push(EnumValue {
+                name: value.name.text.clone(),
+                doc: value.doc.clone(),
+                value: number,
+            });
         }
         Enum { values }
     }
@@ -236,7 +301,10 @@ impl Checker<'_> {
             if types.min_size(id) < usize::MAX || !types.is_recursive(id) {
                 continue;
             }
-            let message = format!("expected a type with an end, found `{}` within itself at every level", def.name);
+            let message = format!(
+                "expected a type with an end, found `{}` within itself at every level",
+                def.name
+            );
             let help = "make the inner one an array whose length can be 0: `int32_t n; node_t children[n];`";
             self.report_mistake(Diagnostic::error(*span, message).help(help));
         }
@@ -245,7 +313,9 @@ impl Checker<'_> {
     fn check_fingerprints(&mut self, types: &TypeSet, spans: &[Span]) {
         let mut first: BTreeMap<_, (TypeId, &TypeDef)> = BTreeMap::new();
         for ((id, def), span) in types.iter().zip(spans) {
-            let Some(fingerprint) = types.fingerprint(id) else { continue };
+            let Some(fingerprint) = types.fingerprint(id) else {
+                continue;
+            };
             let Some((_, other)) = first.get(&fingerprint) else {
                 first.insert(fingerprint, (id, def));
                 continue;

@@ -30,11 +30,19 @@ impl Diagnostic {
     pub const MAX: usize = 100;
 
     pub(crate) fn error(span: Span, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, message: message.into(), help: None, span }
+        Self {
+            severity: Severity::Error,
+            message: message.into(),
+            help: None,
+            span,
+        }
     }
 
     pub(crate) fn warning(span: Span, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(span, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(span, message)
+        }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -45,12 +53,19 @@ impl Diagnostic {
     /// The diagnostic with its source line, ready to print.
     #[must_use]
     pub fn render(&self, sources: &[Source]) -> String {
-        let Self { severity, message, help, span } = self;
+        let Self {
+            severity,
+            message,
+            help,
+            span,
+        } = self;
         let word = match severity {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        let Some(source) = sources.get(span.source) else { return format!("{word}: {message}\n") };
+        let Some(source) = sources.get(span.source) else {
+            return format!("{word}: {message}\n");
+        };
         let (line, column, text) = source.locate(span.start);
         let shown = Excerpt::new(text, column, source.slice(*span).chars().count());
         let gutter = " ".repeat(line.to_string().len());
@@ -84,10 +99,18 @@ impl Excerpt {
         // Characters that would move the marks, or the reader's terminal, are shown as blanks.
         let clean = |c: char| if c.is_control() { ' ' } else { c };
         let start = (column - 1).saturating_sub(Self::WIDTH / 2);
-        let text: String = line.chars().skip(start).take(Self::WIDTH).map(clean).collect();
+        let text: String = line
+            .chars()
+            .skip(start)
+            .take(Self::WIDTH)
+            .map(clean)
+            .collect();
         let before = column - 1 - start;
         let room = text.chars().count().saturating_sub(before);
         let marks = " ".repeat(before) + &"^".repeat(n_chars.clamp(1, room.max(1)));
-        Self { text: text.trim_end().into(), marks }
+        Self {
+            text: text.trim_end().into(),
+            marks,
+        }
     }
 }

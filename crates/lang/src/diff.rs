@@ -1,7 +1,9 @@
 //! What changed between two sets of types, and who must be rebuilt.
 
 use bowline_wire::Fingerprint;
-use bowline_wire::schema::{Constant, Dim, EnumValue, Member, Struct, Type, TypeDef, TypeId, TypeKind, TypeSet};
+use bowline_wire::schema::{
+    Constant, Dim, EnumValue, Member, Struct, Type, TypeDef, TypeId, TypeKind, TypeSet,
+};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -44,14 +46,26 @@ impl TypeChange {
 /// What changed from one set of types to another, sorted by name.
 #[must_use]
 pub fn diff(old: &TypeSet, new: &TypeSet) -> Vec<TypeChange> {
-    let names: BTreeSet<String> = [old, new].into_iter().flat_map(|types| types.iter().map(|(_, def)| def.full_name())).collect();
-    names.into_iter().filter_map(|name| diff_type(&name, old, new)).collect()
+    let names: BTreeSet<String> = [old, new]
+        .into_iter()
+        .flat_map(|types| types.iter().map(|(_, def)| def.full_name()))
+        .collect();
+    names
+        .into_iter()
+        .filter_map(|name| diff_type(&name, old, new))
+        .collect()
 }
 
 fn diff_type(name: &str, old: &TypeSet, new: &TypeSet) -> Option<TypeChange> {
-    let find = |types: &TypeSet| types.iter().find(|(_, def)| def.full_name() == name).map(|(id, _)| id);
+    let find = |types: &TypeSet| {
+        types
+            .iter()
+            .find(|(_, def)| def.full_name() == name)
+            .map(|(id, _)| id)
+    };
     let (before, after) = (find(old), find(new));
-    let fingerprint_of = |types: &TypeSet, id: Option<TypeId>| id.and_then(|id| types.fingerprint(id));
+    let fingerprint_of =
+        |types: &TypeSet, id: Option<TypeId>| id.and_then(|id| types.fingerprint(id));
     let (change, details) = match (before, after) {
         (None, None) => return None,
         (None, Some(_)) => (Change::Added, Vec::new()),
@@ -65,8 +79,19 @@ fn diff_type(name: &str, old: &TypeSet, new: &TypeSet) -> Option<TypeChange> {
     if change == Change::Changed && details.is_empty() && old_print == new_print {
         return None;
     }
-    let rebuild = if old_print == new_print { Vec::new() } else { containers(old, before) };
-    Some(TypeChange { name: name.to_string(), change, old: old_print, new: new_print, details, rebuild })
+    let rebuild = if old_print == new_print {
+        Vec::new()
+    } else {
+        containers(old, before)
+    };
+    Some(TypeChange {
+        name: name.to_string(),
+        change,
+        old: old_print,
+        new: new_print,
+        details,
+        rebuild,
+    })
 }
 
 /// The types that contain `id`, directly or not.
@@ -78,8 +103,12 @@ fn containers(types: &TypeSet, id: Option<TypeId>) -> Vec<String> {
             .iter()
             .filter(|(outer, _)| !found.contains(outer))
             .filter(|(outer, _)| {
-                let members = types.as_struct(*outer).map_or(&[][..], |body| &body.members);
-                members.iter().any(|member| matches!(member.ty, Type::Named(inner) if found.contains(&inner)))
+                let members = types
+                    .as_struct(*outer)
+                    .map_or(&[][..], |body| &body.members);
+                members
+                    .iter()
+                    .any(|member| matches!(member.ty, Type::Named(inner) if found.contains(&inner)))
             })
             .map(|(outer, _)| outer)
             .collect();
@@ -89,7 +118,10 @@ fn containers(types: &TypeSet, id: Option<TypeId>) -> Vec<String> {
         found.extend(more);
     }
     found.remove(&id);
-    let mut names: Vec<String> = found.into_iter().map(|id| types.def(id).full_name()).collect();
+    let mut names: Vec<String> = found
+        .into_iter()
+        .map(|id| types.def(id).full_name())
+        .collect();
     names.sort();
     names
 }
@@ -101,16 +133,26 @@ struct Side<'t> {
 
 impl<'t> Side<'t> {
     fn new(types: &'t TypeSet, id: TypeId) -> Self {
-        Self { types, def: types.def(id) }
+        Self {
+            types,
+            def: types.def(id),
+        }
     }
 
     fn member(&self, body: &Struct, member: &Member) -> String {
-        let dims: String = member.dims.iter().map(|dim| match dim {
-            Dim::Fixed { text, .. } => format!("[{text}]"),
-            Dim::Variable { member } => {
-                format!("[{}]", body.members.get(*member).map_or("?", |length| &length.name))
-            }
-        }).collect();
+        let dims: String = member
+            .dims
+            .iter()
+            .map(|dim| match dim {
+                Dim::Fixed { text, .. } => format!("[{text}]"),
+                Dim::Variable { member } => {
+                    format!(
+                        "[{}]",
+                        body.members.get(*member).map_or("?", |length| &length.name)
+                    )
+                }
+            })
+            .collect();
         format!("{} {}{dims}", self.types.type_name(member.ty), member.name)
     }
 }
@@ -120,13 +162,26 @@ fn diff_defs(old: &Side<'_>, new: &Side<'_>) -> Vec<String> {
     match (&old.def.kind, &new.def.kind) {
         (TypeKind::Struct(before), TypeKind::Struct(after)) => {
             let list = |side: &Side<'_>, body: &Struct| -> Vec<(String, String)> {
-                body.members.iter().map(|member| (member.name.clone(), side.member(body, member))).collect()
+                body.members
+                    .iter()
+                    .map(|member| (member.name.clone(), side.member(body, member)))
+                    .collect()
             };
             diff_lists("field", &list(old, before), &list(new, after), &mut details);
-            diff_lists("constant", &constants(&before.constants), &constants(&after.constants), &mut details);
+            diff_lists(
+                "constant",
+                &constants(&before.constants),
+                &constants(&after.constants),
+                &mut details,
+            );
         }
         (TypeKind::Enum(before), TypeKind::Enum(after)) => {
-            diff_lists("value", &values(&before.values), &values(&after.values), &mut details);
+            diff_lists(
+                "value",
+                &values(&before.values),
+                &values(&after.values),
+                &mut details,
+            );
         }
         (TypeKind::External, TypeKind::External) => {}
         (TypeKind::Struct(_) | TypeKind::Enum(_) | TypeKind::External, _) => {
@@ -137,20 +192,40 @@ fn diff_defs(old: &Side<'_>, new: &Side<'_>) -> Vec<String> {
 }
 
 fn constants(constants: &[Constant]) -> Vec<(String, String)> {
-    constants.iter().map(|c| (c.name.clone(), format!("{} {} = {}", c.ty, c.name, c.text))).collect()
+    constants
+        .iter()
+        .map(|c| (c.name.clone(), format!("{} {} = {}", c.ty, c.name, c.text)))
+        .collect()
 }
 
 fn values(values: &[EnumValue]) -> Vec<(String, String)> {
-    values.iter().map(|value| (value.name.clone(), format!("{} = {}", value.name, value.value))).collect()
+    values
+        .iter()
+        .map(|value| {
+            (
+                value.name.clone(),
+                format!("{} = {}", value.name, value.value),
+            )
+        })
+        .collect()
 }
 
 /// Compares what has a name, and the order of what stayed.
-fn diff_lists(what: &str, old: &[(String, String)], new: &[(String, String)], details: &mut Vec<String>) {
-    let find = |list: &[(String, String)], name: &str| list.iter().find(|(other, _)| other == name).cloned();
+fn diff_lists(
+    what: &str,
+    old: &[(String, String)],
+    new: &[(String, String)],
+    details: &mut Vec<String>,
+) {
+    let find = |list: &[(String, String)], name: &str| {
+        list.iter().find(|(other, _)| other == name).cloned()
+    };
     for (name, before) in old {
         match find(new, name) {
             None => details.push(format!("{what} removed: {before}")),
-            Some((_, after)) if after != *before => details.push(format!("{what} changed: {before} -> {after}")),
+            Some((_, after)) if after != *before => {
+                details.push(format!("{what} changed: {before} -> {after}"))
+            }
             Some(_) => {}
         }
     }
@@ -160,16 +235,29 @@ fn diff_lists(what: &str, old: &[(String, String)], new: &[(String, String)], de
         }
     }
     let order = |list: &[(String, String)], other: &[(String, String)]| -> Vec<String> {
-        list.iter().map(|(name, _)| name.clone()).filter(|name| find(other, name).is_some()).collect()
+        list.iter()
+            .map(|(name, _)| name.clone())
+            .filter(|name| find(other, name).is_some())
+            .collect()
     };
     if order(old, new) != order(new, old) {
-        details.push(format!("{what}s are in another order: {}", order(new, old).join(", ")));
+        details.push(format!(
+            "{what}s are in another order: {}",
+            order(new, old).join(", ")
+        ));
     }
 }
 
 impl fmt::Display for TypeChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, change, old, new, details, rebuild } = self;
+        let Self {
+            name,
+            change,
+            old,
+            new,
+            details,
+            rebuild,
+        } = self;
         let word = match change {
             Change::Added => "added",
             Change::Removed => "removed",
@@ -177,8 +265,13 @@ impl fmt::Display for TypeChange {
         };
         write!(f, "{word} {name}")?;
         match (old, new) {
-            (Some(old), Some(new)) if old == new => write!(f, ": fingerprint {new} as before, nothing to rebuild")?,
-            (Some(old), Some(new)) => write!(f, ": fingerprint {old} -> {new}, rebuild everyone who uses it")?,
+            (Some(old), Some(new)) if old == new => {
+                write!(f, ": fingerprint {new} as before, nothing to rebuild")?
+            }
+            (Some(old), Some(new)) => write!(
+                f,
+                ": fingerprint {old} -> {new}, rebuild everyone who uses it"
+            )?,
             (None, Some(new)) => write!(f, ": fingerprint {new}")?,
             (Some(old), None) => write!(f, ": fingerprint {old} is gone")?,
             (None, None) => {}

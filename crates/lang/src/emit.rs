@@ -107,14 +107,20 @@ pub struct Job<'j> {
 impl<'j> Job<'j> {
     /// The types to print, in order.
     pub fn defined(&self) -> impl Iterator<Item = (TypeId, &'j TypeDef)> {
-        self.types.iter().filter(|(_, def)| def.kind != TypeKind::External)
+        self.types
+            .iter()
+            .filter(|(_, def)| def.kind != TypeKind::External)
     }
 
     /// A text setting, or its default.
     #[must_use]
     pub fn text(&self, name: &str) -> &'j str {
         self.settings.get(name).unwrap_or_else(|| {
-            let row = self.language.settings.iter().find(|setting| setting.name == name);
+            let row = self
+                .language
+                .settings
+                .iter()
+                .find(|setting| setting.name == name);
             match row.map(|setting| setting.kind) {
                 Some(SettingKind::Text(default)) => default,
                 Some(SettingKind::Switch) | None => "",
@@ -139,8 +145,15 @@ impl<'j> Job<'j> {
     /// # Errors
     /// When there are such types.
     pub fn expect_all_defined(&self) -> Result<(), EmitError> {
-        match self.types.iter().find(|(_, def)| def.kind == TypeKind::External) {
-            Some((_, def)) => Err(EmitError { language: self.language.name, undefined: def.full_name() }),
+        match self
+            .types
+            .iter()
+            .find(|(_, def)| def.kind == TypeKind::External)
+        {
+            Some((_, def)) => Err(EmitError {
+                language: self.language.name,
+                undefined: def.full_name(),
+            }),
             None => Ok(()),
         }
     }
@@ -159,8 +172,16 @@ pub struct OutputFile {
 ///
 /// # Errors
 /// When a type is only named and the language needs all of it.
-pub fn emit(language: &Language, types: &TypeSet, settings: &Settings) -> Result<Vec<OutputFile>, EmitError> {
-    (language.emit)(&Job { types, language, settings })
+pub fn emit(
+    language: &Language,
+    types: &TypeSet,
+    settings: &Settings,
+) -> Result<Vec<OutputFile>, EmitError> {
+    (language.emit)(&Job {
+        types,
+        language,
+        settings,
+    })
 }
 
 /// Types that a language cannot express.
@@ -172,7 +193,10 @@ pub struct EmitError {
 
 impl fmt::Display for EmitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { language, undefined } = self;
+        let Self {
+            language,
+            undefined,
+        } = self;
         write!(
             f,
             "expected every type to be defined, found none for {undefined}: {language} code needs the whole type, so \
@@ -191,7 +215,10 @@ mod tests {
     fn languages_are_sorted_and_their_flags_unique() {
         assert!(LANGUAGES.is_sorted_by(|a, b| a.name < b.name));
         let mut flags: Vec<&str> = LANGUAGES.iter().map(|language| language.name).collect();
-        let settings = LANGUAGES.iter().flat_map(|language| language.settings).chain(COMMON_SETTINGS);
+        let settings = LANGUAGES
+            .iter()
+            .flat_map(|language| language.settings)
+            .chain(COMMON_SETTINGS);
         flags.extend(settings.map(|setting| setting.name));
         let n_flags = flags.len();
         flags.sort_unstable();
@@ -203,7 +230,11 @@ mod tests {
     fn every_folder_of_a_language_is_one_of_its_settings() {
         for language in LANGUAGES {
             for dir in language.dirs {
-                assert!(language.settings.iter().any(|setting| setting.name == *dir), "{}: {dir}", language.name);
+                assert!(
+                    language.settings.iter().any(|setting| setting.name == *dir),
+                    "{}: {dir}",
+                    language.name
+                );
             }
         }
     }

@@ -31,7 +31,13 @@ pub(crate) struct Token {
 }
 
 pub(crate) fn lex(source: &Source, place: usize) -> (Vec<Token>, Vec<Diagnostic>) {
-    let mut lexer = Lexer { text: &source.text, at: 0, place, tokens: Vec::new(), diagnostics: Vec::new() };
+    let mut lexer = Lexer {
+        text: &source.text,
+        at: 0,
+        place,
+        tokens: Vec::new(),
+        diagnostics: Vec::new(),
+    };
     if lexer.rest().starts_with('\u{feff}') {
         lexer.at += '\u{feff}'.len_utf8();
     }
@@ -63,11 +69,18 @@ impl<'s> Lexer<'s> {
     }
 
     fn span(&self, start: usize) -> Span {
-        Span { source: self.place, start, end: self.at }
+        Span {
+            source: self.place,
+            start,
+            end: self.at,
+        }
     }
 
     fn run(&mut self) {
-        let mut comments = Comments { is_below_token: true, ..Comments::default() };
+        let mut comments = Comments {
+            is_below_token: true,
+            ..Comments::default()
+        };
         while let Some(c) = self.rest().chars().next() {
             let start = self.at;
             if c.is_whitespace() || c == '\0' {
@@ -113,7 +126,8 @@ impl<'s> Lexer<'s> {
             self.at += 2;
             let message = "expected `*/` at the end of the comment, found the end of the file";
             let diagnostic = Diagnostic::error(self.span(start), message);
-            self.diagnostics.push(diagnostic.help("close the comment with `*/`"));
+            self.diagnostics
+                .push(diagnostic.help("close the comment with `*/`"));
             self.at = self.text.len();
             body
         };
@@ -129,7 +143,12 @@ impl<'s> Lexer<'s> {
     fn token(&mut self, first: char) -> Option<Kind> {
         let (kind, len) = match first {
             '{' | '}' | '[' | ']' | ';' | ',' | '=' => (Kind::Mark(first), 1),
-            'a'..='z' | 'A'..='Z' | '_' => (Kind::Word, self.rest().find(|c| !is_word(c)).unwrap_or(self.rest().len())),
+            'a'..='z' | 'A'..='Z' | '_' => (
+                Kind::Word,
+                self.rest()
+                    .find(|c| !is_word(c))
+                    .unwrap_or(self.rest().len()),
+            ),
             '0'..='9' | '-' | '+' | '.' => (Kind::Number, number_len(self.rest())),
             _ => return None,
         };
@@ -138,22 +157,42 @@ impl<'s> Lexer<'s> {
     }
 
     fn push(&mut self, kind: Kind, start: usize, comments: &mut Comments) {
-        let doc_above = std::mem::take(&mut comments.lines).join("\n").trim().to_string();
+        let doc_above = std::mem::take(&mut comments.lines)
+            .join("\n")
+            .trim()
+            .to_string();
         *comments = Comments::default();
-        self.tokens.push(Token { kind, span: self.span(start), doc_above, doc_beside: String::new() });
+        self.tokens.push(Token {
+            kind,
+            span: self.span(start),
+            doc_above,
+            doc_beside: String::new(),
+        });
     }
 
     fn unexpected(&mut self, first: char, start: usize) {
         // One diagnostic for a run of them.
         let is_stray = |c: char| !c.is_whitespace() && !is_word(c) && !"{}[];,=/".contains(c);
-        let len = self.rest().find(|c| !is_stray(c)).unwrap_or(self.rest().len());
+        let len = self
+            .rest()
+            .find(|c| !is_stray(c))
+            .unwrap_or(self.rest().len());
         self.at += len.max(first.len_utf8());
-        let found: String = self.text.get(start..self.at).unwrap_or_default().chars().take(20).collect();
+        let found: String = self
+            .text
+            .get(start..self.at)
+            .unwrap_or_default()
+            .chars()
+            .take(20)
+            .collect();
         let message = format!("expected a name, a number or one of `{{}}[];,=`, found {found:?}");
         let diagnostic = Diagnostic::error(self.span(start), message);
         self.diagnostics.push(match first {
-            '(' | ')' => diagnostic.help("dimensions are written in square brackets, as in `float position[2];`"),
-            '\'' | '"' => diagnostic.help("constants are numbers; there are no characters or strings"),
+            '(' | ')' => diagnostic
+                .help("dimensions are written in square brackets, as in `float position[2];`"),
+            '\'' | '"' => {
+                diagnostic.help("constants are numbers; there are no characters or strings")
+            }
             _ => diagnostic.help("names have letters, digits and underscores"),
         });
     }
@@ -165,10 +204,14 @@ fn is_word(c: char) -> bool {
 
 /// Signs are part of a number at its start and after a decimal exponent.
 fn number_len(text: &str) -> usize {
-    let is_hex = text.trim_start_matches(['-', '+']).to_ascii_lowercase().starts_with("0x");
+    let is_hex = text
+        .trim_start_matches(['-', '+'])
+        .to_ascii_lowercase()
+        .starts_with("0x");
     let mut previous = '\0';
     for (i, c) in text.char_indices() {
-        let is_sign = matches!(c, '-' | '+') && (i == 0 || (matches!(previous, 'e' | 'E') && !is_hex));
+        let is_sign =
+            matches!(c, '-' | '+') && (i == 0 || (matches!(previous, 'e' | 'E') && !is_hex));
         if !is_sign && !is_word(c) {
             return i;
         }
@@ -185,12 +228,19 @@ fn clean_comment(text: &str) -> Vec<String> {
         let bare = bare.trim_start_matches(['*', '/']);
         let bare = bare.strip_prefix('!').unwrap_or(bare);
         let bare = bare.strip_prefix('<').unwrap_or(bare);
-        bare.strip_prefix(' ').unwrap_or(bare).trim_end().trim_end_matches("**").to_string()
+        bare.strip_prefix(' ')
+            .unwrap_or(bare)
+            .trim_end()
+            .trim_end_matches("**")
+            .to_string()
     });
     let lines: Vec<String> = lines.collect();
     let is_text = |line: &String| !line.trim().is_empty();
     let start = lines.iter().position(is_text).unwrap_or(lines.len());
-    let end = lines.iter().rposition(is_text).map_or(start, |last| last + 1);
+    let end = lines
+        .iter()
+        .rposition(is_text)
+        .map_or(start, |last| last + 1);
     lines.get(start..end).unwrap_or_default().to_vec()
 }
 

@@ -8,18 +8,78 @@ use bowline_wire::schema::{Member, Type, TypeKind};
 
 /// Units that may end a field's name, as in `depth_m`.
 const SUFFIXES: &[&str] = &[
-    "a", "bar", "bytes", "c", "count", "db", "deg", "degc", "dps", "g", "hz", "j", "k", "kg", "km", "kn", "kpa", "kts",
-    "m", "mm", "cm", "mm2", "m2", "m3", "mps", "mps2", "ms", "n", "nm", "ns", "pa", "percent", "ppm", "psi", "px", "rad",
-    "radps", "radps2", "ratio", "rpm", "s", "secs", "us", "utime", "v", "w",
+    "a", "bar", "bytes", "c", "count", "db", "deg", "degc", "dps", "g", "hz", "j", "k", "kg", "km",
+    "kn", "kpa", "kts", "m", "mm", "cm", "mm2", "m2", "m3", "mps", "mps2", "ms", "n", "nm", "ns",
+    "pa", "percent", "ppm", "psi", "px", "rad", "radps", "radps2", "ratio", "rpm", "s", "secs",
+    "us", "utime", "v", "w",
 ];
 
 /// Words in a comment that say a unit, or that there is none.
 const WORDS: &[&str] = &[
-    "a", "amperes", "bar", "bits", "bytes", "celsius", "count", "db", "decibels", "deg", "degc", "degrees",
-    "dimensionless", "g", "hertz", "hz", "kelvin", "kg", "kilograms", "km", "kn", "knots", "kpa", "kts", "m", "metre",
-    "metres", "meter", "meters", "microseconds", "milliseconds", "min", "minutes", "mm", "cm", "ms", "n", "newtons", "ns",
-    "nanoseconds", "pa", "pascals", "percent", "pixel", "pixels", "ppm", "psi", "px", "rad", "radian", "radians", "ratio",
-    "rpm", "s", "sec", "seconds", "secs", "unitless", "us", "v", "volts", "w", "watts", "%",
+    "a",
+    "amperes",
+    "bar",
+    "bits",
+    "bytes",
+    "celsius",
+    "count",
+    "db",
+    "decibels",
+    "deg",
+    "degc",
+    "degrees",
+    "dimensionless",
+    "g",
+    "hertz",
+    "hz",
+    "kelvin",
+    "kg",
+    "kilograms",
+    "km",
+    "kn",
+    "knots",
+    "kpa",
+    "kts",
+    "m",
+    "metre",
+    "metres",
+    "meter",
+    "meters",
+    "microseconds",
+    "milliseconds",
+    "min",
+    "minutes",
+    "mm",
+    "cm",
+    "ms",
+    "n",
+    "newtons",
+    "ns",
+    "nanoseconds",
+    "pa",
+    "pascals",
+    "percent",
+    "pixel",
+    "pixels",
+    "ppm",
+    "psi",
+    "px",
+    "rad",
+    "radian",
+    "radians",
+    "ratio",
+    "rpm",
+    "s",
+    "sec",
+    "seconds",
+    "secs",
+    "unitless",
+    "us",
+    "v",
+    "volts",
+    "w",
+    "watts",
+    "%",
 ];
 
 /// What the types leave unsaid. Warnings only.
@@ -27,14 +87,22 @@ const WORDS: &[&str] = &[
 pub fn lint(compiled: &Compiled, sources: &[Source]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for ((_, def), span) in compiled.types.iter().zip(&compiled.spans) {
-        let TypeKind::Struct(body) = &def.kind else { continue };
+        let TypeKind::Struct(body) = &def.kind else {
+            continue;
+        };
         for member in &body.members {
-            let Some(problem) = problem_with(member) else { continue };
+            let Some(problem) = problem_with(member) else {
+                continue;
+            };
             let message = format!("{}.{}: {problem}", def.name, member.name);
             let at = find_member(sources, *span, &member.name).unwrap_or(*span);
             let help = match problem {
-                Problem::NoComment => "say what it is, with unit, frame and range: `double depth_m; // below the surface (m)`",
-                Problem::NoUnit => "name the unit in the comment, as `(m/s)`, or in the name, as `_mps`; `(ratio)` if none",
+                Problem::NoComment => {
+                    "say what it is, with unit, frame and range: `double depth_m; // below the surface (m)`"
+                }
+                Problem::NoUnit => {
+                    "name the unit in the comment, as `(m/s)`, or in the name, as `_mps`; `(ratio)` if none"
+                }
             };
             findings.push(Diagnostic::warning(at, message).help(help));
         }
@@ -61,12 +129,18 @@ fn problem_with(member: &Member) -> Option<Problem> {
     if member.doc.trim().is_empty() {
         return Some(Problem::NoComment);
     }
-    let is_quantity = matches!(member.ty, Type::Primitive(ty) if ty.is_float()) || member.name.ends_with("time");
+    let is_quantity =
+        matches!(member.ty, Type::Primitive(ty) if ty.is_float()) || member.name.ends_with("time");
     (is_quantity && !has_unit(member)).then_some(Problem::NoUnit)
 }
 
 fn has_unit(member: &Member) -> bool {
-    let suffix = member.name.rsplit('_').next().unwrap_or_default().to_ascii_lowercase();
+    let suffix = member
+        .name
+        .rsplit('_')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let is_suffixed = suffix.len() < member.name.len() && SUFFIXES.contains(&suffix.as_str());
     let mut words = member.doc.split(|c: char| !c.is_alphanumeric() && c != '%');
     is_suffixed || words.any(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
@@ -78,9 +152,15 @@ fn find_member(sources: &[Source], of: crate::Span, name: &str) -> Option<crate:
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let at = text.match_indices(name).map(|(at, _)| at).find(|&at| {
         let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        let after = text
+            .get(at + name.len()..)
+            .and_then(|text| text.chars().next());
         !is_word(before) && !is_word(after)
     })?;
     let start = of.end + at;
-    Some(crate::Span { source: of.source, start, end: start + name.len() })
+    Some(crate::Span {
+        source: of.source,
+        start,
+        end: start + name.len(),
+    })
 }

@@ -12,14 +12,21 @@
 //! enum     := "enum" NAME "{" { NAME [ "=" VALUE ] [ "," | ";" ] } "}"
 //! ```
 
-use crate::ast::{ConstantItem, Entry, EnumItem, EnumValueItem, File, Item, MemberItem, StructItem, Word};
+use crate::ast::{
+    ConstantItem, Entry, EnumItem, EnumValueItem, File, Item, MemberItem, StructItem, Word,
+};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Kind, Token, lex};
 use crate::source::Source;
 
 pub(crate) fn parse(source: &Source, place: usize) -> (File, Vec<Diagnostic>) {
     let (tokens, diagnostics) = lex(source, place);
-    let mut parser = Parser { source, tokens, at: 0, diagnostics };
+    let mut parser = Parser {
+        source,
+        tokens,
+        at: 0,
+        diagnostics,
+    };
     let file = parser.file();
     (file, parser.diagnostics)
 }
@@ -39,11 +46,16 @@ struct Parser<'s> {
 
 impl Parser<'_> {
     fn peek(&self) -> &Token {
-        self.tokens.get(self.at).or(self.tokens.last()).expect("the lexer ends with an end token")
+        self.tokens
+            .get(self.at)
+            .or(self.tokens.last())
+            .expect("the lexer ends with an end token")
     }
 
     fn previous(&self) -> &Token {
-        self.tokens.get(self.at.saturating_sub(1)).unwrap_or_else(|| self.peek())
+        self.tokens
+            .get(self.at.saturating_sub(1))
+            .unwrap_or_else(|| self.peek())
     }
 
     fn text(&self) -> &str {
@@ -83,7 +95,10 @@ impl Parser<'_> {
         if !kinds.contains(&self.peek().kind) {
             return Err(self.unexpected(what, None));
         }
-        let word = Word { text: self.text().to_string(), span: self.peek().span };
+        let word = Word {
+            text: self.text().to_string(),
+            span: self.peek().span,
+        };
         self.advance();
         Ok(word)
     }
@@ -94,7 +109,8 @@ impl Parser<'_> {
             Kind::End => "the end of the file".to_string(),
             Kind::Word | Kind::Number | Kind::Mark(_) => format!("`{}`", self.text()),
         };
-        let diagnostic = Diagnostic::error(token.span, format!("expected {expected}, found {found}"));
+        let diagnostic =
+            Diagnostic::error(token.span, format!("expected {expected}, found {found}"));
         self.diagnostics.push(match help {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
@@ -161,7 +177,12 @@ impl Parser<'_> {
         }
         let doc = self.peek().doc_above.clone();
         let is_declaration = self.is_keyword("struct") || self.is_keyword("enum");
-        if is_declaration && self.tokens.get(self.at + 2).is_some_and(|token| token.kind == Kind::Mark('{')) {
+        if is_declaration
+            && self
+                .tokens
+                .get(self.at + 2)
+                .is_some_and(|token| token.kind == Kind::Mark('{'))
+        {
             let help = "declare it on its own, before this struct, and use its name here";
             return Err(self.unexpected("a member", Some(help)));
         }
@@ -194,7 +215,12 @@ impl Parser<'_> {
                 dims.push(self.expect_word(&[Kind::Word, Kind::Number], what)?);
                 self.expect_mark(']', "the number of elements")?;
             }
-            let mut member = MemberItem { ty: ty.clone(), name, doc: own_doc, dims };
+            let mut member = MemberItem {
+                ty: ty.clone(),
+                name,
+                doc: own_doc,
+                dims,
+            };
             let has_more = self.take_mark(',');
             if has_more {
                 join_docs(&mut member.doc, &self.previous().doc_beside.clone());
@@ -213,7 +239,12 @@ impl Parser<'_> {
             let name = self.expect_word(&[Kind::Word], "the constant's name")?;
             self.expect_mark('=', "the constant's name")?;
             let value = self.expect_word(&[Kind::Word, Kind::Number], "the constant's value")?;
-            let mut constant = ConstantItem { ty: ty.clone(), name, doc: own_doc, value };
+            let mut constant = ConstantItem {
+                ty: ty.clone(),
+                name,
+                doc: own_doc,
+                value,
+            };
             let has_more = self.take_mark(',');
             if has_more {
                 join_docs(&mut constant.doc, &self.previous().doc_beside.clone());
@@ -240,7 +271,8 @@ impl Parser<'_> {
         let mut span = self.previous().span;
         span.start = span.end.saturating_sub(1);
         let message = format!("expected `;` after {what}, found {}", self.describe_next());
-        self.diagnostics.push(Diagnostic::error(span, message).help("end each line of a struct with `;`"));
+        self.diagnostics
+            .push(Diagnostic::error(span, message).help("end each line of a struct with `;`"));
         if self.is_mark('}') || self.peek().kind == Kind::Word {
             // As if it were there: the rest is probably fine.
             return Ok(());
@@ -295,7 +327,9 @@ impl Parser<'_> {
     /// Goes on at the next declaration.
     fn skip_to_item(&mut self, start: usize) {
         loop {
-            let is_item = ["struct", "enum", "package"].iter().any(|keyword| self.is_keyword(keyword));
+            let is_item = ["struct", "enum", "package"]
+                .iter()
+                .any(|keyword| self.is_keyword(keyword));
             if self.peek().kind == Kind::End || (is_item && self.at > start) {
                 return;
             }

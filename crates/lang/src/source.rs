@@ -12,7 +12,10 @@ pub struct Source {
 impl Source {
     /// A source with that name and text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
     }
 
     /// A source from a file's bytes. Comments in old encodings become replacement characters; names cannot contain
@@ -29,8 +32,14 @@ impl Source {
     pub(crate) fn locate(&self, byte: usize) -> (usize, usize, &str) {
         let before = self.text.get(..byte).unwrap_or(&self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.text.get(line_start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-        let column = before.get(line_start..).map_or(0, |text| text.chars().count());
+        let line = self
+            .text
+            .get(line_start..)
+            .and_then(|rest| rest.lines().next())
+            .unwrap_or_default();
+        let column = before
+            .get(line_start..)
+            .map_or(0, |text| text.chars().count());
         (before.matches('\n').count() + 1, column + 1, line)
     }
 }

@@ -196,7 +196,11 @@ impl<'a> Reader<'a> {
         if min_size == 0 {
             self.charge(n)?;
         } else if n > found / min_size {
-            return Err(self.fault(DecodeFault::Elements { length, min_size, found }));
+            return Err(self.fault(DecodeFault::Elements {
+                length,
+                min_size,
+                found,
+            }));
         }
         Ok(n)
     }

@@ -134,17 +134,33 @@ impl TypeSet {
         values: &mut Vec<Value<'a>>,
     ) -> Result<(), DecodeError> {
         match ty {
-            Type::Primitive(Primitive::Int8) => values.push(Value::Int8(i8::from_be_bytes(reader.take()?))),
-            Type::Primitive(Primitive::Int16) => values.push(Value::Int16(i16::from_be_bytes(reader.take()?))),
-            Type::Primitive(Primitive::Int32) => values.push(Value::Int32(i32::from_be_bytes(reader.take()?))),
-            Type::Primitive(Primitive::Int64) => values.push(Value::Int64(i64::from_be_bytes(reader.take()?))),
-            Type::Primitive(Primitive::Byte) => values.push(Value::Byte(u8::from_be_bytes(reader.take()?))),
-            Type::Primitive(Primitive::Float) => values.push(Value::Float(f32::from_be_bytes(reader.take()?))),
-            Type::Primitive(Primitive::Double) => values.push(Value::Double(f64::from_be_bytes(reader.take()?))),
+            Type::Primitive(Primitive::Int8) => {
+                values.push(Value::Int8(i8::from_be_bytes(reader.take()?)))
+            }
+            Type::Primitive(Primitive::Int16) => {
+                values.push(Value::Int16(i16::from_be_bytes(reader.take()?)))
+            }
+            Type::Primitive(Primitive::Int32) => {
+                values.push(Value::Int32(i32::from_be_bytes(reader.take()?)))
+            }
+            Type::Primitive(Primitive::Int64) => {
+                values.push(Value::Int64(i64::from_be_bytes(reader.take()?)))
+            }
+            Type::Primitive(Primitive::Byte) => {
+                values.push(Value::Byte(u8::from_be_bytes(reader.take()?)))
+            }
+            Type::Primitive(Primitive::Float) => {
+                values.push(Value::Float(f32::from_be_bytes(reader.take()?)))
+            }
+            Type::Primitive(Primitive::Double) => {
+                values.push(Value::Double(f64::from_be_bytes(reader.take()?)))
+            }
             Type::Primitive(Primitive::Boolean) => {
                 values.push(Value::Boolean(u8::from_be_bytes(reader.take()?) != 0));
             }
-            Type::Primitive(Primitive::String) => values.push(Value::Text(Cow::Borrowed(reader.raw_text()?))),
+            Type::Primitive(Primitive::String) => {
+                values.push(Value::Text(Cow::Borrowed(reader.raw_text()?)))
+            }
             Type::Named(id) => match &self.def(id).kind {
                 TypeKind::Struct(body) => {
                     let mut members = Vec::with_capacity(body.members.len());
@@ -153,7 +169,9 @@ impl TypeSet {
                 }
                 TypeKind::Enum(_) => values.push(Value::Enum(i32::from_be_bytes(reader.take()?))),
                 TypeKind::External => {
-                    return Err(reader.fault(DecodeFault::Undefined { name: self.def(id).full_name() }));
+                    return Err(reader.fault(DecodeFault::Undefined {
+                        name: self.def(id).full_name(),
+                    }));
                 }
             },
         }
@@ -174,8 +192,11 @@ impl TypeSet {
         let [dim] = member.dims.as_slice() else {
             let dims = read_dims(member, earlier, element_size, reader)?;
             let n = dims.iter().product();
-            let items = self.read_items(member.ty, n, reader).map_err(|error| unflatten(error, &dims))?;
-            let array = Array::new(&dims, items).expect("as many items were read as the dimensions say");
+            let items = self
+                .read_items(member.ty, n, reader)
+                .map_err(|error| unflatten(error, &dims))?;
+            let array =
+                Array::new(&dims, items).expect("as many items were read as the dimensions say");
             values.push(Value::Array(array));
             return Ok(());
         };
@@ -188,11 +209,18 @@ impl TypeSet {
             values.push(Value::Array(Array::line(Items::Numbers { ty, bytes })));
             return Ok(());
         }
-        values.push(Value::Array(Array::line(self.read_items(member.ty, n, reader)?)));
+        values.push(Value::Array(Array::line(
+            self.read_items(member.ty, n, reader)?,
+        )));
         Ok(())
     }
 
-    fn read_items<'a>(&self, ty: Type, n: usize, reader: &mut Reader<'a>) -> Result<Items<'a>, DecodeError> {
+    fn read_items<'a>(
+        &self,
+        ty: Type,
+        n: usize,
+        reader: &mut Reader<'a>,
+    ) -> Result<Items<'a>, DecodeError> {
         if let Some((ty, n_bytes)) = numbers(ty, n) {
             let bytes = Cow::Borrowed(reader.bytes(n_bytes)?);
             return Ok(Items::Numbers { ty, bytes });
@@ -207,14 +235,16 @@ impl TypeSet {
             let mut members = Vec::with_capacity(most.saturating_mul(body.members.len()));
             for i in 0..n {
                 reader.release(min_size);
-                self.read_struct(id, body, reader, &mut members).map_err(|error| error.at_index(i))?;
+                self.read_struct(id, body, reader, &mut members)
+                    .map_err(|error| error.at_index(i))?;
             }
             return Ok(Items::Structs { n, members });
         }
         let mut values = Vec::with_capacity(most);
         for i in 0..n {
             reader.release(min_size);
-            self.read_scalar(ty, reader, &mut values).map_err(|error| error.at_index(i))?;
+            self.read_scalar(ty, reader, &mut values)
+                .map_err(|error| error.at_index(i))?;
         }
         Ok(Items::Values(values))
     }
@@ -306,18 +336,32 @@ impl TypeSet {
             }
             (Type::Primitive(_), _) => Err(self.wrong_type(ty, value)),
             (Type::Named(id), _) => match (&self.def(id).kind, value) {
-                (TypeKind::Struct(_), Value::Struct(members)) => self.measure_struct(id, members, meter),
+                (TypeKind::Struct(_), Value::Struct(members)) => {
+                    self.measure_struct(id, members, meter)
+                }
                 (TypeKind::Enum(_), Value::Enum(value)) => value.measure(meter),
-                (TypeKind::Struct(_) | TypeKind::Enum(_) | TypeKind::External, _) => Err(self.wrong_type(ty, value)),
+                (TypeKind::Struct(_) | TypeKind::Enum(_) | TypeKind::External, _) => {
+                    Err(self.wrong_type(ty, value))
+                }
             },
         }
     }
 
-    fn measure_struct(&self, id: TypeId, values: &[Value<'_>], meter: &mut Meter) -> Result<(), EncodeError> {
-        let body = self.as_struct(id).filter(|body| body.members.len() == values.len());
+    fn measure_struct(
+        &self,
+        id: TypeId,
+        values: &[Value<'_>],
+        meter: &mut Meter,
+    ) -> Result<(), EncodeError> {
+        let body = self
+            .as_struct(id)
+            .filter(|body| body.members.len() == values.len());
         let Some(body) = body else {
             let expected = Cow::Owned(self.def(id).full_name());
-            return Err(EncodeError::new(EncodeFault::WrongType { expected, found: "another struct" }));
+            return Err(EncodeError::new(EncodeFault::WrongType {
+                expected,
+                found: "another struct",
+            }));
         };
         let is_recursive = self.is_recursive(id);
         meter.enter_level()?;
@@ -371,7 +415,8 @@ impl TypeSet {
                 };
                 for i in 0..*n {
                     let members = struct_at(*n, members, i).unwrap_or_default();
-                    self.measure_struct(id, members, meter).map_err(|error| error.at_index(i))?;
+                    self.measure_struct(id, members, meter)
+                        .map_err(|error| error.at_index(i))?;
                 }
                 Ok(())
             }
@@ -441,7 +486,10 @@ pub(crate) fn write(value: &Value<'_>, writer: &mut Writer<'_>) {
         Value::Struct(members) => members.iter().for_each(|member| write(member, writer)),
         Value::Array(array) => match array.items() {
             Items::Numbers { bytes, .. } => writer.bytes(bytes),
-            Items::Values(values) | Items::Structs { members: values, .. } => {
+            Items::Values(values)
+            | Items::Structs {
+                members: values, ..
+            } => {
                 values.iter().for_each(|value| write(value, writer));
             }
         },

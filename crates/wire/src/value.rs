@@ -201,7 +201,11 @@ impl Items<'_> {
 }
 
 /// The members of one struct of [`Items::Structs`].
-pub(crate) fn struct_at<'s, 'a>(n: usize, members: &'s [Value<'a>], index: usize) -> Option<&'s [Value<'a>]> {
+pub(crate) fn struct_at<'s, 'a>(
+    n: usize,
+    members: &'s [Value<'a>],
+    index: usize,
+) -> Option<&'s [Value<'a>]> {
     let width = members.len().checked_div(n)?;
     members.get(index * width..(index + 1) * width)
 }
@@ -273,7 +277,9 @@ impl<'a> Array<'a> {
                     Value::from_wire(*ty, bytes.get(index * size..)?.get(..size)?)
                 }
                 Items::Values(values) => values.get(index).cloned(),
-                Items::Structs { n, members } => struct_at(*n, members, index).map(|it| Value::Struct(it.into())),
+                Items::Structs { n, members } => {
+                    struct_at(*n, members, index).map(|it| Value::Struct(it.into()))
+                }
             };
         };
         let (_, inner) = grid.split_first()?;
@@ -292,7 +298,10 @@ impl<'a> Array<'a> {
             Items::Structs { n, members } => {
                 let width = members.len().checked_div(*n).unwrap_or(0);
                 let row = members.get(start * width..(start + row_len) * width)?;
-                Items::Structs { n: row_len, members: row.to_vec() }
+                Items::Structs {
+                    n: row_len,
+                    members: row.to_vec(),
+                }
             }
         };
         Array::new(inner, items).map(Value::Array)
@@ -319,7 +328,10 @@ impl<'a> Array<'a> {
                 bytes: Cow::Owned(bytes.into_owned()),
             },
             Items::Values(values) => Items::Values(owned(values)),
-            Items::Structs { n, members } => Items::Structs { n, members: owned(members) },
+            Items::Structs { n, members } => Items::Structs {
+                n,
+                members: owned(members),
+            },
         };
         Array {
             grid: self.grid,

@@ -7,7 +7,17 @@ use std::process::Command;
 
 pub(super) const CPP: Language = Language {
     name: "cpp",
-    lcm_gen: |code| ["-x", "--cpp-std", "c++11", "--cpp-hpath", &code.to_string_lossy()].map(str::to_string).to_vec(),
+    lcm_gen: |code| {
+        [
+            "-x",
+            "--cpp-std",
+            "c++11",
+            "--cpp-hpath",
+            &code.to_string_lossy(),
+        ]
+        .map(str::to_string)
+        .to_vec()
+    },
     switches: &[],
     build: |build| build.unless_built(include_str!("cpp.rs"), || self::build(build)),
     command: |_, encoder, folder| {
@@ -28,7 +38,8 @@ fn build(build: &Build<'_>) {
     let mut tables = String::new();
     let mut sources = vec![driver_source("driver.cpp"), build.folder.join("tables.cpp")];
     for (place, structs) in structs.chunks(TYPES_PER_FILE).enumerate() {
-        let include = |(name, _): &(String, bool)| format!("#include \"{}.hpp\"\n", name.replace('.', "/"));
+        let include =
+            |(name, _): &(String, bool)| format!("#include \"{}.hpp\"\n", name.replace('.', "/"));
         let includes: String = structs.iter().map(include).collect();
         let rows: String = structs.iter().map(row).collect();
         let text = format!(
@@ -45,12 +56,19 @@ fn build(build: &Build<'_>) {
     std::fs::write(&sources[1], text).expect("the target folder can be written");
     let drivers = driver_source("driver.cpp");
     let mut gxx = Command::new("g++");
-    gxx.args(["-std=c++11", "-O0", "-Wall", "-Wextra", "-Werror", "-I"]).arg(build.code());
-    gxx.arg("-I").arg(drivers.parent().expect("the driver is in a folder")).arg("-I").arg(build.peers.include());
+    gxx.args(["-std=c++11", "-O0", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(build.code());
+    gxx.arg("-I")
+        .arg(drivers.parent().expect("the driver is in a folder"))
+        .arg("-I")
+        .arg(build.peers.include());
     run(gxx.args(sources).arg("-o").arg(build.folder.join("driver")));
 }
 
 fn row((name, is_root): &(String, bool)) -> String {
     let function = if *is_root { "answer" } else { "fingerprint" };
-    format!("    {{\"{name}\", {function}<{}>}},\n", name.replace('.', "::"))
+    format!(
+        "    {{\"{name}\", {function}<{}>}},\n",
+        name.replace('.', "::")
+    )
 }

@@ -7,7 +7,11 @@ use std::process::Command;
 
 pub(super) const JAVA: Language = Language {
     name: "java",
-    lcm_gen: |code| ["-j", "--jpath", &code.to_string_lossy()].map(str::to_string).to_vec(),
+    lcm_gen: |code| {
+        ["-j", "--jpath", &code.to_string_lossy()]
+            .map(str::to_string)
+            .to_vec()
+    },
     switches: &[],
     build: |build| build.unless_built(include_str!("java.rs"), || self::build(build)),
     command,
@@ -18,14 +22,27 @@ pub(super) const JAVA: Language = Language {
 fn build(build: &Build<'_>) {
     let classes = build.folder.join("classes");
     empty_folder(&classes);
-    let list: String = files_below(&build.code()).iter().map(|path| format!("{}\n", path.display())).collect();
+    let list: String = files_below(&build.code())
+        .iter()
+        .map(|path| format!("{}\n", path.display()))
+        .collect();
     let list_path = build.folder.join("sources");
     std::fs::write(&list_path, list).expect("the target folder can be written");
     // Most of the time goes to starting, so that the quick compiler of the machine is the quicker one.
     let mut javac = Command::new("javac");
-    javac.args(["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp"]);
+    javac.args([
+        "-J-XX:TieredStopAtLevel=1",
+        "-J-XX:+UseSerialGC",
+        "-proc:none",
+        "-nowarn",
+        "-encoding",
+        "UTF-8",
+        "-cp",
+    ]);
     javac.arg(build.peers.jar()).arg("-d").arg(&classes);
-    run(javac.arg(driver_source("Driver.java")).arg(format!("@{}", list_path.display())));
+    run(javac
+        .arg(driver_source("Driver.java"))
+        .arg(format!("@{}", list_path.display())));
 }
 
 fn command(_: &Build<'_>, build: &Build<'_>, folder: &std::path::Path) -> Command {
@@ -38,7 +55,8 @@ fn command(_: &Build<'_>, build: &Build<'_>, folder: &std::path::Path) -> Comman
     path.push(":");
     path.push(build.peers.jar());
     let mut java = Command::new("java");
-    java.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"]).arg(path);
+    java.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"])
+        .arg(path);
     java.arg("Driver").arg(classes).arg(charset).arg(folder);
     java
 }

@@ -12,7 +12,9 @@ pub(super) const TYPESCRIPT: Language = Language {
     build: |build| build.unless_built(include_str!("typescript.rs"), || self::build(build)),
     command: |_, encoder, folder| {
         let mut node = Command::new("node");
-        node.arg(driver_source("driver.mjs")).arg(encoder.folder.join("compiled")).arg(folder);
+        node.arg(driver_source("driver.mjs"))
+            .arg(encoder.folder.join("compiled"))
+            .arg(folder);
         node
     },
     bytes: Bytes::Unsigned,
@@ -32,7 +34,8 @@ const SETTINGS: &str = r#"{
 
 fn build(build: &Build<'_>) {
     empty_folder(&build.folder.join("compiled"));
-    std::fs::write(build.folder.join("tsconfig.json"), SETTINGS).expect("the target folder can be written");
+    std::fs::write(build.folder.join("tsconfig.json"), SETTINGS)
+        .expect("the target folder can be written");
     let package = build.folder.join("compiled/package.json");
     std::fs::write(package, "{\"type\": \"module\"}\n").expect("the target folder can be written");
     run(Command::new(build.peers.tsc()).arg("-p").arg(&build.folder));

@@ -27,7 +27,11 @@ pub(super) struct Printer<'r> {
 impl<'r> Printer<'r> {
     pub(super) fn new(random: &'r mut Random) -> Self {
         let indent = *random.pick(&["    ", "\t", "  ", " \t "]);
-        Self { random, text: String::new(), indent }
+        Self {
+            random,
+            text: String::new(),
+            indent,
+        }
     }
 
     pub(super) fn finish(&mut self) -> String {
@@ -35,7 +39,11 @@ impl<'r> Printer<'r> {
             self.comment("");
         }
         let text = std::mem::take(&mut self.text);
-        if self.random.one_in(8) { text.replace('\n', "\r\n") } else { text }
+        if self.random.one_in(8) {
+            text.replace('\n', "\r\n")
+        } else {
+            text
+        }
     }
 
     pub(super) fn package(&mut self, name: &str) {

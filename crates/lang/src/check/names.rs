@@ -15,11 +15,19 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new<'d>(declared: impl Iterator<Item = (&'d str, &'d str, Span)>) -> Self {
-        let mut names =
-            Self { by_name: BTreeMap::new(), by_short_name: BTreeMap::new(), external: Vec::new(), spans: Vec::new() };
+        let mut names = Self {
+            by_name: BTreeMap::new(),
+            by_short_name: BTreeMap::new(),
+            external: Vec::new(),
+            spans: Vec::new(),
+        };
         for (package, name, span) in declared {
             let full = full_name(package, name);
-            names.by_short_name.entry(name.to_string()).or_default().push(full.clone());
+            names
+                .by_short_name
+                .entry(name.to_string())
+                .or_default()
+                .push(full.clone());
             names.by_name.insert(full, names.next_id());
             names.spans.push(span);
         }
@@ -31,9 +39,19 @@ impl Names {
     }
 
     /// The type of that name as seen from `package`; an error, and a type defined elsewhere, if there is none.
-    pub(super) fn resolve(&mut self, name: &str, package: &str, prefix: &str, span: Span) -> (TypeId, Option<Diagnostic>) {
+    pub(super) fn resolve(
+        &mut self,
+        name: &str,
+        package: &str,
+        prefix: &str,
+        span: Span,
+    ) -> (TypeId, Option<Diagnostic>) {
         let (of, short) = split_name(name, "");
-        let of = if of.is_empty() { package.to_string() } else { prefixed(prefix, of) };
+        let of = if of.is_empty() {
+            package.to_string()
+        } else {
+            prefixed(prefix, of)
+        };
         let full = full_name(&of, short);
         if let Some(id) = self.by_name.get(&full) {
             let is_declared = (id.0 as usize) < self.spans.len() - self.external.len();
@@ -61,7 +79,10 @@ impl Names {
         }
         let (_, short) = split_name(name, "");
         if let Some(elsewhere) = self.by_short_name.get(short) {
-            return diagnostic.help(format!("write `{}`: a type of another package needs its full name", elsewhere.join("` or `")));
+            return diagnostic.help(format!(
+                "write `{}`: a type of another package needs its full name",
+                elsewhere.join("` or `")
+            ));
         }
         match self.nearest(short) {
             Some(nearest) => diagnostic.help(format!("did you mean `{nearest}`?")),
@@ -74,8 +95,14 @@ impl Names {
         if name.len() > 100 {
             return None;
         }
-        let known = self.by_short_name.keys().map(String::as_str).chain(PRIMITIVES);
-        let near = known.map(|known| (distance(name, known), known)).filter(|(distance, _)| *distance <= 2);
+        let known = self
+            .by_short_name
+            .keys()
+            .map(String::as_str)
+            .chain(PRIMITIVES);
+        let near = known
+            .map(|known| (distance(name, known), known))
+            .filter(|(distance, _)| *distance <= 2);
         near.min().map(|(_, known)| known)
     }
 
@@ -85,14 +112,19 @@ impl Names {
     }
 }
 
-const PRIMITIVES: [&str; 9] =
-    ["int8_t", "int16_t", "int32_t", "int64_t", "byte", "float", "double", "string", "boolean"];
+const PRIMITIVES: [&str; 9] = [
+    "int8_t", "int16_t", "int32_t", "int64_t", "byte", "float", "double", "string", "boolean",
+];
 
 /// What to write for names that other languages have.
 fn instead_of(name: &str) -> Option<&'static str> {
     Some(match name {
-        "uint8_t" | "uint8" | "uchar" => "there are no unsigned types: write `byte` for raw data, `int16_t` for a number",
-        "uint16_t" | "uint16" => "there are no unsigned types: write `int32_t`, which has room for every value",
+        "uint8_t" | "uint8" | "uchar" => {
+            "there are no unsigned types: write `byte` for raw data, `int16_t` for a number"
+        }
+        "uint16_t" | "uint16" => {
+            "there are no unsigned types: write `int32_t`, which has room for every value"
+        }
         "uint32_t" | "uint32" | "uint" | "unsigned" | "size_t" => {
             "there are no unsigned types: write `int64_t`, which has room for every value"
         }
@@ -124,7 +156,11 @@ pub(super) fn prefixed(prefix: &str, package: &str) -> String {
 }
 
 fn full_name(package: &str, name: &str) -> String {
-    if package.is_empty() { name.to_string() } else { format!("{package}.{name}") }
+    if package.is_empty() {
+        name.to_string()
+    } else {
+        format!("{package}.{name}")
+    }
 }
 
 /// How many letters differ.

@@ -68,7 +68,15 @@ pub(super) trait Walker {
 /// Walks over all members, in order.
 pub(super) fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
     for member in &body.members {
-        walk_member(&Site { types, body, member, depth: 0 }, walker);
+        walk_member(
+            &Site {
+                types,
+                body,
+                member,
+                depth: 0,
+            },
+            walker,
+        );
     }
 }
 
@@ -80,6 +88,12 @@ pub(super) fn walk_member(site: &Site<'_>, walker: &mut dyn Walker) {
         return;
     }
     walker.enter(site);
-    walk_member(&Site { depth: site.depth + 1, ..*site }, walker);
+    walk_member(
+        &Site {
+            depth: site.depth + 1,
+            ..*site
+        },
+        walker,
+    );
     walker.leave(site);
 }

@@ -50,8 +50,18 @@ fn one_struct_has_one_fingerprint_however_it_is_spelled() {
 #[test]
 fn several_names_share_one_type() {
     let compiled = strict("struct t { int8_t a, b[3], c; }");
-    let TypeKind::Struct(body) = &compiled.types.def(compiled.types.by_name("t").unwrap()).kind else { panic!() };
-    let names: Vec<(&str, usize)> = body.members.iter().map(|m| (m.name.as_str(), m.dims.len())).collect();
+    let TypeKind::Struct(body) = &compiled
+        .types
+        .def(compiled.types.by_name("t").unwrap())
+        .kind
+    else {
+        panic!()
+    };
+    let names: Vec<(&str, usize)> = body
+        .members
+        .iter()
+        .map(|m| (m.name.as_str(), m.dims.len()))
+        .collect();
     assert_eq!(names, [("a", 0), ("b", 1), ("c", 0)]);
 }
 
@@ -60,7 +70,10 @@ fn the_text_of_a_dimension_counts_and_not_its_value() {
     let of = |dim: &str| fingerprint(&strict(&format!("struct t {{ int8_t a[{dim}]; }}")), "t");
     assert_ne!(of("16"), of("0x10"));
     assert_ne!(of("16"), of("020"));
-    let by_constant = fingerprint(&strict("struct t { const int32_t N = 0x10; int8_t a[N]; }"), "t");
+    let by_constant = fingerprint(
+        &strict("struct t { const int32_t N = 0x10; int8_t a[N]; }"),
+        "t",
+    );
     assert_eq!(by_constant, of("0x10"));
 }
 
@@ -68,8 +81,20 @@ fn the_text_of_a_dimension_counts_and_not_its_value() {
 fn dimensions_have_the_value_that_c_gives_their_text() {
     for (text, expected) in [("16", 16), ("0x10", 16), ("010", 8), ("1", 1)] {
         let compiled = strict(&format!("struct t {{ int8_t a[{text}]; }}"));
-        let TypeKind::Struct(body) = &compiled.types.def(compiled.types.by_name("t").unwrap()).kind else { panic!() };
-        assert_eq!(body.members[0].dims, [Dim::Fixed { size: expected, text: text.into() }]);
+        let TypeKind::Struct(body) = &compiled
+            .types
+            .def(compiled.types.by_name("t").unwrap())
+            .kind
+        else {
+            panic!()
+        };
+        assert_eq!(
+            body.members[0].dims,
+            [Dim::Fixed {
+                size: expected,
+                text: text.into()
+            }]
+        );
     }
 }
 
@@ -90,8 +115,17 @@ fn constants_are_numbers_of_their_type() {
     for (ty, text, expected) in cases {
         let compiled = strict(&format!("struct t {{ const {ty} A = {text}; }}"));
         assert_eq!(messages(&compiled), [""; 0], "{text}");
-        let TypeKind::Struct(body) = &compiled.types.def(compiled.types.by_name("t").unwrap()).kind else { panic!() };
-        assert_eq!((body.constants[0].value, body.constants[0].text.as_str()), (expected, text));
+        let TypeKind::Struct(body) = &compiled
+            .types
+            .def(compiled.types.by_name("t").unwrap())
+            .kind
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (body.constants[0].value, body.constants[0].text.as_str()),
+            (expected, text)
+        );
     }
 }
 
@@ -99,9 +133,22 @@ fn constants_are_numbers_of_their_type() {
 fn enum_values_count_from_one_and_go_on_from_the_highest() {
     let compiled = strict("enum e { A, B = 0x10, C; D = -5, E }");
     assert_eq!(messages(&compiled), [""; 0]);
-    let TypeKind::Enum(body) = &compiled.types.def(compiled.types.by_name("e").unwrap()).kind else { panic!() };
-    let values: Vec<(&str, i32)> = body.values.iter().map(|v| (v.name.as_str(), v.value)).collect();
-    assert_eq!(values, [("A", 1), ("B", 16), ("C", 17), ("D", -5), ("E", 18)]);
+    let TypeKind::Enum(body) = &compiled
+        .types
+        .def(compiled.types.by_name("e").unwrap())
+        .kind
+    else {
+        panic!()
+    };
+    let values: Vec<(&str, i32)> = body
+        .values
+        .iter()
+        .map(|v| (v.name.as_str(), v.value))
+        .collect();
+    assert_eq!(
+        values,
+        [("A", 1), ("B", 16), ("C", 17), ("D", -5), ("E", 18)]
+    );
 }
 
 #[test]
@@ -122,7 +169,9 @@ fn types_find_each_other_across_files_packages_and_order() {
 
 #[test]
 fn recursion_through_a_variable_array_has_an_end() {
-    let compiled = strict("struct node_t { int32_t n; node_t kids[n]; } struct a { int8_t n; b x[n]; } struct b { a y; }");
+    let compiled = strict(
+        "struct node_t { int32_t n; node_t kids[n]; } struct a { int8_t n; b x[n]; } struct b { a y; }",
+    );
     assert_eq!(messages(&compiled), [""; 0]);
     let node = compiled.types.by_name("node_t").unwrap();
     assert!(compiled.types.is_recursive(node));
@@ -131,14 +180,22 @@ fn recursion_through_a_variable_array_has_an_end() {
 
 #[test]
 fn a_package_line_counts_for_what_follows_it_in_its_file() {
-    let compiled = strict("struct a { int8_t x; } package p; struct b { int8_t y; } package q.r; struct c { p.b z; }");
+    let compiled = strict(
+        "struct a { int8_t x; } package p; struct b { int8_t y; } package q.r; struct c { p.b z; }",
+    );
     assert_eq!(messages(&compiled), [""; 0]);
-    let names: Vec<String> = compiled.types.iter().map(|(_, def)| def.full_name()).collect();
+    let names: Vec<String> = compiled
+        .types
+        .iter()
+        .map(|(_, def)| def.full_name())
+        .collect();
     assert_eq!(names, ["a", "p.b", "q.r.c"]);
 }
 
 #[test]
 fn words_that_languages_keep_for_themselves_are_fine_as_names() {
-    let compiled = strict("struct struct { int8_t struct; int8_t package; int8_t enum; int8_t type; int8_t self; }");
+    let compiled = strict(
+        "struct struct { int8_t struct; int8_t package; int8_t enum; int8_t type; int8_t self; }",
+    );
     assert_eq!(messages(&compiled), [""; 0]);
 }

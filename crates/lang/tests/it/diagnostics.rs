@@ -53,8 +53,16 @@ fn a_mistake_is_an_error_that_says_where_what_and_what_instead() {
         let sources = [Source::new("bad.lcm", *text)];
         let compiled = compile(&sources, &Rules::default());
         assert!(!compiled.is_ok(), "{text}");
-        let found = compiled.diagnostics.iter().find(|diagnostic| diagnostic.message.contains(message));
-        let Some(found) = found else { panic!("{text}\nexpected {message:?}\nfound {:?}", compiled.diagnostics) };
+        let found = compiled
+            .diagnostics
+            .iter()
+            .find(|diagnostic| diagnostic.message.contains(message));
+        let Some(found) = found else {
+            panic!(
+                "{text}\nexpected {message:?}\nfound {:?}",
+                compiled.diagnostics
+            )
+        };
         let rendered = found.render(&sources);
         assert!(rendered.contains(&format!("bad.lcm:{line}:")), "{rendered}");
         let source_line = text.lines().nth(line - 1).unwrap_or_default();
@@ -65,7 +73,9 @@ fn a_mistake_is_an_error_that_says_where_what_and_what_instead() {
 
 #[test]
 fn one_typo_does_not_hide_the_others() {
-    let compiled = strict("struct a { int8_t 1x; int8_t y }\nstruct b { nope_t z; int8_t w[0]; }\nstrukt c { }\nenum e { ? }");
+    let compiled = strict(
+        "struct a { int8_t 1x; int8_t y }\nstruct b { nope_t z; int8_t w[0]; }\nstrukt c { }\nenum e { ? }",
+    );
     assert!(compiled.diagnostics.len() >= 5, "{:?}", messages(&compiled));
 }
 
@@ -80,10 +90,22 @@ fn what_follows_a_typo_is_still_understood() {
 /// What lcm-gen accepts though it is a mistake.
 const MISTAKES: &[(&str, &[&str])] = &[
     ("unknown type", &["struct t { uint8_t x; }"]),
-    ("type of no given file", &["package a; struct t { b.far_t x; }"]),
+    (
+        "type of no given file",
+        &["package a; struct t { b.far_t x; }"],
+    ),
     ("recursion without end", &["struct t { t x; }"]),
-    ("package leak", &["package a; struct t { int8_t x; }", "struct u { int8_t y; }"]),
-    ("one fingerprint twice", &["struct t { int8_t x; } struct u { int8_t x; }"]),
+    (
+        "package leak",
+        &[
+            "package a; struct t { int8_t x; }",
+            "struct u { int8_t y; }",
+        ],
+    ),
+    (
+        "one fingerprint twice",
+        &["struct t { int8_t x; } struct u { int8_t x; }"],
+    ),
 ];
 
 #[test]
@@ -94,28 +116,53 @@ fn mistakes_that_lcm_gen_accepts_are_errors_and_warnings_under_compat() {
         let compat = in_order(texts, true);
         assert!(compat.is_ok(), "{name}: {:?}", compat.diagnostics);
         assert_eq!(compat.diagnostics.len(), strict.diagnostics.len(), "{name}");
-        assert!(compat.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning), "{name}");
+        assert!(
+            compat
+                .diagnostics
+                .iter()
+                .all(|diagnostic| diagnostic.severity == Severity::Warning),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn a_package_leaks_only_under_compat() {
-    let texts = ["package a; struct t { int8_t x; }", "struct u { int8_t y; }"];
-    let name = |lcm_compat| in_order(&texts, lcm_compat).types.iter().nth(1).map(|(_, def)| def.full_name());
+    let texts = [
+        "package a; struct t { int8_t x; }",
+        "struct u { int8_t y; }",
+    ];
+    let name = |lcm_compat| {
+        in_order(&texts, lcm_compat)
+            .types
+            .iter()
+            .nth(1)
+            .map(|(_, def)| def.full_name())
+    };
     assert_eq!(name(false).as_deref(), Some("u"));
     assert_eq!(name(true).as_deref(), Some("a.u"));
 }
 
 #[test]
 fn a_file_without_a_package_is_fine_before_those_with_one() {
-    let compiled = in_order(&["struct u { int8_t y; }", "package a; struct t { int8_t x; }"], false);
+    let compiled = in_order(
+        &[
+            "struct u { int8_t y; }",
+            "package a; struct t { int8_t x; }",
+        ],
+        false,
+    );
     assert_eq!(messages(&compiled), [""; 0]);
 }
 
 #[test]
 fn a_type_that_is_only_named_leaves_those_that_contain_it_without_fingerprint() {
     let compiled = in_order(&["struct t { far_t x; } struct u { int8_t y; }"], true);
-    let of = |name| compiled.types.fingerprint(compiled.types.by_name(name).unwrap());
+    let of = |name| {
+        compiled
+            .types
+            .fingerprint(compiled.types.by_name(name).unwrap())
+    };
     assert_eq!(of("t"), None);
     assert!(of("u").is_some());
 }

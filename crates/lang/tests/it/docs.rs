@@ -12,8 +12,14 @@ fn comments_above_and_beside_belong_to_a_member() {
     );
     let def = compiled.types.def(compiled.types.by_name("t").unwrap());
     assert_eq!(def.doc, "About the struct,\nin two lines.");
-    let TypeKind::Struct(body) = &def.kind else { panic!() };
-    let docs: Vec<&str> = body.members.iter().map(|member| member.doc.as_str()).collect();
+    let TypeKind::Struct(body) = &def.kind else {
+        panic!()
+    };
+    let docs: Vec<&str> = body
+        .members
+        .iter()
+        .map(|member| member.doc.as_str())
+        .collect();
     let d = "Above d.\n\nMore.\nBeside e.";
     assert_eq!(docs, ["Above a.\nBeside a.", "Beside b.", "", d, d]);
     assert_eq!(body.constants[0].doc, "About K.");
@@ -22,7 +28,13 @@ fn comments_above_and_beside_belong_to_a_member() {
 #[test]
 fn comments_belong_to_enum_values() {
     let compiled = strict("enum e {\n  // Stop.\n  RED,\n  GREEN, // Go.\n  BLUE = 7 // What?\n}");
-    let TypeKind::Enum(body) = &compiled.types.def(compiled.types.by_name("e").unwrap()).kind else { panic!() };
+    let TypeKind::Enum(body) = &compiled
+        .types
+        .def(compiled.types.by_name("e").unwrap())
+        .kind
+    else {
+        panic!()
+    };
     let docs: Vec<&str> = body.values.iter().map(|value| value.doc.as_str()).collect();
     assert_eq!(docs, ["Stop.", "Go.", "What?"]);
 }

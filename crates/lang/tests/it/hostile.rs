@@ -13,9 +13,16 @@ fn a_file_of_mistakes_gets_a_bounded_report() {
 
 #[test]
 fn types_nested_without_measure_are_refused() {
-    let chain: String = (0..100_000).map(|i| format!("struct t{i} {{ t{} x; }}\n", i + 1)).collect();
+    let chain: String = (0..100_000)
+        .map(|i| format!("struct t{i} {{ t{} x; }}\n", i + 1))
+        .collect();
     let compiled = strict(&format!("{chain} struct t100000 {{ int8_t x; }}"));
-    assert!(compiled.diagnostics.iter().any(|diagnostic| diagnostic.message.contains("deep inside each other")));
+    assert!(
+        compiled
+            .diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.message.contains("deep inside each other"))
+    );
 }
 
 #[test]
@@ -28,12 +35,19 @@ fn types_that_contain_each_other_without_measure_are_refused() {
         })
         .collect();
     let compiled = strict(&mesh);
-    assert!(compiled.diagnostics.iter().any(|diagnostic| diagnostic.message.contains("contain each other")));
+    assert!(
+        compiled
+            .diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.message.contains("contain each other"))
+    );
 }
 
 #[test]
 fn a_tower_of_pairs_is_worked_out_once_a_floor() {
-    let tower: String = (0..100).map(|i| format!("struct t{i} {{ t{0} a; t{0} b; }}\n", i + 1)).collect();
+    let tower: String = (0..100)
+        .map(|i| format!("struct t{i} {{ t{0} a; t{0} b; }}\n", i + 1))
+        .collect();
     let compiled = strict(&format!("{tower} struct t100 {{ int8_t x; }}"));
     assert!(compiled.types.by_name("t0").is_some());
 }
@@ -42,14 +56,23 @@ fn a_tower_of_pairs_is_worked_out_once_a_floor() {
 fn a_struct_of_many_members_takes_time_in_proportion() {
     let members: String = (0..50_000).map(|i| format!("int8_t m{i};\n")).collect();
     let compiled = strict(&format!("struct t {{ {members} }}"));
-    assert_eq!(compiled.types.as_struct(compiled.types.by_name("t").unwrap()).unwrap().members.len(), 50_000);
+    assert_eq!(
+        compiled
+            .types
+            .as_struct(compiled.types.by_name("t").unwrap())
+            .unwrap()
+            .members
+            .len(),
+        50_000
+    );
 }
 
 /// Pieces of the language, in any order.
 fn soup() -> impl proptest::strategy::Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
-        "struct ", "enum ", "package ", "const ", "int32_t ", "float ", "string ", "a", "b.c", "n", " ", "\n", "{", "}", "[",
-        "]", ";", ",", "=", "0", "0x10", "-1", "1e5", "//", "/*", "*/", "é", "\"", "(", "\r\n", "\0", "\u{feff}",
+        "struct ", "enum ", "package ", "const ", "int32_t ", "float ", "string ", "a", "b.c", "n",
+        " ", "\n", "{", "}", "[", "]", ";", ",", "=", "0", "0x10", "-1", "1e5", "//", "/*", "*/",
+        "é", "\"", "(", "\r\n", "\0", "\u{feff}",
     ]);
     prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
 }

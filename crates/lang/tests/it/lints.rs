@@ -6,14 +6,21 @@ fn findings(text: &str) -> Vec<String> {
     let sources = [Source::new("lint.lcm", text)];
     let compiled = compile(&sources, &Rules::default());
     assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
-    lint(&compiled, &sources).iter().map(|finding| finding.render(&sources)).collect()
+    lint(&compiled, &sources)
+        .iter()
+        .map(|finding| finding.render(&sources))
+        .collect()
 }
 
 #[test]
 fn a_field_without_a_comment_is_found_at_its_place() {
     let found = findings("struct t {\n  int8_t ok; // whether it works\n  int8_t why;\n}");
     assert_eq!(found.len(), 1);
-    assert!(found[0].contains("t.why: expected a comment, found none"), "{}", found[0]);
+    assert!(
+        found[0].contains("t.why: expected a comment, found none"),
+        "{}",
+        found[0]
+    );
     assert!(found[0].contains("lint.lcm:3:10"), "{}", found[0]);
 }
 

@@ -75,7 +75,12 @@ impl Serialize for Json<'_> {
                 Some(name) => serializer.serialize_str(name),
                 None => serializer.serialize_i32(*value),
             },
-            Value::Struct(members) => Members { types: self.types, ty: self.ty, members }.serialize(serializer),
+            Value::Struct(members) => Members {
+                types: self.types,
+                ty: self.ty,
+                members,
+            }
+            .serialize(serializer),
             Value::Array(array) => self.serialize_array(array, serializer),
         }
     }
@@ -134,7 +139,14 @@ impl Serialize for Members<'_> {
         };
         let mut map = serializer.serialize_map(Some(defined.len()))?;
         for (member, value) in defined.iter().zip(self.members) {
-            map.serialize_entry(&member.name, &Json { types, ty: member.ty, value })?;
+            map.serialize_entry(
+                &member.name,
+                &Json {
+                    types,
+                    ty: member.ty,
+                    value,
+                },
+            )?;
         }
         map.end()
     }

@@ -11,7 +11,10 @@ pub(in super::super) fn functions_for(body: &str) -> String {
         let call = format!("{name}(");
         if body.contains(&call) || used.iter().any(|text| text.contains(&call)) {
             let guard = name.to_ascii_uppercase();
-            used.push(format!("#ifndef {guard}\n#define {guard}\n{}\n#endif\n", text.trim_end()));
+            used.push(format!(
+                "#ifndef {guard}\n#define {guard}\n{}\n#endif\n",
+                text.trim_end()
+            ));
         }
     }
     used.reverse();

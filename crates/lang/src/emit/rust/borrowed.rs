@@ -1,8 +1,8 @@
 //! From a borrowing type back to the owned one.
 
 use super::super::code::Code;
-use super::names::{Names, field};
 use super::is_large;
+use super::names::{Names, field};
 use bowline_wire::schema::{Dim, Primitive, Struct, Type, TypeId};
 
 pub(super) fn print_into_owned(code: &mut Code, names: &Names, id: TypeId, body: &Struct) {
@@ -23,7 +23,9 @@ pub(super) fn print_into_owned(code: &mut Code, names: &Names, id: TypeId, body:
         };
         code.line(match member.dims.as_slice() {
             _ if !borrows => format!("{name}: self.{name},"),
-            [Dim::Fixed { .. }] if is_large(member) && member.ty == Type::Primitive(Primitive::Byte) => {
+            [Dim::Fixed { .. }]
+                if is_large(member) && member.ty == Type::Primitive(Primitive::Byte) =>
+            {
                 format!("{name}: wire::boxed_bytes(self.{name}),")
             }
             _ => format!("{name}: wire::IntoOwned::into_owned(self.{name}),"),

@@ -9,23 +9,42 @@ use bowline_wire::schema::{Dim, Member, Primitive, Type};
 
 impl StructCode<'_> {
     pub(super) fn print_message(&self, code: &mut Code) {
-        let fingerprint = self.types.fingerprint(self.id).map_or(0, |fingerprint| fingerprint.0);
+        let fingerprint = self
+            .types
+            .fingerprint(self.id)
+            .map_or(0, |fingerprint| fingerprint.0);
         code.gap();
         code.open(format!("impl wire::Message for {} {{", self.ty("'_")));
-        code.line(format!("const NAME: &'static str = {:?};", self.def.full_name()));
-        code.line(format!("const FINGERPRINT: wire::Fingerprint = wire::Fingerprint({});", hex(fingerprint)));
+        code.line(format!(
+            "const NAME: &'static str = {:?};",
+            self.def.full_name()
+        ));
+        code.line(format!(
+            "const FINGERPRINT: wire::Fingerprint = wire::Fingerprint({});",
+            hex(fingerprint)
+        ));
         code.close("}");
     }
 
     pub(super) fn print_encode(&self, code: &mut Code) {
         let is_recursive = self.types.is_recursive(self.id);
         let fixed_size = self.fixed_size();
-        let has_other = self.body.members.iter().any(|member| self.fixed_member_size(member).is_none());
-        let meter = if fixed_size > 0 || has_other || is_recursive { "meter" } else { "_meter" };
+        let has_other = self
+            .body
+            .members
+            .iter()
+            .any(|member| self.fixed_member_size(member).is_none());
+        let meter = if fixed_size > 0 || has_other || is_recursive {
+            "meter"
+        } else {
+            "_meter"
+        };
         code.gap();
         code.open(format!("impl wire::Encode for {} {{", self.ty("'_")));
         code.line("#[inline]");
-        code.open(format!("fn measure(&self, {meter}: &mut wire::Meter) -> Result<(), wire::EncodeError> {{"));
+        code.open(format!(
+            "fn measure(&self, {meter}: &mut wire::Meter) -> Result<(), wire::EncodeError> {{"
+        ));
         if is_recursive {
             code.line("meter.enter()?;");
         }
@@ -36,7 +55,10 @@ impl StructCode<'_> {
         for member in &self.body.members {
             if self.fixed_member_size(member).is_none() {
                 let name = field(&member.name);
-                code.line(format!("wire::Encode::measure(&self.{name}, meter).in_field({:?})?;", member.name));
+                code.line(format!(
+                    "wire::Encode::measure(&self.{name}, meter).in_field({:?})?;",
+                    member.name
+                ));
             }
         }
         if is_recursive {
@@ -45,11 +67,20 @@ impl StructCode<'_> {
         code.line("Ok(())");
         code.close("}");
         code.gap();
-        let writer = if self.body.members.is_empty() { "_writer" } else { "writer" };
+        let writer = if self.body.members.is_empty() {
+            "_writer"
+        } else {
+            "writer"
+        };
         code.line("#[inline]");
-        code.open(format!("fn write(&self, {writer}: &mut wire::Writer<'_>) {{"));
+        code.open(format!(
+            "fn write(&self, {writer}: &mut wire::Writer<'_>) {{"
+        ));
         for member in &self.body.members {
-            code.line(format!("wire::Encode::write(&self.{}, writer);", field(&member.name)));
+            code.line(format!(
+                "wire::Encode::write(&self.{}, writer);",
+                field(&member.name)
+            ));
         }
         code.close("}");
         code.close("}");
@@ -57,28 +88,51 @@ impl StructCode<'_> {
 
     /// What the members take that always take the same.
     fn fixed_size(&self) -> usize {
-        self.body.members.iter().filter_map(|member| self.fixed_member_size(member)).fold(0, usize::saturating_add)
+        self.body
+            .members
+            .iter()
+            .filter_map(|member| self.fixed_member_size(member))
+            .fold(0, usize::saturating_add)
     }
 
     fn fixed_member_size(&self, member: &Member) -> Option<usize> {
-        let Type::Primitive(primitive) = member.ty else { return None };
-        member.dims.iter().try_fold(primitive.fixed_size()?, |size, dim| match dim {
-            Dim::Fixed { size: n, .. } => Some(size.saturating_mul(*n)),
-            Dim::Variable { .. } => None,
-        })
+        let Type::Primitive(primitive) = member.ty else {
+            return None;
+        };
+        member
+            .dims
+            .iter()
+            .try_fold(primitive.fixed_size()?, |size, dim| match dim {
+                Dim::Fixed { size: n, .. } => Some(size.saturating_mul(*n)),
+                Dim::Variable { .. } => None,
+            })
     }
 
     pub(super) fn print_decode(&self, code: &mut Code) {
         let is_recursive = self.types.is_recursive(self.id);
         let reader = fresh("reader", self.body);
-        let unused = if self.body.members.is_empty() && !is_recursive { "_" } else { "" };
+        let unused = if self.body.members.is_empty() && !is_recursive {
+            "_"
+        } else {
+            ""
+        };
         code.gap();
-        code.open(format!("impl<'a> wire::Decode<'a> for {} {{", self.ty("'a")));
-        code.line(format!("const MIN_SIZE: usize = {};", self.types.min_size(self.id)));
+        code.open(format!(
+            "impl<'a> wire::Decode<'a> for {} {{",
+            self.ty("'a")
+        ));
+        code.line(format!(
+            "const MIN_SIZE: usize = {};",
+            self.types.min_size(self.id)
+        ));
         code.gap();
         self.allow_names(code);
         // In a list, a small struct is read straight into its place; as a call it would be copied there.
-        code.line(if self.is_small() { "#[inline(always)]" } else { "#[inline]" });
+        code.line(if self.is_small() {
+            "#[inline(always)]"
+        } else {
+            "#[inline]"
+        });
         code.open(format!(
             "fn read({unused}{reader}: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {{"
         ));
@@ -88,15 +142,33 @@ impl StructCode<'_> {
         for member in &self.body.members {
             let (name, ty) = (field(&member.name), self.member_type(member, 0));
             let read = self.read(member, 0, &reader, "");
-            code.line(format!("let {name}: {ty} = {read}.in_field({:?})?;", member.name));
+            code.line(format!(
+                "let {name}: {ty} = {read}.in_field({:?})?;",
+                member.name
+            ));
         }
         if is_recursive {
             code.line(format!("{reader}.leave();"));
         }
-        let names: Vec<String> = self.body.members.iter().map(|member| field(&member.name)).collect();
-        code.line(if names.is_empty() { "Ok(Self {})".to_string() } else { format!("Ok(Self {{ {} }})", names.join(", ")) });
+        let names: Vec<String> = self
+            .body
+            .members
+            .iter()
+            .map(|member| field(&member.name))
+            .collect();
+        code.line(if names.is_empty() {
+            "Ok(Self {})".to_string()
+        } else {
+            format!("Ok(Self {{ {} }})", names.join(", "))
+        });
         code.close("}");
-        if self.flavour == Flavour::Owned && self.body.members.iter().any(|member| self.can_reuse(member)) {
+        if self.flavour == Flavour::Owned
+            && self
+                .body
+                .members
+                .iter()
+                .any(|member| self.can_reuse(member))
+        {
             self.print_read_into(code);
         }
         code.close("}");
@@ -130,10 +202,16 @@ impl StructCode<'_> {
             let name = field(&member.name);
             let read = match member.dims.as_slice() {
                 [Dim::Variable { member: place }] => {
-                    let length = self.body.members.get(*place).map_or(String::new(), |length| field(&length.name));
+                    let length = self
+                        .body
+                        .members
+                        .get(*place)
+                        .map_or(String::new(), |length| field(&length.name));
                     format!("reader.list_into(&mut self.{name}, self.{length})")
                 }
-                [] | [Dim::Fixed { .. }] => format!("wire::Decode::read_into(&mut self.{name}, reader)"),
+                [] | [Dim::Fixed { .. }] => {
+                    format!("wire::Decode::read_into(&mut self.{name}, reader)")
+                }
                 _ => {
                     let read = self.read(member, 0, "reader", "self.");
                     format!("{read}.map(|value| self.{name} = value)")
@@ -154,17 +232,32 @@ impl StructCode<'_> {
         let inner = member.dims.get(depth + 1..).unwrap_or_default();
         let has_inner_length = inner.iter().any(|dim| matches!(dim, Dim::Variable { .. }));
         let length = |place: &usize| {
-            let name = self.body.members.get(*place).map_or(String::new(), |length| field(&length.name));
+            let name = self
+                .body
+                .members
+                .get(*place)
+                .map_or(String::new(), |length| field(&length.name));
             format!("{lengths_in}{name}")
         };
-        let is_bytes = self.flavour == Flavour::Borrowed && member.ty == Type::Primitive(Primitive::Byte);
+        let is_bytes =
+            self.flavour == Flavour::Borrowed && member.ty == Type::Primitive(Primitive::Byte);
         match member.dims.get(depth) {
             Some(Dim::Fixed { .. }) if has_inner_length => {
-                let array = format!("{reader}.array(|{reader}| {})", self.read(member, depth + 1, reader, lengths_in));
-                if depth == 0 && is_large(member) { format!("{array}.map(Box::new)") } else { array }
+                let array = format!(
+                    "{reader}.array(|{reader}| {})",
+                    self.read(member, depth + 1, reader, lengths_in)
+                );
+                if depth == 0 && is_large(member) {
+                    format!("{array}.map(Box::new)")
+                } else {
+                    array
+                }
             }
             Some(Dim::Variable { member: place }) if has_inner_length => {
-                let (length, inner) = (length(place), self.read(member, depth + 1, reader, lengths_in));
+                let (length, inner) = (
+                    length(place),
+                    self.read(member, depth + 1, reader, lengths_in),
+                );
                 format!("{reader}.rows({length}, |{reader}| {inner})")
             }
             Some(Dim::Variable { member: place }) if is_bytes && inner.is_empty() => {
@@ -200,19 +293,27 @@ impl Walker for Lengths<'_> {
         };
         if let Some(length) = site.dim().and_then(|dim| site.length_member(dim)) {
             let (name, length_name, of) = (&site.member.name, &length.name, field(&length.name));
-            self.code.line(format!("meter.length({length_name:?}, self.{of}, {array}.len()).in_field({name:?})?;"));
+            self.code.line(format!(
+                "meter.length({length_name:?}, self.{of}, {array}.len()).in_field({name:?})?;"
+            ));
         }
-        if Self::has_deeper_length(&Site { depth: site.depth + 1, ..*site }) {
-            self.code.open(format!("for {} in {array}.iter() {{", site.index()));
+        if Self::has_deeper_length(&Site {
+            depth: site.depth + 1,
+            ..*site
+        }) {
+            self.code
+                .open(format!("for {} in {array}.iter() {{", site.index()));
         }
     }
 
     fn item(&mut self, _: &Site<'_>) {}
 
     fn leave(&mut self, site: &Site<'_>) {
-        if Self::has_deeper_length(&Site { depth: site.depth + 1, ..*site }) {
+        if Self::has_deeper_length(&Site {
+            depth: site.depth + 1,
+            ..*site
+        }) {
             self.code.close("}");
         }
     }
 }
-

@@ -31,7 +31,9 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(types: &TypeSet) -> Self {
         let is_borrowable = borrowable(types);
-        let mut idents = TypeIdents::new(types, |ident| STANDARD.contains(&ident) || NEVER.contains(&ident));
+        let mut idents = TypeIdents::new(types, |ident| {
+            STANDARD.contains(&ident) || NEVER.contains(&ident)
+        });
         // Owned names were first, so that a borrowed one never takes a name from a type that is called so.
         let mut borrowed = Vec::with_capacity(types.len());
         for ((id, def), is_borrowable) in types.iter().zip(is_borrowable) {
@@ -46,12 +48,17 @@ impl Names {
     }
 
     pub(super) fn borrowed_ident(&self, id: TypeId) -> &str {
-        self.borrowed.get(id.0 as usize).and_then(Option::as_deref).unwrap_or_default()
+        self.borrowed
+            .get(id.0 as usize)
+            .and_then(Option::as_deref)
+            .unwrap_or_default()
     }
 
     /// Whether a type has strings or bytes, at any depth.
     pub(super) fn is_borrowable(&self, id: TypeId) -> bool {
-        self.borrowed.get(id.0 as usize).is_some_and(Option::is_some)
+        self.borrowed
+            .get(id.0 as usize)
+            .is_some_and(Option::is_some)
     }
 
     /// The type as seen from a module.
@@ -71,7 +78,9 @@ fn borrowable(types: &TypeSet) -> Vec<bool> {
     loop {
         let mut has_grown = false;
         for (id, def) in types.iter() {
-            let TypeKind::Struct(body) = &def.kind else { continue };
+            let TypeKind::Struct(body) = &def.kind else {
+                continue;
+            };
             let borrows = body.members.iter().any(|member| match member.ty {
                 Type::Primitive(Primitive::String) => true,
                 Type::Primitive(Primitive::Byte) => !member.dims.is_empty(),
@@ -96,9 +105,17 @@ fn relative(package: &str, from: &str) -> String {
     if package == from {
         return String::new();
     }
-    let parts = |package: &str| -> Vec<String> { package.split('.').filter(|p| !p.is_empty()).map(module).collect() };
+    let parts = |package: &str| -> Vec<String> {
+        package
+            .split('.')
+            .filter(|p| !p.is_empty())
+            .map(module)
+            .collect()
+    };
     let up = "super::".repeat(parts(from).len());
-    parts(package).iter().fold(up, |path, part| path + part + "::")
+    parts(package)
+        .iter()
+        .fold(up, |path, part| path + part + "::")
 }
 
 /// A field's, constant's or value's name.

@@ -3,7 +3,9 @@
 use super::super::code::Code;
 use super::names::{self, Names, field};
 use super::{doc_or, is_large, primitive_type};
-use bowline_wire::schema::{Constant, Dim, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeSet};
+use bowline_wire::schema::{
+    Constant, Dim, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeSet,
+};
 
 /// Which of a struct's two Rust types.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,11 +55,23 @@ impl StructCode<'_> {
     fn print_struct(&self, code: &mut Code) {
         if self.flavour == Flavour::Borrowed {
             let owned = self.names.ident(self.id);
-            code.comment("///", &format!("A [`{owned}`] whose strings and byte arrays borrow from the message."));
+            code.comment(
+                "///",
+                &format!("A [`{owned}`] whose strings and byte arrays borrow from the message."),
+            );
         } else {
-            code.comment("///", &doc_or(&self.def.doc, || format!("The type `{}`.", self.def.full_name())));
+            code.comment(
+                "///",
+                &doc_or(&self.def.doc, || {
+                    format!("The type `{}`.", self.def.full_name())
+                }),
+            );
         }
-        let default = if self.needs_default_impl() { "" } else { "Default, " };
+        let default = if self.needs_default_impl() {
+            ""
+        } else {
+            "Default, "
+        };
         code.line(format!("#[derive(Clone, Debug, {default}PartialEq)]"));
         self.allow_names(code);
         if self.body.members.is_empty() {
@@ -66,15 +80,27 @@ impl StructCode<'_> {
         }
         code.open(format!("pub struct {} {{", self.ty("'a")));
         for member in &self.body.members {
-            code.comment("///", &doc_or(&member.doc, || format!("The field `{}`.", member.name)));
-            code.line(format!("pub {}: {},", field(&member.name), self.member_type(member, 0)));
+            code.comment(
+                "///",
+                &doc_or(&member.doc, || format!("The field `{}`.", member.name)),
+            );
+            code.line(format!(
+                "pub {}: {},",
+                field(&member.name),
+                self.member_type(member, 0)
+            ));
         }
         code.close("}");
     }
 
     /// Lets fields keep names that Rust would spell otherwise.
     pub(super) fn allow_names(&self, code: &mut Code) {
-        if self.body.members.iter().any(|member| !names::is_snake_case(&member.name)) {
+        if self
+            .body
+            .members
+            .iter()
+            .any(|member| !names::is_snake_case(&member.name))
+        {
             code.line("#[allow(non_snake_case, reason = \"the names are the type definition's\")]");
         }
     }
@@ -83,8 +109,11 @@ impl StructCode<'_> {
     pub(super) fn member_type(&self, member: &Member, depth: usize) -> String {
         let dims = member.dims.get(depth..).unwrap_or_default();
         let is_borrowed = self.flavour == Flavour::Borrowed;
-        let Some((dim, inner)) = dims.split_first() else { return self.element_type(member.ty) };
-        let is_bytes = is_borrowed && inner.is_empty() && member.ty == Type::Primitive(Primitive::Byte);
+        let Some((dim, inner)) = dims.split_first() else {
+            return self.element_type(member.ty);
+        };
+        let is_bytes =
+            is_borrowed && inner.is_empty() && member.ty == Type::Primitive(Primitive::Byte);
         match dim {
             Dim::Fixed { size, .. } if is_bytes => format!("&'a [u8; {size}]"),
             Dim::Variable { .. } if is_bytes => "&'a [u8]".to_string(),
@@ -102,7 +131,11 @@ impl StructCode<'_> {
             Type::Primitive(Primitive::String) if is_borrowed => "&'a str".to_string(),
             Type::Primitive(primitive) => primitive_type(primitive).to_string(),
             Type::Named(id) if is_borrowed && self.names.is_borrowable(id) => {
-                format!("{}<'a>", self.names.path_to_borrowed(self.types, id, &self.def.package))
+                format!(
+                    "{}<'a>",
+                    self.names
+                        .path_to_borrowed(self.types, id, &self.def.package)
+                )
             }
             Type::Named(id) => self.names.path_to(self.types, id, &self.def.package),
         }
@@ -126,7 +159,11 @@ impl StructCode<'_> {
         code.open("fn default() -> Self {");
         code.open("Self {");
         for member in &self.body.members {
-            code.line(format!("{}: {},", field(&member.name), self.default_value(member, 0)));
+            code.line(format!(
+                "{}: {},",
+                field(&member.name),
+                self.default_value(member, 0)
+            ));
         }
         code.close("}");
         code.close("}");
@@ -168,7 +205,10 @@ impl StructCode<'_> {
             code.open("pub fn with_lengths(mut self) -> Self {");
             for (length, len) in lengths {
                 let name = field(&length.name);
-                code.line(format!("self.{name} = ({len}).try_into().unwrap_or({}::MAX);", self.element_type(length.ty)));
+                code.line(format!(
+                    "self.{name} = ({len}).try_into().unwrap_or({}::MAX);",
+                    self.element_type(length.ty)
+                ));
             }
             code.line("self");
             code.close("}");
@@ -181,10 +221,15 @@ impl StructCode<'_> {
         let mut lengths = Vec::new();
         for (place, length) in self.body.members.iter().enumerate() {
             let counted = self.body.members.iter().find_map(|array| {
-                let depth = array.dims.iter().position(|dim| *dim == Dim::Variable { member: place })?;
+                let depth = array
+                    .dims
+                    .iter()
+                    .position(|dim| *dim == Dim::Variable { member: place })?;
                 Some((array, depth))
             });
-            let Some((array, depth)) = counted else { continue };
+            let Some((array, depth)) = counted else {
+                continue;
+            };
             let name = field(&array.name);
             let len = match depth {
                 0 => format!("self.{name}.len()"),
@@ -200,17 +245,29 @@ impl StructCode<'_> {
 }
 
 fn print_constant(code: &mut Code, constant: &Constant) {
-    let Constant { name, doc, ty, text, value } = constant;
+    let Constant {
+        name,
+        doc,
+        ty,
+        text,
+        value,
+    } = constant;
     code.comment("///", &doc_or(doc, || format!("The constant `{name}`.")));
     if names::is_mixed_case(name) {
-        code.line("#[allow(non_upper_case_globals, reason = \"the names are the type definition's\")]");
+        code.line(
+            "#[allow(non_upper_case_globals, reason = \"the names are the type definition's\")]",
+        );
     }
     let value = match value {
         Number::Integer(_) if text.starts_with("0x") => text.clone(),
         Number::Integer(value) => value.to_string(),
         Number::Float(value) => float_literal(*ty, *value),
     };
-    code.line(format!("pub const {}: {} = {value};", field(name), primitive_type(*ty)));
+    code.line(format!(
+        "pub const {}: {} = {value};",
+        field(name),
+        primitive_type(*ty)
+    ));
 }
 
 fn float_literal(ty: Primitive, value: f64) -> String {
@@ -223,4 +280,3 @@ fn float_literal(ty: Primitive, value: f64) -> String {
         format!("{value:?}")
     }
 }
-
