@@ -4,6 +4,7 @@ mod build_script;
 mod dynamic;
 mod fingerprints;
 mod generated;
+mod golden;
 mod memory;
 mod messages;
 mod repo;

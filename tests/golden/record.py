@@ -1,0 +1,103 @@
+"""Builds messages with the reference's Python classes and writes down their bytes. Run by scripts/record-golden."""
+
+import base64
+import importlib
+import json
+import struct
+import sys
+
+PRIMITIVES = {"int8_t", "int16_t", "int32_t", "int64_t", "byte", "float", "double", "string", "boolean"}
+ENUMS = {"golden.gear_t": {"REVERSE": -1, "NEUTRAL": 16, "DRIVE": 17}}
+
+# Types and values, in the JSON that Bowline reads and writes.
+MESSAGES = [
+    ("golden.empty_t", {}),
+    ("golden.scalars_t", {"i8": -128, "i16": -32768, "i32": -2147483648, "i64": "-9223372036854775808", "b": 255,
+                          "f": "-Infinity", "d": "NaN", "s": "", "yes": True, "no": False}),
+    ("golden.scalars_t", {"i8": 127, "i16": 32767, "i32": 2147483647, "i64": "9223372036854775807", "b": 0,
+                          "f": 0.1, "d": -0.0, "s": "d\u00e9j\u00e0 \u6f22 \U0001f6a2", "yes": True, "no": False}),
+    ("golden.fixed_t", {"i8": [1, -2, 3], "i16": [256, -257], "i32": [65536, -65537], "i64": [4294967296, -4294967297],
+                        "b": "AAH+/w==", "f": [1.5, "Infinity"], "d": [1e300, 5e-324], "s": ["a", "bc"],
+                        "ok": [True, False, True]}),
+    ("golden.variable_t", {"n": 0, "m": 0, "i8": [], "i16": [], "i32": [], "i64": [], "b": "", "f": [], "d": [], "s": [],
+                           "ok": []}),
+    ("golden.variable_t", {"n": 2, "m": 3, "i8": [1, 2], "i16": [1, 2, 3], "i32": [1, 2], "i64": [1, 2, 3], "b": "q80=",
+                           "f": [1.0, 2.0, 3.0], "d": [1.0, 2.0], "s": ["x", "", "z"], "ok": [False, True]}),
+    ("golden.grid_t", {"n": 2, "m": 3, "fixed": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "rows": [[1.0, 2.0], [3.0, 4.0]],
+                       "columns": [[1, 2], [3, 4]], "pixels": ["AAEC", "AwQF"],
+                       "names": [["a", "b", "c"], ["d", "e", "f"]],
+                       "cube": [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]}),
+    ("golden.grid_t", {"n": 0, "m": 5, "fixed": [[0.0] * 3] * 2, "rows": [], "columns": [[], []], "pixels": [],
+                       "names": [], "cube": []}),
+    ("golden.grid_t", {"n": 2, "m": 0, "fixed": [[0.0] * 3] * 2, "rows": [[0.0] * 2] * 2, "columns": [[1, 2], [3, 4]],
+                       "pixels": ["", ""], "names": [[], []], "cube": [[[], []], [[], []]]}),
+    ("golden.nested_t", {"one": {"name": "one", "xyz": [1.0, 2.0, 3.0]},
+                         "two": [{"name": "two", "xyz": [4.0, 5.0, 6.0]}, {"name": "", "xyz": [0.0, 0.0, 0.0]}],
+                         "n": 1, "many": [{"name": "three", "xyz": [7.0, 8.0, 9.0]}], "none": {}, "nones": [{}],
+                         "far": {"x": -1}}),
+    ("golden.node_t", {"label": "root", "n": 2, "children": [
+        {"label": "left", "n": 0, "children": []},
+        {"label": "right", "n": 1, "children": [{"label": "leaf", "n": 0, "children": []}]}]}),
+    ("golden.car_t", {"gear": "DRIVE", "n": 3, "gears": ["REVERSE", "NEUTRAL", 99]}),
+    ("bowline.gps_rmc_t", {"utime": 1234567890123456, "lat": 45.5, "lon": -73.583333, "sog": 3.25}),
+    ("bowline.image_t", {"utime": 1, "width": 2, "height": 2, "pixelformat": 1497715271, "size": 4, "data": "AECA/w=="}),
+    ("bowline.laser_t", {"utime": -1, "nranges": 3, "ranges": [1.25, "Infinity", 0.0], "rad0": -1.5, "radstep": 0.0625}),
+    ("bowline.path_t", {"timestamp": 0, "num_waypoints": 2, "waypoints": [
+        {"id": "waypoint 0", "position": [0.0, 0.0]}, {"id": "waypoint 1", "position": [100.0, 100.0]}]}),
+    ("bowline.pose_t", {"utime": 7, "state": [0.5 * i for i in range(12)]}),
+    ("bowline.waypoint_t", {"id": "dock", "position": [12.0, -3.5]}),
+]
+
+
+def load(name):
+    package, short = name.rsplit(".", 1)
+    cls = getattr(importlib.import_module(package), short)
+    if name in ENUMS:
+        # The reference's structs call this without the argument that it wants.
+        cls.__init__.__defaults__ = (0,)
+    return cls
+
+
+def element(typename, value):
+    if typename in ("float", "double"):
+        return float(value)
+    if typename.startswith("int"):
+        return int(value)
+    if typename in ENUMS:
+        return load(typename)(ENUMS[typename].get(value, value))
+    if typename not in PRIMITIVES:
+        return build(typename, value)
+    return value
+
+
+def array(typename, n_dims, value):
+    if n_dims == 0:
+        return element(typename, value)
+    if n_dims == 1 and typename == "byte":
+        return base64.b64decode(value)
+    return [array(typename, n_dims - 1, item) for item in value]
+
+
+def build(typename, value):
+    cls = load(typename)
+    for other in ENUMS:
+        load(other)
+    message = cls()
+    for name, member_type, dims in zip(cls.__slots__, cls.__typenames__, cls.__dimensions__):
+        setattr(message, name, array(member_type, len(dims or []), value[name]))
+    return message
+
+
+def main(path):
+    rows = ["# Recorded from the lcm 1.5.3 wheel by scripts/record-golden. Do not edit."]
+    for typename, value in MESSAGES:
+        data = build(typename, value).encode()
+        fingerprint = struct.unpack(">Q", data[:8])[0]
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        rows += ["", "[[message]]", f'type = "{typename}"', f'fingerprint = "0x{fingerprint:016x}"',
+                 f"value = '''{text}'''", f'bytes = "{data.hex()}"']
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(rows) + "\n")
+
+
+main(sys.argv[1])

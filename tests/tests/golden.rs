@@ -1,0 +1,74 @@
+//! Messages recorded from the reference: what it says, we say, byte for byte, and the other way round.
+
+use bowline_lang::{Rules, Source, compile};
+use bowline_msgs::TYPES;
+use bowline_wire::schema::TypeSet;
+use std::fs;
+use std::path::Path;
+
+struct Golden {
+    name: String,
+    fingerprint: String,
+    json: String,
+    bytes: Vec<u8>,
+}
+
+fn golden() -> Vec<Golden> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/messages.toml");
+    let text = fs::read_to_string(path).expect("golden messages are committed");
+    let table: toml::Table = text.parse().expect("golden messages are TOML");
+    let rows = table["message"].as_array().expect("a list of messages");
+    let read = |row: &toml::Value| {
+        let text = |key: &str| row[key].as_str().expect("text").to_string();
+        Golden { name: text("type"), fingerprint: text("fingerprint"), json: text("value"), bytes: unhex(&text("bytes")) }
+    };
+    rows.iter().map(read).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().chunks_exact(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("hex is ASCII"), 16).expect("hex");
+    digits.map(byte).collect()
+}
+
+fn types() -> TypeSet {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = Vec::new();
+    for folder in [root.join("golden"), root.join("../types")] {
+        for entry in fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("the folder can be read").path();
+            if path.extension().is_some_and(|extension| extension == "lcm") {
+                sources.push(Source::from_bytes(path.display().to_string(), &fs::read(&path).expect("a type can be read")));
+            }
+        }
+    }
+    let compiled = compile(&sources, &Rules::default());
+    assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
+    compiled.types
+}
+
+#[test]
+fn golden_messages_are_understood_and_said_again() {
+    let types = types();
+    for Golden { name, fingerprint, json, bytes } in golden() {
+        let id = types.by_name(&name).unwrap();
+        assert_eq!(types.fingerprint(id).unwrap().to_string(), fingerprint, "{name}");
+        let (found, value) = types.decode(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(found, id, "{name}");
+        assert_eq!(types.to_json(id, &value), json, "{name}");
+        let read = types.from_json(id, json.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(types.encode(id, &read).unwrap(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn golden_messages_of_our_types_pass_through_generated_code() {
+    let golden = golden();
+    for entry in TYPES {
+        let messages: Vec<&Golden> = golden.iter().filter(|golden| golden.name == entry.name).collect();
+        assert!(!messages.is_empty(), "no golden message of {}: add one to record.py", entry.name);
+        for message in messages {
+            assert_eq!((entry.recode)(&message.bytes).unwrap(), message.bytes, "{}", entry.name);
+        }
+    }
+}
