@@ -20,14 +20,21 @@ fn golden() -> Vec<Golden> {
     let rows = table["message"].as_array().expect("a list of messages");
     let read = |row: &toml::Value| {
         let text = |key: &str| row[key].as_str().expect("text").to_string();
-        Golden { name: text("type"), fingerprint: text("fingerprint"), json: text("value"), bytes: unhex(&text("bytes")) }
+        Golden {
+            name: text("type"),
+            fingerprint: text("fingerprint"),
+            json: text("value"),
+            bytes: unhex(&text("bytes")),
+        }
     };
     rows.iter().map(read).collect()
 }
 
 fn unhex(text: &str) -> Vec<u8> {
     let digits = text.as_bytes().chunks_exact(2);
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("hex is ASCII"), 16).expect("hex");
+    let byte = |pair: &[u8]| {
+        u8::from_str_radix(std::str::from_utf8(pair).expect("hex is ASCII"), 16).expect("hex")
+    };
     digits.map(byte).collect()
 }
 
@@ -38,7 +45,10 @@ fn types() -> TypeSet {
         for entry in fs::read_dir(folder).expect("the folder is there") {
             let path = entry.expect("the folder can be read").path();
             if path.extension().is_some_and(|extension| extension == "lcm") {
-                sources.push(Source::from_bytes(path.display().to_string(), &fs::read(&path).expect("a type can be read")));
+                sources.push(Source::from_bytes(
+                    path.display().to_string(),
+                    &fs::read(&path).expect("a type can be read"),
+                ));
             }
         }
     }
@@ -50,13 +60,27 @@ fn types() -> TypeSet {
 #[test]
 fn golden_messages_are_understood_and_said_again() {
     let types = types();
-    for Golden { name, fingerprint, json, bytes } in golden() {
+    for Golden {
+        name,
+        fingerprint,
+        json,
+        bytes,
+    } in golden()
+    {
         let id = types.by_name(&name).unwrap();
-        assert_eq!(types.fingerprint(id).unwrap().to_string(), fingerprint, "{name}");
-        let (found, value) = types.decode(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(
+            types.fingerprint(id).unwrap().to_string(),
+            fingerprint,
+            "{name}"
+        );
+        let (found, value) = types
+            .decode(&bytes)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(found, id, "{name}");
         assert_eq!(types.to_json(id, &value), json, "{name}");
-        let read = types.from_json(id, json.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let read = types
+            .from_json(id, json.as_bytes())
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(types.encode(id, &read).unwrap(), bytes, "{name}");
     }
 }
@@ -65,10 +89,22 @@ fn golden_messages_are_understood_and_said_again() {
 fn golden_messages_of_our_types_pass_through_generated_code() {
     let golden = golden();
     for entry in TYPES {
-        let messages: Vec<&Golden> = golden.iter().filter(|golden| golden.name == entry.name).collect();
-        assert!(!messages.is_empty(), "no golden message of {}: add one to record.py", entry.name);
+        let messages: Vec<&Golden> = golden
+            .iter()
+            .filter(|golden| golden.name == entry.name)
+            .collect();
+        assert!(
+            !messages.is_empty(),
+            "no golden message of {}: add one to record.py",
+            entry.name
+        );
         for message in messages {
-            assert_eq!((entry.recode)(&message.bytes).unwrap(), message.bytes, "{}", entry.name);
+            assert_eq!(
+                (entry.recode)(&message.bytes).unwrap(),
+                message.bytes,
+                "{}",
+                entry.name
+            );
         }
     }
 }

@@ -11,8 +11,7 @@ fn root() -> PathBuf {
 }
 
 fn read(name: &str) -> String {
-    fs::read_to_string(root().join(name))
-        .unwrap_or_else(|error| panic!("cannot read {name}: {error}"))
+    fs::read_to_string(root().join(name)).expect("the document is there")
 }
 
 /// Our crates and which of our crates each depends on, not counting those for its own tests.

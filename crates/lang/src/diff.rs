@@ -224,7 +224,7 @@ fn diff_lists(
         match find(new, name) {
             None => details.push(format!("{what} removed: {before}")),
             Some((_, after)) if after != *before => {
-                details.push(format!("{what} changed: {before} -> {after}"))
+                details.push(format!("{what} changed: {before} -> {after}"));
             }
             Some(_) => {}
         }
@@ -266,7 +266,7 @@ impl fmt::Display for TypeChange {
         write!(f, "{word} {name}")?;
         match (old, new) {
             (Some(old), Some(new)) if old == new => {
-                write!(f, ": fingerprint {new} as before, nothing to rebuild")?
+                write!(f, ": fingerprint {new} as before, nothing to rebuild")?;
             }
             (Some(old), Some(new)) => write!(
                 f,

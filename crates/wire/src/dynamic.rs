@@ -134,33 +134,17 @@ impl TypeSet {
         values: &mut Vec<Value<'a>>,
     ) -> Result<(), DecodeError> {
         match ty {
-            Type::Primitive(Primitive::Int8) => {
-                values.push(Value::Int8(i8::from_be_bytes(reader.take()?)))
-            }
-            Type::Primitive(Primitive::Int16) => {
-                values.push(Value::Int16(i16::from_be_bytes(reader.take()?)))
-            }
-            Type::Primitive(Primitive::Int32) => {
-                values.push(Value::Int32(i32::from_be_bytes(reader.take()?)))
-            }
-            Type::Primitive(Primitive::Int64) => {
-                values.push(Value::Int64(i64::from_be_bytes(reader.take()?)))
-            }
-            Type::Primitive(Primitive::Byte) => {
-                values.push(Value::Byte(u8::from_be_bytes(reader.take()?)))
-            }
-            Type::Primitive(Primitive::Float) => {
-                values.push(Value::Float(f32::from_be_bytes(reader.take()?)))
-            }
-            Type::Primitive(Primitive::Double) => {
-                values.push(Value::Double(f64::from_be_bytes(reader.take()?)))
-            }
-            Type::Primitive(Primitive::Boolean) => {
-                values.push(Value::Boolean(u8::from_be_bytes(reader.take()?) != 0));
-            }
-            Type::Primitive(Primitive::String) => {
-                values.push(Value::Text(Cow::Borrowed(reader.raw_text()?)))
-            }
+            Type::Primitive(ty) => values.push(match ty {
+                Primitive::Int8 => Value::Int8(i8::from_be_bytes(reader.take()?)),
+                Primitive::Int16 => Value::Int16(i16::from_be_bytes(reader.take()?)),
+                Primitive::Int32 => Value::Int32(i32::from_be_bytes(reader.take()?)),
+                Primitive::Int64 => Value::Int64(i64::from_be_bytes(reader.take()?)),
+                Primitive::Byte => Value::Byte(u8::from_be_bytes(reader.take()?)),
+                Primitive::Float => Value::Float(f32::from_be_bytes(reader.take()?)),
+                Primitive::Double => Value::Double(f64::from_be_bytes(reader.take()?)),
+                Primitive::Boolean => Value::Boolean(u8::from_be_bytes(reader.take()?) != 0),
+                Primitive::String => Value::Text(Cow::Borrowed(reader.raw_text()?)),
+            }),
             Type::Named(id) => match &self.def(id).kind {
                 TypeKind::Struct(body) => {
                     let mut members = Vec::with_capacity(body.members.len());

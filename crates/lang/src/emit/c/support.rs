@@ -3,7 +3,7 @@
 //! They do what `lcm_coretypes.h` does without its gaps: lengths are 64 bits wide and never trusted.
 
 /// The functions that `body` calls, and those that they call, in an order that compiles. Each has a guard: lcm-gen's
-/// source files can be compiled as one, as CMake's unity builds do, and so can ours.
+/// source files can be compiled as one, as `CMake`'s unity builds do, and so can ours.
 pub(in super::super) fn functions_for(body: &str) -> String {
     let mut used: Vec<String> = Vec::new();
     // Each may call only what stands before it, so one pass from the end finds them all.
