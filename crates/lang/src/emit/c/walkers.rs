@@ -11,7 +11,7 @@ use super::super::code::Code;
 use super::super::walk::{Site, Walker, walk_member};
 use super::names::{fixed_count, ident, is_inline, min_size, number_type, safe};
 use super::run::{Run, bits};
-use bowline_wire::schema::{Dim, Member, Primitive, Struct, Type, TypeKind, TypeSet};
+use bowline_wire::schema::{TypeId, Dim, Member, Primitive, Struct, Type, TypeKind, TypeSet};
 
 /// Walks over all members; what is in one piece is one item.
 fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
@@ -251,6 +251,7 @@ impl Walker for Write {
             Type::Named(id) => {
                 self.flush();
                 if !is_inline(site.member) {
+                    let row = row_or_none(site, id, &row);
                     self.code
                         .line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
                 }
@@ -270,6 +271,17 @@ impl Walker for Write {
 
     fn leave(&mut self, _: &Site<'_>) {
         self.code.close("}");
+    }
+}
+
+/// What to look at for a row that must be there. One of structs without members need not be: it takes no memory, and
+/// lcm-gen's decoder leaves the pointer NULL.
+fn row_or_none<'r>(site: &Site<'_>, id: TypeId, row: &'r str) -> &'r str {
+    let is_struct = site.types.as_struct(id).is_some();
+    if is_struct && site.types.min_size(id) == 0 {
+        "\"\""
+    } else {
+        row
     }
 }
 
@@ -317,6 +329,7 @@ impl Walker for Measure {
             }
             Type::Named(id) => {
                 if !is_inline(site.member) {
+                    let row = row_or_none(site, id, &row);
                     self.code
                         .line(format!("if (!bowline_is_row({row}, {n}))\n    return -1;"));
                 }
