@@ -44,10 +44,9 @@ Answer answer(const std::vector<char> &message)
         return {false, "decode failed"};
     if (static_cast<size_t>(used) != message.size())
         return {false, "decode did not use the whole message"};
-    const T copy = value;
     std::string bytes;
-    bytes.resize(static_cast<size_t>(copy.getEncodedSize()));
-    int written = copy.encode(&bytes[0], 0, static_cast<int>(bytes.size()));
+    bytes.resize(static_cast<size_t>(value.getEncodedSize()));
+    int written = value.encode(&bytes[0], 0, static_cast<int>(bytes.size()));
     if (written < 0 || static_cast<size_t>(written) != bytes.size())
         return {false, "encode did not fill getEncodedSize"};
     return {true, bytes};

@@ -67,8 +67,10 @@ pub struct Dialect {
     pub language: &'static Language,
     /// Who made the code.
     pub maker: Maker,
-    /// What happens to NaNs.
-    pub nans: Nans,
+    /// What decoding does to NaNs.
+    pub decoded: Nans,
+    /// What decoding and encoding does to NaNs.
+    pub encoded: Nans,
     /// What does not compile.
     cannot_build: &'static [Trait],
     /// What compiles, but does not decode or encode what is right.
@@ -79,7 +81,8 @@ pub struct Dialect {
 const C_REFERENCE: Dialect = Dialect {
     language: &c::C,
     maker: Maker::Reference,
-    nans: Nans::Kept,
+    decoded: Nans::Kept,
+    encoded: Nans::Kept,
     cannot_build: &[Trait::Mutual],
     cannot_carry: &[Trait::EnumArray],
 };
@@ -94,10 +97,12 @@ const CPP_OURS: Dialect = Dialect {
     language: &cpp::CPP,
     ..C_OURS
 };
+/// Java's streams write every NaN as the usual one.
 const JAVA_REFERENCE: Dialect = Dialect {
     language: &java::JAVA,
     maker: Maker::Reference,
-    nans: Nans::Unified,
+    decoded: Nans::Kept,
+    encoded: Nans::Unified,
     cannot_build: &[],
     cannot_carry: &[],
 };
@@ -105,14 +110,15 @@ const JAVA_OURS: Dialect = Dialect {
     maker: Maker::Ours,
     ..JAVA_REFERENCE
 };
-/// lcm-gen copies octal numbers into Python, where they are a syntax error, and calls an enum's constructor without its
-/// argument.
+/// lcm-gen copies octal numbers into Python, where they are a syntax error, and hex ones into `struct`'s formats, where
+/// `x` means something else. It calls an enum's constructor without its argument.
 const PYTHON_REFERENCE: Dialect = Dialect {
     language: &python::PYTHON,
     maker: Maker::Reference,
-    nans: Nans::FloatsQuieted,
+    decoded: Nans::FloatsQuieted,
+    encoded: Nans::FloatsQuieted,
     cannot_build: &[Trait::Octal],
-    cannot_carry: &[Trait::Enum, Trait::EnumArray],
+    cannot_carry: &[Trait::Enum, Trait::EnumArray, Trait::Hex],
 };
 const PYTHON_OURS: Dialect = Dialect {
     maker: Maker::Ours,
@@ -123,15 +129,17 @@ const PYTHON_OURS: Dialect = Dialect {
 const RUST_OURS: Dialect = Dialect {
     language: &rust::RUST,
     maker: Maker::Ours,
-    nans: Nans::Kept,
+    decoded: Nans::Kept,
+    encoded: Nans::Kept,
     cannot_build: &[],
     cannot_carry: &[],
 };
 
-/// JavaScript has only doubles.
+/// JavaScript's numbers are doubles, but its arrays can be of floats: some NaNs are quieted and some are not.
 const TYPESCRIPT_OURS: Dialect = Dialect {
     language: &typescript::TYPESCRIPT,
-    nans: Nans::FloatsQuieted,
+    decoded: Nans::FloatsQuieted,
+    encoded: Nans::FloatsQuieted,
     ..RUST_OURS
 };
 

@@ -37,6 +37,8 @@ pub enum Trait {
     EnumArray,
     /// Two types that contain each other.
     Mutual,
+    /// A size in hex.
+    Hex,
     /// A number in octal, which is no number in Python.
     Octal,
 }
@@ -117,7 +119,15 @@ struct Grower {
     random: Random,
     plans: Vec<Plan>,
     is_mutual: bool,
+    radix: Radix,
     traits: Traits,
+}
+
+/// How a tree writes its sizes. Most in the way that all generators take.
+#[derive(Clone, Copy)]
+enum Radix {
+    Decimal,
+    Mixed,
 }
 
 /// The statements of a struct so far.
@@ -164,11 +174,17 @@ impl Grower {
             });
         }
         let is_mutual = n_structs > 1 && random.one_in(8);
+        let radix = if random.one_in(4) {
+            Radix::Mixed
+        } else {
+            Radix::Decimal
+        };
         Self {
             seed,
             random,
             plans,
             is_mutual,
+            radix,
             traits: Traits::default(),
         }
     }
@@ -230,7 +246,7 @@ impl Grower {
         if self.random.one_in(4) {
             self.constants(&mut body);
         }
-        let n_members = self.random.between(0, 6).max(self.random.below(3));
+        let n_members = self.random.between(0, 4).max(self.random.below(3));
         for _ in 0..n_members {
             self.member(place, &mut body);
         }
@@ -306,17 +322,15 @@ impl Grower {
 
     fn size_text(&mut self) -> String {
         let size = self.size();
-        match self.random.below(12) {
-            0 | 1 => format!("0x{size:x}"),
-            2 => format!("0X{size:X}"),
-            3 => format!("0x{size:04x}"),
+        let (written, used) = match (self.radix, self.random.below(4)) {
+            (Radix::Mixed, 0) => (format!("0x{size:x}"), Trait::Hex),
+            (Radix::Mixed, 1) => (format!("0X{size:04X}"), Trait::Hex),
             // No generator of the reference takes both, and something is to say what is right.
-            4 if !self.is_mutual => {
-                self.traits.0.insert(Trait::Octal);
-                format!("0{size:o}")
-            }
-            _ => size.to_string(),
-        }
+            (Radix::Mixed, 2) if !self.is_mutual => (format!("0{size:o}"), Trait::Octal),
+            (Radix::Decimal | Radix::Mixed, _) => return size.to_string(),
+        };
+        self.traits.0.insert(used);
+        written
     }
 
     fn size(&mut self) -> usize {
@@ -387,7 +401,7 @@ impl Grower {
     fn typed_member(&mut self, ty: String, to: usize, body: &mut Body) {
         let is_enum = self.plans[to].is_enum;
         let dims = match self.random.below(4) {
-            0 => words(&["[", *self.random.pick(&["1", "2", "0x2", "3"]), "]"]),
+            0 => words(&["[", *self.random.pick(&["1", "2", "3"]), "]"]),
             1 if !body.lengths.is_empty() => {
                 words(&["[", &self.random.pick(&body.lengths).clone(), "]"])
             }

@@ -182,13 +182,13 @@ impl Maker<'_> {
     }
 }
 
-/// What a language does to NaNs on the way through its floating-point types. The bytes that it is expected to write
-/// follow from this; everything else must come through as it was.
+/// What a language may do to NaNs on the way through its floating-point types. Values are compared after that was done
+/// to both; everything else must come through as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nans {
     /// Keeps every bit.
     Kept,
-    /// A signalling `float` becomes quiet, because the language has only doubles and the processor converts.
+    /// A signalling `float` may become quiet, because the language has only doubles and the processor converts.
     FloatsQuieted,
     /// All become the usual one, as the language's standard library has it.
     Unified,

@@ -5,7 +5,6 @@ use bowline_tests::drivers::{FINGERPRINTS, Run};
 use bowline_tests::peers::Peers;
 use bowline_tests::report::Failures;
 use bowline_tests::trees::{Tree, compile_all};
-use bowline_tests::values::Nans;
 use std::path::Path;
 
 const N_TREES: u64 = 1000;
@@ -38,7 +37,7 @@ fn fingerprints_of_random_types_equal_the_reference() {
         );
         assert_eq!(answers.len(), cases.len(), "{}", run.name);
         for (case, answer) in cases.iter().zip(answers) {
-            let expected = Answer::Yes(case.expected(&types, Nans::Kept).unwrap());
+            let expected = Answer::Yes(case.expected(&types).unwrap());
             if answer != expected {
                 let what = case.describe(&types, &trees[case.tree]);
                 failures.add(format!(
