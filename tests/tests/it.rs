@@ -1,6 +1,7 @@
 //! Tests across crates, against the reference, and of the repository itself.
 
 mod build_script;
+mod drop_in;
 mod dynamic;
 mod fingerprints;
 mod generated;

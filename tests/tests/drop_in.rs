@@ -1,0 +1,287 @@
+//! In place of lcm-gen: the same flags, the same files, and code that mixes with its own in one program.
+
+use bowline_tests::peers::{Peers, run, workspace};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("drop_in")
+        .join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("the last run's folder can go");
+    }
+    fs::create_dir_all(&folder).expect("a scratch folder can be made");
+    folder
+}
+
+/// The binary, built by cargo as it would be for a user.
+fn bowline() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    run(cargo
+        .args(["build", "--quiet", "-p", "bowline"])
+        .current_dir(workspace()));
+    workspace().join("target/debug/bowline")
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).expect("a folder can be read") {
+            let path = entry.expect("a folder can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(
+                    path.strip_prefix(folder)
+                        .expect("it is below")
+                        .to_path_buf(),
+                );
+            }
+        }
+    }
+    found
+}
+
+const TYPES: &[(&str, &str)] = &[
+    (
+        "waypoint_t.lcm",
+        "package nav.plan; struct waypoint_t { string id; float position[2]; }",
+    ),
+    (
+        "path_t.lcm",
+        "package nav.plan; struct path_t { const int32_t MAX = 9; int32_t n; waypoint_t waypoints[n]; }",
+    ),
+    ("bare_t.lcm", "struct bare_t { int8_t x; }"),
+];
+
+#[test]
+fn command_lines_of_lcm_gen_give_the_same_files() {
+    let (peers, bowline) = (Peers::find(), bowline());
+    let command_lines: &[&[&str]] = &[
+        &[
+            "-c",
+            "--c-cpath",
+            "src",
+            "--c-hpath=include",
+            "waypoint_t.lcm",
+            "path_t.lcm",
+        ],
+        &[
+            "--c",
+            "--c-no-pubsub",
+            "--c-typeinfo",
+            "--cinclude",
+            "nav",
+            "bare_t.lcm",
+        ],
+        &[
+            "-x",
+            "--cpp-hpath",
+            "out",
+            "--cpp-std=c++11",
+            "waypoint_t.lcm",
+            "path_t.lcm",
+        ],
+        &[
+            "--cpp",
+            "--cpp-include",
+            "gen",
+            "--use-quotes-for-includes",
+            "bare_t.lcm",
+        ],
+        &[
+            "-j",
+            "--jpath",
+            "out",
+            "--jdefaultpkg",
+            "robot",
+            "bare_t.lcm",
+            "waypoint_t.lcm",
+        ],
+        &["-p", "--ppath", "out", "waypoint_t.lcm", "path_t.lcm"],
+        &[
+            "--python",
+            "--python-no-init",
+            "--ppath=out",
+            "--lazy",
+            "waypoint_t.lcm",
+        ],
+        &[
+            "-c",
+            "-x",
+            "-j",
+            "-p",
+            "--package-prefix",
+            "acme",
+            "waypoint_t.lcm",
+        ],
+    ];
+    for (i, args) in command_lines.iter().enumerate() {
+        let made =
+            [(peers.lcm_gen(), None), (bowline.clone(), Some("gen"))].map(|(program, verb)| {
+                let folder = scratch(&format!("flags{i}{}", verb.unwrap_or("")));
+                for (name, text) in TYPES {
+                    fs::write(folder.join(name), text).unwrap();
+                }
+                // lcm-gen's C makes no folders.
+                fs::create_dir_all(folder.join("src")).unwrap();
+                fs::create_dir_all(folder.join("include")).unwrap();
+                run(Command::new(program)
+                    .args(verb)
+                    .args(*args)
+                    .current_dir(&folder));
+                files(&folder)
+            });
+        let [theirs, ours] = made;
+        assert_eq!(ours, theirs, "{args:?}");
+    }
+}
+
+const MIXED_MAIN: &str = r#"
+#include <stdio.h>
+#include "nav_plan_path_t.h"
+int main(void) {
+    nav_plan_waypoint_t waypoint = {"dock", {1, 2}};
+    nav_plan_path_t path = {1, &waypoint}, decoded;
+    unsigned char buf[100];
+    int n = nav_plan_path_t_encode(buf, 0, sizeof buf, &path), i;
+    if (n != nav_plan_path_t_encoded_size(&path) || nav_plan_path_t_decode(buf, 0, n, &decoded) != n) return 1;
+    nav_plan_path_t_decode_cleanup(&decoded);
+    for (i = 0; i < n; i++) printf("%02x", buf[i]);
+    return 0;
+}
+"#;
+
+/// One file at a time, as build rules for lcm-gen do it, and each file from the one or the other compiler.
+#[test]
+fn c_files_of_both_compilers_mix_in_one_program() {
+    let (peers, bowline) = (Peers::find(), bowline());
+    let mut printed = BTreeSet::new();
+    for (i, who) in [[0, 0], [0, 1], [1, 0], [1, 1]].into_iter().enumerate() {
+        let folder = scratch(&format!("mix{i}"));
+        for ((name, text), who) in TYPES.iter().zip(who) {
+            fs::write(folder.join(name), text).unwrap();
+            let mut command = match who {
+                0 => Command::new(peers.lcm_gen()),
+                _ => Command::new(&bowline),
+            };
+            if who == 1 {
+                command.args(["gen", "--lcm-compat"]);
+            }
+            run(command
+                .args(["-c", "--c-no-pubsub", name])
+                .current_dir(&folder));
+        }
+        fs::write(folder.join("main.c"), MIXED_MAIN).unwrap();
+        let mut gcc = Command::new("gcc");
+        gcc.args([
+            "-Wall",
+            "-Wextra",
+            "-o",
+            "mix",
+            "main.c",
+            "nav_plan_path_t.c",
+            "nav_plan_waypoint_t.c",
+            "-I",
+        ]);
+        run(gcc.arg(peers.include()).current_dir(&folder));
+        let output = Command::new(folder.join("mix")).output().unwrap();
+        assert!(output.status.success(), "mix {i}");
+        printed.insert(String::from_utf8(output.stdout).unwrap());
+    }
+    assert_eq!(printed.len(), 1, "{printed:?}");
+}
+
+/// Names that are words of some language, or close to what generated code needs for itself.
+const AWKWARD: &str = "
+package class.import;
+struct String { int8_t self, Self, pass, interface, type, class, def, fn, end, new, null, await, async, yield; }
+struct none_t { int32_t length; byte data[length]; string buf[length]; int8_t offset, maxlen, p, pos, reader, writer; }
+struct list_t { int32_t n; None item; list_t next[n]; int8_t a, b, i, e, len, value, out, in, this, other, struct, meter; }
+struct None { const int32_t MAX = 5; const double PI = 3.5; double constructor; int64_t encode, decode, hash, copy, NAME; }
+enum Enum { class, RED = -5, default }
+struct Box { Enum kind; Enum kinds[2]; string toString; boolean equals, wait, NULL_, True, undefined, prototype, Object; }
+";
+
+#[test]
+fn awkward_names_compile_in_every_language() {
+    let (peers, bowline) = (Peers::find(), bowline());
+    let folder = scratch("awkward");
+    fs::write(folder.join("awkward.lcm"), AWKWARD).unwrap();
+    let mut generate = Command::new(bowline);
+    generate.args([
+        "gen",
+        "--c",
+        "c",
+        "--cpp",
+        "cpp",
+        "--java",
+        "java",
+        "--python",
+        "py",
+        "--rust",
+        "src",
+        "--typescript",
+        "ts",
+    ]);
+    run(generate.arg("awkward.lcm").current_dir(&folder));
+    let of = |kind: &str| -> Vec<PathBuf> {
+        let is_kind = |path: &PathBuf| path.extension().is_some_and(|extension| extension == kind);
+        files(&folder).into_iter().filter(is_kind).collect()
+    };
+
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Ic", "-I"])
+        .arg(peers.include());
+    run(gcc.args(of("c")).current_dir(&folder));
+    for header in of("hpp") {
+        let mut gpp = Command::new("g++");
+        gpp.args([
+            "-fsyntax-only",
+            "-x",
+            "c++",
+            "-Wall",
+            "-Wextra",
+            "-Icpp",
+            "-I",
+        ])
+        .arg(peers.include());
+        run(gpp.arg(header).current_dir(&folder));
+    }
+    run(Command::new("javac")
+        .arg("-cp")
+        .arg(peers.jar())
+        .args(["-d", "classes"])
+        .args(of("java"))
+        .current_dir(&folder));
+    run(Command::new(peers.python())
+        .args(["-m", "compileall", "-q", "py"])
+        .current_dir(&folder));
+    let mut tsc = Command::new(peers.tsc());
+    tsc.args([
+        "--noEmit",
+        "--strict",
+        "--target",
+        "es2022",
+        "--module",
+        "nodenext",
+        "--moduleResolution",
+        "nodenext",
+    ]);
+    run(tsc.args(of("ts")).current_dir(&folder));
+
+    let wire = workspace().join("crates/wire").display().to_string();
+    let manifest = format!(
+        "[package]\nname = \"awkward\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\npath = \"src/mod.rs\"\n\
+         [dependencies]\nbowline-wire = {{ path = {wire:?} }}\n[workspace]\n"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    run(Command::new(env!("CARGO"))
+        .args(["check", "--quiet", "--offline"])
+        .current_dir(&folder));
+}
