@@ -55,10 +55,15 @@ pub(super) trait Walker {
     /// Whether the innermost dimension of such an array is handled in one go.
     fn takes_rows(&self, ty: Type) -> bool;
 
+    /// Whether all dimensions of a member are handled in one go, as where they are one piece of memory.
+    fn takes_whole(&self, _: &Member) -> bool {
+        false
+    }
+
     /// Before the elements of a dimension: allocate, open a loop.
     fn enter(&mut self, site: &Site<'_>);
 
-    /// A single element, or a row if `site.dim()` is there.
+    /// A single element, a row if `site.dim()` is there, or all of the member if it is taken whole.
     fn item(&mut self, site: &Site<'_>);
 
     /// After the elements of a dimension.
@@ -83,7 +88,8 @@ pub(super) fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
 /// Walks over one member.
 pub(super) fn walk_member(site: &Site<'_>, walker: &mut dyn Walker) {
     let n_rows = usize::from(walker.takes_rows(site.member.ty));
-    if site.depth + n_rows >= site.member.dims.len() {
+    let is_innermost = site.depth + n_rows >= site.member.dims.len();
+    if is_innermost || walker.takes_whole(site.member) {
         walker.item(site);
         return;
     }

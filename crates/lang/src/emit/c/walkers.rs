@@ -8,27 +8,10 @@ mod memory;
 pub(super) use memory::{copy, free};
 
 use super::super::code::Code;
-use super::super::walk::{Site, Walker, walk_member};
+use super::super::walk::{Site, Walker, walk};
 use super::names::{fixed_count, ident, is_inline, min_size, number_type, safe};
 use super::run::{Run, bits};
 use bowline_wire::schema::{Dim, Member, Primitive, Struct, Type, TypeKind, TypeSet};
-
-/// Walks over all members; what is in one piece is one item.
-fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
-    for member in &body.members {
-        let site = Site {
-            types,
-            body,
-            member,
-            depth: 0,
-        };
-        if is_inline(member) {
-            walker.item(&site);
-        } else {
-            walk_member(&site, walker);
-        }
-    }
-}
 
 /// The statements that write `*p`.
 pub(super) fn write(types: &TypeSet, body: &Struct) -> String {
@@ -216,6 +199,10 @@ impl Walker for Write {
         true
     }
 
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member)
+    }
+
     fn enter(&mut self, site: &Site<'_>) {
         self.flush();
         let Some(dim) = site.dim() else { return };
@@ -291,6 +278,10 @@ impl Measure {
 impl Walker for Measure {
     fn takes_rows(&self, _: Type) -> bool {
         true
+    }
+
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member)
     }
 
     fn enter(&mut self, site: &Site<'_>) {
@@ -424,6 +415,10 @@ impl Read {
 impl Walker for Read {
     fn takes_rows(&self, _: Type) -> bool {
         true
+    }
+
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member)
     }
 
     fn enter(&mut self, site: &Site<'_>) {

@@ -5,26 +5,9 @@
 use super::super::c::names::{fixed_count, is_inline, min_size};
 use super::super::c::run::{Run, bits};
 use super::super::code::Code;
-use super::super::walk::{Site, Walker, walk_member};
+use super::super::walk::{Site, Walker, walk};
 use super::names::field;
 use bowline_wire::schema::{Dim, Member, Primitive, Struct, Type, TypeSet};
-
-/// Walks over all members; numbers in one piece are one item.
-fn walk(types: &TypeSet, body: &Struct, walker: &mut dyn Walker) {
-    for member in &body.members {
-        let site = Site {
-            types,
-            body,
-            member,
-            depth: 0,
-        };
-        if is_inline(member) && is_number(member.ty) {
-            walker.item(&site);
-        } else {
-            walk_member(&site, walker);
-        }
-    }
-}
 
 /// The statements that write the members.
 pub(super) fn write(types: &TypeSet, body: &Struct) -> String {
@@ -163,6 +146,10 @@ impl Walker for Write {
         is_number(ty)
     }
 
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member) && is_number(member.ty)
+    }
+
     fn enter(&mut self, site: &Site<'_>) {
         self.flush();
         enter_existing(&mut self.code, site);
@@ -202,6 +189,10 @@ struct Measure {
 impl Walker for Measure {
     fn takes_rows(&self, ty: Type) -> bool {
         is_number(ty)
+    }
+
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member) && is_number(member.ty)
     }
 
     fn enter(&mut self, site: &Site<'_>) {
@@ -278,6 +269,10 @@ impl Read {
 impl Walker for Read {
     fn takes_rows(&self, ty: Type) -> bool {
         is_number(ty)
+    }
+
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member) && is_number(member.ty)
     }
 
     fn enter(&mut self, site: &Site<'_>) {

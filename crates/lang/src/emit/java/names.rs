@@ -1,6 +1,6 @@
 //! Java's names for classes, packages and fields.
 
-use crate::emit::keywords::escape;
+use crate::emit::keywords::{escape, unique_in};
 use bowline_wire::schema::{Struct, TypeDef};
 
 /// Words that cannot be names.
@@ -40,18 +40,7 @@ pub(super) fn package(def: &TypeDef, default: &str) -> Vec<String> {
 
 /// The field of a member or constant: its name, with underscores where Java or the class has that name.
 pub(super) fn field(body: &Struct, name: &str) -> String {
-    let mut field = free(name);
-    let is_taken = |other: &str| {
-        let members = body.members.iter().map(|member| &member.name);
-        other != name
-            && members
-                .chain(body.constants.iter().map(|constant| &constant.name))
-                .any(|taken| taken == other)
-    };
-    while is_taken(&field) {
-        field.push('_');
-    }
-    field
+    unique_in(body, name, free(name))
 }
 
 /// The constant of an enum's value.

@@ -1,6 +1,6 @@
 //! Python's names for types, modules, attributes.
 
-use crate::emit::keywords::escape;
+use crate::emit::keywords::{escape, unique_in};
 use bowline_wire::schema::{Struct, TypeDef};
 
 /// Words that cannot be names.
@@ -41,18 +41,7 @@ pub(super) fn module(def: &TypeDef) -> String {
 
 /// The attribute of a member or constant: its name, with underscores where Python or the class has that name.
 pub(super) fn attribute(body: &Struct, name: &str) -> String {
-    let mut attribute = free(name);
-    let is_taken = |other: &str| {
-        let members = body.members.iter().map(|member| &member.name);
-        other != name
-            && members
-                .chain(body.constants.iter().map(|constant| &constant.name))
-                .any(|taken| taken == other)
-    };
-    while is_taken(&attribute) {
-        attribute.push('_');
-    }
-    attribute
+    unique_in(body, name, free(name))
 }
 
 /// The attribute of an enum's value.

@@ -1,13 +1,13 @@
 //! The walks that free and copy what a struct owns.
 
 use super::super::super::code::Code;
-use super::super::super::walk::{Site, Walker};
+use super::super::super::walk::{Site, Walker, walk};
 use super::super::names::{ident, is_inline, safe};
 use super::{
     element_type, forget, is_variable, length, open_loop, owns_memory, place, pointer_to, row,
-    row_length, row_mut, type_owns_memory, walk,
+    row_length, row_mut, type_owns_memory,
 };
-use bowline_wire::schema::{Primitive, Struct, Type, TypeSet};
+use bowline_wire::schema::{Member, Primitive, Struct, Type, TypeSet};
 
 /// The statements that free what `*p` owns.
 pub(in super::super) fn free(types: &TypeSet, body: &Struct) -> String {
@@ -59,6 +59,10 @@ impl Free {
 impl Walker for Free {
     fn takes_rows(&self, _: Type) -> bool {
         true
+    }
+
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member)
     }
 
     fn enter(&mut self, site: &Site<'_>) {
@@ -145,6 +149,10 @@ impl Copy {
 impl Walker for Copy {
     fn takes_rows(&self, _: Type) -> bool {
         true
+    }
+
+    fn takes_whole(&self, member: &Member) -> bool {
+        is_inline(member)
     }
 
     fn enter(&mut self, site: &Site<'_>) {
