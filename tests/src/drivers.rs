@@ -440,9 +440,9 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     for entry in entries.filter_map(Result::ok) {
         let path = entry.path();
         if path.is_dir() {
-            files.extend(files_below(&path))
+            files.extend(files_below(&path));
         } else {
-            files.push(path)
+            files.push(path);
         }
     }
     files.sort();

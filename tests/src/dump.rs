@@ -55,7 +55,7 @@ impl Writer<'_> {
             Value::Boolean(boolean) => self.push(format_args!("{boolean}")),
             Value::Text(bytes) => self.push(format_args!("\"{}\"", hex(bytes))),
             Value::Byte(byte) if self.bytes == Bytes::Signed => {
-                self.push(format_args!("{}", byte.cast_signed()))
+                self.push(format_args!("{}", byte.cast_signed()));
             }
             Value::Int8(_)
             | Value::Int16(_)

@@ -8,22 +8,24 @@ use std::sync::Mutex;
 /// One piece of work that depends on no other.
 pub type Job<'j> = Box<dyn FnOnce() + Send + 'j>;
 
+fn do_all(jobs: &Mutex<VecDeque<Job<'_>>>, panics: &Mutex<Vec<Box<dyn Any + Send>>>) {
+    while let Some(job) = next(jobs) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(job)) {
+            let mut panics = panics
+                .lock()
+                .expect("no thread panics while it holds the lock");
+            panics.push(panic);
+        }
+    }
+}
+
 /// Does all jobs, two at a time, in their order. The first that panics panics here, after all are done.
 pub fn in_two_threads(jobs: Vec<Job<'_>>) {
     let jobs = Mutex::new(VecDeque::from(jobs));
     let panics: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::default();
     std::thread::scope(|scope| {
         for name in ["driver 1", "driver 2"] {
-            let work = || {
-                while let Some(job) = next(&jobs) {
-                    if let Err(panic) = catch_unwind(AssertUnwindSafe(job)) {
-                        panics
-                            .lock()
-                            .expect("no thread panics while it holds the lock")
-                            .push(panic);
-                    }
-                }
-            };
+            let work = || do_all(&jobs, &panics);
             std::thread::Builder::new()
                 .name(name.to_string())
                 .spawn_scoped(scope, work)

@@ -31,7 +31,7 @@ struct Maker<'m> {
 impl Maker<'_> {
     fn named(&mut self, id: TypeId, depth: usize) -> Value<'static> {
         match &self.types.def(id).kind {
-            TypeKind::Struct(body) => self.members(body, depth),
+            TypeKind::Struct(body) => Value::Struct(self.members(body, depth).into_boxed_slice()),
             TypeKind::Enum(body) => match self.random.below(4) {
                 0 => Value::Enum(low_i32(self.random.bits())),
                 _ => Value::Enum(self.random.pick(&body.values).value),
@@ -43,7 +43,7 @@ impl Maker<'_> {
         }
     }
 
-    fn members(&mut self, body: &Struct, depth: usize) -> Value<'static> {
+    fn members(&mut self, body: &Struct, depth: usize) -> Vec<Value<'static>> {
         let mut values: Vec<Value<'static>> = Vec::with_capacity(body.members.len());
         for (place, member) in body.members.iter().enumerate() {
             let is_length = body
@@ -69,7 +69,7 @@ impl Maker<'_> {
             };
             values.push(value);
         }
-        Value::Struct(values.into_boxed_slice())
+        values
     }
 
     fn length(&mut self, ty: Primitive, depth: usize) -> Value<'static> {
@@ -101,18 +101,16 @@ impl Maker<'_> {
                 }
             }
             Type::Primitive(ty) => Items::Values((0..n).map(|_| self.scalar(ty)).collect()),
-            Type::Named(id) if self.types.as_struct(id).is_some() => {
-                let structs = (0..n).map(|_| self.named(id, depth + 1));
-                let members = structs.flat_map(|value| match value {
-                    Value::Struct(members) => members.into_vec(),
-                    other => vec![other],
-                });
-                Items::Structs {
-                    n,
-                    members: members.collect(),
+            Type::Named(id) => match self.types.as_struct(id) {
+                Some(body) => {
+                    let members = (0..n).flat_map(|_| self.members(body, depth + 1));
+                    Items::Structs {
+                        n,
+                        members: members.collect(),
+                    }
                 }
-            }
-            Type::Named(id) => Items::Values((0..n).map(|_| self.named(id, depth + 1)).collect()),
+                None => Items::Values((0..n).map(|_| self.named(id, depth + 1)).collect()),
+            },
         };
         Value::Array(
             Array::new(dims, items).expect("as many items were made as the dimensions say"),

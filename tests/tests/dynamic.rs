@@ -30,7 +30,7 @@ fn fault(types: &TypeSet, name: &str, body: &[u8]) -> (usize, String, DecodeFaul
     let error = types
         .decode(&message(types, name, body))
         .map(|_| ())
-        .unwrap_err();
+        .expect_err("the message is malformed");
     (
         error.offset(),
         error.path().to_string(),
