@@ -1,7 +1,7 @@
 //! Types to source code.
 //!
 //! In: a [`TypeSet`] and the settings of a command line. Out: files, not yet written. Every emitter reads the same
-//! intermediate form and only prints; the walk over a struct's members and dimensions is in [`walk`], once.
+//! intermediate form and only prints; the walk over a struct's members and dimensions is in `walk.rs`, once.
 //!
 //! A language is one file here and one row in [`LANGUAGES`]. Its command-line flags are part of the row.
 
