@@ -21,6 +21,25 @@ fn fingerprints_are_the_references() {
     }
 }
 
+#[test]
+fn a_type_that_contains_itself_adds_nothing_the_second_time() {
+    let node = strict("struct node_t { int32_t num_children; node_t children[num_children]; }");
+    assert_eq!(fingerprint(&node, "node_t"), 0x31fe_946c_75d6_e4e7);
+    // LCM's own example of recursion has no end, which only lcm-gen lets pass.
+    let circle = in_order(
+        &["struct A { B b; C c; } struct B { A a; } struct C { B b; }"],
+        true,
+    );
+    let expected = [
+        ("A", 0xae13_482b_8019_22d0),
+        ("B", 0x5a96_10e8_b013_efa1),
+        ("C", 0xb42d_4516_d014_8342),
+    ];
+    for (name, hash) in expected {
+        assert_eq!(fingerprint(&circle, name), hash, "{name}");
+    }
+}
+
 /// Spellings of one struct that lcm-gen takes, and some that it refuses for no good reason.
 const SAME: &[&str] = &[
     "struct t { string id; float position[2]; }",
