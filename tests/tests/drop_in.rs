@@ -205,6 +205,10 @@ struct none_t { int32_t length; byte data[length]; string buf[length]; int8_t of
 struct list_t { int32_t n; None item; list_t next[n]; int8_t a, b, i, e, len, value, out, in, this, other, struct, meter; }
 struct None { const int32_t MAX = 5; const double PI = 3.5; double constructor; int64_t encode, decode, hash, copy, NAME; }
 enum Enum { class, RED = -5, default }
+struct u_t { int16_t z; const int32_t constructor = 1; }
+struct option { string s; }
+struct string_thing_t { int8_t q; }
+struct thing_t { int32_t n; Enum Enum[n]; int8_t Some[n], Ok[n], Vec[n]; int32_t N; float x[N]; }
 struct Box { Enum kind; Enum kinds[2]; string toString; boolean equals, wait, NULL_, True, undefined, prototype, Object; }
 ";
 
@@ -283,5 +287,6 @@ fn awkward_names_compile_in_every_language() {
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     run(Command::new(env!("CARGO"))
         .args(["check", "--quiet", "--offline"])
+        .env("RUSTFLAGS", "-D warnings")
         .current_dir(&folder));
 }

@@ -18,14 +18,15 @@ Examples:
   bowline gen --python out/ --c out/ types/
   bowline gen -c --c-cpath src --c-hpath include --lcm-compat pose_t.lcm   (as lcm-gen)
 
-A language's flag takes a folder for all its files, or none for the present one. Files whose contents would not change \
-are left alone, so that builds do not start over.";
+A language's long flag takes a folder for all its files, or none for the present one; its short flag is lcm-gen's and \
+takes none. Files whose contents would not change are left alone, so that builds do not start over. lcm-gen's Lua, C# and \
+Go are not among the languages.";
 
 pub(crate) fn command() -> Command {
     let mut command = Command::new("gen")
         .about("Compile .lcm files to source code")
         .after_help(EXAMPLES)
-        .arg(files_argument())
+        .arg(files_argument().required(false))
         .arg(switch(
             "lcm-compat",
             "Turn mistakes that lcm-gen accepts into warnings",
@@ -127,6 +128,23 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         ))
         .into());
     }
+    if !matches.contains_id("files") {
+        let folders = wanted
+            .iter()
+            .filter_map(|language| matches.get_one::<String>(language.name));
+        let taken: Vec<&str> = folders
+            .map(String::as_str)
+            .filter(|folder| !folder.is_empty())
+            .collect();
+        let help = match taken.as_slice() {
+            [] => String::new(),
+            taken => format!("; {} is where the output goes", taken.join(" and ")),
+        };
+        return Err(Usage(format!(
+            "expected .lcm files or folders of them, found none{help}"
+        ))
+        .into());
+    }
     let paths: Vec<PathBuf> = matches
         .get_many("files")
         .into_iter()
@@ -153,12 +171,12 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
             written.write(&file)?;
         }
     }
-    eprintln!(
+    output::note(&format!(
         "{} types: {} files written, {} unchanged",
         compiled.types.len(),
         written.n_new,
         written.n_unchanged
-    );
+    ));
     Ok(Outcome::Fine)
 }
 
@@ -209,7 +227,10 @@ impl Written {
         // Whole or not at all: a build that runs beside this one never sees half a file.
         let partial = path.with_added_extension("partial");
         fs::write(&partial, text).with_context(|| format!("cannot write {}", partial.display()))?;
-        fs::rename(&partial, path).with_context(|| format!("cannot write {}", path.display()))?;
+        if let Err(error) = fs::rename(&partial, path) {
+            let _left_behind = fs::remove_file(&partial);
+            return Err(error).with_context(|| format!("cannot write {}", path.display()));
+        }
         self.n_new += 1;
         Ok(())
     }

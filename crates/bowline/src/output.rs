@@ -14,28 +14,33 @@ pub(crate) fn error(message: &str) {
     } else {
         ("", "")
     };
-    eprintln!("{colour}error{plain}: {message}");
+    note(&format!("{colour}error{plain}: {message}"));
+}
+
+/// Prints a line to standard error. Where nobody listens, that is no reason to stop.
+pub(crate) fn note(text: &str) {
+    let _nobody_listens = writeln!(io::stderr(), "{text}");
 }
 
 /// Prints diagnostics with their source lines, and how many there were if there were many.
 pub(crate) fn diagnostics(diagnostics: &[Diagnostic], sources: &[Source]) {
     let is_terminal = io::stderr().is_terminal();
-    for diagnostic in diagnostics {
+    for diagnostic in diagnostics.iter().take(Diagnostic::MAX) {
         let text = diagnostic.render(sources);
         let (word, colour) = match diagnostic.severity {
             Severity::Error => ("error", RED),
             Severity::Warning => ("warning", YELLOW),
         };
         match text.strip_prefix(word) {
-            Some(rest) if is_terminal => eprintln!("{colour}{word}{PLAIN}{rest}"),
-            _ => eprintln!("{text}"),
+            Some(rest) if is_terminal => note(&format!("{colour}{word}{PLAIN}{rest}")),
+            _ => note(&text),
         }
     }
     if diagnostics.len() >= Diagnostic::MAX {
-        eprintln!(
+        note(&format!(
             "there may be more: only the first {} are shown",
             Diagnostic::MAX
-        );
+        ));
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Verb {
                             bowline types encode gps_rmc_t --types types > fix.bin"
     )]
     Encode(Encode),
-    /// Turn a message into JSON; its fingerprint says of which type it is
+    /// Turn a message into JSON; its fingerprint says of which type it is, and the name goes to standard error
     #[command(after_help = "Example:\n  bowline types decode --types types < fix.bin")]
     Decode(Decode),
 }
@@ -166,11 +166,11 @@ fn check(args: &Check) -> anyhow::Result<Outcome> {
         .iter()
         .filter(|diagnostic| diagnostic.severity == Severity::Error)
         .count();
-    eprintln!(
+    output::note(&format!(
         "{} types: {n_errors} errors, {} missing comments or units",
         compiled.types.len(),
         findings.len()
-    );
+    ));
     Ok(outcome(compiled.is_ok() && findings.is_empty()))
 }
 
@@ -261,6 +261,11 @@ fn decode(args: &Decode) -> anyhow::Result<Outcome> {
     let types = &compiled.types;
     let message = read_input()?;
     let (id, value) = types.decode(&message)?;
+    output::note(&format!(
+        "{}, {} bytes",
+        types.def(id).full_name(),
+        message.len()
+    ));
     output::line(&if args.compact {
         types.to_json(id, &value)
     } else {

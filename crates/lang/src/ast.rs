@@ -27,6 +27,8 @@ pub(crate) struct StructItem {
     pub(crate) name: Word,
     pub(crate) doc: String,
     pub(crate) entries: Vec<Entry>,
+    /// Whether every line of it was understood.
+    pub(crate) is_whole: bool,
 }
 
 /// What stands in a struct, in order: a constant counts only from where it stands.

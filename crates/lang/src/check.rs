@@ -73,6 +73,7 @@ pub fn compile(sources: &[Source], rules: &Rules) -> Compiled {
     }
     let declared = checker.declare(&files);
     let (types, spans) = checker.define(declared);
+    checker.check_packages(&types, &spans);
     checker.check_endless(&types, &spans);
     checker.check_fingerprints(&types, &spans);
     let mut diagnostics = checker.diagnostics;
@@ -227,10 +228,15 @@ impl Checker<'_> {
         } in declared
         {
             let (doc, kind) = match body {
-                Body::Struct(item) => (
-                    item.doc.clone(),
-                    TypeKind::Struct(check_struct(self, &mut names, &package, item)),
-                ),
+                Body::Struct(item) => {
+                    let body = check_struct(self, &mut names, &package, item);
+                    // Part of a type is another type, with another fingerprint: better none.
+                    let kind = match body {
+                        Some(body) if item.is_whole => TypeKind::Struct(body),
+                        Some(_) | None => TypeKind::External,
+                    };
+                    (item.doc.clone(), kind)
+                }
                 Body::Enum(item) => (item.doc.clone(), TypeKind::Enum(self.check_enum(item))),
             };
             defs.push(TypeDef {
@@ -265,16 +271,9 @@ impl Checker<'_> {
         let mut highest = 0_i32;
         for value in &item.values {
             let number = match &value.value {
-                Some(word) => match parse_integer(&word.text)
-                    .and_then(|number| i32::try_from(number).ok())
-                {
+                Some(word) => match self.enum_number(word) {
                     Some(number) => number,
-                    None => {
-                        let message =
-                            format!("expected a 32-bit integer as value, found `{}`", word.text);
-                        self.report(Diagnostic::error(word.span, message));
-                        continue;
-                    }
+                    None => continue,
                 },
                 None => highest.saturating_add(1),
             };
@@ -294,6 +293,48 @@ impl Checker<'_> {
             });
         }
         Enum { values }
+    }
+
+    /// The number that a value is given. lcm-gen takes one of 32 bits without a sign, and means the signed one.
+    fn enum_number(&mut self, word: &Word) -> Option<i32> {
+        let number = parse_integer(&word.text);
+        if let Some(number) = number.and_then(|number| i32::try_from(number).ok()) {
+            return Some(number);
+        }
+        let message = format!("expected a 32-bit integer as value, found `{}`", word.text);
+        let unsigned = number.and_then(|number| u32::try_from(number).ok());
+        match unsigned.map(u32::cast_signed) {
+            Some(signed) => {
+                let help = format!("write {signed}, which is what it means");
+                self.report_mistake(Diagnostic::error(word.span, message).help(help));
+                self.rules.lcm_compat.then_some(signed)
+            }
+            None => {
+                self.report(Diagnostic::error(word.span, message));
+                None
+            }
+        }
+    }
+
+    /// Most languages have one set of names for both.
+    fn check_packages(&mut self, types: &TypeSet, spans: &[Span]) {
+        let mut packages = BTreeSet::new();
+        for (_, def) in types.iter() {
+            let dots = def.package.match_indices('.').map(|(dot, _)| dot);
+            packages.extend(
+                dots.chain([def.package.len()])
+                    .filter_map(|end| def.package.get(..end)),
+            );
+        }
+        for ((_, def), span) in types.iter().zip(spans) {
+            let name = def.full_name();
+            if packages.contains(name.as_str()) {
+                let message =
+                    format!("expected a name that no package has, found `{name}`, which is one");
+                let help = "rename the type, as with a `_t` at the end, or the package";
+                self.report_mistake(Diagnostic::error(*span, message).help(help));
+            }
+        }
     }
 
     fn check_endless(&mut self, types: &TypeSet, spans: &[Span]) {

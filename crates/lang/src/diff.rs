@@ -36,10 +36,20 @@ pub enum Change {
 }
 
 impl TypeChange {
-    /// Whether old and new programs can no longer understand each other.
+    /// Whether old and new programs can no longer understand each other, or worse, think that they do.
     #[must_use]
     pub fn is_breaking(&self) -> bool {
-        self.change != Change::Added && self.old != self.new
+        self.change != Change::Added && (self.old != self.new || self.is_misread())
+    }
+
+    /// Whether old and new programs take the same bytes for different things: the fingerprint does not cover an enum's
+    /// values.
+    #[must_use]
+    pub fn is_misread(&self) -> bool {
+        let is_value = |detail: &String| {
+            detail.starts_with("value changed") || detail.starts_with("value removed")
+        };
+        self.old == self.new && self.details.iter().any(is_value)
     }
 }
 
@@ -265,8 +275,13 @@ impl fmt::Display for TypeChange {
         };
         write!(f, "{word} {name}")?;
         match (old, new) {
+            (Some(old), Some(new)) if old == new && self.is_misread() => write!(
+                f,
+                ": fingerprint {new} as before, so that old and new programs misread each other unnoticed: rebuild \
+                 everyone who uses it"
+            )?,
             (Some(old), Some(new)) if old == new => {
-                write!(f, ": fingerprint {new} as before, nothing to rebuild")?;
+                write!(f, ": fingerprint {new} as before, messages stay compatible")?;
             }
             (Some(old), Some(new)) => write!(
                 f,

@@ -20,7 +20,7 @@ mod walk;
 pub use rust::modules as rust_modules;
 
 use bowline_wire::schema::{TypeDef, TypeId, TypeKind, TypeSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -150,9 +150,9 @@ impl<'j> Job<'j> {
             .iter()
             .find(|(_, def)| def.kind == TypeKind::External)
         {
-            Some((_, def)) => Err(EmitError {
+            Some((_, def)) => Err(EmitError::Undefined {
                 language: self.language.name,
-                undefined: def.full_name(),
+                name: def.full_name(),
             }),
             None => Ok(()),
         }
@@ -171,37 +171,60 @@ pub struct OutputFile {
 /// Prints types in one language.
 ///
 /// # Errors
-/// When a type is only named and the language needs all of it.
+/// When a type is only named and the language needs all of it, or two types would be one file.
 pub fn emit(
     language: &Language,
     types: &TypeSet,
     settings: &Settings,
 ) -> Result<Vec<OutputFile>, EmitError> {
-    (language.emit)(&Job {
+    let files = (language.emit)(&Job {
         types,
         language,
         settings,
-    })
+    })?;
+    let mut paths = BTreeSet::new();
+    match files.iter().find(|file| !paths.insert(&file.path)) {
+        Some(twice) => Err(EmitError::OneFile {
+            language: language.name,
+            path: twice.path.clone(),
+        }),
+        None => Ok(files),
+    }
 }
 
 /// Types that a language cannot express.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EmitError {
-    language: &'static str,
-    undefined: String,
+pub enum EmitError {
+    /// A type is only named.
+    Undefined {
+        /// The language.
+        language: &'static str,
+        /// The type's full name.
+        name: String,
+    },
+    /// Two types would be written to one file.
+    OneFile {
+        /// The language.
+        language: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl fmt::Display for EmitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            language,
-            undefined,
-        } = self;
-        write!(
-            f,
-            "expected every type to be defined, found none for {undefined}: {language} code needs the whole type, so \
-             compile the file that defines it together with the others"
-        )
+        match self {
+            Self::Undefined { language, name } => write!(
+                f,
+                "expected every type to be defined, found none for {name}: {language} code needs the whole type, so \
+                 compile the file that defines it together with the others"
+            ),
+            Self::OneFile { language, path } => write!(
+                f,
+                "expected a file for each type, found two that are {} in {language}: rename one, or its package",
+                path.display()
+            ),
+        }
     }
 }
 

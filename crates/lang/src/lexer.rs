@@ -83,7 +83,7 @@ impl<'s> Lexer<'s> {
         };
         while let Some(c) = self.rest().chars().next() {
             let start = self.at;
-            if c.is_whitespace() || c == '\0' {
+            if c.is_whitespace() {
                 self.at += c.len_utf8();
                 self.on_space(c, &mut comments);
             } else if self.rest().starts_with("//") || self.rest().starts_with("/*") {
@@ -188,8 +188,9 @@ impl<'s> Lexer<'s> {
         let message = format!("expected a name, a number or one of `{{}}[];,=`, found {found:?}");
         let diagnostic = Diagnostic::error(self.span(start), message);
         self.diagnostics.push(match first {
-            '(' | ')' => diagnostic
-                .help("dimensions are written in square brackets, as in `float position[2];`"),
+            '(' | ')' => diagnostic.help(
+                "there are no expressions; dimensions are in square brackets: `float position[2];`",
+            ),
             '\'' | '"' => {
                 diagnostic.help("constants are numbers; there are no characters or strings")
             }

@@ -17,14 +17,24 @@ use crate::ast::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{Kind, Token, lex};
-use crate::source::Source;
+use crate::source::{Source, Span};
 
 pub(crate) fn parse(source: &Source, place: usize) -> (File, Vec<Diagnostic>) {
+    if let Some(at) = source.text.find('\0') {
+        let span = Span {
+            source: place,
+            start: at,
+            end: at + 1,
+        };
+        let message = "expected text, found a NUL byte: this is another kind of file";
+        return (File::default(), vec![Diagnostic::error(span, message)]);
+    }
     let (tokens, diagnostics) = lex(source, place);
     let mut parser = Parser {
         source,
         tokens,
         at: 0,
+        is_clean: diagnostics.is_empty(),
         diagnostics,
     };
     let file = parser.file();
@@ -41,6 +51,8 @@ struct Parser<'s> {
     /// Never empty: the last is `End`.
     tokens: Vec<Token>,
     at: usize,
+    /// Whether all of the text was tokens.
+    is_clean: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -157,6 +169,7 @@ impl Parser<'_> {
         let name = self.expect_word(&[Kind::Word], "the struct's name")?;
         self.expect_mark('{', "the struct's name")?;
         let mut entries = Vec::new();
+        let n_diagnostics = self.diagnostics.len();
         while !self.is_mark('}') {
             if self.peek().kind == Kind::End {
                 let help = format!("close `struct {} {{` with `}}`", name.text);
@@ -168,7 +181,12 @@ impl Parser<'_> {
             }
         }
         self.advance();
-        Ok(StructItem { name, doc, entries })
+        Ok(StructItem {
+            name,
+            doc,
+            entries,
+            is_whole: self.is_clean && self.diagnostics.len() == n_diagnostics,
+        })
     }
 
     fn entry(&mut self, entries: &mut Vec<Entry>) -> Parsed<()> {

@@ -108,3 +108,30 @@ fn a_type_of_another_file_is_an_error_for_rust_even_under_compat() {
         stderr(&output)
     );
 }
+
+#[test]
+fn two_types_that_would_be_one_file_are_refused() {
+    let folder = scratch("one_file");
+    write(&folder, "1.lcm", "package a.b; struct c_t { int8_t x; }");
+    write(&folder, "2.lcm", "package a; struct b_c_t { int16_t y; }");
+    let output = bowline_in(&folder, &["gen", "--c", "out", "1.lcm", "2.lcm"], b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("found two that are out/a_b_c_t.h in c"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!folder.join("out").exists());
+}
+
+#[test]
+fn a_folder_taken_for_the_output_is_named_when_no_input_is_left() {
+    let folder = scratch("no_input");
+    let output = bowline_in(&folder, &["gen", "--rust", "types"], b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("types is where the output goes"),
+        "{}",
+        stderr(&output)
+    );
+}

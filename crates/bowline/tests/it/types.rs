@@ -186,3 +186,35 @@ fn what_is_wrong_with_json_or_a_message_is_said_with_the_field() {
         assert!(stderr(&output).contains(part), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn nobody_listening_is_no_reason_to_panic() {
+    let folder = scratch("nobody");
+    write(&folder, "bad.lcm", "struct t { nope_t x; }");
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_bowline"))
+        .args(["types", "check", "bad.lcm"])
+        .current_dir(&folder)
+        .stderr(full)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn a_type_with_a_mistake_has_no_fingerprint_to_copy() {
+    let folder = scratch("mistake");
+    write(
+        &folder,
+        "t.lcm",
+        "struct t { int64_t utime; double y[0]; } struct u { int8_t x; }",
+    );
+    let output = bowline_in(&folder, &["types", "fingerprint", "t.lcm"], b"");
+    assert_eq!(
+        (output.status.code(), stdout(&output).as_str()),
+        (Some(1), "u 0x0cd325b9ca9eede0\n")
+    );
+}

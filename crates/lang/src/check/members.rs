@@ -8,18 +8,20 @@ use bowline_wire::number::{parse_float, parse_integer};
 use bowline_wire::schema::{Constant, Dim, Member, Number, Primitive, Struct, Type, TypeSet};
 use std::collections::BTreeMap;
 
+/// The struct; `None` if something in it could not be understood.
 pub(super) fn check_struct(
     checker: &mut Checker<'_>,
     names: &mut Names,
     package: &str,
     item: &StructItem,
-) -> Struct {
+) -> Option<Struct> {
     let mut scope = Scope {
         checker,
         names,
         package,
         body: Struct::default(),
         taken: BTreeMap::new(),
+        is_whole: true,
     };
     for entry in &item.entries {
         match entry {
@@ -27,7 +29,7 @@ pub(super) fn check_struct(
             Entry::Constant(constant) => scope.constant(constant),
         }
     }
-    scope.body
+    scope.is_whole.then_some(scope.body)
 }
 
 /// A struct as far as it has been read.
@@ -38,6 +40,7 @@ struct Scope<'c, 'r> {
     body: Struct,
     /// Members and constants share one set of names.
     taken: BTreeMap<String, Meaning>,
+    is_whole: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -48,6 +51,7 @@ enum Meaning {
 
 impl Scope<'_, '_> {
     fn error(&mut self, at: &Word, message: String, help: &str) {
+        self.is_whole = false;
         self.checker
             .report(Diagnostic::error(at.span, message).help(help));
     }

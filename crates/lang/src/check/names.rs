@@ -86,7 +86,7 @@ impl Names {
         }
         match self.nearest(short) {
             Some(nearest) => diagnostic.help(format!("did you mean `{nearest}`?")),
-            None => diagnostic.help("compile the file that defines it together with this one"),
+            None => diagnostic.help("compile the file that defines it together with this one, or use --lcm-compat as lcm-gen would"),
         }
     }
 

@@ -31,7 +31,7 @@ impl TypeIdents {
                 camel_case(&def.name)
             };
             let ident = if is_reserved(&ident) {
-                format!("{ident}_")
+                format!("{ident}T")
             } else {
                 ident
             };

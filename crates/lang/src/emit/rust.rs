@@ -140,13 +140,9 @@ fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> St
     let code = definitions(types, names, defs);
     let mut uses = Code::new();
     // Programs without `std` have no such names of their own.
-    let heap: Vec<&str> = [("Box<", "Box"), ("String", "String"), ("Vec<", "Vec")]
+    let heap: Vec<&str> = ["Box", "String", "Vec"]
         .into_iter()
-        .filter(|(mark, _)| {
-            code.lines()
-                .any(|line| !line.contains("///") && line.contains(mark))
-        })
-        .map(|(_, name)| name)
+        .filter(|name| has_word(&code, name))
         .collect();
     match heap.as_slice() {
         [] => {}
@@ -162,6 +158,17 @@ fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> St
     uses.gap();
     uses.line(code);
     uses.finish()
+}
+
+/// Whether code, comments aside, has a word.
+fn has_word(code: &str, word: &str) -> bool {
+    let lines = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("///"));
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    lines
+        .flat_map(|line| line.split(|c| !is_part(c)))
+        .any(|found| found == word)
 }
 
 fn definitions(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> String {

@@ -45,7 +45,7 @@ fn a_changed_constant_breaks_nothing() {
         ["constant changed: int8_t K = 1 -> int8_t K = 2"]
     );
     assert!(!found[0].is_breaking());
-    assert!(found[0].to_string().contains("nothing to rebuild"));
+    assert!(found[0].to_string().contains("messages stay compatible"));
 }
 
 #[test]
@@ -63,4 +63,24 @@ fn types_come_and_go_and_fields_change_places() {
     let kinds: Vec<Change> = found.iter().map(|change| change.change).collect();
     assert_eq!(kinds, [Change::Changed, Change::Removed, Change::Added]);
     assert_eq!(found[0].details, ["fields are in another order: y, x"]);
+}
+
+#[test]
+fn a_changed_enum_value_breaks_though_no_fingerprint_tells() {
+    let found = changes(
+        "enum mode_t { STOP = 0, GO = 1 }",
+        "enum mode_t { STOP = 1, GO = 0 }",
+    );
+    assert_eq!(found[0].old, found[0].new);
+    assert!(found[0].is_breaking());
+    assert!(
+        found[0].to_string().contains("misread each other"),
+        "{}",
+        found[0]
+    );
+    let more = changes(
+        "enum mode_t { STOP = 0 }",
+        "enum mode_t { STOP = 0, GO = 1 }",
+    );
+    assert!(!more[0].is_breaking());
 }

@@ -82,9 +82,35 @@ fn one_typo_does_not_hide_the_others() {
 #[test]
 fn what_follows_a_typo_is_still_understood() {
     let compiled = strict("struct a { int8_t ; int8_t y; } struct b { int8_t z; }");
-    let a = compiled.types.by_name("a").unwrap();
-    assert_eq!(compiled.types.as_struct(a).unwrap().members[0].name, "y");
-    assert!(compiled.types.by_name("b").is_some());
+    assert_eq!(compiled.diagnostics.len(), 1);
+    assert!(
+        compiled
+            .types
+            .fingerprint(compiled.types.by_name("b").unwrap())
+            .is_some()
+    );
+}
+
+#[test]
+fn a_type_that_was_understood_in_part_has_no_fingerprint() {
+    for text in [
+        "struct t { int64_t utime; double y[0]; }",
+        "struct t { int8_t ; int8_t y; }",
+        "struct t { int8_t x; const int8_t K = 1000; }",
+        "struct t { int8_t x ?; }",
+    ] {
+        let compiled = strict(text);
+        assert!(!compiled.is_ok());
+        let t = compiled.types.by_name("t").unwrap();
+        assert_eq!(compiled.types.fingerprint(t), None, "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_text_is_reported_once() {
+    let compiled = strict("struct t { }\0\0??\u{fffd}");
+    assert_eq!(messages(&compiled).len(), 1);
+    assert!(messages(&compiled)[0].contains("found a NUL byte"));
 }
 
 /// What lcm-gen accepts though it is a mistake.

@@ -72,11 +72,8 @@ impl fmt::Display for ReadJsonError {
     }
 }
 
-impl core::error::Error for ReadJsonError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        Some(&self.source)
-    }
-}
+/// The cause is in the text already.
+impl core::error::Error for ReadJsonError {}
 
 /// What every part of the reading shares. The path stays as it is when something fails, and so says where.
 struct Context<'t> {

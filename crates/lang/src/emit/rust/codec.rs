@@ -2,7 +2,7 @@
 
 use super::super::code::Code;
 use super::super::walk::{Site, Walker, walk};
-use super::names::{field, fresh};
+use super::names::{field, fresh, local};
 use super::structs::{Flavour, StructCode};
 use super::{hex, is_large};
 use bowline_wire::schema::{Dim, Member, Primitive, Type};
@@ -140,7 +140,7 @@ impl StructCode<'_> {
             code.line(format!("{reader}.enter()?;"));
         }
         for member in &self.body.members {
-            let (name, ty) = (field(&member.name), self.member_type(member, 0));
+            let (name, ty) = (local(&member.name), self.member_type(member, 0));
             let read = self.read(member, 0, &reader, "");
             code.line(format!(
                 "let {name}: {ty} = {read}.in_field({:?})?;",
@@ -150,16 +150,14 @@ impl StructCode<'_> {
         if is_recursive {
             code.line(format!("{reader}.leave();"));
         }
-        let names: Vec<String> = self
-            .body
-            .members
-            .iter()
-            .map(|member| field(&member.name))
-            .collect();
-        code.line(if names.is_empty() {
-            "Ok(Self {})".to_string()
-        } else {
-            format!("Ok(Self {{ {} }})", names.join(", "))
+        let init = |member: &Member| match (field(&member.name), local(&member.name)) {
+            (field, local) if field == local => field,
+            (field, local) => format!("{field}: {local}"),
+        };
+        let fields: Vec<String> = self.body.members.iter().map(init).collect();
+        code.line(match fields.as_slice() {
+            [] => "Ok(Self {})".to_string(),
+            fields => format!("Ok(Self {{ {} }})", fields.join(", ")),
         });
         code.close("}");
         if self.flavour == Flavour::Owned
@@ -236,8 +234,12 @@ impl StructCode<'_> {
                 .body
                 .members
                 .get(*place)
-                .map_or(String::new(), |length| field(&length.name));
-            format!("{lengths_in}{name}")
+                .map_or("", |length| &length.name);
+            if lengths_in.is_empty() {
+                local(name)
+            } else {
+                format!("{lengths_in}{}", field(name))
+            }
         };
         let is_bytes =
             self.flavour == Flavour::Borrowed && member.ty == Type::Primitive(Primitive::Byte);

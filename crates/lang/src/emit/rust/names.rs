@@ -129,6 +129,15 @@ pub(super) fn field(name: &str) -> String {
     }
 }
 
+/// A variable for a field. One with a capital would mean a type or `Some` if there is one of that name.
+pub(super) fn local(name: &str) -> String {
+    if name.starts_with(|c: char| c.is_ascii_uppercase()) {
+        format!("{}_field", name.to_ascii_lowercase())
+    } else {
+        field(name)
+    }
+}
+
 /// A package's name. `wire` is the codec's in generated code.
 pub(super) fn module(name: &str) -> String {
     let name = name.to_ascii_lowercase();

@@ -35,7 +35,7 @@ const METHODS: &[&str] = &[
 /// What a class has besides its constants.
 #[rustfmt::skip]
 const STATICS: &[&str] = &[
-    "FINGERPRINT", "NAME", "arguments", "caller", "decode", "length", "name", "prototype", "read", "write",
+    "FINGERPRINT", "NAME", "arguments", "caller", "constructor", "decode", "length", "name", "prototype", "read", "write",
 ];
 
 /// The parameters of generated functions, and the codec's module.
