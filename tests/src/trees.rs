@@ -144,7 +144,7 @@ struct Body {
 impl Grower {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let n_structs = *random.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 3, 5]);
+        let n_structs = *random.pick(&[1, 1, 1, 1, 1, 1, 1, 1, 2, 5]);
         let packages = [
             format!("t{seed}"),
             format!("t{seed}.inner"),
