@@ -160,14 +160,15 @@ fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> St
     uses.finish()
 }
 
-/// Whether code, comments aside, has a word.
+/// Whether code, comments and text in quotes aside, has a word.
 fn has_word(code: &str, word: &str) -> bool {
     let lines = code
         .lines()
         .filter(|line| !line.trim_start().starts_with("///"));
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     lines
-        .flat_map(|line| line.split(|c| !is_part(c)))
+        .flat_map(|line| line.split('"').step_by(2))
+        .flat_map(|code| code.split(|c| !is_part(c)))
         .any(|found| found == word)
 }
 
