@@ -1,6 +1,7 @@
 //! The codec that needs no generated code: a [`TypeSet`] reads and writes [`Value`]s.
 //!
-//! It accepts and refuses exactly what generated code does; `fuzz/` holds the two against each other.
+//! It accepts and refuses what generated code does, and `fuzz/` holds the two against each other; only strings that are
+//! not UTF-8 it keeps as they are, and of levels it follows at most [`MAX_LEVELS`](crate::MAX_LEVELS).
 
 use crate::decode::{DecodeError, DecodeFault, Reader};
 use crate::encode::{EncodeError, EncodeFault, Meter, Writer};
