@@ -20,7 +20,7 @@ use bowline_wire::schema::{
     Constant, Dim, Enum, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeKind,
     TypeSet,
 };
-use codec::{DecodeCode, Defaults, EncodeCode, is_tuple, scalar_format};
+use codec::{DecodeCode, Defaults, EncodeCode, is_tuple, put_letter, scalar_format};
 use names::attribute;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -395,7 +395,8 @@ impl<'t> ClassCode<'t> {
         for piece in self.pieces() {
             match piece {
                 Piece::Run(run) => {
-                    let format = structs.name(Self::run_format(run).0);
+                    let format = Self::run_format(run).0.chars().map(put_letter).collect();
+                    let format = structs.name(format);
                     code.line(format!(
                         "buf.write({format}.pack({}))",
                         self.run_values(run)

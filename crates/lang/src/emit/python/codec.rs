@@ -118,11 +118,13 @@ impl Walker for EncodeCode<'_, '_> {
                 format!("buf.write(_octets({value}, {length}, {field}))")
             }
             (Type::Primitive(ty), Some((Dim::Fixed { size, .. }, length))) => {
-                let format = self.structs.name(format!("{size}{}", letter(ty)));
+                let format = self
+                    .structs
+                    .name(format!("{size}{}", put_letter(letter(ty))));
                 format!("buf.write({format}.pack(*_row({value}, {length}, {field})))")
             }
             (Type::Primitive(ty), Some((Dim::Variable { .. }, length))) => {
-                let letter = letter(ty);
+                let letter = put_letter(letter(ty));
                 format!(
                     "buf.write(_struct.pack(f\">{{{length}:d}}{letter}\", *_row({value}, {length}, {field})))"
                 )
@@ -251,6 +253,12 @@ pub(super) fn scalar_format(member: &Member) -> Option<(char, usize)> {
         Type::Primitive(ty) if member.dims.is_empty() => Some((letter(ty), ty.fixed_size()?)),
         Type::Primitive(_) | Type::Named(_) => None,
     }
+}
+
+/// The letter to encode with. A boolean is encoded as the number that it is, as lcm-gen does: `?` would take any object
+/// for one, and hide mistakes.
+pub(super) fn put_letter(letter: char) -> char {
+    if letter == '?' { 'b' } else { letter }
 }
 
 /// The letter of the struct module's formats.
