@@ -78,9 +78,10 @@ fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Result<(), GenerateE
         .map_err(failed(folder))?;
     paths.sort();
     for path in paths {
-        if path.is_dir() {
+        // A link to a folder may lead in circles.
+        if path.is_dir() && !path.is_symlink() {
             read_folder(&path, sources)?;
-        } else if path.extension().is_some_and(|extension| extension == "lcm") {
+        } else if path.extension().is_some_and(|extension| extension == "lcm") && path.is_file() {
             let bytes = fs::read(&path).map_err(failed(&path))?;
             sources.push(Source::from_bytes(path.display().to_string(), &bytes));
         }

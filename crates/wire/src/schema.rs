@@ -13,7 +13,7 @@ mod graph;
 pub use check::{BadSchema, SchemaFault};
 pub use compact::{Docs, ReadSchemaError};
 
-use crate::fingerprint::{self, BaseHash, DimMode, Fingerprint};
+use crate::fingerprint::{BaseHash, DimMode, Fingerprint};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -293,13 +293,13 @@ impl TypeSet {
         }
         let graph = graph::Graph::new(&defs);
         let facts = derive_facts(&defs, &graph)?;
-        let by_fingerprint = (0..)
-            .map(TypeId)
-            .zip(&facts)
-            .filter_map(|(id, facts)| Some((facts.fingerprint?, id)))
-            // Where two types share one, the first in the set answers.
-            .rev_first()
-            .collect();
+        let mut by_fingerprint = BTreeMap::new();
+        for (id, facts) in (0..).map(TypeId).zip(&facts) {
+            if let Some(fingerprint) = facts.fingerprint {
+                // Where two types share one, the first in the set answers.
+                by_fingerprint.entry(fingerprint).or_insert(id);
+            }
+        }
         Ok(Self {
             defs,
             facts,
@@ -438,18 +438,6 @@ impl TypeSet {
     }
 }
 
-/// Puts the first of equal keys last, where a map keeps it.
-trait RevFirst: Iterator {
-    fn rev_first(self) -> core::iter::Rev<alloc::vec::IntoIter<Self::Item>>
-    where
-        Self: Sized,
-    {
-        self.collect::<Vec<_>>().into_iter().rev()
-    }
-}
-
-impl<I: Iterator> RevFirst for I {}
-
 fn renumber(mut def: TypeDef, place: &BTreeMap<TypeId, TypeId>) -> TypeDef {
     if let TypeKind::Struct(body) = &mut def.kind {
         for member in &mut body.members {
@@ -512,9 +500,4 @@ fn base_hash(def: &TypeDef) -> u64 {
         }
     }
     hash.bits()
-}
-
-/// The rotated fingerprint of a struct, from its base hash and the hashes of its members' types.
-pub(crate) fn close(base: u64, sum_of_members: u64) -> u64 {
-    fingerprint::close(base, sum_of_members)
 }

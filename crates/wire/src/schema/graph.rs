@@ -5,8 +5,9 @@
 //! contain each other are found without recursion, each type outside such a component is worked out once, and a
 //! component gets a budget.
 
-use super::{Dim, Member, Type, TypeDef, TypeKind, close};
+use super::{Dim, Member, Type, TypeDef, TypeKind};
 use crate::MAX_DEPTH;
+use crate::fingerprint::close;
 use alloc::vec;
 use alloc::vec::Vec;
 
