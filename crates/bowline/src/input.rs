@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use bowline_lang::{Compiled, Leaks, Rules, Source, compile};
 use std::fmt;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// A command that was used wrongly.
@@ -40,9 +41,23 @@ pub(crate) fn read_sources(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
     files.iter().map(|path| read_source(path)).collect()
 }
 
+/// A thousand times the largest type that anyone has written; what is larger is another kind of file.
+const MAX_SOURCE_BYTES: u64 = 16 << 20;
+
 fn read_source(path: &Path) -> anyhow::Result<Source> {
-    let bytes = fs::read(path)
-        .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
+    let refused = |error| Usage(format!("cannot read {}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(refused)?;
+    file.take(MAX_SOURCE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(refused)?;
+    if bytes.len() as u64 > MAX_SOURCE_BYTES {
+        let message = format!(
+            "expected a .lcm file of at most {MAX_SOURCE_BYTES} bytes, found more in {}",
+            path.display()
+        );
+        return Err(Usage(message).into());
+    }
     Ok(Source::from_bytes(path.display().to_string(), &bytes))
 }
 

@@ -65,6 +65,7 @@ fn wrong_usage_is_exit_code_2() {
         &["gen", "--rust", "out", "missing.lcm"],
         &["types", "fingerprint"],
         &["types", "fingerprint", "missing.lcm"],
+        &["types", "fingerprint", "/dev/zero"],
         &["types", "encode", "missing_t", "--types", "a.lcm"],
     ] {
         let output = bowline_in(&folder, args, b"");
