@@ -30,6 +30,7 @@
 
 extern crate alloc;
 
+pub mod datagram;
 mod decode;
 mod dynamic;
 mod encode;
@@ -41,8 +42,10 @@ mod message;
 pub mod number;
 mod owned;
 mod path;
+pub mod reassembly;
 pub mod schema;
 mod select;
+pub mod sequence;
 mod text;
 mod value;
 

@@ -1,0 +1,428 @@
+//! Puts messages together from their fragments.
+//!
+//! Fragments come in, in any order, twice, overlapping, or never; messages go out whole or not at all. Which bytes
+//! arrived is tracked exactly, so that nothing is delivered that was not sent. Memory follows what arrived, not what
+//! headers claim, and is bounded: whoever was heard of least recently gives way.
+//!
+//! Nothing here knows of sockets or clocks: the caller says who sent a fragment, and when. There is no
+//! authentication either: whoever can send in another's name can spoil its messages. Mixed messages are not delivered
+//! wherever the mixture can be seen.
+//!
+//! ```text
+//!              ┌──────────┐ 1 MiB arrived ┌──────────┐
+//!  fragment ─▶ │  small   │ ────────────▶ │  large   │   partial messages
+//!              └──────────┘               └──────────┘
+//!                    │ delivered, unwanted, given up │
+//!                    ▼                               ▼
+//!              ┌─────────────────────────────────────┐
+//!              │               settled               │   no data: further fragments are dropped at once
+//!              └─────────────────────────────────────┘
+//! ```
+//!
+//! Each box is bounded by itself and forgets by age, so a flood of small fragments does not push a large transfer out.
+
+mod partial;
+mod store;
+
+use crate::datagram::Fragment;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use partial::{Grown, Partial, Progress, TakeError};
+use store::{Id, Store, Tier};
+
+/// A contradiction after such a silence is a sender that started anew; before, somebody is lying.
+const QUIET_US: u64 = 250_000;
+
+/// What remembering a message takes without its bytes: a slot, its share of the index, small allocations.
+const ENTRY_SIZE: usize = 320;
+
+/// How much a [`Reassembler`] may hold, and how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest message that is accepted, in bytes.
+    pub max_message_size: u32,
+    /// Memory for partial messages of which less than 1 MiB arrived, in bytes.
+    pub small_bytes: usize,
+    /// Memory for the others, in bytes. One message may take more while there is no other.
+    pub large_bytes: usize,
+    /// How many partial messages there may be of which less than 1 MiB arrived. Also, how many messages that are
+    /// done with are remembered.
+    pub max_partial: usize,
+    /// A message of which nothing arrives for so long is given up, in microseconds.
+    pub idle_us: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message_size: i32::MAX.unsigned_abs(),
+            small_bytes: 32 << 20,
+            large_bytes: 1 << 30,
+            max_partial: 4_096,
+            idle_us: 10_000_000,
+        }
+    }
+}
+
+/// What became of a fragment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    /// It is kept; others are missing.
+    Pending,
+    /// It was the last one missing.
+    Complete {
+        /// The message's channel.
+        channel: Box<str>,
+        /// The message.
+        payload: Vec<u8>,
+    },
+    /// Nobody wants messages of its channel.
+    Unwanted,
+    /// It was of no use.
+    Dropped(DropReason),
+}
+
+/// Why a fragment was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DropReason {
+    /// All of its bytes had arrived before, or its message is delivered.
+    Duplicate,
+    /// It contradicts an earlier one, or belongs to a message of which two contradicted each other.
+    Conflict,
+    /// Its message is larger than [`Limits::max_message_size`].
+    TooLarge,
+    /// Its message has given way to others.
+    NoRoom,
+    /// The system has no memory for it.
+    NoMemory,
+    /// It reaches beyond the end of its message. Parsed datagrams never do.
+    Malformed,
+}
+
+/// What a [`Reassembler`] counted, and what it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages delivered.
+    pub completed: u64,
+    /// Messages of channels that nobody wanted.
+    pub unwanted: u64,
+    /// Messages given up because nothing more arrived.
+    pub idle: u64,
+    /// Messages given up to make room for others.
+    pub evicted: u64,
+    /// Messages given up because their sender started anew, and used their number again.
+    pub superseded: u64,
+    /// Messages given up because fragments contradicted each other.
+    pub conflicts: u64,
+    /// Messages given up because the system had no memory.
+    pub no_memory: u64,
+    /// Fragments with bytes that had arrived before.
+    pub duplicates: u64,
+    /// Fragments of messages larger than the limit.
+    pub too_large: u64,
+    /// Fragments that reach beyond the end of their message.
+    pub malformed: u64,
+    /// Partial messages held now.
+    pub partial: usize,
+    /// Memory held now, in bytes, with what it takes to keep the books.
+    pub bytes_held: usize,
+}
+
+/// Puts messages together from fragments of many senders. `S` is who sent one.
+#[derive(Debug)]
+pub struct Reassembler<S: Copy + Ord> {
+    limits: Limits,
+    store: Store<(S, u32), Entry>,
+    counts: Counts,
+}
+
+/// What is known of a message.
+#[derive(Debug)]
+enum Entry {
+    Partial(Partial),
+    Settled(Settled),
+}
+
+/// A message that is done with.
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    fate: Fate,
+    message_size: u32,
+    count: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Delivered,
+    Unwanted,
+    GivenUp(DropReason),
+}
+
+impl<S: Copy + Ord> Reassembler<S> {
+    /// An empty one.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            store: Store::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Takes a fragment. `wants` is asked once for each message, when its fragment 0 is seen, whether its channel is
+    /// of interest; a message that is not takes no memory.
+    pub fn accept(
+        &mut self,
+        sender: S,
+        fragment: &Fragment<'_>,
+        now_us: u64,
+        wants: &mut dyn FnMut(&str) -> bool,
+    ) -> Outcome {
+        if let Some(reason) = self.refuse(fragment) {
+            return Outcome::Dropped(reason);
+        }
+        let key = (sender, fragment.sequence);
+        if let Some(id) = self.store.find(&key)
+            && let Some(outcome) = self.accept_known(id, fragment, now_us, wants)
+        {
+            return outcome;
+        }
+        self.begin(key, fragment, now_us, wants)
+    }
+
+    /// Gives up messages of which nothing arrived for too long. To be called now and then.
+    pub fn expire(&mut self, now_us: u64) {
+        for tier in Tier::ALL {
+            while let Some((id, touched_us)) = self.store.oldest(tier) {
+                if now_us.saturating_sub(touched_us) < self.limits.idle_us {
+                    break;
+                }
+                match self.store.remove(id) {
+                    Entry::Partial(_) => self.counts.idle += 1,
+                    Entry::Settled(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Forgets all messages of a sender that is known to count anew, so that old and new fragments do not mix.
+    pub fn forget(&mut self, sender: S) {
+        for id in self.store.ids((sender, 0)..=(sender, u32::MAX)) {
+            self.supersede(id);
+        }
+    }
+
+    /// What was counted so far, and what is held.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts {
+            partial: self.store.len(Tier::Small) + self.store.len(Tier::Large),
+            bytes_held: Tier::ALL.iter().map(|tier| self.store.bytes(*tier)).sum(),
+            ..self.counts
+        }
+    }
+
+    fn refuse(&mut self, fragment: &Fragment<'_>) -> Option<DropReason> {
+        let end = (fragment.offset as usize).checked_add(fragment.payload.len());
+        if end.is_none_or(|end| end > fragment.message_size as usize) {
+            self.counts.malformed += 1;
+            return Some(DropReason::Malformed);
+        }
+        if fragment.message_size > self.limits.max_message_size {
+            self.counts.too_large += 1;
+            return Some(DropReason::TooLarge);
+        }
+        None
+    }
+
+    fn begin(
+        &mut self,
+        key: (S, u32),
+        fragment: &Fragment<'_>,
+        now_us: u64,
+        wants: &mut dyn FnMut(&str) -> bool,
+    ) -> Outcome {
+        let mut partial = Partial::new(fragment);
+        let progress = partial.take(fragment, self.slack(), wants);
+        let id = self.store.insert(key, Entry::Partial(partial), now_us);
+        self.conclude(id, progress)
+    }
+
+    /// Takes a fragment of a message that is known, or nothing if the message starts anew with it.
+    fn accept_known(
+        &mut self,
+        id: Id,
+        fragment: &Fragment<'_>,
+        now_us: u64,
+        wants: &mut dyn FnMut(&str) -> bool,
+    ) -> Option<Outcome> {
+        let slack = self.slack();
+        let is_quiet = now_us.saturating_sub(self.store.touch(id, now_us)) >= QUIET_US;
+        let progress = match self.store.get_mut(id) {
+            Entry::Partial(partial) => partial.take(fragment, slack, wants),
+            Entry::Settled(settled) if settled.is_followed_by(fragment, is_quiet) => {
+                self.supersede(id);
+                return None;
+            }
+            Entry::Settled(settled) => {
+                let fate = settled.fate;
+                return Some(self.drop_settled(fate));
+            }
+        };
+        if is_quiet && matches!(progress, Err(TakeError::Contradiction)) {
+            self.supersede(id);
+            return None;
+        }
+        Some(self.conclude(id, progress))
+    }
+
+    fn drop_settled(&mut self, fate: Fate) -> Outcome {
+        match fate {
+            Fate::Delivered => {
+                self.counts.duplicates += 1;
+                Outcome::Dropped(DropReason::Duplicate)
+            }
+            Fate::Unwanted => Outcome::Unwanted,
+            Fate::GivenUp(reason) => Outcome::Dropped(reason),
+        }
+    }
+
+    fn conclude(&mut self, id: Id, progress: Result<Progress, TakeError>) -> Outcome {
+        match progress {
+            Ok(Progress::Grown(grown)) => self.keep(id, &grown),
+            Ok(Progress::Complete { channel, payload }) => {
+                self.counts.completed += 1;
+                self.settle(id, Fate::Delivered);
+                Outcome::Complete { channel, payload }
+            }
+            Ok(Progress::Unwanted) => {
+                self.counts.unwanted += 1;
+                self.settle(id, Fate::Unwanted);
+                Outcome::Unwanted
+            }
+            Err(TakeError::Contradiction) => {
+                self.counts.conflicts += 1;
+                self.give_up(id, DropReason::Conflict)
+            }
+            Err(TakeError::NoMemory) => {
+                self.counts.no_memory += 1;
+                self.give_up(id, DropReason::NoMemory)
+            }
+        }
+    }
+
+    fn keep(&mut self, id: Id, grown: &Grown) -> Outcome {
+        let tier = if grown.is_large {
+            Tier::Large
+        } else {
+            Tier::Small
+        };
+        self.store.charge(id, tier, grown.charge + ENTRY_SIZE);
+        let has_room = match tier {
+            Tier::Large => self.make_large_room(id, grown.charge),
+            Tier::Small | Tier::Settled => self.make_small_room(id),
+        };
+        if grown.n_repeated > 0 {
+            self.counts.duplicates += 1;
+        }
+        match grown {
+            _ if !has_room => self.evict(id),
+            Grown { n_new: 0, .. } => Outcome::Dropped(DropReason::Duplicate),
+            _ => Outcome::Pending,
+        }
+    }
+
+    /// Makes others give way until the small ones are within bounds. False if there are no others.
+    fn make_small_room(&mut self, id: Id) -> bool {
+        let Limits {
+            small_bytes,
+            max_partial,
+            ..
+        } = self.limits;
+        while self.store.bytes(Tier::Small) > small_bytes
+            || self.store.len(Tier::Small) > max_partial
+        {
+            match self.store.oldest(Tier::Small) {
+                Some((oldest, _)) if oldest != id => _ = self.evict(oldest),
+                Some(_) | None => return false,
+            }
+        }
+        true
+    }
+
+    /// Makes others give way until the large ones are within bounds, or there is only one. False if this one is more
+    /// than fits beside any other.
+    fn make_large_room(&mut self, id: Id, charge: usize) -> bool {
+        if self.store.bytes(Tier::Large) <= self.limits.large_bytes {
+            return true;
+        }
+        if charge > self.limits.large_bytes {
+            return self.store.len(Tier::Large) == 1;
+        }
+        while self.store.bytes(Tier::Large) > self.limits.large_bytes {
+            match self.store.oldest(Tier::Large) {
+                Some((oldest, _)) if oldest != id => _ = self.evict(oldest),
+                Some(_) | None => break,
+            }
+        }
+        true
+    }
+
+    /// How much memory may be set aside for bytes of small messages that have not arrived. Plenty while there is
+    /// little to do, so that most messages never move; nothing in a flood.
+    fn slack(&self) -> usize {
+        (self.limits.small_bytes / 2).saturating_sub(self.store.bytes(Tier::Small))
+    }
+
+    fn evict(&mut self, id: Id) -> Outcome {
+        self.counts.evicted += 1;
+        self.give_up(id, DropReason::NoRoom)
+    }
+
+    fn give_up(&mut self, id: Id, reason: DropReason) -> Outcome {
+        self.settle(id, Fate::GivenUp(reason));
+        Outcome::Dropped(reason)
+    }
+
+    /// Lets go of a message's bytes and remembers that it is done with.
+    fn settle(&mut self, id: Id, fate: Fate) {
+        let entry = self.store.get_mut(id);
+        if let Entry::Partial(partial) = entry {
+            *entry = Entry::Settled(Settled {
+                fate,
+                message_size: partial.message_size(),
+                count: partial.count(),
+            });
+        }
+        self.store.charge(id, Tier::Settled, ENTRY_SIZE);
+        while self.store.len(Tier::Settled) > self.limits.max_partial {
+            let Some((oldest, _)) = self.store.oldest(Tier::Settled) else {
+                break;
+            };
+            self.store.remove(oldest);
+        }
+    }
+
+    /// Forgets a message whose number is used again.
+    fn supersede(&mut self, id: Id) {
+        match self.store.remove(id) {
+            Entry::Partial(_) => self.counts.superseded += 1,
+            Entry::Settled(_) => {}
+        }
+    }
+}
+
+impl Settled {
+    /// Whether a fragment starts another message with the same number, rather than being one too many of this.
+    fn is_followed_by(&self, fragment: &Fragment<'_>, is_quiet: bool) -> bool {
+        let is_another = self.message_size != fragment.message_size || self.count != fragment.count;
+        match self.fate {
+            Fate::Delivered if is_another => true,
+            Fate::Delivered | Fate::Unwanted | Fate::GivenUp(_) => is_quiet && fragment.index == 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
