@@ -1,6 +1,7 @@
 //! Tests across crates, against the reference, and of the repository itself.
 
 mod build_script;
+mod datagrams;
 mod drop_in;
 mod dynamic;
 mod fingerprints;
