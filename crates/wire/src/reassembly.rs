@@ -27,11 +27,8 @@ mod store;
 use crate::datagram::Fragment;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use partial::{Grown, Partial, Progress, TakeError};
+use partial::{Grown, Partial, Progress, Room, TakeError};
 use store::{Id, Store, Tier};
-
-/// A contradiction after such a silence is a sender that started anew; before, somebody is lying.
-const QUIET_US: u64 = 250_000;
 
 /// What remembering a message takes without its bytes: a slot, its share of the index, small allocations.
 const ENTRY_SIZE: usize = 320;
@@ -41,25 +38,31 @@ const ENTRY_SIZE: usize = 320;
 pub struct Limits {
     /// The largest message that is accepted, in bytes.
     pub max_message_size: u32,
-    /// Memory for partial messages of which less than 1 MiB arrived, in bytes.
+    /// A message of which so many bytes arrived counts as large: it has cost its sender something.
+    pub large_from: usize,
+    /// Memory for partial messages that are small, in bytes.
     pub small_bytes: usize,
-    /// Memory for the others, in bytes. One message may take more while there is no other.
+    /// Memory for those that are large, in bytes. One message may take more while there is no other.
     pub large_bytes: usize,
-    /// How many partial messages there may be of which less than 1 MiB arrived. Also, how many messages that are
-    /// done with are remembered.
+    /// How many partial messages there may be that are small; also, how many that are done with are remembered.
     pub max_partial: usize,
     /// A message of which nothing arrives for so long is given up, in microseconds.
     pub idle_us: u64,
+    /// A fragment that contradicts earlier ones after such a silence, in microseconds, is of a sender that started
+    /// anew; before, somebody is lying.
+    pub quiet_us: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             max_message_size: i32::MAX.unsigned_abs(),
+            large_from: 1 << 20,
             small_bytes: 32 << 20,
             large_bytes: 1 << 30,
             max_partial: 4_096,
             idle_us: 10_000_000,
+            quiet_us: 250_000,
         }
     }
 }
@@ -244,7 +247,7 @@ impl<S: Copy + Ord> Reassembler<S> {
         wants: &mut dyn FnMut(&str) -> bool,
     ) -> Outcome {
         let mut partial = Partial::new(fragment);
-        let progress = partial.take(fragment, self.slack(), wants);
+        let progress = partial.take(fragment, self.room(), wants);
         let id = self.store.insert(key, Entry::Partial(partial), now_us);
         self.conclude(id, progress)
     }
@@ -257,10 +260,10 @@ impl<S: Copy + Ord> Reassembler<S> {
         now_us: u64,
         wants: &mut dyn FnMut(&str) -> bool,
     ) -> Option<Outcome> {
-        let slack = self.slack();
-        let is_quiet = now_us.saturating_sub(self.store.touch(id, now_us)) >= QUIET_US;
+        let room = self.room();
+        let is_quiet = now_us.saturating_sub(self.store.touch(id, now_us)) >= self.limits.quiet_us;
         let progress = match self.store.get_mut(id) {
-            Entry::Partial(partial) => partial.take(fragment, slack, wants),
+            Entry::Partial(partial) => partial.take(fragment, room, wants),
             Entry::Settled(settled) if settled.is_followed_by(fragment, is_quiet) => {
                 self.supersede(id);
                 return None;
@@ -320,7 +323,7 @@ impl<S: Copy + Ord> Reassembler<S> {
         };
         self.store.charge(id, tier, grown.charge + ENTRY_SIZE);
         let has_room = match tier {
-            Tier::Large => self.make_large_room(id, grown.charge),
+            Tier::Large => self.make_large_room(id, grown.message_size),
             Tier::Small | Tier::Settled => self.make_small_room(id),
         };
         if grown.n_repeated > 0 {
@@ -351,13 +354,13 @@ impl<S: Copy + Ord> Reassembler<S> {
         true
     }
 
-    /// Makes others give way until the large ones are within bounds, or there is only one. False if this one is more
-    /// than fits beside any other.
-    fn make_large_room(&mut self, id: Id, charge: usize) -> bool {
+    /// Makes others give way until the large ones are within bounds, or there is only one. A message that can never be
+    /// within bounds makes nobody give way: false if there are others.
+    fn make_large_room(&mut self, id: Id, message_size: usize) -> bool {
         if self.store.bytes(Tier::Large) <= self.limits.large_bytes {
             return true;
         }
-        if charge > self.limits.large_bytes {
+        if message_size > self.limits.large_bytes {
             return self.store.len(Tier::Large) == 1;
         }
         while self.store.bytes(Tier::Large) > self.limits.large_bytes {
@@ -369,10 +372,13 @@ impl<S: Copy + Ord> Reassembler<S> {
         true
     }
 
-    /// How much memory may be set aside for bytes of small messages that have not arrived. Plenty while there is
-    /// little to do, so that most messages never move; nothing in a flood.
-    fn slack(&self) -> usize {
-        (self.limits.small_bytes / 2).saturating_sub(self.store.bytes(Tier::Small))
+    /// Plenty is set aside while there is little to do, so that most messages never move; nothing in a flood.
+    fn room(&self) -> Room {
+        let slack = (self.limits.small_bytes / 2).saturating_sub(self.store.bytes(Tier::Small));
+        Room {
+            large_from: self.limits.large_from,
+            slack,
+        }
     }
 
     fn evict(&mut self, id: Id) -> Outcome {

@@ -52,27 +52,18 @@ impl<'a> Cut<'a> {
                 min: name_size + 1,
             });
         }
-        let Ok(size) = u32::try_from(message_size) else {
+        let needed = message_size.saturating_add(name_size).div_ceil(body);
+        let (Ok(message_size), Ok(count)) = (u32::try_from(message_size), u16::try_from(needed))
+        else {
+            let max = body as u64 * u64::from(u16::MAX) - name_size as u64;
             return Err(CutError::TooLarge {
                 found: message_size,
-                max: u32::MAX as usize,
+                max,
             });
-        };
-        let max = body.saturating_mul(usize::from(u16::MAX)) - name_size;
-        let too_many = CutError::TooLarge {
-            found: message_size,
-            max,
-        };
-        let needed = message_size
-            .checked_add(name_size)
-            .ok_or(too_many)?
-            .div_ceil(body);
-        let Ok(count) = u16::try_from(needed) else {
-            return Err(too_many);
         };
         Ok(Self {
             channel,
-            message_size: size,
+            message_size,
             first: body - name_size,
             body,
             count,
@@ -129,12 +120,12 @@ pub enum CutError {
         /// The fewest that hold this channel.
         min: usize,
     },
-    /// The message needs more fragments, or a larger number for its size, than the format can count.
+    /// The message needs more fragments than the format can count.
     TooLarge {
         /// The message's size in bytes.
         found: usize,
         /// The largest size that can be sent so.
-        max: usize,
+        max: u64,
     },
 }
 

@@ -5,12 +5,6 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// A message of which so many bytes arrived has cost its sender enough to count as large.
-const LARGE: usize = 1 << 20;
-
-/// Room that is made at once for a message that is still small, if there is plenty.
-const FIRST_ROOM: usize = 4 << 20;
-
 /// What keeping a piece in the stash takes beside its bytes.
 const PIECE_SIZE: usize = 96;
 
@@ -32,6 +26,15 @@ pub(super) struct Partial {
     stashed: usize,
 }
 
+/// How much memory a message may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// A message of which so many bytes arrived has cost its sender enough to count as large.
+    pub(super) large_from: usize,
+    /// How much may be set aside for bytes of a small message that have not arrived.
+    pub(super) slack: usize,
+}
+
 /// What a fragment brought.
 pub(super) enum Progress {
     /// More of the message, but not all.
@@ -51,6 +54,8 @@ pub(super) struct Grown {
     /// Memory held.
     pub(super) charge: usize,
     pub(super) is_large: bool,
+    /// Bytes of the whole message.
+    pub(super) message_size: usize,
 }
 
 /// Why a fragment cannot be part of the message.
@@ -82,12 +87,11 @@ impl Partial {
         self.count
     }
 
-    /// Takes a fragment that lies within its message. `slack` is how much memory may be set aside for what has not
-    /// arrived. After an error the message is of no use.
+    /// Takes a fragment that lies within its message. After an error the message is of no use.
     pub(super) fn take(
         &mut self,
         fragment: &Fragment<'_>,
-        slack: usize,
+        room: Room,
         wants: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Progress, TakeError> {
         if fragment.message_size != self.message_size || fragment.count != self.count {
@@ -99,7 +103,7 @@ impl Partial {
             return Ok(Progress::Unwanted);
         }
         let before = self.received();
-        self.add(fragment.offset as usize, fragment.payload, slack)?;
+        self.add(fragment.offset as usize, fragment.payload, room)?;
         if self.prefix.len() == self.message_size as usize
             && let Some(channel) = self.channel.take()
         {
@@ -113,7 +117,8 @@ impl Partial {
             n_new,
             n_repeated: fragment.payload.len() - n_new,
             charge: self.prefix.capacity() + self.stashed + self.stash.len() * PIECE_SIZE,
-            is_large: self.received() >= LARGE,
+            is_large: self.received() >= room.large_from,
+            message_size: self.message_size as usize,
         }))
     }
 
@@ -136,7 +141,7 @@ impl Partial {
         }
     }
 
-    fn add(&mut self, offset: usize, bytes: &[u8], slack: usize) -> Result<(), TakeError> {
+    fn add(&mut self, offset: usize, bytes: &[u8], room: Room) -> Result<(), TakeError> {
         let Some(n_known) = self.prefix.len().checked_sub(offset) else {
             return self.put_aside(offset, bytes);
         };
@@ -145,32 +150,39 @@ impl Partial {
         if new.is_empty() {
             return Ok(());
         }
-        self.append(new, slack)?;
-        self.take_up_stash(slack)
+        self.append(new, room)?;
+        self.take_up_stash(room)
     }
 
-    fn append(&mut self, bytes: &[u8], slack: usize) -> Result<(), TakeError> {
-        let room = self.prefix.capacity();
+    fn append(&mut self, bytes: &[u8], room: Room) -> Result<(), TakeError> {
         let needed = self.prefix.len() + bytes.len();
-        if needed > room {
-            let size = self.message_size as usize;
-            let ample = room.saturating_mul(2).max(FIRST_ROOM).clamp(needed, size);
-            // Still in proportion to what arrived, and seldom enough that copying does not add up.
-            let tight = (room + room / 2).clamp(needed, size);
-            let room = if self.received() >= LARGE || ample <= slack {
-                ample
-            } else {
-                tight
-            };
-            let reserved = self.prefix.try_reserve_exact(room - self.prefix.len());
+        if needed > self.prefix.capacity() {
+            let capacity = self.next_capacity(needed, room);
+            let reserved = self.prefix.try_reserve_exact(capacity - self.prefix.len());
             reserved.map_err(|_no_memory| TakeError::NoMemory)?;
         }
         self.prefix.extend_from_slice(bytes);
         Ok(())
     }
 
+    /// How much to reserve for a prefix that needs more than it has. Often all that the message will need, so that
+    /// it is never moved; in any case more by a factor, so that copying does not add up.
+    fn next_capacity(&self, needed: usize, room: Room) -> usize {
+        let (now, max) = (self.prefix.capacity(), self.message_size as usize);
+        let ample = now
+            .saturating_mul(2)
+            .max(room.large_from.saturating_mul(4))
+            .clamp(needed, max);
+        let is_earned = self.received() >= room.large_from;
+        if is_earned || ample <= room.slack {
+            ample
+        } else {
+            (now + now / 2).clamp(needed, max)
+        }
+    }
+
     /// Moves pieces to the prefix that it has reached.
-    fn take_up_stash(&mut self, slack: usize) -> Result<(), TakeError> {
+    fn take_up_stash(&mut self, room: Room) -> Result<(), TakeError> {
         while let Some(first) = self.stash.first_entry() {
             let Some(n_known) = self.prefix.len().checked_sub(*first.key()) else {
                 break;
@@ -179,7 +191,7 @@ impl Partial {
             self.stashed -= piece.len();
             let (known, new) = piece.split_at(n_known.min(piece.len()));
             expect_same(&self.prefix, offset, known)?;
-            self.append(new, slack)?;
+            self.append(new, room)?;
         }
         Ok(())
     }
@@ -212,6 +224,10 @@ impl Partial {
         }
         if bytes.is_empty() {
             return Ok(());
+        }
+        // Pieces in greater number than fragments are no message, but an attempt at our memory.
+        if self.stash.len() >= usize::from(self.count) {
+            return Err(TakeError::Contradiction);
         }
         let mut piece = Vec::new();
         piece
