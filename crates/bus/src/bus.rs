@@ -1,0 +1,420 @@
+//! A bus: one transport, its subscriptions, and whoever publishes.
+
+use crate::callback::{Callback, Callbacks};
+use crate::cork::{Batcher, Cork};
+use crate::counts::{Counts, SenderCounts};
+use crate::event::Event;
+use crate::inbox::Inbox;
+use crate::pattern::BadPattern;
+use crate::pump::Pump;
+use crate::queue::{Queue, QueueCounts};
+use crate::router::{Inlet, Router};
+use crate::subscription::{Received, RecvMessageError, Subscription};
+use crate::transport::{self, ListenError, OpenError, Outgoing, SendError, Transport};
+use crate::url::{DEFAULT_URL, Url};
+use bowline_wire::datagram::{ChannelError, check_channel};
+use bowline_wire::{Decode, EncodeError, Message};
+use bytes::Bytes;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// A way to publish and subscribe. Cheap to clone, and usable from any thread.
+///
+/// Closes when the last clone and the last subscription are gone.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What all clones of a bus and its subscriptions share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) url: Url,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) router: Arc<Router>,
+    pub(crate) pump: Arc<Pump>,
+    callbacks: OnceLock<Callbacks>,
+    batcher: Option<Batcher>,
+    tallies: Arc<Tallies>,
+}
+
+/// What is counted outside of transport and queues.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies {
+    published: AtomicU64,
+    published_bytes: AtomicU64,
+    publish_failures: AtomicU64,
+    pub(crate) undecodable: AtomicU64,
+    pub(crate) callback_panics: AtomicU64,
+}
+
+impl Bus {
+    /// Opens the bus that `url` names; an empty one is `BOWLINE_URL`, then `LCM_DEFAULT_URL`, then
+    /// [`DEFAULT_URL`].
+    ///
+    /// Every transport takes `batch=DURATION`: short messages are held back for at most so long, to go together.
+    ///
+    /// # Errors
+    /// When the URL is malformed or its transport cannot be opened.
+    pub fn open(url: &str) -> Result<Self, OpenError> {
+        let text = if url.is_empty() {
+            default_url()
+        } else {
+            url.to_owned()
+        };
+        let (url, batch) = Url::parse(&text)?.without_duration("batch")?;
+        let transport = transport::open(&url)?;
+        Self::assemble(url, transport, batch)
+    }
+
+    /// A bus on a transport of your own making, with the URL it is to be known by.
+    ///
+    /// # Errors
+    /// When the system refuses what reading it needs.
+    pub fn with_transport(url: Url, transport: Arc<dyn Transport>) -> Result<Self, OpenError> {
+        Self::assemble(url, transport, None)
+    }
+
+    fn assemble(
+        url: Url,
+        transport: Arc<dyn Transport>,
+        batch: Option<Duration>,
+    ) -> Result<Self, OpenError> {
+        let router = Arc::new(Router::default());
+        let pump = Pump::new(Arc::clone(&transport), Arc::clone(&router));
+        let pump = pump.map_err(OpenError::system("make an event descriptor"))?;
+        let tallies = Arc::<Tallies>::default();
+        let batcher =
+            batch.map(|delay| Batcher::start(Arc::clone(&transport), Arc::clone(&tallies), delay));
+        let batcher = batcher
+            .transpose()
+            .map_err(OpenError::system("start a thread"))?;
+        let shared = Shared {
+            url,
+            transport,
+            router,
+            pump: Arc::new(pump),
+            callbacks: OnceLock::new(),
+            batcher,
+            tallies,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// What it was opened with.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.shared.url
+    }
+
+    /// Publishes a message.
+    ///
+    /// # Errors
+    /// When the channel's name or the message cannot be sent faithfully, or the transport refuses.
+    pub fn publish<M: Message>(&self, channel: &str, message: &M) -> Result<(), PublishError> {
+        thread_local!(static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+        if !self.shared.transport.is_read_by_bus() {
+            // It keeps payloads, so this one gets memory of its own.
+            return self.publish_shared(channel, &Bytes::from(message.encode()?));
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            let payload = message.encode_into(scratch)?;
+            let published = self.publish_bytes(channel, payload);
+            // A large message now and then should not be paid for by every thread for ever.
+            if scratch.len() > MAX_SCRATCH {
+                *scratch = Vec::new();
+            }
+            published
+        })
+    }
+
+    /// Publishes an encoded message, or anything else.
+    ///
+    /// # Errors
+    /// When the channel's name cannot be sent, or the transport refuses.
+    pub fn publish_bytes(&self, channel: &str, payload: &[u8]) -> Result<(), PublishError> {
+        self.publish_one(Outgoing {
+            channel,
+            payload,
+            shared: None,
+        })
+    }
+
+    /// Publishes bytes that are shared already. Transports within the process pass them on without a copy.
+    ///
+    /// # Errors
+    /// When the channel's name cannot be sent, or the transport refuses.
+    pub fn publish_shared(&self, channel: &str, payload: &Bytes) -> Result<(), PublishError> {
+        self.publish_one(Outgoing {
+            channel,
+            payload,
+            shared: Some(payload),
+        })
+    }
+
+    /// Publishes several payloads on one channel, in as few calls into the system as it takes.
+    ///
+    /// # Errors
+    /// When the channel's name cannot be sent, or the transport refuses; some may have been sent.
+    pub fn publish_many<'a>(
+        &self,
+        channel: &str,
+        payloads: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), PublishError> {
+        check_channel(channel)?;
+        let payloads = payloads.into_iter();
+        let outgoing: Vec<Outgoing<'_>> = payloads
+            .map(|payload| Outgoing {
+                channel,
+                payload,
+                shared: None,
+            })
+            .collect();
+        self.send(&outgoing)
+    }
+
+    /// Collects what is published through it, to go together: many small messages in few calls into the system.
+    #[must_use]
+    pub fn cork(&self) -> Cork<'_> {
+        Cork::new(self)
+    }
+
+    fn publish_one(&self, message: Outgoing<'_>) -> Result<(), PublishError> {
+        check_channel(message.channel)?;
+        match &self.shared.batcher {
+            Some(batcher) => batcher.add(&message).map_err(PublishError::Send),
+            None => self.send(&[message]),
+        }
+    }
+
+    pub(crate) fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
+        let sent = self.shared.transport.send(messages);
+        self.shared.tallies.published(messages, sent.is_ok());
+        sent.map_err(PublishError::Send)
+    }
+
+    /// Subscribes to messages of one type.
+    ///
+    /// The pattern is a channel's name, `prefix.*`, or any regular expression that matches the whole name.
+    ///
+    /// # Errors
+    /// When the pattern is malformed or nothing can be received.
+    pub fn subscribe<T>(&self, pattern: &str) -> Result<Subscription<T>, SubscribeError>
+    where
+        T: Message + for<'a> Decode<'a>,
+    {
+        self.subscribe_queued(pattern, Queue::default())
+    }
+
+    /// [`subscribe`](Self::subscribe) with a say in how many messages may wait and which are dropped.
+    ///
+    /// # Errors
+    /// When the pattern is malformed or nothing can be received.
+    pub fn subscribe_queued<T>(
+        &self,
+        pattern: &str,
+        queue: Queue,
+    ) -> Result<Subscription<T>, SubscribeError>
+    where
+        T: Message + for<'a> Decode<'a>,
+    {
+        let inbox = self.inbox();
+        let id = inbox.subscribe(pattern, queue)?;
+        Ok(Subscription::new(inbox, id))
+    }
+
+    /// Subscribes to events as they are, not decoded.
+    ///
+    /// # Errors
+    /// When the pattern is malformed or nothing can be received.
+    pub fn events(&self, pattern: &str) -> Result<Inbox, SubscribeError> {
+        let inbox = self.inbox();
+        inbox.subscribe(pattern, Queue::default())?;
+        Ok(inbox)
+    }
+
+    /// An inbox for any number of subscriptions, read in one order.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        Inbox::new(self.clone())
+    }
+
+    /// Calls `handler` with each message, on a thread that all callbacks of the bus share: they run one after the
+    /// other, in the order of arrival. Ends when the [`Callback`] is dropped.
+    ///
+    /// # Errors
+    /// When the pattern is malformed or nothing can be received.
+    pub fn on<T>(
+        &self,
+        pattern: &str,
+        mut handler: impl FnMut(Result<Received<T>, RecvMessageError>) + Send + 'static,
+    ) -> Result<Callback, SubscribeError>
+    where
+        T: Message + for<'a> Decode<'a>,
+    {
+        let tallies = Arc::clone(&self.shared.tallies);
+        let decode_and_handle = move |event| handler(crate::subscription::decode(event, &tallies));
+        self.callbacks()?
+            .add(self, pattern, Box::new(decode_and_handle))
+    }
+
+    /// [`on`](Self::on) for events as they are, not decoded.
+    ///
+    /// # Errors
+    /// When the pattern is malformed or nothing can be received.
+    pub fn on_event(
+        &self,
+        pattern: &str,
+        handler: impl FnMut(Event) + Send + 'static,
+    ) -> Result<Callback, SubscribeError> {
+        self.callbacks()?.add(self, pattern, Box::new(handler))
+    }
+
+    fn callbacks(&self) -> Result<&Callbacks, SubscribeError> {
+        if let Some(callbacks) = self.shared.callbacks.get() {
+            return Ok(callbacks);
+        }
+        let started = Callbacks::start(&self.shared).map_err(|source| ListenError::System {
+            doing: "start a thread for callbacks".to_owned(),
+            source,
+            hint: None,
+        })?;
+        // Two threads may have raced here; the loser's thread ends with its mailbox.
+        Ok(self.shared.callbacks.get_or_init(|| started))
+    }
+
+    /// What went through, and what did not.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let Shared {
+            transport,
+            router,
+            tallies,
+            ..
+        } = &*self.shared;
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (received, received_bytes, unwanted) = router.received();
+        let mut network = transport.counts();
+        network.unwanted = network.unwanted.max(unwanted);
+        Counts {
+            published: load(&tallies.published),
+            published_bytes: load(&tallies.published_bytes),
+            publish_failures: load(&tallies.publish_failures),
+            received,
+            received_bytes,
+            queue_drops: router.queue_drops(),
+            undecodable: load(&tallies.undecodable),
+            callback_panics: load(&tallies.callback_panics),
+            network,
+        }
+    }
+
+    /// What is known of each sender, on transports that tell senders apart.
+    #[must_use]
+    pub fn senders(&self) -> Vec<SenderCounts> {
+        self.shared.transport.senders()
+    }
+
+    /// Each subscription's pattern, and what happened to its messages.
+    #[must_use]
+    pub fn subscriptions(&self) -> Vec<(String, QueueCounts)> {
+        self.shared.router.subscriptions()
+    }
+
+    pub(crate) fn tallies(&self) -> &Tallies {
+        &self.shared.tallies
+    }
+}
+
+/// What encoding space a thread keeps between messages, in bytes.
+const MAX_SCRATCH: usize = 1 << 20;
+
+impl Shared {
+    pub(crate) fn tallies(&self) -> Arc<Tallies> {
+        Arc::clone(&self.tallies)
+    }
+
+    /// Tells the transport what is wanted now, and has whoever reads it look again.
+    pub(crate) fn announce_interest(&self) -> Result<(), ListenError> {
+        let inlet = || Inlet::new(Arc::clone(&self.router));
+        self.transport.want(&self.router.interest(), &inlet)?;
+        self.pump.interrupt();
+        self.pump
+            .start_relief()
+            .map_err(|source| ListenError::System {
+                doing: "start a thread".to_owned(),
+                source,
+                hint: None,
+            })
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(batcher) = &self.batcher {
+            batcher.close();
+        }
+        self.pump.close();
+        if let Some(callbacks) = self.callbacks.get() {
+            callbacks.close();
+        }
+    }
+}
+
+impl Tallies {
+    pub(crate) fn published(&self, messages: &[Outgoing<'_>], is_sent: bool) {
+        let count = messages.len() as u64;
+        if !is_sent {
+            self.publish_failures.fetch_add(count, Ordering::Relaxed);
+            return;
+        }
+        let bytes = messages
+            .iter()
+            .map(|message| message.payload.len() as u64)
+            .sum();
+        self.published.fetch_add(count, Ordering::Relaxed);
+        self.published_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The URL that is used when none is given: `BOWLINE_URL`, then `LCM_DEFAULT_URL`, then [`DEFAULT_URL`].
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "LCM's programs are configured by this variable"
+)]
+pub fn default_url() -> String {
+    let set = |name| std::env::var(name).ok().filter(|url| !url.is_empty());
+    set("BOWLINE_URL")
+        .or_else(|| set("LCM_DEFAULT_URL"))
+        .unwrap_or_else(|| DEFAULT_URL.to_owned())
+}
+
+/// Why a message was not published.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// The channel has no name that can be sent.
+    #[error("{0}")]
+    Channel(#[from] ChannelError),
+    /// The message has no faithful encoding.
+    #[error("{0}")]
+    Encode(#[from] EncodeError),
+    /// The transport refused.
+    #[error(transparent)]
+    Send(SendError),
+}
+
+/// Why nothing can be subscribed to.
+#[derive(Debug, thiserror::Error)]
+pub enum SubscribeError {
+    /// The pattern is malformed.
+    #[error(transparent)]
+    Pattern(#[from] BadPattern),
+    /// Nothing can be received.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+}

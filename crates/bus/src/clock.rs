@@ -1,0 +1,90 @@
+//! The bus's only look at clocks: deadlines of waiting calls, and receive times where the kernel gives none.
+//!
+//! No decision about a message depends on what is read here.
+
+use crate::sys::Flag;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// For deadlines.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "waiting with a deadline needs a clock"
+)]
+pub(crate) fn monotonic() -> Instant {
+    Instant::now()
+}
+
+/// For receive times: nanoseconds since the epoch.
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "transports without kernel stamps need a receive time"
+)]
+pub fn wall_ns() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// How long a call may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deadline {
+    Never,
+    /// Take what is there.
+    Now,
+    At(Instant),
+}
+
+impl Deadline {
+    pub(crate) fn after(timeout: Duration) -> Self {
+        if timeout.is_zero() {
+            return Self::Now;
+        }
+        // Longer than the clock can count is for ever.
+        monotonic()
+            .checked_add(timeout)
+            .map_or(Self::Never, Self::At)
+    }
+
+    /// What is left; `None` is for ever.
+    pub(crate) fn left(self) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::Now => Some(Duration::ZERO),
+            Self::At(at) => Some(at.saturating_duration_since(monotonic())),
+        }
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+}
+
+/// How long a transport may wait for traffic, and what ends the waiting early.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait<'a> {
+    pub(crate) deadline: Deadline,
+    pub(crate) interrupt: &'a Flag,
+}
+
+impl Wait<'_> {
+    /// How long still; `None` is for ever, zero is "take what is there".
+    #[must_use]
+    pub fn left(&self) -> Option<Duration> {
+        self.deadline.left()
+    }
+
+    /// Whether there is no time at all.
+    #[must_use]
+    pub fn is_poll(&self) -> bool {
+        matches!(self.deadline, Deadline::Now)
+    }
+
+    /// Becomes readable when the waiting should end. To be polled beside a transport's own descriptors.
+    #[must_use]
+    pub fn interrupt(&self) -> BorrowedFd<'_> {
+        self.interrupt.as_fd()
+    }
+}

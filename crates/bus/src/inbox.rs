@@ -1,0 +1,201 @@
+//! Several subscriptions, read by one thread in one order.
+
+use crate::bus::{Bus, SubscribeError};
+use crate::clock::Deadline;
+use crate::event::Event;
+use crate::mailbox::Mailbox;
+use crate::pattern::Pattern;
+use crate::queue::{Queue, QueueCounts, SubscriptionId};
+use crate::sys::Flag;
+use crate::transport::{ListenError, ReceiveError};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Events of any number of subscriptions, in the order in which they arrived.
+///
+/// Reading it reads the network: a thread that waits here needs no other thread.
+#[derive(Debug)]
+pub struct Inbox {
+    bus: Bus,
+    mailbox: Arc<Mailbox>,
+    subscriptions: Mutex<Vec<SubscriptionId>>,
+    flag: OnceLock<Arc<Flag>>,
+    /// Whether a thread of the bus reads on our behalf.
+    is_kept: OnceLock<()>,
+}
+
+impl Inbox {
+    pub(crate) fn new(bus: Bus) -> Self {
+        Self {
+            bus,
+            mailbox: Arc::default(),
+            subscriptions: Mutex::default(),
+            flag: OnceLock::new(),
+            is_kept: OnceLock::new(),
+        }
+    }
+
+    /// Adds a subscription.
+    ///
+    /// # Errors
+    /// When the pattern is malformed or nothing can be received.
+    pub fn subscribe(&self, pattern: &str, queue: Queue) -> Result<SubscriptionId, SubscribeError> {
+        Ok(self.subscribe_to(Pattern::new(pattern)?, queue)?)
+    }
+
+    /// Adds a subscription by a pattern that was checked before.
+    ///
+    /// # Errors
+    /// When nothing can be received.
+    pub fn subscribe_to(
+        &self,
+        pattern: Pattern,
+        queue: Queue,
+    ) -> Result<SubscriptionId, ListenError> {
+        let shared = &self.bus.shared;
+        let id = shared.router.subscribe(pattern, queue, &self.mailbox);
+        if let Err(error) = shared.announce_interest() {
+            shared.router.unsubscribe(id);
+            return Err(error);
+        }
+        self.subscriptions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(id);
+        Ok(id)
+    }
+
+    /// Ends a subscription. What waits for it is dropped.
+    pub fn unsubscribe(&self, id: SubscriptionId) {
+        let mut subscriptions = self
+            .subscriptions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        subscriptions.retain(|subscription| *subscription != id);
+        drop(subscriptions);
+        self.end(&[id]);
+    }
+
+    /// Changes how much may wait for a subscription.
+    pub fn set_queue(&self, id: SubscriptionId, queue: Queue) {
+        self.mailbox.configure(id, queue);
+    }
+
+    /// What happened to the messages of a subscription.
+    #[must_use]
+    pub fn queue_counts(&self, id: SubscriptionId) -> QueueCounts {
+        self.mailbox.counts(id)
+    }
+
+    /// The bus that it reads.
+    #[must_use]
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// Waits for the next event.
+    ///
+    /// # Errors
+    /// When nothing more will come, or the system refuses.
+    pub fn recv(&self) -> Result<(SubscriptionId, Event), RecvError> {
+        loop {
+            if let Some(event) = self.next(Deadline::Never)? {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// Waits for the next event, but not longer than `timeout`.
+    ///
+    /// # Errors
+    /// When nothing more will come, or the system refuses.
+    pub fn recv_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
+        self.next(Deadline::after(timeout))
+    }
+
+    /// The next event if it is there already.
+    ///
+    /// # Errors
+    /// When nothing more will come, or the system refuses.
+    pub fn try_recv(&self) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
+        self.next(Deadline::Now)
+    }
+
+    fn next(&self, deadline: Deadline) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
+        self.bus
+            .shared
+            .pump
+            .next(&self.mailbox, deadline)
+            .map_err(RecvError)
+    }
+
+    /// A descriptor that is readable while an event waits, for programs with an event loop of their own. From then on
+    /// a thread of the bus reads the network.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left.
+    pub fn fd(&self) -> io::Result<BorrowedFd<'_>> {
+        if self.flag.get().is_none() {
+            // Both would be the same flag.
+            drop(self.flag.set(self.mailbox.flag()?));
+        }
+        self.keep_reading();
+        let flag = self.flag.get();
+        let flag = flag.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(flag.as_fd())
+    }
+
+    /// Has a thread of the bus read the network from now on.
+    pub(crate) fn keep_reading(&self) {
+        if self.is_kept.set(()).is_ok() {
+            self.bus.shared.pump.keep_reading();
+        }
+    }
+
+    /// Has `waker` woken when an event comes, unless one is there already.
+    #[cfg(feature = "async")]
+    pub(crate) fn wake_later(&self, waker: &std::task::Waker) -> bool {
+        self.mailbox.wake_later(waker)
+    }
+
+    fn end(&self, ids: &[SubscriptionId]) {
+        let shared = &self.bus.shared;
+        for id in ids {
+            shared.router.unsubscribe(*id);
+        }
+        // Wanting less cannot fail in a way that matters: at worst, more arrives than is wanted.
+        drop(shared.announce_interest());
+    }
+}
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        let ids = std::mem::take(
+            self.subscriptions
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        self.end(&ids);
+        if self.is_kept.get().is_some() {
+            self.bus.shared.pump.keep_reading_no_more();
+        }
+    }
+}
+
+/// Why no event could be received.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct RecvError(pub(crate) ReceiveError);
+
+impl RecvError {
+    /// Whether a log is at its end, or the bus was closed: nothing more will ever come.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        matches!(self.0, ReceiveError::End | ReceiveError::Closed)
+    }
+}

@@ -1,0 +1,208 @@
+//! Where events wait for one reader: a backlog, a lock, and the ways to be told that something came.
+
+use crate::clock::Deadline;
+use crate::event::Event;
+use crate::queue::{Backlog, Offer, Patience, Queue, QueueCounts, SubscriptionId};
+use crate::sys::Flag;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// Shared by those who deliver and the one who reads.
+#[derive(Debug, Default)]
+pub(crate) struct Mailbox {
+    state: Mutex<State>,
+    /// Something came, or the reader should look up.
+    changed: Condvar,
+    /// Something was read.
+    room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    backlog: Backlog,
+    n_readers_waiting: usize,
+    n_writers_waiting: usize,
+    is_nudged: bool,
+    end: Option<End>,
+    flag: Option<Arc<Flag>>,
+    waker: Option<Waker>,
+}
+
+/// Why nothing more will come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The bus is closed.
+    Closed,
+    /// The transport has no more: a log was read to its end.
+    Exhausted,
+}
+
+impl Mailbox {
+    pub(crate) fn open(&self, id: SubscriptionId, queue: Queue) {
+        self.lock().backlog.open(id, queue);
+    }
+
+    /// Forgets a subscription and what waits for it; says what it had dropped.
+    pub(crate) fn close_lane(&self, id: SubscriptionId) -> QueueCounts {
+        let mut state = self.lock();
+        let counts = state.backlog.counts(id);
+        state.backlog.close(id);
+        state.lower_flag_if_empty();
+        self.room.notify_all();
+        counts
+    }
+
+    pub(crate) fn configure(&self, id: SubscriptionId, queue: Queue) {
+        self.lock().backlog.configure(id, queue);
+        self.room.notify_all();
+    }
+
+    pub(crate) fn counts(&self, id: SubscriptionId) -> QueueCounts {
+        self.lock().backlog.counts(id)
+    }
+
+    /// Nothing more will come; whoever waits is let go. What is here can still be read.
+    pub(crate) fn end(&self, end: End) {
+        let mut state = self.lock();
+        state.end.get_or_insert(end);
+        state.tell();
+        drop(state);
+        self.changed.notify_all();
+        self.room.notify_all();
+    }
+
+    /// Whether the transport should be read out before anything is taken.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.lock().backlog.is_exact()
+    }
+
+    /// Why nothing more will come, if that is so.
+    pub(crate) fn ended(&self) -> Option<End> {
+        self.lock().end
+    }
+
+    /// Takes an event in. Waits for room only if the queue says so and the caller can.
+    pub(crate) fn put(&self, id: SubscriptionId, event: &Event, patience: Patience) -> Offer {
+        let mut state = self.lock();
+        loop {
+            let was_empty = state.backlog.is_empty();
+            let offer = state.backlog.offer(id, event, patience);
+            match offer {
+                Offer::Full if state.end.is_none() => {
+                    state.n_writers_waiting += 1;
+                    state = self
+                        .room
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner);
+                    state.n_writers_waiting -= 1;
+                }
+                Offer::Full | Offer::Dropped => return offer,
+                Offer::Queued => {
+                    if was_empty {
+                        state.tell();
+                    }
+                    let is_awaited = state.n_readers_waiting > 0;
+                    drop(state);
+                    if is_awaited {
+                        self.changed.notify_one();
+                    }
+                    return offer;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn pop(&self) -> Option<(SubscriptionId, Event)> {
+        let mut state = self.lock();
+        let event = state.backlog.pop();
+        state.lower_flag_if_empty();
+        if state.n_writers_waiting > 0 {
+            self.room.notify_all();
+        }
+        event
+    }
+
+    /// Waits until something came, a nudge, the end, or the deadline.
+    pub(crate) fn wait(&self, deadline: Deadline) {
+        let mut state = self.lock();
+        while state.backlog.is_empty() && !state.is_nudged && state.end.is_none() {
+            state.n_readers_waiting += 1;
+            let is_over;
+            (state, is_over) = match deadline.left() {
+                None => {
+                    let woken = self
+                        .changed
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner);
+                    (woken, false)
+                }
+                Some(left) => {
+                    let woken = self.changed.wait_timeout(state, left);
+                    let (woken, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
+                    (woken, timeout.timed_out())
+                }
+            };
+            state.n_readers_waiting -= 1;
+            if is_over {
+                break;
+            }
+        }
+        state.is_nudged = false;
+    }
+
+    /// Makes a waiting reader look up although nothing came: it is its turn to read the transport.
+    pub(crate) fn nudge(&self) {
+        self.lock().is_nudged = true;
+        self.changed.notify_all();
+    }
+
+    /// A flag that is up while something waits here.
+    pub(crate) fn flag(&self) -> std::io::Result<Arc<Flag>> {
+        let mut state = self.lock();
+        if let Some(flag) = &state.flag {
+            return Ok(Arc::clone(flag));
+        }
+        let flag = Arc::new(Flag::new()?);
+        if !state.backlog.is_empty() || state.end.is_some() {
+            flag.raise();
+        }
+        state.flag = Some(Arc::clone(&flag));
+        Ok(flag)
+    }
+
+    #[cfg(feature = "async")]
+    /// Has `waker` woken when something comes, unless something is there already.
+    pub(crate) fn wake_later(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        if !state.backlog.is_empty() || state.end.is_some() {
+            return false;
+        }
+        state.waker = Some(waker.clone());
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing here panics half-way through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn tell(&mut self) {
+        if let Some(flag) = &self.flag {
+            flag.raise();
+        }
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn lower_flag_if_empty(&self) {
+        if let Some(flag) = &self.flag
+            && self.backlog.is_empty()
+            && self.end.is_none()
+        {
+            flag.lower();
+        }
+    }
+}

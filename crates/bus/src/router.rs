@@ -1,0 +1,284 @@
+//! From a channel to the mailboxes that want it.
+//!
+//! In: messages from a transport. Out: events in mailboxes. A channel's matches are worked out once and remembered in
+//! bounded memory; a change of subscriptions forgets them all.
+
+use crate::event::{Arrival, Channel, Event};
+use crate::mailbox::{End, Mailbox};
+use crate::pattern::Pattern;
+use crate::queue::{Offer, Patience, Queue, QueueCounts, SubscriptionId};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The subscriptions of one bus.
+#[derive(Debug, Default)]
+pub(crate) struct Router {
+    table: RwLock<Table>,
+    /// Rises with every change of subscriptions, so that a remembered route can be told from a stale one.
+    generation: AtomicU64,
+    received: AtomicU64,
+    received_bytes: AtomicU64,
+    unwanted: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    next_id: u64,
+    subscriptions: Vec<Subscribed>,
+    /// Queue drops of subscriptions that are gone.
+    past_drops: u64,
+    /// Routes used lately, and those used before: when `recent` is full it takes the place of `older`. A channel in
+    /// use stays; memory is bounded by twice the capacity.
+    recent: HashMap<Box<str>, Arc<Route>>,
+    older: HashMap<Box<str>, Arc<Route>>,
+}
+
+/// How many channels' matches are remembered, twice.
+const REMEMBERED_ROUTES: usize = 16_384;
+
+#[derive(Debug)]
+struct Subscribed {
+    id: SubscriptionId,
+    pattern: Pattern,
+    mailbox: Arc<Mailbox>,
+}
+
+/// Who wants a channel.
+#[derive(Debug)]
+pub(crate) struct Route {
+    channel: Channel,
+    targets: Box<[(Arc<Mailbox>, SubscriptionId)]>,
+}
+
+/// What a bus wants from its transport now.
+#[derive(Clone, Debug, Default)]
+pub struct Interest {
+    patterns: Vec<Pattern>,
+}
+
+impl Interest {
+    /// The patterns of all subscriptions, one for each.
+    #[must_use]
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// Whether nobody subscribes to anything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+}
+
+impl Router {
+    pub(crate) fn subscribe(
+        &self,
+        pattern: Pattern,
+        queue: Queue,
+        mailbox: &Arc<Mailbox>,
+    ) -> SubscriptionId {
+        let mut table = self.write();
+        table.next_id += 1;
+        let id = SubscriptionId(table.next_id);
+        mailbox.open(id, queue);
+        table.subscriptions.push(Subscribed {
+            id,
+            pattern,
+            mailbox: Arc::clone(mailbox),
+        });
+        self.forget_routes(&mut table);
+        id
+    }
+
+    /// Ends a subscription; says what its queue had dropped.
+    pub(crate) fn unsubscribe(&self, id: SubscriptionId) {
+        let mut table = self.write();
+        let Some(at) = table.subscriptions.iter().position(|entry| entry.id == id) else {
+            return;
+        };
+        let gone = table.subscriptions.remove(at);
+        self.forget_routes(&mut table);
+        table.past_drops += gone.mailbox.close_lane(id).dropped;
+    }
+
+    pub(crate) fn interest(&self) -> Interest {
+        let table = self.read();
+        let patterns = table
+            .subscriptions
+            .iter()
+            .map(|entry| entry.pattern.clone());
+        Interest {
+            patterns: patterns.collect(),
+        }
+    }
+
+    pub(crate) fn queue_drops(&self) -> u64 {
+        let table = self.read();
+        let present = table.subscriptions.iter();
+        let present: u64 = present
+            .map(|entry| entry.mailbox.counts(entry.id).dropped)
+            .sum();
+        table.past_drops + present
+    }
+
+    /// Tells all mailboxes that nothing more will come.
+    pub(crate) fn end(&self, end: End) {
+        for entry in &self.read().subscriptions {
+            entry.mailbox.end(end);
+        }
+    }
+
+    /// Each subscription's pattern and what happened to its messages.
+    pub(crate) fn subscriptions(&self) -> Vec<(String, QueueCounts)> {
+        let table = self.read();
+        let present = table.subscriptions.iter();
+        present
+            .map(|entry| {
+                (
+                    entry.pattern.as_str().to_owned(),
+                    entry.mailbox.counts(entry.id),
+                )
+            })
+            .collect()
+    }
+
+    /// Messages that matched, their bytes, and messages that did not match.
+    pub(crate) fn received(&self) -> (u64, u64, u64) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (
+            load(&self.received),
+            load(&self.received_bytes),
+            load(&self.unwanted),
+        )
+    }
+
+    fn route(&self, channel: &str) -> Arc<Route> {
+        if let Some(route) = self.read().recent.get(channel) {
+            return Arc::clone(route);
+        }
+        let mut table = self.write();
+        let route = match table.older.remove(channel) {
+            Some(route) => route,
+            None => Arc::new(table.work_out(channel)),
+        };
+        if table.recent.len() >= REMEMBERED_ROUTES {
+            table.older = std::mem::take(&mut table.recent);
+        }
+        table.recent.insert(channel.into(), Arc::clone(&route));
+        route
+    }
+
+    fn forget_routes(&self, table: &mut Table) {
+        table.recent.clear();
+        table.older.clear();
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn work_out(&self, channel: &str) -> Route {
+        let wanting = self
+            .subscriptions
+            .iter()
+            .filter(|entry| entry.pattern.matches(channel));
+        Route {
+            channel: Channel::new(channel),
+            targets: wanting
+                .map(|entry| (Arc::clone(&entry.mailbox), entry.id))
+                .collect(),
+        }
+    }
+}
+
+/// A payload on its way in.
+#[derive(Debug)]
+pub enum Body<'a> {
+    /// In a buffer that will be used again: copied if anybody wants it.
+    Borrowed(&'a [u8]),
+    /// To be kept as it is.
+    Owned(Bytes),
+}
+
+impl Body<'_> {
+    fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// Where a transport hands in what arrived. Remembers the last route, since messages of one channel come in runs.
+#[derive(Clone, Debug)]
+pub struct Inlet {
+    router: Arc<Router>,
+    last: Option<(u64, Arc<Route>)>,
+}
+
+impl Inlet {
+    pub(crate) fn new(router: Arc<Router>) -> Self {
+        Self { router, last: None }
+    }
+
+    /// Whether anybody subscribes to `channel`.
+    pub fn wants(&mut self, channel: &str) -> bool {
+        !self.route(channel).targets.is_empty()
+    }
+
+    /// Hands in a message from a network. Says whether anybody wanted it.
+    pub fn deliver(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool {
+        self.put(channel, body, arrival, Patience::CannotWait)
+    }
+
+    /// Hands in a message of this process, and waits where a queue makes publishers wait.
+    pub fn deliver_patiently(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool {
+        self.put(channel, body, arrival, Patience::CanWait)
+    }
+
+    fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
+        let route = Arc::clone(self.route(channel));
+        if route.targets.is_empty() {
+            self.router.unwanted.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        let event = Event {
+            channel: route.channel.clone(),
+            payload: body.into_bytes(),
+            arrival,
+        };
+        self.router.received.fetch_add(1, Ordering::Relaxed);
+        let size = event.payload.len() as u64;
+        self.router
+            .received_bytes
+            .fetch_add(size, Ordering::Relaxed);
+        for (mailbox, id) in &route.targets {
+            // The queue counts what it drops; a mailbox that closes while somebody waits drops it too.
+            let (Offer::Queued | Offer::Dropped | Offer::Full) = mailbox.put(*id, &event, patience);
+        }
+        true
+    }
+
+    #[inline]
+    fn route(&mut self, channel: &str) -> &Arc<Route> {
+        let generation = self.router.generation.load(Ordering::Acquire);
+        let is_last = matches!(&self.last, Some((of, route)) if *of == generation && route.channel.as_str() == channel);
+        if !is_last {
+            self.last = None;
+        }
+        let router = &self.router;
+        let (_, route) = self
+            .last
+            .get_or_insert_with(|| (generation, router.route(channel)));
+        route
+    }
+}

@@ -1,0 +1,280 @@
+//! The operating system. Only this file and those below it may say `unsafe`.
+//!
+//! In: sockets and byte slices. Out: what the kernel said, as plain values. No policy: nothing here decides.
+#![expect(
+    unsafe_code,
+    reason = "batched datagrams, control messages and event descriptors have no safe spelling in std"
+)]
+
+mod diag;
+mod mmsg;
+mod netlink;
+
+pub(crate) use diag::{ReceiverRoom, SocketDiag};
+pub(crate) use mmsg::{Batch, Datagrams, Piece, Segmenting, send_datagrams, send_one};
+pub(crate) use netlink::LinkWatch;
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::time::Duration;
+
+/// Sets a socket option that is a number.
+pub(crate) fn set_option(
+    socket: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: i32,
+) -> io::Result<()> {
+    let size = socklen::<libc::c_int>();
+    // SAFETY: the pointer and the size describe `value`, which lives through the call.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size,
+        )
+    };
+    check(code).map(drop)
+}
+
+/// Reads a socket option that is a number.
+pub(crate) fn option(socket: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<i32> {
+    let mut value: libc::c_int = 0;
+    let mut size = socklen::<libc::c_int>();
+    // SAFETY: the pointers describe `value` and `size`, which live through the call.
+    let code = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw mut value).cast(),
+            &raw mut size,
+        )
+    };
+    check(code).map(|_| value)
+}
+
+/// A socket's receive buffer, in the kernel's accounting.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SocketMemory {
+    pub(crate) used: u32,
+    pub(crate) limit: u32,
+    /// Datagrams dropped so far, modulo 2^32: no room, or a filter. It is the count that `SO_RXQ_OVFL` attaches to
+    /// datagrams, asked for only when somebody wants to know.
+    pub(crate) drops: u32,
+}
+
+/// How full a socket is, and what it dropped.
+pub(crate) fn socket_memory(socket: BorrowedFd<'_>) -> io::Result<SocketMemory> {
+    let mut words = [0_u32; 16];
+    let mut size = socklen::<[u32; 16]>();
+    // SAFETY: the pointers describe `words` and `size`, which live through the call.
+    let code = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            words.as_mut_ptr().cast(),
+            &raw mut size,
+        )
+    };
+    check(code)?;
+    let [used, limit, _, _, _, _, _, _, drops, ..] = words;
+    Ok(SocketMemory { used, limit, drops })
+}
+
+/// One instruction of a socket filter, in the kernel's classic machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub(crate) code: u32,
+    pub(crate) jump_true: u8,
+    pub(crate) jump_false: u8,
+    pub(crate) operand: u32,
+}
+
+/// Has the kernel run `program` on each datagram before it is queued.
+pub(crate) fn attach_filter(socket: BorrowedFd<'_>, program: &[Instruction]) -> io::Result<()> {
+    let mut code: Vec<libc::sock_filter> = program
+        .iter()
+        .map(|instruction| libc::sock_filter {
+            code: u16::try_from(instruction.code).unwrap_or(u16::MAX),
+            jt: instruction.jump_true,
+            jf: instruction.jump_false,
+            k: instruction.operand,
+        })
+        .collect();
+    let program = libc::sock_fprog {
+        len: u16::try_from(code.len()).map_err(io::Error::other)?,
+        filter: code.as_mut_ptr(),
+    };
+    let size = socklen::<libc::sock_fprog>();
+    // SAFETY: `program` points at `code`, and both live through the call; the kernel copies them.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size,
+        )
+    };
+    check(code).map(drop)
+}
+
+/// Lets all datagrams pass again.
+pub(crate) fn detach_filter(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0)
+}
+
+/// Waits until one of the descriptors can be read, or for `timeout`. Says which; none when the time is over or a
+/// signal came.
+pub(crate) fn poll<const N: usize>(
+    descriptors: [BorrowedFd<'_>; N],
+    timeout: Option<Duration>,
+) -> io::Result<[bool; N]> {
+    let mut entries = descriptors.map(|descriptor| libc::pollfd {
+        fd: descriptor.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    poll_entries(&mut entries, timeout)?;
+    Ok(entries.map(|entry| entry.revents != 0))
+}
+
+/// [`poll`] for as many descriptors as there are.
+pub(crate) fn poll_many(
+    descriptors: &[BorrowedFd<'_>],
+    timeout: Option<Duration>,
+) -> io::Result<Vec<bool>> {
+    let entry = |descriptor: &BorrowedFd<'_>| libc::pollfd {
+        fd: descriptor.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut entries: Vec<_> = descriptors.iter().map(entry).collect();
+    poll_entries(&mut entries, timeout)?;
+    Ok(entries.iter().map(|entry| entry.revents != 0).collect())
+}
+
+/// Waits until a descriptor can be written, or for `timeout`; says whether it can.
+pub(crate) fn poll_write(descriptor: BorrowedFd<'_>, timeout: Duration) -> io::Result<bool> {
+    let mut entries = [libc::pollfd {
+        fd: descriptor.as_raw_fd(),
+        events: libc::POLLOUT,
+        revents: 0,
+    }];
+    poll_entries(&mut entries, Some(timeout))?;
+    Ok(entries.iter().any(|entry| entry.revents != 0))
+}
+
+fn poll_entries(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
+    let timeout = timeout.map(|timeout| libc::timespec {
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(timeout.subsec_nanos()),
+    });
+    let timeout = timeout
+        .as_ref()
+        .map_or(std::ptr::null(), std::ptr::from_ref);
+    let count = libc::nfds_t::try_from(entries.len()).map_err(io::Error::other)?;
+    // SAFETY: pointer and count describe `entries`; the timeout, if there is one, lives through the call.
+    let code = unsafe { libc::ppoll(entries.as_mut_ptr(), count, timeout, std::ptr::null()) };
+    match check(code) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// A flag that threads can wait for together with sockets: readable while it is up.
+#[derive(Debug)]
+pub(crate) struct Flag {
+    descriptor: OwnedFd,
+}
+
+impl Flag {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: takes no pointers.
+        let code = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        let descriptor = check(code)?;
+        // SAFETY: the kernel just made it, and nobody else knows it.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        Ok(Self { descriptor })
+    }
+
+    pub(crate) fn raise(&self) {
+        let one: u64 = 1;
+        // SAFETY: pointer and size describe `one`. A full counter is a raised flag: nothing to check.
+        unsafe {
+            libc::write(
+                self.descriptor.as_raw_fd(),
+                (&raw const one).cast(),
+                size_of::<u64>(),
+            )
+        };
+    }
+
+    pub(crate) fn lower(&self) {
+        let mut count: u64 = 0;
+        // SAFETY: pointer and size describe `count`. An empty counter is a lowered flag: nothing to check.
+        unsafe {
+            libc::read(
+                self.descriptor.as_raw_fd(),
+                (&raw mut count).cast(),
+                size_of::<u64>(),
+            )
+        };
+    }
+}
+
+impl AsFd for Flag {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Sends multicast through the interface of this number.
+pub(crate) fn send_through_index(socket: BorrowedFd<'_>, index: u32) -> io::Result<()> {
+    let request = libc::ip_mreqn {
+        imr_multiaddr: libc::in_addr { s_addr: 0 },
+        imr_address: libc::in_addr { s_addr: 0 },
+        imr_ifindex: i32::try_from(index).map_err(io::Error::other)?,
+    };
+    let size = socklen::<libc::ip_mreqn>();
+    // SAFETY: the pointer and the size describe `request`, which lives through the call.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_MULTICAST_IF,
+            (&raw const request).cast(),
+            size,
+        )
+    };
+    check(code).map(drop)
+}
+
+/// The number of an interface.
+pub(crate) fn interface_index(name: &str) -> io::Result<u32> {
+    let name = std::ffi::CString::new(name).map_err(io::Error::other)?;
+    // SAFETY: `name` is terminated and lives through the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+fn check(code: i32) -> io::Result<i32> {
+    if code < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(code)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "sizes of the kernel's own structs"
+)]
+const fn socklen<T>() -> libc::socklen_t {
+    size_of::<T>() as libc::socklen_t
+}

@@ -1,0 +1,153 @@
+//! UDP multicast, datagram for datagram as LCM does it.
+//!
+//! In: datagrams of anybody on the group. Out: the same. Loss, reordering and duplication are normal here, and
+//! counted. Publishers hold one socket; the receiving one is made with the first subscription.
+//!
+//! Deliberately absent: a self-test that keeps a subscriber waiting and talks to everyone else. `bowline doctor` looks
+//! for what is wrong when somebody asks.
+
+mod filter;
+mod group;
+mod intake;
+mod pacing;
+mod receiver;
+mod sender;
+
+pub(crate) use group::Group;
+pub(crate) use intake::Intake;
+pub(crate) use sender::Sender;
+
+use crate::clock::Wait;
+use crate::counts::{NetworkCounts, SenderCounts};
+use crate::router::{Inlet, Interest};
+use crate::sys;
+use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::url::{BadUrl, Url};
+use receiver::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Options of `udpm` URLs.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) group: Group,
+    /// What SO_RCVBUF is to be; as large as the system allows, otherwise.
+    pub(crate) receive_buffer: Option<usize>,
+    /// The largest datagram to send; what the interface carries whole, otherwise.
+    pub(crate) max_datagram: Option<usize>,
+}
+
+impl Settings {
+    pub(crate) fn from_url(url: &Url) -> Result<Self, BadUrl> {
+        let mut options = url.options();
+        let settings = Self {
+            group: Group::from_url(url, &mut options)?,
+            receive_buffer: options.size("recv_buf_size")?,
+            max_datagram: options.size("max_datagram")?,
+        };
+        // LCM took it once, and still does without effect.
+        options.text("transmit_only");
+        options.finish()?;
+        Ok(settings)
+    }
+}
+
+/// Opens a bus on a multicast group.
+pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+    let settings = Settings::from_url(url)?;
+    Ok(Arc::new(Udpm {
+        sender: Sender::open(&settings)?,
+        receiving: Mutex::new(Receiving::default()),
+        settings,
+    }))
+}
+
+#[derive(Debug)]
+struct Udpm {
+    settings: Settings,
+    sender: Sender,
+    receiving: Mutex<Receiving>,
+}
+
+#[derive(Debug, Default)]
+struct Receiving {
+    /// There while somebody subscribes.
+    receiver: Option<Arc<Receiver>>,
+    /// Of receivers that are gone.
+    past: NetworkCounts,
+}
+
+impl Udpm {
+    fn receiver(&self) -> Option<Arc<Receiver>> {
+        self.receiving
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .receiver
+            .clone()
+    }
+}
+
+impl Transport for Udpm {
+    fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
+        self.sender.send_to(self.settings.group.address, messages)
+    }
+
+    fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
+        let mut receiving = self
+            .receiving
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if interest.is_empty() {
+            if let Some(gone) = receiving.receiver.take() {
+                receiving.past = receiving.past.plus(&gone.counts().settled());
+            }
+            return Ok(());
+        }
+        if receiving.receiver.is_none() {
+            receiving.receiver = Some(Arc::new(Receiver::open(&self.settings)?));
+        }
+        if let Some(receiver) = &receiving.receiver {
+            receiver.want(interest);
+        }
+        Ok(())
+    }
+
+    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
+        match self.receiver() {
+            Some(receiver) => receiver.receive(inlet, wait),
+            // A change of subscriptions interrupts this.
+            None => sys::poll([wait.interrupt()], wait.left())
+                .map(drop)
+                .map_err(ReceiveError::System),
+        }
+    }
+
+    fn holds_unread(&self) -> bool {
+        self.receiver()
+            .is_some_and(|receiver| receiver.fill().0 > 0)
+    }
+
+    fn is_pressed(&self) -> bool {
+        self.receiver().is_some_and(|receiver| {
+            let (used, limit) = receiver.fill();
+            used > limit / 2
+        })
+    }
+
+    fn counts(&self) -> NetworkCounts {
+        let receiving = self
+            .receiving
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let present = receiving
+            .receiver
+            .as_ref()
+            .map(|receiver| receiver.counts());
+        receiving.past.plus(&present.unwrap_or_default())
+    }
+
+    fn senders(&self) -> Vec<SenderCounts> {
+        self.receiver()
+            .map(|receiver| receiver.senders())
+            .unwrap_or_default()
+    }
+}

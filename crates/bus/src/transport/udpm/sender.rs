@@ -1,0 +1,308 @@
+//! The sending socket: headers, cuts, batches.
+
+use super::Settings;
+use super::pacing::Pacer;
+use crate::clock;
+use crate::sys::{self, Piece, Segmenting};
+use crate::transport::{OpenError, Outgoing, SendError};
+use bowline_wire::datagram::{
+    Cut, CutError, FRAGMENT_HEADER_SIZE, MAX_DATAGRAM_SIZE, MAX_SHORT_SIZE, SHORT_HEADER_SIZE,
+    write_short_header,
+};
+use socket2::{SockAddr, Socket};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a network may take nothing before a publisher is told.
+const MAX_BUSY: Duration = Duration::from_millis(100);
+/// How many datagrams go to the kernel in one piece. Older kernels take no more.
+const MAX_SEGMENTS: usize = 64;
+/// Smaller datagrams than this would be mostly headers.
+const MIN_DATAGRAM: usize = 256;
+const MAX_FRAGMENTS: usize = u16::MAX as usize;
+/// Enough that a large message does not wait for the interface more often than it must.
+const SEND_BUFFER: usize = 4 << 20;
+
+/// Sends to one group.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    socket: Socket,
+    /// The largest datagram that the path carries whole.
+    path_datagram: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    next_sequence: u32,
+    /// Scratch space for headers.
+    headers: Vec<u8>,
+    /// Whether the kernel cuts for us. Not all interfaces let it.
+    can_segment: bool,
+    pacer: Pacer,
+}
+
+impl Sender {
+    pub(crate) fn open(settings: &Settings) -> Result<Self, OpenError> {
+        let socket = settings.group.sending_socket()?;
+        // The system may grant less; then a burst waits sooner.
+        drop(socket.set_send_buffer_size(SEND_BUFFER));
+        // Without a route nothing can be said about the path, and sending will say why.
+        let path_datagram = settings.group.path_datagram().unwrap_or(MAX_DATAGRAM_SIZE);
+        let path_datagram = settings.max_datagram.unwrap_or(path_datagram);
+        Ok(Self {
+            socket,
+            path_datagram: path_datagram.clamp(MIN_DATAGRAM, MAX_DATAGRAM_SIZE),
+            state: Mutex::new(State {
+                next_sequence: 0,
+                headers: Vec::new(),
+                can_segment: true,
+                pacer: Pacer::new(settings.group.address),
+            }),
+        })
+    }
+
+    /// Sends to the group's own port.
+    pub(crate) fn send_to(
+        &self,
+        group: SocketAddr,
+        messages: &[Outgoing<'_>],
+    ) -> Result<(), SendError> {
+        let to = SockAddr::from(group);
+        let mut state = self.lock();
+        let mut line = Line {
+            sender: self,
+            to: &to,
+            state: &mut state,
+        };
+        match messages {
+            [message] => line.send_message(message),
+            _ => line.send_batch(messages),
+        }
+    }
+
+    /// Messages that fit in one datagram, as LCM cuts them, or that the path carries whole.
+    fn is_short(&self, message: &Outgoing<'_>) -> bool {
+        let size = message.channel.len() + 1 + message.payload.len();
+        size <= MAX_SHORT_SIZE.min(self.path_datagram - SHORT_HEADER_SIZE)
+    }
+
+    /// How large fragments are: what the path carries whole, or more when there would be too many.
+    fn fragment_body(&self, message: &Outgoing<'_>) -> usize {
+        let body = self.path_datagram - FRAGMENT_HEADER_SIZE;
+        let size = message.channel.len() + 1 + message.payload.len();
+        if size.div_ceil(body) <= MAX_FRAGMENTS {
+            return body;
+        }
+        bowline_wire::datagram::MAX_FRAGMENT_BODY
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A sender at work.
+struct Line<'a> {
+    sender: &'a Sender,
+    to: &'a SockAddr,
+    state: &'a mut State,
+}
+
+impl Line<'_> {
+    fn send_message(&mut self, message: &Outgoing<'_>) -> Result<(), SendError> {
+        if !self.sender.is_short(message) {
+            return self.send_fragments(message);
+        }
+        let mut header = std::mem::take(&mut self.state.headers);
+        header.clear();
+        write_short_header(self.take_sequence(), message.channel, &mut header);
+        let piece = Piece {
+            header: &header,
+            body: message.payload,
+        };
+        let sent = self.patiently(|line| sys::send_one(line.sender.socket.as_fd(), line.to, piece));
+        self.state.headers = header;
+        sent
+    }
+
+    /// Runs of short messages go together; a large one goes by itself.
+    fn send_batch(&mut self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
+        self.state.pacer.begin();
+        for run in messages.chunk_by(|a, b| self.sender.is_short(a) && self.sender.is_short(b)) {
+            match run {
+                [large] if !self.sender.is_short(large) => self.send_fragments(large)?,
+                short => self.send_short_run(short)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn send_short_run(&mut self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
+        let mut headers = std::mem::take(&mut self.state.headers);
+        headers.clear();
+        let mut ends = Vec::with_capacity(messages.len());
+        for message in messages {
+            write_short_header(self.take_sequence(), message.channel, &mut headers);
+            ends.push(headers.len());
+        }
+        let bodies = messages.iter().map(|message| message.payload);
+        let sent = self.send_pieces(&pieces(&headers, &ends, bodies));
+        self.state.headers = headers;
+        sent
+    }
+
+    fn send_fragments(&mut self, message: &Outgoing<'_>) -> Result<(), SendError> {
+        let body = self.sender.fragment_body(message);
+        let cut = Cut::new(message.channel, message.payload.len(), body)
+            .map_err(|error| too_large(message, error))?;
+        let sequence = self.take_sequence();
+        let mut headers = std::mem::take(&mut self.state.headers);
+        self.state.pacer.begin();
+        let mut sent = Ok(());
+        let mut ends = Vec::with_capacity(MAX_SEGMENTS);
+        let mut next = 0;
+        while next < cut.count() && sent.is_ok() {
+            let until = next.saturating_add(MAX_SEGMENTS as u16).min(cut.count());
+            headers.clear();
+            ends.clear();
+            for index in next..until {
+                cut.write_header(sequence, index, &mut headers);
+                ends.push(headers.len());
+            }
+            let bodies = (next..until)
+                .map(|index| message.payload.get(cut.range(index)).unwrap_or_default());
+            sent = self.send_pieces(&pieces(&headers, &ends, bodies));
+            next = until;
+        }
+        self.state.headers = headers;
+        sent
+    }
+
+    /// Hands datagrams to the kernel in runs: equal ones in one piece, others in one call.
+    fn send_pieces(&mut self, pieces: &[Piece<'_>]) -> Result<(), SendError> {
+        let mut rest = pieces;
+        while let Some(first) = rest.first() {
+            let n_equal = self.equal_run(rest);
+            let (segmenting, run) = match u16::try_from(first.len()) {
+                Ok(size) if n_equal > 1 => (Segmenting::Equal(size), n_equal),
+                _ => (Segmenting::Apart, 1),
+            };
+            let run = rest.get(..run).unwrap_or_default();
+            self.state
+                .pacer
+                .wait_for_room(run.iter().map(Piece::len).sum());
+            let n_sent = self.send_run(run, segmenting)?;
+            rest = rest.get(n_sent..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn send_run(&mut self, run: &[Piece<'_>], segmenting: Segmenting) -> Result<usize, SendError> {
+        let mut n_sent = 0;
+        let outcome = self.patiently(|line| {
+            n_sent = sys::send_datagrams(line.sender.socket.as_fd(), line.to, run, segmenting)?;
+            Ok(())
+        });
+        match outcome {
+            // The interface cannot cut, or has become narrower: from now on we hand over one by one.
+            Err(SendError::System(error))
+                if segmenting != Segmenting::Apart && cannot_segment(&error) =>
+            {
+                self.state.can_segment = false;
+                Ok(0)
+            }
+            outcome => outcome.map(|()| n_sent),
+        }
+    }
+
+    /// How many datagrams from the first on the kernel can cut by itself: all of one size, the last may be smaller.
+    fn equal_run(&self, pieces: &[Piece<'_>]) -> usize {
+        let size = pieces.first().map_or(0, Piece::len);
+        if !self.state.can_segment
+            || size > self.sender.path_datagram
+            || size * 2 > MAX_DATAGRAM_SIZE
+        {
+            return 1;
+        }
+        let most = MAX_SEGMENTS
+            .min(MAX_DATAGRAM_SIZE / size.max(1))
+            .min(pieces.len());
+        let equal = pieces
+            .iter()
+            .take(most)
+            .take_while(|piece| piece.len() == size)
+            .count();
+        let is_last_smaller =
+            equal < most && pieces.get(equal).is_some_and(|last| last.len() < size);
+        equal + usize::from(is_last_smaller)
+    }
+
+    /// Tries again while the interface is busy, but not for ever.
+    fn patiently(
+        &mut self,
+        mut send: impl FnMut(&mut Self) -> io::Result<()>,
+    ) -> Result<(), SendError> {
+        let mut started = None;
+        loop {
+            let error = match send(self) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            let is_busy = error.kind() == io::ErrorKind::WouldBlock
+                || error.raw_os_error() == Some(libc::ENOBUFS);
+            if !is_busy && error.kind() != io::ErrorKind::Interrupted {
+                return Err(SendError::System(error));
+            }
+            let now = clock::monotonic();
+            let waited = now.duration_since(*started.get_or_insert(now));
+            if waited >= MAX_BUSY {
+                return Err(SendError::Busy { waited });
+            }
+            sys::poll_write(self.sender.socket.as_fd(), MAX_BUSY - waited)?;
+        }
+    }
+
+    fn take_sequence(&mut self) -> u32 {
+        let sequence = self.state.next_sequence;
+        self.state.next_sequence = sequence.wrapping_add(1);
+        sequence
+    }
+}
+
+/// Joins headers that lie end to end with their bodies.
+fn pieces<'a>(
+    headers: &'a [u8],
+    ends: &[usize],
+    bodies: impl Iterator<Item = &'a [u8]>,
+) -> Vec<Piece<'a>> {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let headers = starts
+        .zip(ends)
+        .map(|(start, end)| headers.get(start..*end).unwrap_or_default());
+    headers
+        .zip(bodies)
+        .map(|(header, body)| Piece { header, body })
+        .collect()
+}
+
+fn cannot_segment(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE | libc::ENOPROTOOPT | libc::EOPNOTSUPP)
+    )
+}
+
+fn too_large(message: &Outgoing<'_>, error: CutError) -> SendError {
+    let limit = match error {
+        CutError::TooLarge { max, .. } => max as usize,
+        CutError::Channel(_) | CutError::Body { .. } => MAX_SHORT_SIZE,
+    };
+    SendError::TooLarge {
+        size: message.payload.len(),
+        limit,
+    }
+}

@@ -1,0 +1,360 @@
+//! What every transport promises, each promise once, run over all of them.
+
+use crate::namespace;
+use bowline_bus::transport::SCHEMES;
+use bowline_bus::{Bus, Event, Inbox, Queue};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Guards against hanging for ever; nothing is measured with it.
+const LONG: Duration = Duration::from_secs(30);
+/// Long enough to believe that nothing comes.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// A transport under test: a way to open further buses that hear each other.
+pub(crate) struct Subject {
+    pub(crate) open: Box<dyn Fn() -> Bus>,
+    /// The largest payload that the suite should try.
+    pub(crate) large: usize,
+    /// Whatever has to live as long, such as a hub.
+    _keep: Vec<Box<dyn std::any::Any>>,
+}
+
+/// How the suite gets a subject of each scheme. A scheme of [`SCHEMES`] that is missing here fails the suite.
+fn subject(scheme: &str) -> Option<Subject> {
+    let by_url = |url: &str, large| {
+        let url = url.to_owned();
+        Subject {
+            open: Box::new(move || Bus::open(&url).expect("the transport opens")),
+            large,
+            _keep: Vec::new(),
+        }
+    };
+    match scheme {
+        "memq" => Some(by_url(
+            &format!("memq://conformance-{:?}", std::thread::current().id()),
+            8 << 20,
+        )),
+        "udpm" => Some(by_url("udpm://239.255.76.67:7667?ttl=0", 8 << 20)),
+        _ => None,
+    }
+}
+
+type Promise = fn(&Subject);
+
+/// All promises by name.
+const PROMISES: &[(&str, Promise)] = &[
+    (
+        "what_is_published_arrives_whole_and_in_order",
+        arrives_in_order,
+    ),
+    ("every_bus_hears_every_publisher_and_itself", everyone_hears),
+    ("sizes_from_nothing_to_large_arrive", sizes),
+    ("patterns_choose_whole_names", patterns),
+    ("silence_is_not_an_error", silence),
+    ("an_ended_subscription_gets_nothing", unsubscribe),
+    ("a_subscription_after_the_last_one_ended_works", resubscribe),
+    ("two_subscriptions_both_get_it", two_subscriptions),
+    ("threads_may_share_a_bus", threads),
+    ("several_readers_each_get_their_own", several_readers),
+    ("a_descriptor_is_readable_while_something_waits", descriptor),
+    ("callbacks_are_called_and_survive_panics", callbacks),
+    ("batches_keep_their_order", batches),
+    ("bad_channel_names_are_refused", bad_names),
+    ("a_closed_bus_leaves_no_thread_waiting", closing),
+];
+
+#[test]
+fn every_transport_keeps_every_promise() {
+    for scheme in SCHEMES {
+        namespace::run(move || {
+            for (name, promise) in PROMISES {
+                let subject = subject(scheme.name)
+                    .unwrap_or_else(|| panic!("no subject for {}", scheme.name));
+                eprintln!("{}: {name}", scheme.name);
+                promise(&subject);
+            }
+        });
+    }
+}
+
+fn next(inbox: &Inbox) -> Event {
+    let received = inbox.recv_timeout(LONG).expect("the transport works");
+    received.expect("a message comes in time").1
+}
+
+fn assert_quiet(inbox: &Inbox) {
+    let received = inbox.recv_timeout(QUIET).expect("silence is not an error");
+    assert!(received.is_none(), "expected nothing, found {received:?}");
+}
+
+fn arrives_in_order(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.events("ORDER").unwrap();
+    for number in 0..1_000_u32 {
+        publisher
+            .publish_bytes("ORDER", &number.to_be_bytes())
+            .unwrap();
+    }
+    for number in 0..1_000_u32 {
+        let event = next(&inbox);
+        assert_eq!(&event.payload[..], number.to_be_bytes(), "message {number}");
+        assert_eq!(event.channel.as_str(), "ORDER");
+        assert!(event.arrival.received_ns > 0);
+    }
+    let counts = subscriber.counts();
+    assert_eq!((counts.received, counts.lost()), (1_000, 0), "{counts:?}");
+    assert_eq!(publisher.counts().published, 1_000);
+}
+
+fn everyone_hears(subject: &Subject) {
+    let buses = [(subject.open)(), (subject.open)(), (subject.open)()];
+    let inboxes = buses.each_ref().map(|bus| bus.events("ALL").unwrap());
+    for (number, bus) in buses.iter().enumerate() {
+        bus.publish_bytes("ALL", &[u8::try_from(number).unwrap()])
+            .unwrap();
+    }
+    for inbox in &inboxes {
+        let mut heard: Vec<u8> = (0..3).map(|_| next(inbox).payload[0]).collect();
+        heard.sort_unstable();
+        assert_eq!(heard, [0, 1, 2]);
+    }
+}
+
+fn sizes(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.events("SIZE").unwrap();
+    let edges = [
+        0, 1, 7, 1_400, 1_472, 8_192, 65_493, 65_494, 65_495, 65_535, 65_536, 200_000,
+    ];
+    for size in edges.into_iter().chain([subject.large]) {
+        let payload: Vec<u8> = (0..size).map(|at| (at * 7 + at / 251) as u8).collect();
+        publisher.publish_bytes("SIZE", &payload).unwrap();
+        let event = next(&inbox);
+        assert_eq!(event.payload.len(), size);
+        assert!(event.payload == payload, "the bytes of {size} differ");
+    }
+}
+
+fn patterns(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.inbox();
+    let ids: BTreeMap<_, _> = ["A", "AB.*", "A|C", "(?!AB).*D"]
+        .map(|pattern| (inbox.subscribe(pattern, Queue::default()).unwrap(), pattern))
+        .into();
+    let everything = subscriber.events(".*").unwrap();
+    let channels = ["A", "ABC", "C", "D", "ABD", "XA"];
+    for channel in channels {
+        publisher.publish_bytes(channel, b"").unwrap();
+    }
+    let expected = [
+        ("A", "A"),
+        ("A", "A|C"),
+        ("ABC", "AB.*"),
+        ("C", "A|C"),
+        ("D", "(?!AB).*D"),
+        ("ABD", "AB.*"),
+    ];
+    for (channel, pattern) in expected {
+        let (id, event) = inbox.recv_timeout(LONG).unwrap().expect("a match");
+        assert_eq!((event.channel.as_str(), ids[&id]), (channel, pattern));
+    }
+    for channel in channels {
+        assert_eq!(next(&everything).channel.as_str(), channel);
+    }
+    assert_quiet(&inbox);
+    assert_eq!(
+        subscriber
+            .events("A(")
+            .unwrap_err()
+            .to_string()
+            .lines()
+            .count()
+            > 0,
+        true
+    );
+}
+
+fn silence(subject: &Subject) {
+    let bus = (subject.open)();
+    let inbox = bus.events("NOBODY").unwrap();
+    assert!(inbox.try_recv().unwrap().is_none());
+    assert_quiet(&inbox);
+}
+
+fn unsubscribe(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.inbox();
+    let first = inbox.subscribe("X", Queue::default()).unwrap();
+    let second = inbox.subscribe("X", Queue::default()).unwrap();
+    publisher.publish_bytes("X", b"1").unwrap();
+    assert_eq!(
+        [next(&inbox), next(&inbox)].map(|event| event.payload[0]),
+        [b'1', b'1']
+    );
+    inbox.unsubscribe(first);
+    publisher.publish_bytes("X", b"2").unwrap();
+    let (id, event) = inbox
+        .recv_timeout(LONG)
+        .unwrap()
+        .expect("the other one still has it");
+    assert_eq!((id, event.payload[0]), (second, b'2'));
+    assert_quiet(&inbox);
+}
+
+fn resubscribe(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    drop(subscriber.events("X").unwrap());
+    let inbox = subscriber.events("X").unwrap();
+    publisher.publish_bytes("X", b"again").unwrap();
+    assert_eq!(&next(&inbox).payload[..], b"again");
+}
+
+fn two_subscriptions(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let (one, other) = (
+        subscriber.events("X").unwrap(),
+        subscriber.events(".*").unwrap(),
+    );
+    publisher.publish_bytes("X", b"both").unwrap();
+    assert_eq!(next(&other).payload, next(&one).payload);
+}
+
+fn threads(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.events("T.*").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u8 {
+            let publisher = publisher.clone();
+            scope.spawn(move || {
+                for number in 0..100_u8 {
+                    publisher
+                        .publish_bytes(&format!("T{thread}"), &[thread, number])
+                        .unwrap();
+                }
+            });
+        }
+        let mut expected = [0_u8; 4];
+        for _ in 0..400 {
+            let event = next(&inbox);
+            let (thread, number) = (usize::from(event.payload[0]), event.payload[1]);
+            assert_eq!(
+                number, expected[thread],
+                "each publisher's messages stay in order"
+            );
+            expected[thread] += 1;
+        }
+    });
+}
+
+fn several_readers(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inboxes: Vec<Inbox> = (0..4)
+        .map(|n| subscriber.events(&format!("R{n}")).unwrap())
+        .collect();
+    std::thread::scope(|scope| {
+        for (reader, inbox) in inboxes.iter().enumerate() {
+            scope.spawn(move || {
+                for number in 0..200_u32 {
+                    let event = next(inbox);
+                    assert_eq!(event.channel.as_str(), format!("R{reader}"));
+                    assert_eq!(&event.payload[..], number.to_be_bytes());
+                }
+            });
+        }
+        for number in 0..200_u32 {
+            for reader in 0..4 {
+                publisher
+                    .publish_bytes(&format!("R{reader}"), &number.to_be_bytes())
+                    .unwrap();
+            }
+        }
+    });
+}
+
+fn descriptor(subject: &Subject) {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.events("FD").unwrap();
+    let fd = inbox.fd().unwrap();
+    let is_readable = |timeout: u16| {
+        let mut fds = [PollFd::new(fd, PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::from(timeout)).unwrap() > 0
+    };
+    assert!(!is_readable(0));
+    publisher.publish_bytes("OTHER", b"not ours").unwrap();
+    publisher.publish_bytes("FD", b"1").unwrap();
+    publisher.publish_bytes("FD", b"2").unwrap();
+    assert!(is_readable(30_000), "a message waits");
+    assert_eq!(&next(&inbox).payload[..], b"1");
+    assert_eq!(&next(&inbox).payload[..], b"2");
+    assert!(!is_readable(0), "everything was read");
+}
+
+fn callbacks(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let (tell, told) = std::sync::mpsc::sync_channel(16);
+    let callback = subscriber
+        .on_event("CALL", move |event: Event| {
+            assert!(
+                &event.payload[..] != b"bad",
+                "this handler dislikes its message"
+            );
+            tell.send(event.payload).unwrap();
+        })
+        .unwrap();
+    for payload in [b"one", b"bad", b"two"] {
+        publisher.publish_bytes("CALL", payload).unwrap();
+    }
+    assert_eq!(&told.recv_timeout(LONG).unwrap()[..], b"one");
+    assert_eq!(&told.recv_timeout(LONG).unwrap()[..], b"two");
+    assert_eq!(subscriber.counts().callback_panics, 1);
+    drop(callback);
+    publisher.publish_bytes("CALL", b"late").unwrap();
+    assert!(told.recv_timeout(QUIET).is_err(), "it was dropped");
+}
+
+fn batches(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.events("B.*").unwrap();
+    let mut cork = publisher.cork();
+    for number in 0..500_u32 {
+        // Sizes and channels vary, so that runs of equal datagrams begin and end.
+        let payload = vec![number as u8; 100 + (number as usize / 40) * 7];
+        cork.publish_bytes(if number % 50 < 25 { "B1" } else { "B2" }, &payload)
+            .unwrap();
+    }
+    cork.publish_bytes("B1", &vec![1; 100_000]).unwrap();
+    cork.flush().unwrap();
+    publisher
+        .publish_many("B3", [&b"x"[..], b"y", b"zz"])
+        .unwrap();
+    for number in 0..500_u32 {
+        let event = next(&inbox);
+        assert_eq!(event.payload[0], number as u8, "message {number}");
+        assert_eq!(event.payload.len(), 100 + (number as usize / 40) * 7);
+    }
+    assert_eq!(next(&inbox).payload.len(), 100_000);
+    let last: Vec<_> = (0..3).map(|_| next(&inbox).payload).collect();
+    assert_eq!(last, [&b"x"[..], b"y", b"zz"]);
+}
+
+fn bad_names(subject: &Subject) {
+    let bus = (subject.open)();
+    for name in ["", "nul\0inside", &"x".repeat(64)] {
+        assert!(
+            bus.publish_bytes(name, b"").is_err(),
+            "{name:?} should be refused"
+        );
+    }
+    bus.publish_bytes(&"x".repeat(63), b"").unwrap();
+}
+
+fn closing(subject: &Subject) {
+    let bus = (subject.open)();
+    let inbox = bus.events("X").unwrap();
+    inbox.fd().unwrap();
+    let callback = bus.on_event("Y", |_| {}).unwrap();
+    drop((callback, inbox));
+    drop(bus);
+}

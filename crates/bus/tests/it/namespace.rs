@@ -1,0 +1,26 @@
+//! A network of a test's own.
+
+use std::process::Command;
+
+/// Runs `test` on a thread in a network namespace where only loopback exists and carries multicast. Threads that
+/// `test` starts are in it too.
+pub(crate) fn run<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::Builder::new().name("namespace".to_owned());
+    let inside = move || {
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET)
+            .expect("a network namespace: run the tests as root, or in `unshare -rn`");
+        ip("link set lo up");
+        ip("link set lo multicast on");
+        ip("route add 224.0.0.0/4 dev lo");
+        test()
+    };
+    let outcome = thread.spawn(inside).expect("a thread").join();
+    outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Runs `ip` in the namespace of this thread.
+pub(crate) fn ip(arguments: &str) {
+    let status = Command::new("ip").args(arguments.split(' ')).status();
+    let status = status.expect("iproute2 is installed");
+    assert!(status.success(), "ip {arguments}: {status}");
+}

@@ -1,0 +1,121 @@
+//! Queues, counts and patience, on the transport where nothing else can be lost.
+
+use bowline_bus::{Bus, Bytes, Queue};
+use std::time::Duration;
+
+#[test]
+fn a_slow_reader_loses_what_its_queue_says_and_a_fast_one_nothing() {
+    let bus = Bus::open("memq://").unwrap();
+    let slow = bus.inbox();
+    let id = slow.subscribe("X", Queue::keep_newest(3)).unwrap();
+    let fast = bus.events("X").unwrap();
+    for number in 0..10_u8 {
+        bus.publish_bytes("X", &[number]).unwrap();
+    }
+    let read = |inbox: &bowline_bus::Inbox| {
+        let mut payloads = Vec::new();
+        while let Some((_, event)) = inbox.try_recv().unwrap() {
+            payloads.push(event.payload[0]);
+        }
+        payloads
+    };
+    assert_eq!(read(&slow), [7, 8, 9]);
+    assert_eq!(read(&fast), (0..10).collect::<Vec<u8>>());
+    assert_eq!(slow.queue_counts(id).dropped, 7);
+    assert_eq!(bus.counts().queue_drops, 7);
+    drop(slow);
+    assert_eq!(
+        bus.counts().queue_drops,
+        7,
+        "drops of a subscription that is gone still count"
+    );
+}
+
+#[test]
+fn a_blocking_queue_makes_publishers_of_the_process_wait() {
+    let bus = Bus::open("memq://").unwrap();
+    let inbox = bus.inbox();
+    inbox.subscribe("X", Queue::block(2)).unwrap();
+    let publisher = bus.clone();
+    let publishing = std::thread::Builder::new()
+        .spawn(move || (0..100_u8).try_for_each(|number| publisher.publish_bytes("X", &[number])))
+        .unwrap();
+    for number in 0..100_u8 {
+        let (_, event) = inbox.recv().unwrap();
+        assert_eq!(event.payload[0], number);
+    }
+    publishing.join().unwrap().unwrap();
+    assert_eq!(bus.counts().queue_drops, 0);
+}
+
+#[test]
+fn a_publisher_that_waits_is_let_go_when_the_subscription_ends() {
+    let bus = Bus::open("memq://").unwrap();
+    let inbox = bus.inbox();
+    let id = inbox.subscribe("X", Queue::block(1)).unwrap();
+    let publisher = bus.clone();
+    let publishing = std::thread::Builder::new()
+        .spawn(move || (0..10_u8).try_for_each(|number| publisher.publish_bytes("X", &[number])))
+        .unwrap();
+    inbox.recv().unwrap();
+    inbox.unsubscribe(id);
+    publishing.join().unwrap().unwrap();
+}
+
+#[test]
+fn within_the_process_a_payload_is_not_copied() {
+    let bus = Bus::open("memq://").unwrap();
+    let inbox = bus.events("X").unwrap();
+    let payload = Bytes::from(vec![1; 1_000]);
+    bus.publish_shared("X", &payload).unwrap();
+    let (_, event) = inbox.recv().unwrap();
+    assert_eq!(event.payload.as_ptr(), payload.as_ptr());
+}
+
+#[test]
+fn many_channels_are_routed_in_bounded_memory() {
+    let bus = Bus::open("memq://").unwrap();
+    let inbox = bus.inbox();
+    inbox.subscribe("C.*7", Queue::default()).unwrap();
+    for number in 0..100_000_u32 {
+        bus.publish_bytes(&format!("C{number}"), b"").unwrap();
+    }
+    let mut n_received = 0;
+    while inbox.try_recv().unwrap().is_some() {
+        n_received += 1;
+    }
+    assert_eq!(n_received, 10_000);
+    assert_eq!(bus.counts().network.unwanted, 90_000);
+}
+
+#[test]
+fn an_event_stream_works_with_any_executor() {
+    use futures_core::Stream as _;
+    use std::pin::pin;
+    let bus = Bus::open("memq://").unwrap();
+    let mut stream = pin!(bus.events("X").unwrap().into_stream());
+    let publisher = bus.clone();
+    let publishing = std::thread::Builder::new()
+        .spawn(move || (0..100_u8).try_for_each(|number| publisher.publish_bytes("X", &[number])))
+        .unwrap();
+    futures_executor::block_on(async {
+        for number in 0..100_u8 {
+            let next = std::future::poll_fn(|context| stream.as_mut().poll_next(context)).await;
+            let (_, event) = next.expect("the stream goes on").unwrap();
+            assert_eq!(event.payload[0], number);
+        }
+    });
+    publishing.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline() {
+    let bus = Bus::open("memq://").unwrap();
+    let inbox = bus.events("X").unwrap();
+    assert!(
+        inbox
+            .recv_timeout(Duration::from_millis(5))
+            .unwrap()
+            .is_none()
+    );
+}
