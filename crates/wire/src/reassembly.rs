@@ -372,12 +372,14 @@ impl<S: Copy + Ord> Reassembler<S> {
         true
     }
 
-    /// Plenty is set aside while there is little to do, so that most messages never move; nothing in a flood.
+    /// Small messages share what may be set aside. With few there is plenty, so that most messages never move; in a
+    /// flood there is next to nothing.
     fn room(&self) -> Room {
-        let slack = (self.limits.small_bytes / 2).saturating_sub(self.store.bytes(Tier::Small));
+        let spare = (self.limits.small_bytes / 2).saturating_sub(self.store.bytes(Tier::Small));
+        let share = self.limits.small_bytes / 2 / (self.store.len(Tier::Small) + 1);
         Room {
             large_from: self.limits.large_from,
-            slack,
+            ahead: share.min(spare),
         }
     }
 
