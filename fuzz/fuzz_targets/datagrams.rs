@@ -186,7 +186,7 @@ impl Run {
     fn forget(&mut self, sender: u8) {
         self.reassembler.forget(sender);
         if let Some(model) = &mut self.model {
-            model.messages.retain(|(from, _), _| *from != sender);
+            model.forget(sender);
         }
     }
 
@@ -212,6 +212,8 @@ impl Run {
         let limits = match &mut self.model {
             Some(model) => {
                 assert_eq!(outcome, model.accept(sender, &fragment, self.now_us), "{fragment:?}");
+                let counts = Counts { bytes_held: 0, ..self.reassembler.counts() };
+                assert_eq!(counts, model.counts());
                 AMPLE
             }
             None => TIGHT,
@@ -260,6 +262,7 @@ fn check_memory(limits: &Limits, counts: &Counts) {
 #[derive(Default)]
 struct Model {
     messages: BTreeMap<(u8, u32), Message>,
+    counts: Counts,
 }
 
 struct Message {
@@ -276,18 +279,32 @@ struct Message {
 
 impl Model {
     fn expire(&mut self, now_us: u64) {
-        self.messages.retain(|_, message| now_us - message.touched_us < AMPLE.idle_us);
+        let is_idle = |message: &Message| now_us - message.touched_us >= AMPLE.idle_us;
+        self.counts.idle += self.messages.values().filter(|message| message.settled.is_none() && is_idle(message)).count() as u64;
+        self.messages.retain(|_, message| !is_idle(message));
+    }
+
+    fn forget(&mut self, sender: u8) {
+        let of_sender = self.messages.iter().filter(|((from, _), message)| *from == sender && message.settled.is_none());
+        self.counts.superseded += of_sender.count() as u64;
+        self.messages.retain(|(from, _), _| *from != sender);
+    }
+
+    fn counts(&self) -> Counts {
+        let partial = self.messages.values().filter(|message| message.settled.is_none()).count();
+        Counts { partial, ..self.counts }
     }
 
     fn accept(&mut self, sender: u8, fragment: &Fragment<'_>, now_us: u64) -> Outcome {
         if fragment.message_size > AMPLE.max_message_size {
+            self.counts.too_large += 1;
             return Outcome::Dropped(DropReason::TooLarge);
         }
         let key = (sender, fragment.sequence);
         if let Some(message) = self.messages.get_mut(&key) {
             let is_quiet = now_us - message.touched_us >= AMPLE.quiet_us;
             message.touched_us = now_us;
-            if let Some(outcome) = message.accept(fragment, is_quiet) {
+            if let Some(outcome) = message.accept(fragment, is_quiet, &mut self.counts) {
                 return outcome;
             }
         }
@@ -301,26 +318,28 @@ impl Model {
             n_useful: 0,
         };
         self.messages.insert(key, message);
-        self.messages.get_mut(&key).and_then(|message| message.accept(fragment, false)).expect("nothing to contradict")
+        self.messages.get_mut(&key).and_then(|message| message.accept(fragment, false, &mut self.counts)).expect("nothing to contradict")
     }
 }
 
 impl Message {
     /// Nothing if the fragment belongs to another message with the same number.
-    fn accept(&mut self, fragment: &Fragment<'_>, is_quiet: bool) -> Option<Outcome> {
+    fn accept(&mut self, fragment: &Fragment<'_>, is_quiet: bool, counts: &mut Counts) -> Option<Outcome> {
         let is_alike = self.size == fragment.message_size && self.count == fragment.count;
         if let Some(settled) = &self.settled {
             let is_delivered = *settled == Outcome::Dropped(DropReason::Duplicate);
             let is_another = (is_delivered && !is_alike) || (is_quiet && fragment.index == 0);
+            counts.duplicates += u64::from(is_delivered && !is_another);
             return (!is_another).then(|| settled.clone());
         }
         let has_other_channel = matches!((&self.channel, fragment.channel), (Some(a), Some(b)) if a != b);
         if !is_alike || has_other_channel {
-            return self.contradict(is_quiet);
+            return self.contradict(is_quiet, counts);
         }
         if let (None, Some(channel)) = (&self.channel, fragment.channel) {
             self.channel = Some(channel.to_string());
             if !is_wanted(channel) {
+                counts.unwanted += 1;
                 self.settled = Some(Outcome::Unwanted);
                 return Some(Outcome::Unwanted);
             }
@@ -330,17 +349,19 @@ impl Message {
         for (known, byte) in self.bytes[range].iter_mut().zip(fragment.payload) {
             n_new += usize::from(known.is_none());
             if *known.get_or_insert(*byte) != *byte {
-                return self.contradict(is_quiet);
+                return self.contradict(is_quiet, counts);
             }
         }
         if n_new > 0 {
             if self.n_useful == self.count {
-                return self.contradict(is_quiet);
+                return self.contradict(is_quiet, counts);
             }
             self.n_useful += 1;
         }
+        counts.duplicates += u64::from(n_new < fragment.payload.len());
         match (&self.channel, self.bytes.iter().copied().collect::<Option<Vec<u8>>>()) {
             (Some(channel), Some(payload)) => {
+                counts.completed += 1;
                 self.settled = Some(Outcome::Dropped(DropReason::Duplicate));
                 Some(Outcome::Complete { channel: channel.as_str().into(), payload })
             }
@@ -349,10 +370,12 @@ impl Message {
         }
     }
 
-    fn contradict(&mut self, is_quiet: bool) -> Option<Outcome> {
+    fn contradict(&mut self, is_quiet: bool, counts: &mut Counts) -> Option<Outcome> {
         if is_quiet {
+            counts.superseded += 1;
             return None;
         }
+        counts.conflicts += 1;
         let outcome = Outcome::Dropped(DropReason::Conflict);
         self.settled = Some(outcome.clone());
         Some(outcome)

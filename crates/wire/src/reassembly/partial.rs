@@ -42,7 +42,11 @@ pub(super) enum Progress {
     /// More of the message, but not all.
     Grown(Grown),
     /// The rest of the message. The partial message is empty now.
-    Complete { channel: Box<str>, payload: Vec<u8> },
+    Complete {
+        channel: Box<str>,
+        payload: Vec<u8>,
+        n_repeated: usize,
+    },
     /// The channel's name, and nobody wants it.
     Unwanted,
 }
@@ -108,6 +112,7 @@ impl Partial {
         let before = self.received();
         self.add(fragment.offset as usize, fragment.payload, room)?;
         let n_new = self.received() - before;
+        let n_repeated = fragment.payload.len() - n_new;
         if n_new > 0 {
             self.count_useful()?;
         }
@@ -117,11 +122,12 @@ impl Partial {
             return Ok(Progress::Complete {
                 channel,
                 payload: core::mem::take(&mut self.prefix),
+                n_repeated,
             });
         }
         Ok(Progress::Grown(Grown {
             n_new,
-            n_repeated: fragment.payload.len() - n_new,
+            n_repeated,
             charge: self.prefix.capacity() + self.stashed + self.stash.len() * PIECE_SIZE,
             is_large: self.received() >= room.large_from,
             message_size: self.message_size as usize,
