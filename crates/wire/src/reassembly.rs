@@ -294,8 +294,13 @@ impl<S: Copy + Ord> Reassembler<S> {
     fn conclude(&mut self, id: Id, progress: Result<Progress, TakeError>) -> Outcome {
         match progress {
             Ok(Progress::Grown(grown)) => self.keep(id, &grown),
-            Ok(Progress::Complete { channel, payload }) => {
+            Ok(Progress::Complete {
+                channel,
+                payload,
+                n_repeated,
+            }) => {
                 self.counts.completed += 1;
+                self.counts.duplicates += u64::from(n_repeated > 0);
                 self.settle(id, Fate::Delivered);
                 Outcome::Complete { channel, payload }
             }
@@ -326,9 +331,7 @@ impl<S: Copy + Ord> Reassembler<S> {
             Tier::Large => self.make_large_room(id, grown.message_size),
             Tier::Small | Tier::Settled => self.make_small_room(id),
         };
-        if grown.n_repeated > 0 {
-            self.counts.duplicates += 1;
-        }
+        self.counts.duplicates += u64::from(grown.n_repeated > 0);
         match grown {
             _ if !has_room => self.evict(id),
             Grown { n_new: 0, .. } => Outcome::Dropped(DropReason::Duplicate),
@@ -372,12 +375,14 @@ impl<S: Copy + Ord> Reassembler<S> {
         true
     }
 
-    /// Plenty is set aside while there is little to do, so that most messages never move; nothing in a flood.
+    /// Small messages share what may be set aside. With few there is plenty, so that most messages never move; in a
+    /// flood there is next to nothing.
     fn room(&self) -> Room {
-        let slack = (self.limits.small_bytes / 2).saturating_sub(self.store.bytes(Tier::Small));
+        let spare = (self.limits.small_bytes / 2).saturating_sub(self.store.bytes(Tier::Small));
+        let share = self.limits.small_bytes / 2 / (self.store.len(Tier::Small) + 1);
         Room {
             large_from: self.limits.large_from,
-            slack,
+            ahead: share.min(spare),
         }
     }
 

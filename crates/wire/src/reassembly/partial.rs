@@ -24,6 +24,8 @@ pub(super) struct Partial {
     stash: BTreeMap<usize, Vec<u8>>,
     /// Bytes in the stash.
     stashed: usize,
+    /// How many fragments brought something new.
+    n_useful: u16,
 }
 
 /// How much memory a message may take.
@@ -32,7 +34,7 @@ pub(super) struct Room {
     /// A message of which so many bytes arrived has cost its sender enough to count as large.
     pub(super) large_from: usize,
     /// How much may be set aside for bytes of a small message that have not arrived.
-    pub(super) slack: usize,
+    pub(super) ahead: usize,
 }
 
 /// What a fragment brought.
@@ -40,7 +42,11 @@ pub(super) enum Progress {
     /// More of the message, but not all.
     Grown(Grown),
     /// The rest of the message. The partial message is empty now.
-    Complete { channel: Box<str>, payload: Vec<u8> },
+    Complete {
+        channel: Box<str>,
+        payload: Vec<u8>,
+        n_repeated: usize,
+    },
     /// The channel's name, and nobody wants it.
     Unwanted,
 }
@@ -76,6 +82,7 @@ impl Partial {
             prefix: Vec::new(),
             stash: BTreeMap::new(),
             stashed: 0,
+            n_useful: 0,
         }
     }
 
@@ -104,18 +111,23 @@ impl Partial {
         }
         let before = self.received();
         self.add(fragment.offset as usize, fragment.payload, room)?;
+        let n_new = self.received() - before;
+        let n_repeated = fragment.payload.len() - n_new;
+        if n_new > 0 {
+            self.count_useful()?;
+        }
         if self.prefix.len() == self.message_size as usize
             && let Some(channel) = self.channel.take()
         {
             return Ok(Progress::Complete {
                 channel,
                 payload: core::mem::take(&mut self.prefix),
+                n_repeated,
             });
         }
-        let n_new = self.received() - before;
         Ok(Progress::Grown(Grown {
             n_new,
-            n_repeated: fragment.payload.len() - n_new,
+            n_repeated,
             charge: self.prefix.capacity() + self.stashed + self.stash.len() * PIECE_SIZE,
             is_large: self.received() >= room.large_from,
             message_size: self.message_size as usize,
@@ -124,6 +136,15 @@ impl Partial {
 
     fn received(&self) -> usize {
         self.prefix.len() + self.stashed
+    }
+
+    /// A message has no more parts than it says. More are no message but an attempt at our memory, crumb by crumb.
+    fn count_useful(&mut self) -> Result<(), TakeError> {
+        if self.n_useful == self.count {
+            return Err(TakeError::Contradiction);
+        }
+        self.n_useful += 1;
+        Ok(())
     }
 
     fn is_wanted(
@@ -165,20 +186,16 @@ impl Partial {
         Ok(())
     }
 
-    /// How much to reserve for a prefix that needs more than it has. Often all that the message will need, so that
-    /// it is never moved; in any case more by a factor, so that copying does not add up.
+    /// How much to reserve for a prefix that needs more than it has. All that the message will need if that is not
+    /// much, so that it is never moved; in any case more by a factor, so that copying does not add up.
     fn next_capacity(&self, needed: usize, room: Room) -> usize {
         let (now, max) = (self.prefix.capacity(), self.message_size as usize);
-        let ample = now
-            .saturating_mul(2)
-            .max(room.large_from.saturating_mul(4))
-            .clamp(needed, max);
-        let is_earned = self.received() >= room.large_from;
-        if is_earned || ample <= room.slack {
-            ample
-        } else {
-            (now + now / 2).clamp(needed, max)
-        }
+        let capacity = match self.received() {
+            _ if max <= room.ahead => max,
+            received if received >= room.large_from => now.saturating_mul(2),
+            _ => now + now / 2,
+        };
+        capacity.clamp(needed, max)
     }
 
     /// Moves pieces to the prefix that it has reached.
@@ -224,10 +241,6 @@ impl Partial {
         }
         if bytes.is_empty() {
             return Ok(());
-        }
-        // Pieces in greater number than fragments are no message, but an attempt at our memory.
-        if self.stash.len() >= usize::from(self.count) {
-            return Err(TakeError::Contradiction);
         }
         let mut piece = Vec::new();
         piece
