@@ -34,15 +34,18 @@ mod decode;
 mod dynamic;
 mod encode;
 mod entry;
+pub mod eventlog;
 pub mod fingerprint;
 #[cfg(feature = "json")]
 pub mod json;
 mod message;
+pub mod mpudpm;
 pub mod number;
 mod owned;
 mod path;
 pub mod schema;
 mod select;
+pub mod tcpq;
 mod text;
 mod value;
 
