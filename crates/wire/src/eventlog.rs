@@ -12,12 +12,16 @@
 //! two of the largest are ever asked for.
 //!
 //! Without checksums nobody can see a flipped bit in a payload, but damage to a header can be told from what is around
-//! it. Three things decide, and the same three after a damaged place as before it:
+//! it. The same rules hold before and after a damaged place:
 //!
 //! - A record whose header makes sense is believed, whatever comes after it: the damage there is not its fault.
-//! - Unless a record inside its payload shows that its length is the lie: the one with the next number, or one that is
-//!   linked, record by record, across its end.
-//! - Nobody looks inside a payload that the next number follows, so payloads may contain logs.
+//! - Unless a record inside its payload shows that its length is the lie: one whose number says that it follows, or
+//!   one that is linked, record by record, across its end to a sync word behind it.
+//! - Nobody looks inside a payload that the next number follows.
+//!
+//! So damage loses the records that it touches and no others, also where payloads contain logs. What these rules cannot
+//! settle: a record whose length and number are both damaged may swallow others, if damage behind them breaks the links;
+//! and one whose length became shorter is given out short.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -251,45 +255,40 @@ impl<'a> Log<'a> {
             None if !self.at_end => return Verdict::NeedMore { n_bytes: end + 12 },
             Some(_) | None => {}
         }
-        let mut earlier = [(0, 0); MAX_WITNESSES];
-        let mut witnesses = self.candidates(1, end);
-        for n_earlier in 0..MAX_WITNESSES {
-            let Some((at, witness_end, number)) = witnesses.next() else {
-                break;
-            };
-            let crossing = if number == next_number {
-                Crossing::Yes
-            } else {
-                self.crosses(at, end)
-            };
-            match crossing {
+        for at in self.candidates(end).take(MAX_WITNESSES) {
+            match self.testify(record, end, at) {
+                Crossing::No => {}
                 Crossing::NeedMore { n_bytes } => return Verdict::NeedMore { n_bytes },
                 Crossing::Yes => {
                     // An earlier one that ends before this one may be whole as well, if damage follows it.
-                    let earlier = earlier.iter().take(n_earlier).find(|(_, end)| *end <= at);
+                    let is_whole = |earlier: &usize| matches!(self.look(*earlier), Look::Whole { end, .. } if end <= at);
+                    let earlier = self.candidates(at).find(is_whole);
                     return Verdict::Refuted {
-                        skipped: earlier.map_or(at, |(at, _)| *at),
+                        skipped: earlier.unwrap_or(at),
                     };
                 }
-                Crossing::No => {}
-            }
-            if let Some(slot) = earlier.get_mut(n_earlier) {
-                *slot = (at, witness_end);
             }
         }
         Verdict::Believed
     }
 
-    /// Records that start from `from` on and before `to`, overlapping ones too: start, end and number.
-    fn candidates(self, from: usize, to: usize) -> impl Iterator<Item = (usize, usize, i64)> {
-        let starts = syncs(self.bytes, from).take_while(move |at| *at < to);
-        starts.filter_map(move |at| match self.look(at) {
-            Look::Nothing => None,
-            Look::Partial { end } => {
-                Header::read(self.bytes.get(at..)?).map(|header| (at, end, header.number))
-            }
-            Look::Whole { record, end } => Some((at, end, record.number)),
-        })
+    /// Where records may start inside the one at the front, which ends at `end`.
+    fn candidates(self, end: usize) -> impl Iterator<Item = usize> {
+        let starts = syncs(self.bytes, 1).take_while(move |at| *at < end);
+        starts.filter(move |at| !matches!(self.look(*at), Look::Nothing))
+    }
+
+    /// Whether what is at `at` shows that the record at the front does not end at `end`.
+    fn testify(&self, record: &Record<'_>, end: usize, at: usize) -> Crossing {
+        let header = Header::read(self.bytes.get(at..).unwrap_or_default());
+        match self.look(at) {
+            Look::Partial { end } if !self.at_end => Crossing::NeedMore { n_bytes: end },
+            Look::Nothing => Crossing::No,
+            Look::Partial { .. } | Look::Whole { .. } => match header {
+                Some(header) if is_later(record.number, header.number, at) => Crossing::Yes,
+                Some(_) | None => self.crosses(at, end),
+            },
+        }
     }
 
     /// Whether records follow one another from `at` on so that one lies across `place` and is followed as well.
@@ -386,6 +385,12 @@ fn number_after_sync(number: i64) -> [u8; 12] {
     front
 }
 
+/// Whether a record at `at` has a number that one of the records after the first could have there.
+fn is_later(first: i64, number: i64, at: usize) -> bool {
+    let n_between = i64::try_from(at / (HEADER_LEN + 1)).unwrap_or(i64::MAX);
+    (1..=n_between.max(1)).contains(&number.wrapping_sub(first))
+}
+
 /// Where sync words are, from `from` on.
 fn syncs(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
     let words = bytes.get(from..).unwrap_or_default().windows(SYNC.len());
@@ -394,3 +399,7 @@ fn syncs(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
         .filter(|(_, word)| **word == SYNC)
         .map(move |(i, _)| from + i)
 }
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test that panics has failed")]
+mod tests;

@@ -56,8 +56,24 @@ fn hash(channel: &str) -> u32 {
 /// It looks for a special character after any other but a backslash: one in front goes unnoticed.
 #[must_use]
 pub fn is_regex(pattern: &str) -> bool {
-    let pairs = pattern.bytes().zip(pattern.bytes().skip(1));
-    pairs
-        .into_iter()
-        .any(|(before, special)| before != b'\\' && br".[{()\*+?|^$".contains(&special))
+    let mut pairs = pattern.bytes().zip(pattern.bytes().skip(1));
+    pairs.any(|(before, special)| before != b'\\' && br".[{()\*+?|^$".contains(&special))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAP_REQUEST_CHANNEL, MAP_UPDATE_CHANNEL, SELF_TEST_CHANNEL, is_reserved, port_of};
+
+    #[test]
+    fn the_map_is_on_the_base_port_and_no_number_of_ports_panics() {
+        for channel in [MAP_REQUEST_CHANNEL, MAP_UPDATE_CHANNEL] {
+            assert!(is_reserved(channel));
+            assert_eq!(port_of(channel, 7667, 500), 7667);
+        }
+        // Seen on the wire of liblcm.
+        assert_eq!(port_of(SELF_TEST_CHANNEL, 20_000, 500), 20_456);
+        assert_eq!(port_of("POSE", 65_535, 1), 65_535);
+        assert_eq!(port_of("POSE", 7667, 0), 7667);
+        assert!(!is_reserved("POSE"));
+    }
 }

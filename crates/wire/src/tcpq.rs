@@ -1,7 +1,7 @@
 //! Frames of LCM's TCP protocol, between clients and a hub.
 //!
 //! ```text
-//! hello        │ magic u32 │ version u32 │                                   each side sends one, first
+//! hello        │ magic u32 │ version u32 │                                   each side, without waiting for the other's
 //! publish      │ 1 u32 │ n u32 │ channel, n bytes │ m u32 │ payload, m bytes │    both ways
 //! subscribe    │ 2 u32 │ n u32 │ pattern, n bytes │                             to the hub
 //! unsubscribe  │ 3 u32 │ n u32 │ pattern, n bytes │                             to the hub
@@ -14,7 +14,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The version that LCM's libraries send. They do not look at the other side's.
+/// The version that LCM's libraries send. liblcm ignores the hub's, and the hub does not look at hellos at all.
 pub const VERSION: u32 = 0x0100;
 
 /// Bytes of a hello.
@@ -116,6 +116,25 @@ pub enum Frame<'a> {
         /// The same text that it subscribed with.
         pattern: &'a str,
     },
+}
+
+impl Frame<'_> {
+    /// Writes the whole frame. Those who hold a large payload write [`write_publish_header`] and then the payload, so
+    /// that it is not copied.
+    ///
+    /// # Errors
+    /// When a part is longer than any peer can count. Nothing is written then.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteFrameError> {
+        match self {
+            Self::Publish { channel, payload } => {
+                write_publish_header(channel, payload.len(), out)?;
+                out.extend_from_slice(payload);
+                Ok(())
+            }
+            Self::Subscribe { pattern } => write_subscribe(pattern, out),
+            Self::Unsubscribe { pattern } => write_unsubscribe(pattern, out),
+        }
+    }
 }
 
 /// How long the parts of a frame may be, in bytes.
@@ -344,3 +363,102 @@ impl fmt::Display for WriteFrameError {
 }
 
 impl core::error::Error for WriteFrameError {}
+
+#[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test that panics has failed")]
+mod tests {
+    use super::{BadFrame, BadHello, Frame, HELLO_LEN, Limits, Part, Side, VERSION, parse};
+    use alloc::string::ToString as _;
+    use alloc::vec::Vec;
+    use proptest::prelude::{any, prop, proptest};
+
+    const LIMITS: Limits = Limits {
+        channel_len: 10,
+        pattern_len: 20,
+        payload_len: 30,
+    };
+
+    #[test]
+    fn a_hello_is_known_as_soon_as_it_can_be() {
+        for (side, other) in [(Side::Client, Side::Server), (Side::Server, Side::Client)] {
+            let hello = side.hello();
+            for n in 0..HELLO_LEN {
+                assert_eq!(side.read_hello(&hello[..n]), Ok(None));
+            }
+            assert_eq!(side.read_hello(&hello), Ok(Some(VERSION)));
+            let found = [hello[0], hello[1], hello[2], hello[3]];
+            assert_eq!(
+                other.read_hello(&hello[..4]),
+                Err(BadHello { side: other, found })
+            );
+        }
+        let error = Side::Client.read_hello(b"G").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected an LCM client, which begins with 287617fb, found 47000000: is something else on that port?"
+        );
+    }
+
+    #[test]
+    fn lengths_are_refused_before_their_bytes_arrive() {
+        for (bytes, part, limit) in [
+            (&[0, 0, 0, 1, 0, 0, 0, 11][..], Part::Channel, 10),
+            (&[0, 0, 0, 2, 0, 0, 0, 21], Part::Pattern, 20),
+            (&[0, 0, 0, 3, 0xFF, 0xFF, 0xFF, 0xFF], Part::Pattern, 20),
+            (
+                &[0, 0, 0, 1, 0, 0, 0, 1, b'a', 0, 0, 0, 31],
+                Part::Payload,
+                30,
+            ),
+        ] {
+            let (_, last) = bytes.split_last_chunk().expect("it ends in a length");
+            let found = u32::from_be_bytes(*last);
+            assert_eq!(
+                parse(bytes, &LIMITS),
+                Err(BadFrame::TooLong { part, limit, found })
+            );
+        }
+    }
+
+    #[test]
+    fn other_kinds_and_other_encodings_are_refused() {
+        for found in [0_u32, 4, 0x2876_17fb] {
+            assert_eq!(
+                parse(&found.to_be_bytes(), &LIMITS),
+                Err(BadFrame::Kind { found })
+            );
+        }
+        let error = parse(&[0, 0, 0, 1, 0, 0, 0, 2, b'a', 0xFF], &LIMITS).unwrap_err();
+        assert_eq!(
+            error,
+            BadFrame::NotUtf8 {
+                part: Part::Channel,
+                valid_up_to: 1
+            }
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn frames_are_read_as_they_were_written(
+            kind in 0..3_u8,
+            name in "[a-z\u{e9}.*]{0,5}",
+            payload in prop::collection::vec(any::<u8>(), 0..30),
+            after in prop::collection::vec(any::<u8>(), 0..9),
+        ) {
+            let frame = match kind {
+                0 => Frame::Publish { channel: &name, payload: &payload },
+                1 => Frame::Subscribe { pattern: &name },
+                _ => Frame::Unsubscribe { pattern: &name },
+            };
+            let mut bytes = Vec::new();
+            frame.write(&mut bytes).unwrap();
+            let length = bytes.len();
+            for n in 0..length {
+                assert_eq!(parse(&bytes[..n], &LIMITS), Ok(None));
+            }
+            bytes.extend_from_slice(&after);
+            assert_eq!(parse(&bytes, &LIMITS), Ok(Some((frame, length))));
+        }
+    }
+}
