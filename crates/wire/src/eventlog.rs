@@ -42,6 +42,10 @@ pub const MAX_PAYLOAD_LEN: usize = i32::MAX as usize;
 /// begin a record; in others the first one or two decide.
 const MAX_WITNESSES: usize = 16;
 
+/// How many records may be cut out of a damaged place before numbers on both sides of it are no longer compared. More
+/// would make it likelier that a log inside a payload is taken for the one around it.
+const MAX_CUT_OUT: i64 = 256;
+
 /// One event of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
@@ -388,7 +392,8 @@ fn number_after_sync(number: i64) -> [u8; 12] {
 /// Whether a record at `at` has a number that one of the records after the first could have there.
 fn is_later(first: i64, number: i64, at: usize) -> bool {
     let n_between = i64::try_from(at / (HEADER_LEN + 1)).unwrap_or(i64::MAX);
-    (1..=n_between.max(1)).contains(&number.wrapping_sub(first))
+    let n_most = n_between.saturating_add(MAX_CUT_OUT);
+    (1..=n_most).contains(&number.wrapping_sub(first))
 }
 
 /// Where sync words are, from `from` on.

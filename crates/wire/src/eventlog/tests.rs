@@ -2,7 +2,6 @@ use super::{
     HEADER_LEN, MAX_CHANNEL_LEN, MAX_PAYLOAD_LEN, Record, SYNC, Step, WriteRecordError, parse,
     write_header,
 };
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
@@ -370,7 +369,7 @@ proptest! {
                 let end = other + HEADER_LEN + swallower.channel.len() + swallower.payload.len();
                 *other < at && at < end && !is_untouched(&traced[*other..other + 12])
             });
-            assert!(is_found || is_swallowed(), "{event:?} at {at} of {}", format!("{log:02x?}"));
+            assert!(is_found || is_swallowed(), "{event:?} at {at} of {log:02x?}");
         }
     }
 
