@@ -51,16 +51,16 @@ fn write_log(records: &[Record<'_>]) -> Vec<u8> {
 fn read_log(log: &[u8]) -> Vec<Record<'_>> {
     let mut rest = log;
     let mut records = Vec::new();
-    loop {
-        match eventlog::parse(rest, true, 1 << 20) {
-            eventlog::Step::Record(record) => {
-                rest = &rest[record.encoded_len()..];
-                records.push(record);
-            }
-            eventlog::Step::End { trailing: 0 } => return records,
-            other => panic!("{other:?} after {records:?}"),
-        }
+    while let eventlog::Step::Record(record) = eventlog::parse(rest, true, 1 << 20) {
+        rest = &rest[record.encoded_len()..];
+        records.push(record);
     }
+    assert_eq!(
+        eventlog::parse(rest, true, 1 << 20),
+        eventlog::Step::End { trailing: 0 },
+        "after {records:?}"
+    );
+    records
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn frames(said: &[u8], side: Side) -> Vec<Frame<'_>> {
     assert_eq!(said[..tcpq::HELLO_LEN], side.hello());
     let mut rest = &said[tcpq::HELLO_LEN..];
     let mut frames = Vec::new();
-    while let Some((frame, consumed)) = tcpq::parse(rest, &Limits::default()).unwrap() {
+    while let Some((frame, consumed)) = tcpq::parse(rest, &Limits::default()).expect("frames") {
         frames.push(frame);
         rest = &rest[consumed..];
     }
@@ -144,7 +144,7 @@ fn frames(said: &[u8], side: Side) -> Vec<Frame<'_>> {
 fn write(frames: &[Frame<'_>], side: Side) -> Vec<u8> {
     let mut said = side.hello().to_vec();
     for frame in frames {
-        frame.write(&mut said).unwrap();
+        frame.write(&mut said).expect("a frame that can be written");
     }
     said
 }
