@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 PEERS := target/peers
-FUZZ_TARGETS := datagrams dynamic generated language
+FUZZ_TARGETS := datagrams dynamic eventlog generated language tcpq
 # `make test` fuzzes each target this long, `make soak` that long.
 FUZZ_SECONDS ?= 10
 SOAK_SECONDS ?= 1200

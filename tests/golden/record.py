@@ -39,6 +39,9 @@ MESSAGES = [
         {"label": "left", "n": 0, "children": []},
         {"label": "right", "n": 1, "children": [{"label": "leaf", "n": 0, "children": []}]}]}),
     ("golden.car_t", {"gear": "DRIVE", "n": 3, "gears": ["REVERSE", "NEUTRAL", 99]}),
+    ("bowline.channel_port_map_update_t", {"num_ports": 500, "num_channels": 2, "mapping": [
+        {"channel": "POSE", "port": 20404}, {"channel": "IMAGE", "port": -25536}]}),
+    ("bowline.channel_to_port_t", {"channel": "POSE", "port": 20404}),
     ("bowline.gps_rmc_t", {"utime": 1234567890123456, "lat": 45.5, "lon": -73.583333, "sog": 3.25}),
     ("bowline.image_t", {"utime": 1, "width": 2, "height": 2, "pixelformat": 1497715271, "size": 4, "data": "AECA/w=="}),
     ("bowline.laser_t", {"utime": -1, "nranges": 3, "ranges": [1.25, "Infinity", 0.0], "rad0": -1.5, "radstep": 0.0625}),

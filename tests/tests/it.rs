@@ -10,6 +10,7 @@ mod golden;
 mod memory;
 mod messages;
 mod repo;
+mod transports;
 
 use bowline_lang::{Rules, Source, compile};
 use bowline_wire::schema::TypeSet;

@@ -35,10 +35,12 @@ mod decode;
 mod dynamic;
 mod encode;
 mod entry;
+pub mod eventlog;
 pub mod fingerprint;
 #[cfg(feature = "json")]
 pub mod json;
 mod message;
+pub mod mpudpm;
 pub mod number;
 mod owned;
 mod path;
@@ -46,6 +48,7 @@ pub mod reassembly;
 pub mod schema;
 mod select;
 pub mod sequence;
+pub mod tcpq;
 mod text;
 mod value;
 

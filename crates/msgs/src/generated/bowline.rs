@@ -3,6 +3,223 @@
 use bowline_wire::heap::{String, Vec};
 use bowline_wire::{self as wire, InField as _};
 
+/// Which channels a process knows of and where they are heard, in LCM's mpudpm transport.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChannelPortMapUpdate {
+    /// how many ports the group has, the same for all who take part
+    pub num_ports: i16,
+    /// how many channels follow, 1 or more
+    pub num_channels: i16,
+    /// in no particular order
+    pub mapping: Vec<ChannelToPort>,
+}
+
+impl ChannelPortMapUpdate {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.num_channels = (self.mapping.len()).try_into().unwrap_or(i16::MAX);
+        self
+    }
+}
+
+impl wire::Message for ChannelPortMapUpdate {
+    const NAME: &'static str = "bowline.channel_port_map_update_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xcba5_1af0_1aff_9e62);
+}
+
+impl wire::Encode for ChannelPortMapUpdate {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("num_channels", self.num_channels, self.mapping.len()).in_field("mapping")?;
+        wire::Encode::measure(&self.mapping, meter).in_field("mapping")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.num_ports, writer);
+        wire::Encode::write(&self.num_channels, writer);
+        wire::Encode::write(&self.mapping, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ChannelPortMapUpdate {
+    const MIN_SIZE: usize = 4;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let num_ports: i16 = wire::Decode::read(reader).in_field("num_ports")?;
+        let num_channels: i16 = wire::Decode::read(reader).in_field("num_channels")?;
+        let mapping: Vec<ChannelToPort> = reader.list(num_channels).in_field("mapping")?;
+        Ok(Self { num_ports, num_channels, mapping })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.num_ports, reader).in_field("num_ports")?;
+        wire::Decode::read_into(&mut self.num_channels, reader).in_field("num_channels")?;
+        reader.list_into(&mut self.mapping, self.num_channels).in_field("mapping")?;
+        Ok(())
+    }
+}
+
+/// A [`ChannelPortMapUpdate`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChannelPortMapUpdateRef<'a> {
+    /// how many ports the group has, the same for all who take part
+    pub num_ports: i16,
+    /// how many channels follow, 1 or more
+    pub num_channels: i16,
+    /// in no particular order
+    pub mapping: Vec<ChannelToPortRef<'a>>,
+}
+
+impl wire::Message for ChannelPortMapUpdateRef<'_> {
+    const NAME: &'static str = "bowline.channel_port_map_update_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xcba5_1af0_1aff_9e62);
+}
+
+impl wire::Encode for ChannelPortMapUpdateRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("num_channels", self.num_channels, self.mapping.len()).in_field("mapping")?;
+        wire::Encode::measure(&self.mapping, meter).in_field("mapping")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.num_ports, writer);
+        wire::Encode::write(&self.num_channels, writer);
+        wire::Encode::write(&self.mapping, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ChannelPortMapUpdateRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let num_ports: i16 = wire::Decode::read(reader).in_field("num_ports")?;
+        let num_channels: i16 = wire::Decode::read(reader).in_field("num_channels")?;
+        let mapping: Vec<ChannelToPortRef<'a>> = reader.list(num_channels).in_field("mapping")?;
+        Ok(Self { num_ports, num_channels, mapping })
+    }
+}
+
+impl wire::IntoOwned for ChannelPortMapUpdateRef<'_> {
+    type Owned = ChannelPortMapUpdate;
+
+    fn into_owned(self) -> ChannelPortMapUpdate {
+        ChannelPortMapUpdate {
+            num_ports: self.num_ports,
+            num_channels: self.num_channels,
+            mapping: wire::IntoOwned::into_owned(self.mapping),
+        }
+    }
+}
+
+/// Where a channel is heard, in LCM's mpudpm transport.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChannelToPort {
+    /// the channel's name, at most 63 bytes
+    pub channel: String,
+    /// UDP port; those above 32767 are written as negative numbers, 65536 less
+    pub port: i16,
+}
+
+impl wire::Message for ChannelToPort {
+    const NAME: &'static str = "bowline.channel_to_port_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x23bb_d3f4_8548_7226);
+}
+
+impl wire::Encode for ChannelToPort {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(2);
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.port, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ChannelToPort {
+    const MIN_SIZE: usize = 7;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let channel: String = wire::Decode::read(reader).in_field("channel")?;
+        let port: i16 = wire::Decode::read(reader).in_field("port")?;
+        Ok(Self { channel, port })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.channel, reader).in_field("channel")?;
+        wire::Decode::read_into(&mut self.port, reader).in_field("port")?;
+        Ok(())
+    }
+}
+
+/// A [`ChannelToPort`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChannelToPortRef<'a> {
+    /// the channel's name, at most 63 bytes
+    pub channel: &'a str,
+    /// UDP port; those above 32767 are written as negative numbers, 65536 less
+    pub port: i16,
+}
+
+impl wire::Message for ChannelToPortRef<'_> {
+    const NAME: &'static str = "bowline.channel_to_port_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x23bb_d3f4_8548_7226);
+}
+
+impl wire::Encode for ChannelToPortRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(2);
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.port, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ChannelToPortRef<'a> {
+    const MIN_SIZE: usize = 7;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let channel: &'a str = wire::Decode::read(reader).in_field("channel")?;
+        let port: i16 = wire::Decode::read(reader).in_field("port")?;
+        Ok(Self { channel, port })
+    }
+}
+
+impl wire::IntoOwned for ChannelToPortRef<'_> {
+    type Owned = ChannelToPort;
+
+    fn into_owned(self) -> ChannelToPort {
+        ChannelToPort {
+            channel: wire::IntoOwned::into_owned(self.channel),
+            port: self.port,
+        }
+    }
+}
+
 /// Position and speed from a GPS receiver's RMC sentence (FVS, Fig. 4).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpsRmc {

@@ -4,6 +4,14 @@ pub mod bowline;
 
 /// All types, sorted by name.
 pub const TYPES: &[bowline_wire::TypeEntry] = &[
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::ChannelPortMapUpdateRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::ChannelPortMapUpdate>()
+    },
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::ChannelToPortRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::ChannelToPort>()
+    },
     bowline_wire::TypeEntry::of::<bowline::GpsRmc>(),
     bowline_wire::TypeEntry {
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::ImageRef<'_>>(message)),
