@@ -6,6 +6,7 @@ mod dynamic;
 mod fingerprints;
 mod generated;
 mod golden;
+mod interop;
 mod memory;
 mod messages;
 mod repo;
