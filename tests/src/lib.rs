@@ -4,8 +4,9 @@
 //! verdicts of programs in every language ([`drivers`]) that decode and encode those values with code from the reference
 //! compiler and from ours.
 //!
-//! For the bus: networks of their own ([`netns`]), and programs at both ends of a bus that all take the same commands
-//! ([`bus_peers`]).
+//! For the bus: networks of their own ([`netns`]), programs at both ends of a bus that all take the same commands
+//! ([`bus_peers`]), a bad network between them ([`relay`]), and a listener that
+//! knows what was on the wire ([`tap`]).
 //!
 //! The promises themselves are in `tests/it.rs`.
 //!
@@ -23,10 +24,13 @@ pub mod cases;
 pub mod content;
 pub mod drivers;
 pub mod dump;
+pub mod lcm_datagram;
 pub mod netns;
 pub mod peers;
 pub mod process;
 pub mod random;
+pub mod relay;
 pub mod report;
+pub mod tap;
 pub mod trees;
 pub mod values;

@@ -9,6 +9,7 @@ mod golden;
 mod interop;
 mod memory;
 mod messages;
+mod relay;
 mod repo;
 
 use bowline_lang::{Rules, Source, compile};
