@@ -5,7 +5,7 @@
 //! compiler and from ours.
 //!
 //! For the bus: networks of their own ([`netns`]), programs at both ends of a bus that all take the same commands
-//! ([`bus_peers`]), a bad network between them ([`relay`]), and a listener that
+//! ([`bus_peers`]), a bad network between them ([`relay`]), a sender that means harm ([`hostile`]), and a listener that
 //! knows what was on the wire ([`tap`]).
 //!
 //! The promises themselves are in `tests/it.rs`.
@@ -24,6 +24,7 @@ pub mod cases;
 pub mod content;
 pub mod drivers;
 pub mod dump;
+pub mod hostile;
 pub mod lcm_datagram;
 pub mod netns;
 pub mod peers;

@@ -6,6 +6,7 @@ mod dynamic;
 mod fingerprints;
 mod generated;
 mod golden;
+mod hostile;
 mod interop;
 mod memory;
 mod messages;
