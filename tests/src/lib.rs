@@ -1,8 +1,14 @@
-//! What the differential tests are made of.
+//! What the tests against the reference are made of.
 //!
-//! In: seeds. Out: random type trees as .lcm text ([`trees`]), random values of them ([`values`]), and the verdicts of
-//! programs in every language ([`drivers`]) that decode and encode those values with code from the reference compiler
-//! and from ours. The promises themselves are in `tests/it.rs`.
+//! For the codec, in: seeds. Out: random type trees as .lcm text ([`trees`]), random values of them ([`values`]), and the
+//! verdicts of programs in every language ([`drivers`]) that decode and encode those values with code from the reference
+//! compiler and from ours.
+//!
+//! For the bus: networks of their own ([`netns`]), programs at both ends of a bus that all take the same commands
+//! ([`bus_peers`]), a bad network between them ([`relay`]), a sender that means harm ([`hostile`]), and a listener that
+//! knows what was on the wire ([`tap`]).
+//!
+//! The promises themselves are in `tests/it.rs`.
 //!
 //! The reference is never skipped: a missing peer fails the tests and says which command brings it.
 
@@ -13,11 +19,19 @@
     reason = "this crate is only for tests, which fail by panicking"
 )]
 
+pub mod bus_peers;
 pub mod cases;
+pub mod content;
 pub mod drivers;
 pub mod dump;
+pub mod hostile;
+pub mod lcm_datagram;
+pub mod netns;
 pub mod peers;
+pub mod process;
 pub mod random;
+pub mod relay;
 pub mod report;
+pub mod tap;
 pub mod trees;
 pub mod values;

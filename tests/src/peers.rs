@@ -67,6 +67,12 @@ impl Peers {
         self.site_packages.join("include")
     }
 
+    /// The folder of the reference's C library.
+    #[must_use]
+    pub fn library(&self) -> PathBuf {
+        self.site_packages.join("lib")
+    }
+
     /// The TypeScript compiler.
     #[must_use]
     pub fn tsc(&self) -> PathBuf {

@@ -7,8 +7,11 @@ mod dynamic;
 mod fingerprints;
 mod generated;
 mod golden;
+mod hostile;
+mod interop;
 mod memory;
 mod messages;
+mod relay;
 mod repo;
 mod transports;
 

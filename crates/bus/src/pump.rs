@@ -101,10 +101,13 @@ impl Pump {
         loop {
             if !self.transport.is_read_by_bus() {
                 mailbox.wait(deadline);
-            } else if seat.lead() {
-                self.read(deadline)?;
             } else {
-                mailbox.wait(deadline);
+                match seat.lead() {
+                    Lead::Held => self.read(deadline)?,
+                    // The leader before us may have delivered to us since we looked.
+                    Lead::Taken => {}
+                    Lead::Others => mailbox.wait(deadline),
+                }
             }
             if let Some(event) = mailbox.pop() {
                 return Ok(Some(event));
@@ -131,7 +134,7 @@ impl Pump {
         while self.transport.is_read_by_bus()
             && n_reads < MAX_READ_OUT
             && self.transport.holds_unread()
-            && seat.lead()
+            && seat.lead() != Lead::Others
         {
             self.read(Deadline::Now)?;
             n_reads += 1;
@@ -310,6 +313,17 @@ enum ReliefTask {
     Read,
 }
 
+/// Who reads the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    /// We do, and have.
+    Held,
+    /// We do, from now on.
+    Taken,
+    /// Somebody else.
+    Others,
+}
+
 /// A thread's place among those who wait. Leaving it passes the lead on.
 struct Seat<'a> {
     pump: &'a Pump,
@@ -319,9 +333,9 @@ struct Seat<'a> {
 
 impl Seat<'_> {
     /// Takes the lead if nobody has it; otherwise queues up for it.
-    fn lead(&mut self) -> bool {
+    fn lead(&mut self) -> Lead {
         if self.is_leading {
-            return true;
+            return Lead::Held;
         }
         let mut state = self.pump.lock();
         let place = state
@@ -332,14 +346,14 @@ impl Seat<'_> {
             if place.is_none() {
                 state.waiting.push(Arc::clone(self.mailbox));
             }
-            return false;
+            return Lead::Others;
         }
         if let Some(place) = place {
             state.waiting.remove(place);
         }
         state.is_led = true;
         self.is_leading = true;
-        true
+        Lead::Taken
     }
 }
 
