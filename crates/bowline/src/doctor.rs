@@ -23,10 +23,10 @@ use url::Target;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline doctor                                         the URL that programs use by default
-  bowline doctor 'udpm://239.255.76.67:7667?ttl=1'       between hosts: run it on each of them
-  sudo bowline doctor                                    sees the firewall and other users' programs as well
-  bowline doctor --json | jq -r '.findings[].fix[]'      the commands that fix it, and nothing else
+  bowline doctor                                     what programs use by default
+  bowline doctor 'udpm://239.255.76.67:7667?ttl=1'   between hosts: run on each
+  sudo bowline doctor                                sees firewalls and all programs
+  bowline doctor --json | jq -r '.findings[].fix[]'  only the commands that fix it
 
 It changes nothing. It sends itself two messages on the channel BOWLINE_DOCTOR, which do not leave this host.
 Exit code 0 if messages arrive, warnings or not; 1 if they do not.";

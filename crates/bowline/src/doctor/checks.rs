@@ -7,6 +7,9 @@ mod place;
 mod receivers;
 mod rules;
 
+#[cfg(test)]
+mod tests;
+
 use super::finding::Finding;
 use super::snapshot::Snapshot;
 

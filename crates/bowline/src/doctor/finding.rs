@@ -37,6 +37,8 @@ pub(crate) struct Finding {
     pub(crate) fix: Vec<Fix>,
     /// What keeps it mended after the machine starts again.
     pub(crate) keep: Vec<Fix>,
+    /// What shows more, where no command mends it.
+    pub(crate) look: Vec<Fix>,
 }
 
 /// A shell command.
@@ -87,6 +89,7 @@ impl Finding {
             why: why.into(),
             fix: Vec::new(),
             keep: Vec::new(),
+            look: Vec::new(),
         }
     }
 
@@ -102,6 +105,12 @@ impl Finding {
         self
     }
 
+    /// Adds a command that shows more.
+    pub(crate) fn look(mut self, command: Fix) -> Self {
+        self.look.push(command);
+        self
+    }
+
     /// Adds a kernel setting, for now and for good. Each setting has its own file, so that doing it twice changes nothing.
     pub(crate) fn sysctl(mut self, key: &str, value: u64) -> Self {
         self.fix.push(Fix::Root(format!("sysctl -w {key}={value}")));
@@ -110,5 +119,38 @@ impl Finding {
             key.rsplit('.').next().unwrap_or(key)
         )));
         self
+    }
+}
+
+/// A name as one word of a shell command, whatever is in it: the kernel lets interfaces and files be called almost anything.
+pub(crate) fn quote(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._:/@%+-".contains(letter);
+    if !name.is_empty() && name.chars().all(is_plain) {
+        return name.to_string();
+    }
+    format!("'{}'", name.replace('\'', r"'\''"))
+}
+
+/// Text without the letters that move cursors and change colours: the names of processes are their own choice.
+pub(crate) fn printable(text: &str) -> String {
+    let replace = |letter: char| if letter.is_control() { '?' } else { letter };
+    text.chars().map(replace).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_one_harmless_word() {
+        for (name, word) in [
+            ("eth0.7", "eth0.7"),
+            ("a;reboot", "'a;reboot'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quote(name), word);
+        }
+        assert_eq!(printable("\x1b[31mred\n"), "?[31mred?");
     }
 }

@@ -24,8 +24,9 @@ const MAX_OUTPUT: u64 = 16 << 20;
 pub(crate) const WANTED_BYTES: u64 = 8 << 20;
 /// `AF_NETLINK`, which socket2 has no name for.
 const NETLINK: i32 = 16;
-/// "Network is unreachable": the kernel's word for "no route".
-const UNREACHABLE: i32 = 101;
+/// The kernel's words for "no route": network unreachable; and for routes that lead nowhere: host unreachable, prohibited,
+/// blackhole.
+const NO_ROUTE: [i32; 4] = [101, 113, 13, 22];
 /// What an event of a log begins with.
 const LOG_SYNC: [u8; 4] = [0xed, 0xa1, 0xda, 0x01];
 
@@ -186,7 +187,8 @@ fn route(addr: IpAddr) -> Seen<Option<Route>> {
             route.prefix_len = entry.map_or(1, |entry| entry.prefix_len);
             Ok(Some(route))
         }
-        (None, Some(UNREACHABLE) | None) => Ok(None),
+        (None, None) => Ok(None),
+        (None, Some(code)) if NO_ROUTE.contains(&code) => Ok(None),
         (None, Some(code)) => Err(words(io::Error::from_raw_os_error(code))),
     }
 }

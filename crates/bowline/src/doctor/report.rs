@@ -1,6 +1,6 @@
 //! What people read, and what programs read.
 
-use super::finding::{Finding, Verdict};
+use super::finding::{Finding, Fix, Verdict, printable};
 use super::snapshot::Snapshot;
 use super::url::Origin;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(crate) fn is_healthy(findings: &[(&str, Finding)]) -> bool {
 
 /// The report for programs.
 pub(crate) fn to_json(snapshot: &Snapshot, findings: &[(&str, Finding)]) -> Value {
-    let commands = |fixes: &[super::finding::Fix]| -> Vec<String> {
+    let commands = |fixes: &[Fix]| -> Vec<String> {
         fixes
             .iter()
             .map(|fix| fix.command(snapshot.is_root))
@@ -46,6 +46,7 @@ pub(crate) fn to_json(snapshot: &Snapshot, findings: &[(&str, Finding)]) -> Valu
             "why": finding.why,
             "fix": commands(&finding.fix),
             "keep": commands(&finding.keep),
+            "look": commands(&finding.look),
         })
     };
     json!({
@@ -66,11 +67,11 @@ pub(crate) fn to_text(
         Origin::Variable(name) => format!(" (from {name})"),
         Origin::Default => " (the default)".to_string(),
     };
-    let mut text = format!("{}{origin}\n\n", snapshot.target.text);
+    let mut text = format!("{}{origin}\n\n", printable(&snapshot.target.text));
     for (name, finding) in findings {
         text += &row(name, finding, snapshot.is_root, colours);
     }
-    text + "\n" + &summary(findings)
+    text + "\n" + &summary(findings, snapshot.is_root)
 }
 
 fn row(name: &str, finding: &Finding, is_root: bool, colours: Colours) -> String {
@@ -98,19 +99,23 @@ fn row(name: &str, finding: &Finding, is_root: bool, colours: Colours) -> String
         };
         text += &format!("{head}{line}\n");
     }
-    for (title, fixes) in [("Fix:", &finding.fix), ("To keep it so:", &finding.keep)] {
+    for (title, fixes) in [
+        ("Fix:", &finding.fix),
+        ("To keep it so:", &finding.keep),
+        ("Look closer:", &finding.look),
+    ] {
         if !fixes.is_empty() {
             text += &format!("{}{title}\n", " ".repeat(INDENT));
         }
         for fix in fixes {
             // Never broken, so that it can be copied.
-            text += &format!("    {}\n", fix.command(is_root));
+            text += &format!("    {}\n", printable(&fix.command(is_root)));
         }
     }
     text
 }
 
-fn summary(findings: &[(&str, Finding)]) -> String {
+fn summary(findings: &[(&str, Finding)], is_root: bool) -> String {
     let n = |verdict| {
         findings
             .iter()
@@ -133,7 +138,8 @@ fn summary(findings: &[(&str, Finding)]) -> String {
         text += " Run the commands from the top, then ask again.";
     }
     if n_unseen > 0 {
-        text += &format!(" {n_unseen} could not be looked at.");
+        text += &format!(" {n_unseen} could not be looked at");
+        text += if is_root { "." } else { "; root may see more." };
     }
     let lines = wrap_to(&text, WIDTH);
     lines.join("\n")
@@ -146,7 +152,7 @@ fn wrap(text: &str) -> Vec<String> {
 /// Lines of at most `width` letters, except for words that are longer.
 fn wrap_to(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in printable(text).split_whitespace() {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');

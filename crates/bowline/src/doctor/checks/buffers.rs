@@ -2,7 +2,7 @@
 
 use super::receivers::who;
 use super::{count, size};
-use crate::doctor::finding::Finding;
+use crate::doctor::finding::{Finding, Fix};
 use crate::doctor::gather::WANTED_BYTES;
 use crate::doctor::snapshot::Snapshot;
 
@@ -14,8 +14,8 @@ const LEAST_BYTES: u64 = 212_992;
 const ENOUGH_BYTES: u64 = 4 << 20;
 /// Room for two of the largest datagrams in fragments, which take more than twice their size.
 const LEAST_FRAGMENT_BYTES: u64 = 262_144;
-/// Linux's own default.
-const ENOUGH_FRAGMENT_BYTES: u64 = 4 << 20;
+/// Room for bursts of many large datagrams; Linux's own default is a quarter of it.
+const ENOUGH_FRAGMENT_BYTES: u64 = 16 << 20;
 /// The largest datagram of LCM, with UDP's header.
 const LARGEST_BYTES: u32 = 65_507 + 8;
 
@@ -111,7 +111,7 @@ pub(super) fn losses(snapshot: &Snapshot) -> Vec<Finding> {
                 ),
                 "A cable, a radio or a network card's offloading is at fault.",
             )
-            .user("ip -statistics link"),
+            .look(Fix::User("ip -statistics link".into())),
         );
     }
     if findings.is_empty() {
@@ -178,14 +178,18 @@ pub(super) fn fragments(snapshot: &Snapshot) -> Vec<Finding> {
         ];
     }
     let n_failed = snapshot.counter("Ip.ReasmFails");
-    if n_failed > 0 {
-        return vec![
-            Finding::warn(
-                format!("{found}; {} could not be put together since this machine started.", count(n_failed, "datagram")),
-                "One lost fragment loses the whole datagram; more room helps if bursts are the cause.",
-            )
-            .sysctl(high, 4 * ENOUGH_FRAGMENT_BYTES),
-        ];
+    if n_failed == 0 {
+        return vec![Finding::ok(format!("{found}; none was lost so far."))];
     }
-    vec![Finding::ok(format!("{found}; none was lost so far."))]
+    let found = format!(
+        "{found}; since this machine started, {} never came together.",
+        count(n_failed, "fragment")
+    );
+    if room >= ENOUGH_FRAGMENT_BYTES {
+        return vec![Finding::ok(format!(
+            "{found} There is room enough, so the network lost the rest."
+        ))];
+    }
+    let why = "One lost fragment loses the whole datagram; room helps if bursts are the cause.";
+    vec![Finding::warn(found, why).sysctl(high, ENOUGH_FRAGMENT_BYTES)]
 }

@@ -39,9 +39,8 @@ pub(super) fn surroundings(snapshot: &Snapshot) -> Vec<Finding> {
         findings.push(if is_leaving {
             Finding::warn(
                 found,
-                "A container's own network does not pass multicast on; use the host's.",
+                "Its own network does not pass multicast on: start it with `docker run --network host`.",
             )
-            .user("docker run --network host ...")
         } else {
             Finding::ok(format!("{found} Programs outside it are another host."))
         });

@@ -1,6 +1,6 @@
 //! Interfaces, and the way that the kernel picks.
 
-use crate::doctor::finding::Finding;
+use crate::doctor::finding::{Finding, Fix, quote};
 use crate::doctor::netlink::Link;
 use crate::doctor::snapshot::{Snapshot, named};
 use crate::doctor::url::Group;
@@ -25,7 +25,7 @@ pub(super) fn interfaces(snapshot: &Snapshot) -> Vec<Finding> {
                 ),
                 "Nothing can be sent or joined on an interface that is not there.",
             )
-            .user("ip -brief address"),
+            .look(Fix::User("ip -brief address".into())),
         );
     }
     let carrier = snapshot.carrier();
@@ -42,7 +42,7 @@ pub(super) fn interfaces(snapshot: &Snapshot) -> Vec<Finding> {
 
 /// What is wrong with an interface.
 fn about(link: &Link, is_carrier: bool, snapshot: &Snapshot) -> Option<Finding> {
-    let name = &link.name;
+    let name = quote(&link.name);
     let up = format!("ip link set {name} up");
     if !link.is_up() && (is_carrier || link.is_loopback()) {
         let found = format!("{name} is down.");
@@ -70,7 +70,7 @@ fn about(link: &Link, is_carrier: bool, snapshot: &Snapshot) -> Option<Finding> 
         } else {
             Finding::warn(found, why)
         };
-        return Some(finding.user(format!("ip link show {name}")));
+        return Some(finding.look(Fix::User(format!("ip link show {name}"))));
     }
     if is_carrier && !link.is_multicast() {
         return Some(
@@ -145,7 +145,7 @@ pub(super) fn route(snapshot: &Snapshot) -> Vec<Finding> {
 
 /// The command that sends the group, or all groups, to an interface.
 pub(super) fn set_route(addr: IpAddr, is_for_all: bool, link: &Link) -> String {
-    let name = &link.name;
+    let name = quote(&link.name);
     // Over the loopback IPv6 only has routes to itself; any other is refused when it is used.
     let kind = if link.is_loopback() {
         "local"
@@ -180,10 +180,10 @@ fn no_route(snapshot: &Snapshot, group: &Group) -> Finding {
     };
     let mut finding = finding;
     if !link.is_up() {
-        finding = finding.root(format!("ip link set {} up", link.name));
+        finding = finding.root(format!("ip link set {} up", quote(&link.name)));
     }
     if !link.is_multicast() {
-        finding = finding.root(format!("ip link set {} multicast on", link.name));
+        finding = finding.root(format!("ip link set {} multicast on", quote(&link.name)));
     }
     finding.root(set_route(group.addr, true, link))
 }
@@ -206,7 +206,7 @@ fn only_here(snapshot: &Snapshot, group: &Group) -> Finding {
             ),
             "No other host gets a message.",
         )
-        .user("ip -brief address"),
+        .look(Fix::User("ip -brief address".into())),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The URL, and what stands at the other end of it where that is no group.
 
-use crate::doctor::finding::{Finding, Verdict};
+use crate::doctor::finding::{Finding, Fix, Verdict, quote};
 use crate::doctor::snapshot::{Hub, Log, Snapshot};
 use crate::doctor::url::{Origin, Place};
 
@@ -67,7 +67,7 @@ pub(super) fn hub(snapshot: &Snapshot) -> Vec<Finding> {
     let command = if is_here {
         format!("{HUB_COMMAND} tcpq://{host}:{port}")
     } else {
-        format!("ssh {host} {HUB_COMMAND} tcpq://0.0.0.0:{port}")
+        format!("ssh {} {HUB_COMMAND} tcpq://0.0.0.0:{port}", quote(host))
     };
     vec![match hub {
         Hub::Answered => Finding::ok(format!("A hub answers at {host}:{port}.")),
@@ -78,7 +78,7 @@ pub(super) fn hub(snapshot: &Snapshot) -> Vec<Finding> {
             format!("Something listens at {host}:{port}, but {reason}."),
             why,
         )
-        .root(format!("ss -tlnp 'sport = :{port}'")),
+        .look(Fix::Root(format!("ss -tlnp 'sport = :{port}'"))),
     }]
 }
 
@@ -98,16 +98,16 @@ pub(super) fn log(snapshot: &Snapshot) -> Vec<Finding> {
             "The file does not begin as a log does, with the bytes ed a1 da 01.",
             "A reader looks for the first event and may find none.",
         )
-        .user(format!("file '{path}'")),
+        .look(Fix::User(format!("file {}", quote(path)))),
         Log::Failed(reason) => Finding::bad(
             format!("The file cannot be opened in mode {mode}: {reason}."),
             "No program can use the log then.",
         )
-        .user(format!("ls -l '{path}'")),
+        .look(Fix::User(format!("ls -l {}", quote(path)))),
         Log::NoFolder(folder) => Finding::bad(
             format!("The folder {folder} is not there."),
             "A log is written or read there.",
         )
-        .user(format!("mkdir -p '{folder}'")),
+        .user(format!("mkdir -p {}", quote(folder))),
     }]
 }

@@ -53,11 +53,11 @@ fn blocked(snapshot: &Snapshot, port: u16, receivers: &[&Socket]) -> Finding {
             let finding = Finding::bad(found, why);
             match snapshot.owner(only) {
                 Some(owner) => finding.user(format!("kill {}", owner.pid)),
-                None => finding.root(format!("ss -ulnp 'sport = :{port}'")),
+                None => finding.look(Fix::Root(format!("ss -ulnp 'sport = :{port}'"))),
             }
         }
         _ => Finding::bad(format!("Port {port} is taken."), why)
-            .root(format!("ss -ulnp 'sport = :{port}'")),
+            .look(Fix::Root(format!("ss -ulnp 'sport = :{port}'"))),
     }
 }
 
@@ -73,6 +73,10 @@ pub(super) fn membership(snapshot: &Snapshot) -> Vec<Finding> {
     let Some(group) = snapshot.group() else {
         return Vec::new();
     };
+    if snapshot.can_share_port == Ok(false) {
+        // Whoever holds the port alone is not of this bus.
+        return Vec::new();
+    }
     let memberships = match &snapshot.memberships {
         Err(reason) => return vec![Finding::unseen("Memberships", reason)],
         Ok(memberships) => memberships,
@@ -93,7 +97,7 @@ pub(super) fn membership(snapshot: &Snapshot) -> Vec<Finding> {
                 ),
                 "Only members of a group get its messages.",
             )
-            .user("cat /proc/net/igmp"),
+            .look(Fix::User("cat /proc/net/igmp".into())),
         ],
         ([], _) => vec![Finding::ok(format!(
             "No program of this host has joined {} now.",
@@ -127,6 +131,7 @@ pub(super) fn live(snapshot: &Snapshot) -> Vec<Finding> {
     };
     let seek =
         "Every program on the bus meets the same; what is wrong above is probably the cause.";
+    let is_blind = snapshot.nft.is_err() && !snapshot.is_root;
     vec![match live {
         Live::Skipped => Finding::unseen("Arrival", "--no-send forbids a test message"),
         Live::Failed { step, error } => Finding::bad(format!("Could not {step}: {error}."), seek),
@@ -146,14 +151,19 @@ pub(super) fn live(snapshot: &Snapshot) -> Vec<Finding> {
         ),
         Live::Done {
             small: false,
-            large,
-        } => Finding::bad(
-            if *large {
-                "A large message came back, but not a small one."
+            large: true,
+        } => Finding::bad("A large message came back, but not a small one.", seek),
+        Live::Done {
+            small: false,
+            large: false,
+        } => {
+            let finding = Finding::bad("Nothing that was sent to the group came back.", seek);
+            if is_blind {
+                // The likeliest cause is the one that only root can see.
+                finding.look(Fix::Root("bowline doctor".into()))
             } else {
-                "Nothing that was sent to the group came back."
-            },
-            seek,
-        ),
+                finding
+            }
+        }
     }]
 }

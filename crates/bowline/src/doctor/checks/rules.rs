@@ -13,17 +13,6 @@ pub(super) fn firewall(snapshot: &Snapshot) -> Vec<Finding> {
     let (Some(group), Some(link)) = (snapshot.group(), snapshot.carrier()) else {
         return Vec::new();
     };
-    if let (Err(nft), Err(iptables)) = (&snapshot.nft, &snapshot.iptables) {
-        let is_absent = [nft, iptables]
-            .iter()
-            .all(|reason| reason.contains("not installed"));
-        let reasons = if is_absent {
-            "neither nft nor iptables-save is installed".to_string()
-        } else {
-            format!("{nft}; {iptables}")
-        };
-        return vec![Finding::unseen("The firewall", &reasons)];
-    }
     let route = snapshot.route.as_ref().ok().and_then(Option::as_ref);
     let packet = Packet {
         protocol: Protocol::Udp,
@@ -46,16 +35,26 @@ pub(super) fn firewall(snapshot: &Snapshot) -> Vec<Finding> {
         ));
     }
     if findings.is_empty() {
-        let entries = rules(snapshot, &packet).n_entries() as u64;
-        findings.push(Finding::ok(match entries {
-            0 => "No rules.".to_string(),
-            entries => format!(
-                "{} looked at; none stops messages.",
-                count(entries, "chain")
-            ),
-        }));
+        findings.push(nothing_found(snapshot, &packet));
     }
     findings
+}
+
+/// No obstacle, as far as can be seen: nft lists the rules of iptables too, but not the other way round.
+fn nothing_found(snapshot: &Snapshot, packet: &Packet) -> Finding {
+    let n_entries = rules(snapshot, packet).n_entries() as u64;
+    match (&snapshot.nft, &snapshot.iptables) {
+        (Ok(_), _) if n_entries == 0 => Finding::ok("No rules."),
+        (Ok(_), _) => Finding::ok(format!(
+            "{} looked at; none stops messages.",
+            count(n_entries, "chain")
+        )),
+        (Err(reason), Ok(_)) => {
+            let what = "The rules of iptables stop nothing; those of nftables";
+            Finding::unseen(what, reason)
+        }
+        (Err(nft), Err(iptables)) => Finding::unseen("The firewall", &format!("{nft}; {iptables}")),
+    }
 }
 
 fn rules(snapshot: &Snapshot, packet: &Packet) -> Ruleset {
