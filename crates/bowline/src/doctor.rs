@@ -28,7 +28,8 @@ Examples:
   sudo bowline doctor                                sees firewalls and all programs
   bowline doctor --json | jq -r '.findings[].fix[]'  only the commands that fix it
 
-It changes nothing. It sends itself two messages on the channel BOWLINE_DOCTOR, which do not leave this host.
+It changes nothing. It joins the group for a moment and sends itself two messages
+on the channel BOWLINE_DOCTOR, which do not leave this host; --no-send forbids both.
 Exit code 0 if messages arrive, warnings or not; 1 if they do not.";
 
 #[derive(Args, Debug)]
