@@ -3,12 +3,13 @@
 //! Each verb is a module with a `run`. Exit codes: 0 fine, 1 something is wrong with the input, 2 wrong usage.
 
 mod demo;
+mod doctor;
 mod generate;
 mod input;
 mod output;
 mod types;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand as _};
+use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _, Subcommand as _};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -52,6 +53,7 @@ fn command() -> Command {
         .subcommand(
             Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
         )
+        .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(generate::command())
         .subcommand(types)
 }
@@ -59,6 +61,7 @@ fn command() -> Command {
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     match matches.subcommand() {
         Some(("demo", _)) => demo::run(),
+        Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),

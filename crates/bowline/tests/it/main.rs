@@ -1,6 +1,7 @@
 //! The `bowline` command as people and scripts use it.
 
 mod demo;
+mod doctor;
 mod generate;
 mod types;
 
@@ -84,6 +85,7 @@ fn every_verb_explains_itself_with_an_example() {
     let folder = scratch("help");
     for verb in [
         &["gen"][..],
+        &["doctor"],
         &["types", "fingerprint"],
         &["types", "check"],
         &["types", "diff"],

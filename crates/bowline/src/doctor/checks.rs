@@ -1,0 +1,70 @@
+//! Every check, in the order in which people should read them. A check is a function of a snapshot and a row here.
+
+mod buffers;
+mod host;
+mod network;
+mod place;
+mod receivers;
+mod rules;
+
+#[cfg(test)]
+mod tests;
+
+use super::finding::Finding;
+use super::snapshot::Snapshot;
+
+/// A check's name, and what it makes of a snapshot: nothing where it is beside the point.
+pub(crate) type Check = (&'static str, fn(&Snapshot) -> Vec<Finding>);
+
+/// All checks.
+pub(crate) const CHECKS: &[Check] = &[
+    ("url", place::url),
+    ("hub", place::hub),
+    ("log", place::log),
+    ("interfaces", network::interfaces),
+    ("route", network::route),
+    ("reach", network::reach),
+    ("source check", network::source_check),
+    ("bridge", network::bridge),
+    ("firewall", rules::firewall),
+    ("port", receivers::port),
+    ("membership", receivers::membership),
+    ("buffers", buffers::receive),
+    ("losses", buffers::losses),
+    ("fragments", buffers::fragments),
+    ("live test", receivers::live),
+    ("clock", host::clock),
+    ("surroundings", host::surroundings),
+    ("shared memory", host::shared_memory),
+];
+
+/// Runs every check.
+pub(crate) fn check(snapshot: &Snapshot) -> Vec<(&'static str, Finding)> {
+    let named = |(name, check): &Check| {
+        let name = *name;
+        check(snapshot)
+            .into_iter()
+            .map(move |finding| (name, finding))
+    };
+    CHECKS.iter().flat_map(named).collect()
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0..1_000 => return format!("{bytes} B"),
+        1_000..1_000_000 => (1_000, "kB"),
+        1_000_000..1_000_000_000 => (1_000_000, "MB"),
+        1_000_000_000.. => (1_000_000_000, "GB"),
+    };
+    match bytes / unit {
+        whole @ 0..10 => format!("{whole}.{} {name}", bytes % unit / (unit / 10)),
+        whole => format!("{whole} {name}"),
+    }
+}
+
+/// One of a thing, or several.
+fn count(number: u64, thing: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{s}")
+}
