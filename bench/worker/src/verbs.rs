@@ -137,7 +137,12 @@ fn send_all(publisher: &mut dyn Publisher, settings: &Settings) -> (u64, u64, u6
             [message] => publisher.publish(message),
             many => publisher.publish_many(many),
         };
-        errors += u64::from(result.is_err());
+        if let Err(error) = result {
+            if errors == 0 {
+                eprintln!("message {sent} was refused, and maybe more: {error:#}");
+            }
+            errors += 1;
+        }
     }
     (sent, errors, now_ns() - start)
 }
