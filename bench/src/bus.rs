@@ -11,6 +11,7 @@ mod systems;
 mod table;
 
 pub(crate) use namespace::{IN_NAMESPACE, run_in_namespace};
+pub(crate) use questions::is_question;
 
 use exchange::{Case, Outcome};
 use systems::System;
@@ -24,8 +25,8 @@ pub(crate) enum Length {
     Quick,
 }
 
-/// Answers every question, inside the namespace.
-pub(crate) fn run(length: Length) -> anyhow::Result<()> {
+/// Answers the questions named, or all, inside the namespace.
+pub(crate) fn run(questions: &[String], length: Length) -> anyhow::Result<()> {
     namespace::prepare()?;
     println!(
         "the bus: 800-byte messages unless said otherwise; median of the turns (lowest to highest)"
@@ -36,7 +37,7 @@ pub(crate) fn run(length: Length) -> anyhow::Result<()> {
         }
     }
     println!();
-    questions::ask_all(length)
+    questions::ask(questions, length)
 }
 
 /// What each system did in each case, turn by turn.

@@ -9,7 +9,7 @@ use std::process::Command;
 pub(crate) const IN_NAMESPACE: &str = "--in-namespace";
 
 /// Starts this program again, in a new network namespace.
-pub(crate) fn run_in_namespace(length: Length) -> anyhow::Result<()> {
+pub(crate) fn run_in_namespace(questions: &[String], length: Length) -> anyhow::Result<()> {
     let mut command = Command::new("unshare");
     // Only root of the machine may force large receive buffers, so a user namespace is the second choice.
     let is_root = Command::new("unshare")
@@ -24,6 +24,7 @@ pub(crate) fn run_in_namespace(length: Length) -> anyhow::Result<()> {
         .arg("--net")
         .arg(std::env::current_exe()?)
         .args(["bus", IN_NAMESPACE]);
+    command.args(questions);
     if length == Length::Quick {
         command.arg("--quick");
     }

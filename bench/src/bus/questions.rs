@@ -39,16 +39,32 @@ impl Turns {
     }
 }
 
-pub(super) fn ask_all(length: Length) -> anyhow::Result<()> {
-    paced(length)?;
-    flat_out(length)?;
-    echo(length)?;
-    batched(length)?;
-    round_trip(length)?;
-    large(length)?;
-    unsubscribed(length)?;
-    shared_memory_throughput(length)?;
-    shared_memory_round_trip(length)
+/// Each with the name by which the command line selects it.
+type Question = (&'static str, fn(Length) -> anyhow::Result<()>);
+
+const QUESTIONS: [Question; 8] = [
+    ("1a", paced),
+    ("1b", flat_out),
+    ("1c", echo),
+    ("2", batched),
+    ("3", round_trip),
+    ("4", large),
+    ("5", unsubscribed),
+    ("6", shared_memory),
+];
+
+pub(crate) fn is_question(name: &str) -> bool {
+    QUESTIONS.iter().any(|(each, _)| *each == name)
+}
+
+/// Those that are named, or all of them when none is.
+pub(super) fn ask(names: &[String], length: Length) -> anyhow::Result<()> {
+    for (name, question) in QUESTIONS {
+        if names.is_empty() || names.iter().any(|each| each == name) {
+            question(length)?;
+        }
+    }
+    Ok(())
 }
 
 fn subscribers(n: usize) -> String {
@@ -275,6 +291,11 @@ const SHARED_SIZES: [(&str, usize, u32); 3] = [
     ("1 MB", MEGABYTE, 100),
     ("8 MB", 8 * MEGABYTE, 20),
 ];
+
+fn shared_memory(length: Length) -> anyhow::Result<()> {
+    shared_memory_throughput(length)?;
+    shared_memory_round_trip(length)
+}
 
 fn shared_memory_throughput(length: Length) -> anyhow::Result<()> {
     let turns = Turns::new(length, 3, 1.0);
