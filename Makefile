@@ -2,6 +2,9 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 PEERS := target/peers
+# Built for the benchmark only, each in a workspace of its own; zenoh takes minutes, once.
+BENCH_PEERS := iceoryx2 zenoh
+BENCH ?=
 FUZZ_TARGETS := datagrams dynamic eventlog generated language tcpq
 # `make test` fuzzes each target this long, `make soak` that long.
 FUZZ_SECONDS ?= 10
@@ -24,9 +27,13 @@ check:
 gen: ## types/ -> crates/msgs
 	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated types/
 
-bench: peers ## our figures and the peers', side by side
-	$(CARGO) build --quiet --release -p bowline -p bowline-bench
-	./target/release/bowline-bench
+bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" for a part
+	$(CARGO) build --quiet --release -p bowline -p bowline-bench -p bench-worker
+	for peer in $(BENCH_PEERS); do \
+		$(CARGO) build --quiet --release --locked --manifest-path bench/$$peer/Cargo.toml \
+			--target-dir target/bench-peers/$$peer || exit 1; \
+	done
+	./target/release/bowline-bench $(BENCH)
 
 peers: ## the real peers, in target/peers: the lcm wheel and TypeScript
 	@scripts/setup-peers $(PEERS)

@@ -20,6 +20,13 @@ pub(crate) fn describe() -> String {
     )
 }
 
+/// How busy the machine was before the benchmark added to it: other work makes every figure worse.
+pub(crate) fn describe_load() -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let recent = load.split(' ').next().unwrap_or("unknown");
+    format!("load over the last minute, before this: {recent}")
+}
+
 /// How long `work` takes.
 #[expect(
     clippy::disallowed_methods,

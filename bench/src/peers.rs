@@ -30,15 +30,27 @@ pub(crate) fn lcm_program(name: &str) -> PathBuf {
 
 /// The folder with liblcm's headers.
 pub(crate) fn lcm_include() -> anyhow::Result<PathBuf> {
+    lcm_folder("include")
+}
+
+/// The folder with `liblcm.so`.
+pub(crate) fn lcm_lib() -> anyhow::Result<PathBuf> {
+    lcm_folder("lib")
+}
+
+fn lcm_folder(name: &str) -> anyhow::Result<PathBuf> {
     let lib = root().join("target/peers/venv/lib");
     let pythons = std::fs::read_dir(&lib)
         .with_context(|| format!("cannot read {}: run `make peers`", lib.display()))?;
-    let include = pythons
+    let folder = pythons
         .flatten()
-        .map(|python| python.path().join("site-packages/include"))
+        .map(|python| python.path().join("site-packages").join(name))
         .find(|path| path.exists());
-    include
-        .context("expected the lcm wheel's headers in target/peers, found none: run `make peers`")
+    folder.with_context(|| {
+        format!(
+            "expected the lcm wheel's {name} folder in target/peers, found none: run `make peers`"
+        )
+    })
 }
 
 /// Runs a command and returns what it printed.

@@ -1,0 +1,82 @@
+//! The bus against liblcm, zenoh, iceoryx2 and bare sockets: who delivers what, how fast, at what cost.
+//!
+//! Every system is driven by a worker of its own with the same protocol (`bench/worker`), in a network namespace that
+//! exists for the run only. Systems take turns within each case, so that a noisy moment hits all of them; tables show
+//! the median of the turns and what they ranged over.
+
+mod exchange;
+mod namespace;
+mod questions;
+mod systems;
+mod table;
+
+pub(crate) use namespace::{IN_NAMESPACE, run_in_namespace};
+pub(crate) use questions::is_question;
+
+use exchange::{Case, Outcome};
+use systems::System;
+
+/// How long to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// All turns.
+    Full,
+    /// One short turn: does everything run?
+    Quick,
+}
+
+/// Answers the questions named, or all, inside the namespace.
+pub(crate) fn run(questions: &[String], length: Length) -> anyhow::Result<()> {
+    namespace::prepare()?;
+    println!(
+        "the bus: 800-byte messages unless said otherwise; median of the turns (lowest to highest)"
+    );
+    for system in systems::ALL {
+        if !system.is_built() {
+            println!("{} is left out: {}", system.name, system.how_to_build());
+        }
+    }
+    println!();
+    questions::ask(questions, length)
+}
+
+/// What each system did in each case, turn by turn.
+struct Results<'c> {
+    systems: Vec<&'static System>,
+    cases: &'c [Case],
+    /// Case, system, turn.
+    outcomes: Vec<Vec<Vec<Outcome>>>,
+}
+
+/// Runs every system on every case.
+fn measure<'c>(
+    systems: &[&'static System],
+    cases: &'c [Case],
+    n_turns: usize,
+) -> anyhow::Result<Results<'c>> {
+    let systems: Vec<_> = systems
+        .iter()
+        .copied()
+        .filter(|system| system.is_built())
+        .collect();
+    let mut results = Results {
+        outcomes: vec![vec![Vec::new(); systems.len()]; cases.len()],
+        systems,
+        cases,
+    };
+    for (case, outcomes) in cases.iter().zip(&mut results.outcomes) {
+        for turn in 0..n_turns {
+            // Not always the same one first.
+            let n = results.systems.len();
+            for place in 0..n {
+                let idx = (place + turn) % n;
+                if let (Some(system), Some(turns)) =
+                    (results.systems.get(idx), outcomes.get_mut(idx))
+                {
+                    turns.push(exchange::run(system, case)?);
+                }
+            }
+        }
+    }
+    Ok(results)
+}

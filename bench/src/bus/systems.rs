@@ -1,0 +1,117 @@
+//! Who takes part. Another system is a worker and a row here.
+
+use crate::peers;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A system, as one way to set it up.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct System {
+    pub(crate) name: &'static str,
+    /// The worker's program.
+    worker: &'static str,
+    /// Where it is built, below `target/`.
+    folder: &'static str,
+    /// In the worker's notation.
+    pub(super) address: &'static str,
+}
+
+pub(super) static BOWLINE: System = System {
+    name: "bowline",
+    worker: "bench-bowline",
+    folder: "release",
+    address: "udpm://239.255.76.67:7667?ttl=0",
+};
+
+pub(super) static BOWLINE_SHM: System = System {
+    name: "bowline shm",
+    worker: "bench-bowline",
+    folder: "release",
+    address: "shm://bench",
+};
+
+pub(super) static LCM: System = System {
+    name: "liblcm",
+    worker: "bench-lcm",
+    folder: "release",
+    address: "udpm://239.255.76.67:7667?ttl=0",
+};
+
+pub(super) static LCM_TUNED: System = System {
+    name: "liblcm tuned",
+    worker: "bench-lcm",
+    folder: "release",
+    address: "udpm://239.255.76.67:7667?ttl=0&recv_buf_size=4194304#unlimited",
+};
+
+pub(super) static RAW: System = System {
+    name: "raw sockets",
+    worker: "bench-raw",
+    folder: "release",
+    address: "239.255.76.67:7667",
+};
+
+pub(super) static ZENOH_TCP: System = System {
+    name: "zenoh tcp",
+    worker: "bench-zenoh",
+    folder: "bench-peers/zenoh/release",
+    address: "tcp:17447",
+};
+
+pub(super) static ZENOH_SHM: System = System {
+    name: "zenoh shm",
+    worker: "bench-zenoh",
+    folder: "bench-peers/zenoh/release",
+    address: "shm:17447",
+};
+
+pub(super) static ICEORYX2: System = System {
+    name: "iceoryx2",
+    worker: "bench-iceoryx2",
+    folder: "bench-peers/iceoryx2/release",
+    address: "bowline-bench",
+};
+
+pub(super) static ALL: [&System; 8] = [
+    &BOWLINE,
+    &BOWLINE_SHM,
+    &LCM,
+    &LCM_TUNED,
+    &RAW,
+    &ZENOH_TCP,
+    &ZENOH_SHM,
+    &ICEORYX2,
+];
+
+impl System {
+    fn program(&self) -> PathBuf {
+        peers::root()
+            .join("target")
+            .join(self.folder)
+            .join(self.worker)
+    }
+
+    pub(super) fn is_built(&self) -> bool {
+        self.program().exists()
+    }
+
+    pub(super) fn how_to_build(&self) -> String {
+        format!(
+            "there is no {}; `make bench` builds it",
+            self.program().display()
+        )
+    }
+
+    /// The worker, killed after `limit_s` seconds, on one core if `is_pinned`.
+    pub(super) fn command(&self, limit_s: u32, is_pinned: bool) -> anyhow::Result<Command> {
+        let mut command = Command::new("timeout");
+        command.arg("--kill-after=1").arg(limit_s.to_string());
+        if is_pinned {
+            command.args(["taskset", "--cpu-list", "0"]);
+        }
+        command
+            .arg(self.program())
+            .env("LD_LIBRARY_PATH", peers::lcm_lib()?);
+        Ok(command)
+    }
+}

@@ -1,0 +1,337 @@
+//! What workers do.
+
+use crate::args::Settings;
+use crate::payload::{self, END};
+use crate::sys::{cpu_ns, now_ns, sharpen_timers, sleep_until};
+use crate::tally::{Next, Tally};
+use crate::{Handler, Publisher, System};
+use anyhow::{Result, bail};
+use std::io::Read as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+const DATA: &str = "bench.data";
+const OTHER: &str = "bench.other";
+const PING: &str = "bench.ping";
+
+/// Messages handed over at once with `--batch`.
+const N_BATCH: usize = 80;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// A receiver gives up after this much silence, and waits this long for the first message.
+const SILENCE_NS: u64 = 1000 * NS_PER_MS;
+const PATIENCE_NS: u64 = 10_000 * NS_PER_MS;
+
+/// The end marker is repeated, for systems that lose messages.
+const N_MARKERS: u64 = 8;
+const MARKER_PERIOD_NS: u64 = 20 * NS_PER_MS;
+const N_MARKER_BYTES: usize = 800;
+
+/// Whether a receiver should go on.
+#[derive(Debug, Default)]
+pub struct Run {
+    is_over: AtomicBool,
+    /// Goes up with each message.
+    progress: AtomicU64,
+}
+
+impl Run {
+    /// Whether [`crate::Subscriber::serve`] should return.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// Waits for the end, for systems that call back on threads of their own.
+    pub fn wait(&self) {
+        while !self.is_over() {
+            sleep_until(now_ns() + 10 * NS_PER_MS);
+        }
+    }
+
+    fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+    }
+
+    /// Ends the run after a second of silence.
+    fn watch(&self) {
+        let (mut progress, mut since) = (0, now_ns());
+        while !self.is_over() {
+            sleep_until(now_ns() + 50 * NS_PER_MS);
+            let current = self.progress.load(Ordering::Relaxed);
+            if current != progress {
+                (progress, since) = (current, now_ns());
+            }
+            let patience = if current == 0 {
+                PATIENCE_NS
+            } else {
+                SILENCE_NS
+            };
+            if now_ns() - since > patience {
+                self.end();
+            }
+        }
+    }
+}
+
+/// A worker's whole `main`.
+///
+/// # Errors
+/// When the command line is wrong or the system fails.
+pub fn main(system: &dyn System) -> Result<()> {
+    let settings = Settings::parse(std::env::args().skip(1))?;
+    sharpen_timers();
+    let report = match settings.verb.as_str() {
+        "pub" => publish(system, &settings)?,
+        "sub" => subscribe(system, &settings)?,
+        "idle" => idle(system, &settings)?,
+        "ping" => ping(system, &settings)?,
+        "pong" => pong(system, &settings)?,
+        verb => bail!("expected pub, sub, idle, ping or pong, found {verb:?}"),
+    };
+    let fields: Vec<String> = report
+        .iter()
+        .map(|(name, value)| format!("\"{name}\":{value}"))
+        .collect();
+    println!("{{{}}}", fields.join(","));
+    Ok(())
+}
+
+type Report = Vec<(&'static str, u64)>;
+
+fn ready() {
+    println!("ready");
+}
+
+fn publish(system: &dyn System, settings: &Settings) -> Result<Report> {
+    let endpoint = system.open(settings)?;
+    let mut publisher = endpoint.publisher(DATA)?;
+    publisher.wait_for_subscribers(settings.n_peers)?;
+    ready();
+    let cpu = cpu_ns();
+    let (sent, errors, ns) = send_all(publisher.as_mut(), settings);
+    let cpu = cpu_ns() - cpu;
+    mark_end(publisher.as_mut(), settings.size);
+    Ok(vec![
+        ("sent", sent),
+        ("errors", errors),
+        ("ns", ns),
+        ("cpu_ns", cpu),
+    ])
+}
+
+/// How many messages were sent, how many were refused, and how long it took.
+fn send_all(publisher: &mut dyn Publisher, settings: &Settings) -> (u64, u64, u64) {
+    let n_batch = if settings.is_batched { N_BATCH } else { 1 };
+    let mut messages = vec![payload::message(settings.size); n_batch];
+    let start = now_ns();
+    let pace = Pace::new(settings, start);
+    let (mut sent, mut errors) = (0, 0);
+    while pace.wait_for(sent) {
+        for message in &mut messages {
+            payload::stamp(message, sent, now_ns());
+            sent += 1;
+        }
+        let result = match messages.as_slice() {
+            [message] => publisher.publish(message),
+            many => publisher.publish_many(many),
+        };
+        if let Err(error) = result {
+            if errors == 0 {
+                eprintln!("message {sent} was refused, and maybe more: {error:#}");
+            }
+            errors += 1;
+        }
+    }
+    (sent, errors, now_ns() - start)
+}
+
+struct Pace {
+    start_ns: u64,
+    end_ns: u64,
+    rate_hz: u64,
+    n: u64,
+}
+
+impl Pace {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "durations of seconds and rates far below the limits"
+    )]
+    fn new(settings: &Settings, start_ns: u64) -> Self {
+        let ns = (settings.seconds * 1e9) as u64;
+        // A sender that cannot keep its pace is cut off rather than waited for.
+        let (n, ns) = match settings.rate_hz {
+            0 => (u64::MAX, ns),
+            rate => ((settings.seconds * rate as f64) as u64, ns * 2),
+        };
+        Self {
+            start_ns,
+            end_ns: start_ns + ns,
+            rate_hz: settings.rate_hz,
+            n,
+        }
+    }
+
+    /// Waits until message `i` is due; whether it is to be sent at all.
+    fn wait_for(&self, i: u64) -> bool {
+        let now = now_ns();
+        if i >= self.n || now >= self.end_ns {
+            return false;
+        }
+        if let Some(offset) = (i * 1_000_000_000).checked_div(self.rate_hz)
+            && self.start_ns + offset > now
+        {
+            sleep_until(self.start_ns + offset);
+        }
+        true
+    }
+}
+
+fn mark_end(publisher: &mut dyn Publisher, size: usize) {
+    // Small, so that it gets through where large messages do not.
+    let mut marker = payload::message(size.min(N_MARKER_BYTES));
+    payload::stamp(&mut marker, END, 0);
+    for _ in 0..N_MARKERS {
+        sleep_until(now_ns() + MARKER_PERIOD_NS);
+        // A system that refuses the marker is noticed by the receiver's silence.
+        drop(publisher.publish(&marker));
+    }
+}
+
+/// A handler that counts, the counts, and the run that ends with the marker of every sender.
+fn counting(
+    count: fn(&mut Tally, &[u8]) -> Next,
+    n_senders: usize,
+) -> (Handler, Arc<Mutex<Tally>>, Arc<Run>) {
+    let (tally, run) = (
+        Arc::new(Mutex::new(Tally::new(n_senders))),
+        Arc::new(Run::default()),
+    );
+    let (counts, progress) = (Arc::clone(&tally), Arc::clone(&run));
+    let handler: Handler = Box::new(move |message: &[u8]| {
+        let next = count(
+            &mut counts.lock().unwrap_or_else(PoisonError::into_inner),
+            message,
+        );
+        progress.progress.fetch_add(1, Ordering::Relaxed);
+        if next == Next::End {
+            progress.end();
+        }
+    });
+    (handler, tally, run)
+}
+
+fn subscribe(system: &dyn System, settings: &Settings) -> Result<Report> {
+    let endpoint = system.open(settings)?;
+    let mut subscriber = endpoint.subscriber(&[DATA.to_string()])?;
+    let (handler, tally, run) = counting(Tally::count, 1);
+    ready();
+    let cpu = cpu_ns();
+    std::thread::scope(|scope| {
+        scope.spawn(|| run.watch());
+        let result = subscriber.serve(handler, &run);
+        run.end();
+        result
+    })?;
+    let mut report = tally
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .report();
+    report.push(("cpu_ns", cpu_ns() - cpu));
+    Ok(report)
+}
+
+/// What a process pays for traffic that it does not want.
+fn idle(system: &dyn System, settings: &Settings) -> Result<Report> {
+    let endpoint = system.open(settings)?;
+    let mut subscriber = endpoint.subscriber(&[OTHER.to_string()])?;
+    let (handler, tally, run) = counting(Tally::count, 1);
+    ready();
+    let cpu = cpu_ns();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut nothing = [0];
+            while std::io::stdin().read(&mut nothing).is_ok_and(|n| n > 0) {}
+            run.end();
+        });
+        subscriber.serve(handler, &run)
+    })?;
+    let received = tally
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .received;
+    Ok(vec![("received", received), ("cpu_ns", cpu_ns() - cpu)])
+}
+
+fn pong_channel(idx: usize) -> String {
+    format!("bench.pong.{idx}")
+}
+
+fn ping(system: &dyn System, settings: &Settings) -> Result<Report> {
+    let endpoint = system.open(settings)?;
+    let channels: Vec<String> = (0..settings.n_peers).map(pong_channel).collect();
+    let mut subscriber = endpoint.subscriber(&channels)?;
+    let mut publisher = endpoint.publisher(PING)?;
+    publisher.wait_for_subscribers(settings.n_peers)?;
+    let (handler, tally, run) = counting(Tally::count_echo, settings.n_peers);
+    ready();
+    let cpu = cpu_ns();
+    let (sent, errors, ns) = std::thread::scope(|scope| -> Result<_> {
+        let sender = scope.spawn(|| {
+            let sent = send_all(publisher.as_mut(), settings);
+            // The marker comes back as each client's last echo.
+            mark_end(publisher.as_mut(), settings.size);
+            sent
+        });
+        scope.spawn(|| run.watch());
+        subscriber.serve(handler, &run)?;
+        run.end();
+        Ok(sender.join().unwrap_or_default())
+    })?;
+    let mut report = tally
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .report();
+    report.extend([
+        ("sent", sent),
+        ("errors", errors),
+        ("ns", ns),
+        ("cpu_ns", cpu_ns() - cpu),
+    ]);
+    Ok(report)
+}
+
+fn pong(system: &dyn System, settings: &Settings) -> Result<Report> {
+    let endpoint = system.open(settings)?;
+    let mut publisher = endpoint.publisher(&pong_channel(settings.idx))?;
+    let mut subscriber = endpoint.subscriber(&[PING.to_string()])?;
+    let (mut count, tally, run) = counting(Tally::count, 1);
+    let client = settings.idx as u64;
+    let mut echo = Vec::new();
+    let handler: Handler = Box::new(move |message: &[u8]| {
+        echo.clear();
+        echo.extend_from_slice(message);
+        payload::stamp_client(&mut echo, client);
+        // An echo that was refused is missed, and counted, at the other end.
+        drop(publisher.publish(&echo));
+        count(message);
+    });
+    ready();
+    let cpu = cpu_ns();
+    std::thread::scope(|scope| {
+        scope.spawn(|| run.watch());
+        let result = subscriber.serve(handler, &run);
+        run.end();
+        result
+    })?;
+    let mut report = tally
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .report();
+    report.push(("cpu_ns", cpu_ns() - cpu));
+    Ok(report)
+}
