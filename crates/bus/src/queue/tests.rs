@@ -65,7 +65,8 @@ fn each_policy_keeps_what_it_says_and_counts_the_rest() {
 fn the_latest_is_kept_for_each_channel() {
     let mut backlog = backlog(&[(A, Queue::latest())]);
     for (channel, payload) in [("X", b"1"), ("Y", b"2"), ("X", b"3")] {
-        let _ = backlog.offer(A, &event(channel, payload), Patience::CanWait);
+        let offer = backlog.offer(A, &event(channel, payload), Patience::CanWait);
+        assert_eq!(offer, Offer::Queued);
     }
     assert_eq!(drain(&mut backlog), "32", "Y is not pushed out by X");
 }
@@ -93,7 +94,8 @@ fn a_message_larger_than_the_bound_still_fits_alone() {
 fn subscriptions_share_one_order_but_not_their_room() {
     let mut backlog = backlog(&[(A, Queue::keep_newest(1)), (B, Queue::keep_newest(9))]);
     for (id, payload) in [(A, b"1"), (B, b"2"), (A, b"3"), (B, b"4")] {
-        let _ = backlog.offer(id, &event("X", payload), Patience::CanWait);
+        let offer = backlog.offer(id, &event("X", payload), Patience::CanWait);
+        assert_eq!(offer, Offer::Queued);
     }
     assert_eq!(backlog.counts(A).dropped, 1);
     assert_eq!(backlog.counts(B).dropped, 0);
@@ -104,7 +106,8 @@ fn subscriptions_share_one_order_but_not_their_room() {
 fn a_closed_subscription_takes_its_messages_along() {
     let mut backlog = backlog(&[(A, Queue::default()), (B, Queue::default())]);
     for (id, payload) in [(A, b"1"), (B, b"2"), (A, b"3")] {
-        let _ = backlog.offer(id, &event("X", payload), Patience::CanWait);
+        let offer = backlog.offer(id, &event("X", payload), Patience::CanWait);
+        assert_eq!(offer, Offer::Queued);
     }
     backlog.close(A);
     let offer = backlog.offer(A, &event("X", b"4"), Patience::CanWait);

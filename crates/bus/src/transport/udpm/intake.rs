@@ -76,7 +76,7 @@ impl Intake {
             self.datagrams += 1;
             match Datagram::parse(bytes) {
                 Ok(Datagram::Short(short)) => {
-                    self.take_short(sender, &short, inlet, arrival(short.sequence))
+                    self.take_short(sender, &short, inlet, arrival(short.sequence));
                 }
                 Ok(Datagram::Fragment(fragment)) => {
                     self.take_fragment(sender, &fragment, inlet, arrival(fragment.sequence));
@@ -173,9 +173,10 @@ impl Intake {
     /// nothing.
     pub(crate) fn follow_senders(&mut self, is_following: bool) {
         self.is_following = is_following;
-        for (_, followed) in self.senders.drain() {
-            add(&mut self.past, &followed.track.counts());
-        }
+        let past = &mut self.past;
+        self.senders
+            .drain()
+            .for_each(|(_, followed)| add(past, &followed.track.counts()));
     }
 
     /// How many datagrams so far were of channels that nobody wants, and how many there were.
@@ -185,9 +186,8 @@ impl Intake {
 
     pub(crate) fn counts(&self) -> NetworkCounts {
         let mut sequences = self.past;
-        for followed in self.senders.values() {
-            add(&mut sequences, &followed.track.counts());
-        }
+        let present = self.senders.values();
+        present.for_each(|followed| add(&mut sequences, &followed.track.counts()));
         let fragments = self.reassembler.counts();
         NetworkCounts {
             datagrams: self.datagrams,
