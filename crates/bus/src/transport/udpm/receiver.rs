@@ -36,6 +36,8 @@ struct State {
     intake: Intake,
     filter: Filter,
     rejoins: u64,
+    /// Whether the last read left nothing in the socket.
+    has_read_all: bool,
 }
 
 /// Whether the kernel leaves out what nobody wants.
@@ -43,6 +45,8 @@ struct State {
 struct Filter {
     /// What it would run, if the subscriptions are simple enough.
     program: Option<Vec<Instruction>>,
+    /// It pays to start, as soon as nothing that was coalesced waits in the socket.
+    is_due: bool,
     /// While it runs: the drop counts when it was attached.
     since: Option<DropMarks>,
     /// Left out so far, in phases that are over.
@@ -82,6 +86,7 @@ impl Receiver {
                 intake: Intake::default(),
                 filter: Filter::default(),
                 rejoins: 0,
+                has_read_all: false,
             }),
         })
     }
@@ -97,6 +102,7 @@ impl Receiver {
             return Ok(());
         }
         let mut state = self.lock();
+        let n_before = state.intake.unwanted().1;
         for _ in 0..MAX_READS {
             let State { batch, intake, .. } = &mut *state;
             let (n_received, is_all) = batch.receive(self.socket.as_fd(), BATCH)?;
@@ -105,11 +111,21 @@ impl Receiver {
                     intake.take(&datagrams, inlet);
                 }
             }
+            state.has_read_all = is_all;
             if is_all || !wait.is_poll() {
                 break;
             }
         }
         self.judge_filter(&mut state);
+        let is_silent = state.intake.unwanted().1 == n_before;
+        drop(state);
+        // Whoever never waits hears of changed interfaces here.
+        if let Some(links) = &self.links
+            && wait.is_poll()
+            && is_silent
+        {
+            self.follow_links(links);
+        }
         Ok(())
     }
 
@@ -122,10 +138,18 @@ impl Receiver {
         };
         let descriptors = [self.socket.as_fd(), links.as_fd(), wait.interrupt()];
         let [has_data, has_news, _] = sys::poll(descriptors, timeout)?;
-        if has_news && links.take() && self.group.join_again(&self.socket).is_ok() {
-            self.lock().rejoins += 1;
+        if has_news {
+            self.follow_links(links);
         }
         Ok(has_data)
+    }
+
+    /// Joins again where a membership went with its interface.
+    fn follow_links(&self, links: &LinkWatch) {
+        let news = links.take();
+        if news.has_changed && self.group.join_missing(&self.socket, &news) {
+            self.lock().rejoins += 1;
+        }
     }
 
     /// Attaches or detaches the filter when a window of datagrams says that it pays.
@@ -133,35 +157,48 @@ impl Receiver {
         let (unwanted, all) = state.intake.unwanted();
         let (unwanted_before, all_before) = state.filter.window;
         let n_seen = all - all_before;
-        if n_seen < WINDOW {
-            return;
-        }
-        state.filter.window = (unwanted, all);
-        match &state.filter.since {
-            // Three of four are of no use: without them, a reader sleeps that much more.
-            None if (unwanted - unwanted_before) * 4 >= n_seen * 3 => self.start_filtering(state),
-            Some(marks) if u64::from(self.marks().socket.wrapping_sub(marks.socket)) < n_seen => {
-                self.stop_filtering(state);
+        if n_seen >= WINDOW {
+            state.filter.window = (unwanted, all);
+            match &state.filter.since {
+                // Three of four are of no use: without them, a reader sleeps that much more.
+                None => state.filter.is_due = (unwanted - unwanted_before) * 4 >= n_seen * 3,
+                Some(marks)
+                    if u64::from(self.marks().socket.wrapping_sub(marks.socket)) < n_seen =>
+                {
+                    self.stop_filtering(state);
+                }
+                Some(_) => {}
             }
-            None | Some(_) => {}
+        }
+        if state.filter.is_due && state.has_read_all {
+            self.start_filtering(state);
         }
     }
 
+    /// Starts to filter, or leaves all as it was, to be tried again after the next read.
     fn start_filtering(&self, state: &mut State) {
         let Some(program) = &state.filter.program else {
+            state.filter.is_due = false;
             return;
         };
         let socket = self.socket.as_fd();
-        // A coalesced packet would be judged by its first message alone.
-        let started = sys::set_option(socket, libc::SOL_UDP, libc::UDP_GRO, 0)
-            .and_then(|()| sys::attach_filter(socket, program));
-        if started.is_ok() {
-            state.filter.since = Some(self.marks());
-            state.intake.follow_senders(false);
+        // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
+        // coalesced before could not be taken apart any more, so there must be none in the socket either.
+        let coalesce = |value| sys::set_option(socket, libc::SOL_UDP, libc::UDP_GRO, value);
+        let started = coalesce(0).is_ok()
+            && self.fill().0 == 0
+            && sys::attach_filter(socket, program).is_ok();
+        if !started {
+            drop(coalesce(1));
+            return;
         }
+        state.filter.is_due = false;
+        state.filter.since = Some(self.marks());
+        state.intake.follow_senders(false);
     }
 
     fn stop_filtering(&self, state: &mut State) {
+        state.filter.is_due = false;
         if state.filter.since.is_none() {
             return;
         }
