@@ -7,3 +7,5 @@ mod conformance;
 mod namespace;
 #[path = "it/queues.rs"]
 mod queues;
+#[path = "it/udpm.rs"]
+mod udpm;

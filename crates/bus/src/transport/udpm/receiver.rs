@@ -38,6 +38,8 @@ struct State {
     intake: Intake,
     filter: Filter,
     rejoins: u64,
+    /// Whether the last read left nothing in the socket.
+    has_read_all: bool,
 }
 
 /// Whether the kernel leaves out what nobody wants.
@@ -51,6 +53,8 @@ struct Filter {
     all: Option<Vec<Instruction>>,
     /// Which of them runs.
     scope: Option<Scope>,
+    /// It pays to leave out what anybody publishes, as soon as nothing that was coalesced waits in the socket.
+    is_due: bool,
     /// While one runs: the drop counts when it was attached.
     since: Option<DropMarks>,
     /// Left out so far, in phases that are over.
@@ -65,6 +69,13 @@ struct Filter {
 enum Scope {
     Own,
     All,
+}
+
+/// What came of attaching a program.
+enum Attached {
+    Program,
+    NotYet,
+    Nothing,
 }
 
 /// Drops at our socket, and overflows of all sockets of the host.
@@ -108,6 +119,7 @@ impl Receiver {
                 intake: Intake::new(source),
                 filter: Filter::default(),
                 rejoins: 0,
+                has_read_all: false,
             }),
         })
     }
@@ -119,7 +131,7 @@ impl Receiver {
             .source
             .and_then(|source| filter::program(patterns, Some(source)));
         state.filter.all = filter::program(patterns, None);
-        self.filter(&mut state, Some(Scope::Own));
+        self.filter(&mut state, Scope::Own);
     }
 
     pub(super) fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
@@ -127,6 +139,7 @@ impl Receiver {
             return Ok(());
         }
         let mut state = self.lock();
+        let n_before = state.intake.unwanted().1;
         for _ in 0..MAX_READS {
             let State { batch, intake, .. } = &mut *state;
             let (n_received, is_all) = batch.receive(self.socket.as_fd(), BATCH)?;
@@ -135,11 +148,21 @@ impl Receiver {
                     intake.take(&datagrams, inlet);
                 }
             }
+            state.has_read_all = is_all;
             if is_all || !wait.is_poll() {
                 break;
             }
         }
         self.judge_filter(&mut state);
+        let is_silent = state.intake.unwanted().1 == n_before;
+        drop(state);
+        // Whoever never waits hears of changed interfaces here.
+        if let Some(links) = &self.links
+            && wait.is_poll()
+            && is_silent
+        {
+            self.follow_links(links);
+        }
         Ok(())
     }
 
@@ -152,10 +175,18 @@ impl Receiver {
         };
         let descriptors = [self.socket.as_fd(), links.as_fd(), wait.interrupt()];
         let [has_data, has_news, _] = sys::poll(descriptors, timeout)?;
-        if has_news && links.take() && self.group.join_again(&self.socket).is_ok() {
-            self.lock().rejoins += 1;
+        if has_news {
+            self.follow_links(links);
         }
         Ok(has_data)
+    }
+
+    /// Joins again where a membership went with its interface.
+    fn follow_links(&self, links: &LinkWatch) {
+        let news = links.take();
+        if news.has_changed && self.group.join_missing(&self.socket, &news) {
+            self.lock().rejoins += 1;
+        }
     }
 
     /// Attaches or detaches the filter when a window of datagrams says that it pays.
@@ -163,21 +194,23 @@ impl Receiver {
         let (unwanted, all) = state.intake.unwanted();
         let (unwanted_before, all_before) = state.filter.window;
         let n_seen = all - all_before;
-        if n_seen < WINDOW {
-            return;
-        }
-        state.filter.window = (unwanted, all);
         let is_all = state.filter.scope == Some(Scope::All);
-        // Three of four are of no use: without them, a reader sleeps that much more.
-        if !is_all && (unwanted - unwanted_before) * 4 >= n_seen * 3 && state.filter.all.is_some() {
-            self.filter(state, Some(Scope::All));
-        } else if is_all && state.filter.left_out_since(self.marks()) < n_seen {
-            self.filter(state, Some(Scope::Own));
+        if n_seen >= WINDOW {
+            state.filter.window = (unwanted, all);
+            // Three of four are of no use: without them, a reader sleeps that much more.
+            let is_due = !is_all && (unwanted - unwanted_before) * 4 >= n_seen * 3;
+            state.filter.is_due = is_due && state.filter.all.is_some();
+            if is_all && state.filter.left_out_since(self.marks()) < n_seen {
+                self.filter(state, Scope::Own);
+            }
+        }
+        if state.filter.is_due && state.has_read_all {
+            self.filter(state, Scope::All);
         }
     }
 
     /// Has the kernel leave out what nobody wants, from ourselves or from all, as far as it can.
-    fn filter(&self, state: &mut State, scope: Option<Scope>) {
+    fn filter(&self, state: &mut State, scope: Scope) {
         let now = self.marks();
         let Totals {
             filtered,
@@ -185,44 +218,63 @@ impl Receiver {
         } = state.filter.settled(now);
         let was_all = state.filter.scope == Some(Scope::All);
         let attached = match (scope, &state.filter.own, &state.filter.all) {
-            (Some(Scope::Own), Some(program), _) => {
-                self.attach(program, true).then_some(Scope::Own)
-            }
-            // A coalesced packet would be judged by its first message alone.
-            (Some(Scope::All), _, Some(program)) => {
-                self.attach(program, false).then_some(Scope::All)
-            }
-            _ => None,
+            (Scope::Own, Some(program), _) => self.attach(program, scope),
+            (Scope::All, _, Some(program)) => self.attach(program, scope),
+            (Scope::Own, None, _) | (Scope::All, _, None) => Attached::Nothing,
         };
-        if attached.is_none() && state.filter.scope.is_some() {
-            drop(sys::detach_filter(self.socket.as_fd()));
-            drop(sys::set_option(
-                self.socket.as_fd(),
-                libc::SOL_UDP,
-                libc::UDP_GRO,
-                1,
-            ));
-        }
-        state.filter.scope = attached;
-        state.filter.since = attached.map(|_| now);
+        let scope = match attached {
+            Attached::Program => Some(scope),
+            // All is as it was, to be tried again after the next read.
+            Attached::NotYet => return,
+            Attached::Nothing => {
+                if state.filter.scope.is_some() {
+                    drop(sys::detach_filter(self.socket.as_fd()));
+                }
+                drop(self.coalesce(true));
+                None
+            }
+        };
+        state.filter.is_due = false;
+        state.filter.scope = scope;
+        state.filter.since = scope.map(|_| now);
         state.filter.filtered = filtered;
         state.filter.overflowed = overflowed;
-        let is_all = attached == Some(Scope::All);
+        let is_all = scope == Some(Scope::All);
         if is_all != was_all {
             state.intake.follow_senders(!is_all);
         }
     }
 
-    fn attach(&self, program: &[Instruction], is_coalescing: bool) -> bool {
+    fn attach(&self, program: &[Instruction], scope: Scope) -> Attached {
         let socket = self.socket.as_fd();
-        // Kernels that cannot coalesce do not mind.
-        let set = sys::set_option(
-            socket,
+        // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
+        // coalesced before could not be taken apart any more, so there must be none in the socket either. Our own
+        // packets never mix channels.
+        let is_ready = match scope {
+            Scope::Own => {
+                drop(self.coalesce(true));
+                true
+            }
+            Scope::All => self.coalesce(false).is_ok() && self.fill().0 == 0,
+        };
+        if !is_ready {
+            drop(self.coalesce(true));
+            return Attached::NotYet;
+        }
+        match sys::attach_filter(socket, program) {
+            Ok(()) => Attached::Program,
+            Err(_unsupported) => Attached::Nothing,
+        }
+    }
+
+    /// Kernels before 5.0 cannot; then each datagram comes by itself.
+    fn coalesce(&self, is_on: bool) -> io::Result<()> {
+        sys::set_option(
+            self.socket.as_fd(),
             libc::SOL_UDP,
             libc::UDP_GRO,
-            i32::from(is_coalescing),
-        );
-        (set.is_ok() || is_coalescing) && sys::attach_filter(socket, program).is_ok()
+            i32::from(is_on),
+        )
     }
 
     fn marks(&self) -> DropMarks {

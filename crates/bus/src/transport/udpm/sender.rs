@@ -1,7 +1,7 @@
 //! The sending socket: headers, cuts, batches.
 
-use super::Settings;
 use super::pacing::Pacer;
+use super::{Group, Settings};
 use crate::clock;
 use crate::sys::{self, Piece, Segmenting};
 use crate::transport::{OpenError, Outgoing, SendError};
@@ -30,6 +30,7 @@ const SEND_BUFFER: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Sender {
     socket: Socket,
+    group: Group,
     /// The largest datagram that the path carries whole.
     path_datagram: usize,
     /// Where our datagrams come from, as far as that is known.
@@ -67,6 +68,7 @@ impl Sender {
         Ok(Self {
             socket,
             source,
+            group: settings.group.clone(),
             path_datagram: path_datagram.clamp(MIN_DATAGRAM, MAX_DATAGRAM_SIZE),
             state: Mutex::new(State {
                 next_sequence: 0,
@@ -290,11 +292,18 @@ impl Line<'_> {
         mut send: impl FnMut(&mut Self) -> io::Result<()>,
     ) -> Result<(), SendError> {
         let mut started = None;
+        let mut has_chosen = false;
         loop {
             let error = match send(self) {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
+            // An interface that went and came again has another number, by which the socket has to be told of it.
+            if !has_chosen && is_interface_gone(&error) {
+                has_chosen = true;
+                self.sender.group.choose_interface(&self.sender.socket)?;
+                continue;
+            }
             let is_busy = error.kind() == io::ErrorKind::WouldBlock
                 || error.raw_os_error() == Some(libc::ENOBUFS);
             if !is_busy && error.kind() != io::ErrorKind::Interrupted {
@@ -334,6 +343,13 @@ fn pieces<'a>(
             group: 0,
         })
         .collect()
+}
+
+fn is_interface_gone(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENODEV | libc::ENXIO | libc::ENETUNREACH | libc::EADDRNOTAVAIL)
+    )
 }
 
 fn cannot_segment(error: &io::Error) -> bool {
