@@ -67,6 +67,7 @@ impl Deadline {
 pub struct Wait<'a> {
     pub(crate) deadline: Deadline,
     pub(crate) interrupt: &'a Flag,
+    pub(crate) is_for_others: bool,
 }
 
 impl Wait<'_> {
@@ -80,6 +81,12 @@ impl Wait<'_> {
     #[must_use]
     pub fn is_poll(&self) -> bool {
         matches!(self.deadline, Deadline::Now)
+    }
+
+    /// Whether a thread of the bus reads, not one that reads mailboxes too: it can wait for those who do.
+    #[must_use]
+    pub fn is_for_others(&self) -> bool {
+        self.is_for_others
     }
 
     /// Becomes readable when the waiting should end. To be polled beside a transport's own descriptors.

@@ -64,6 +64,8 @@ struct State {
     /// How many want reading to go on whether they call in or not.
     n_absent: usize,
     is_relief_asleep: bool,
+    /// Whether the transport said that nothing more will come: relief need not ask again.
+    is_exhausted: bool,
     relief: Option<JoinHandle<()>>,
 }
 
@@ -103,7 +105,7 @@ impl Pump {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
-                    Lead::Held => self.read(deadline)?,
+                    Lead::Held => self.read(deadline, Whose::Own)?,
                     // The leader before us may have delivered to us since we looked.
                     Lead::Taken => {}
                     Lead::Others => mailbox.wait(deadline),
@@ -136,7 +138,7 @@ impl Pump {
             && self.transport.holds_unread()
             && seat.lead() != Lead::Others
         {
-            self.read(Deadline::Now)?;
+            self.read(Deadline::Now, Whose::Own)?;
             n_reads += 1;
         }
         Ok(())
@@ -147,6 +149,8 @@ impl Pump {
         let mut state = self.lock();
         state.n_absent += 1;
         state.is_relief_asleep = false;
+        // Whoever is new has to be told of the end too.
+        state.is_exhausted = false;
         self.unattended.notify_all();
     }
 
@@ -169,6 +173,11 @@ impl Pump {
             return Ok(());
         }
         let mut state = self.lock();
+        if state.is_exhausted {
+            // Whoever is new has to be told of the end too.
+            state.is_exhausted = false;
+            self.unattended.notify_all();
+        }
         if state.relief.is_none() {
             let pump = Arc::clone(self);
             let thread = std::thread::Builder::new().name("bowline-relief".to_owned());
@@ -202,7 +211,7 @@ impl Pump {
                 ReliefTask::Read => Deadline::Never,
             };
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read(deadline);
+            let outcome = self.read(deadline, Whose::Others);
             self.depart(true);
             if outcome.is_err() {
                 self.pause();
@@ -217,11 +226,11 @@ impl Pump {
             if self.is_closing() {
                 return None;
             }
-            if state.n_absent > 0 && !state.is_led {
+            if state.n_absent > 0 && !state.is_led && !state.is_exhausted {
                 state.is_led = true;
                 return Some(ReliefTask::Read);
             }
-            if state.is_led && *n_vain_looks >= VAIN_LOOKS {
+            if state.is_exhausted || (state.is_led && *n_vain_looks >= VAIN_LOOKS) {
                 state.is_relief_asleep = true;
                 state = self
                     .unattended
@@ -258,11 +267,12 @@ impl Pump {
         }
     }
 
-    fn read(&self, deadline: Deadline) -> Result<(), ReceiveError> {
+    fn read(&self, deadline: Deadline, whose: Whose) -> Result<(), ReceiveError> {
         let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
+            is_for_others: whose == Whose::Others,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
         if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {
@@ -272,6 +282,7 @@ impl Pump {
             // For all readers, once they have read what is in their mailboxes.
             Err(ReceiveError::End) => {
                 self.router.end(End::Exhausted);
+                self.lock().is_exhausted = true;
                 Ok(())
             }
             outcome => outcome,
@@ -303,6 +314,15 @@ impl Pump {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// On whose behalf the transport is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The thread reads a mailbox itself.
+    Own,
+    /// It only reads for others.
+    Others,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -3,6 +3,7 @@
 //! A transport is one file below `transport/` and one row of [`SCHEMES`]. It holds no subscriptions and starts no
 //! threads that read: the bus owns both, and reads a transport on the thread that waits for its messages.
 
+pub mod file;
 pub mod memq;
 pub mod udpm;
 
@@ -97,6 +98,11 @@ pub struct Scheme {
 
 /// All transports, sorted by name. Add yours here; nothing else needs to change.
 pub const SCHEMES: &[Scheme] = &[
+    Scheme {
+        name: "file",
+        summary: "a log, played or written: file:///path/to/log?mode=r&speed=1.0",
+        open: file::open,
+    },
     Scheme {
         name: "memq",
         summary: "within this process, without copies: memq:// for one bus, memq://NAME to share",

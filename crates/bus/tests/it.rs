@@ -4,6 +4,8 @@
 mod conformance;
 #[path = "it/eventlog.rs"]
 mod eventlog;
+#[path = "it/file.rs"]
+mod file;
 #[path = "it/folder.rs"]
 mod folder;
 #[path = "it/namespace.rs"]

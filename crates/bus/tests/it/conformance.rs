@@ -40,6 +40,9 @@ fn subject(scheme: &str) -> Option<Subject> {
     }
 }
 
+/// What cannot hear itself makes promises of its own: `file.rs`.
+const ONE_WAY: &[&str] = &["file"];
+
 type Promise = fn(&Subject);
 
 /// All promises by name.
@@ -66,7 +69,10 @@ const PROMISES: &[(&str, Promise)] = &[
 
 #[test]
 fn every_transport_keeps_every_promise() {
-    for scheme in SCHEMES {
+    for scheme in SCHEMES
+        .iter()
+        .filter(|scheme| !ONE_WAY.contains(&scheme.name))
+    {
         namespace::run(move || {
             for (name, promise) in PROMISES {
                 let subject = subject(scheme.name)
