@@ -53,6 +53,8 @@ pub(crate) struct Pump {
     is_interrupted: AtomicBool,
     /// From then on the flag stays up: nobody may wait any more.
     is_closing: AtomicBool,
+    /// Whether the transport said that nothing more will come: relief need not ask again. Changed under the lock.
+    is_exhausted: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -64,8 +66,6 @@ struct State {
     /// How many want reading to go on whether they call in or not.
     n_absent: usize,
     is_relief_asleep: bool,
-    /// Whether the transport said that nothing more will come: relief need not ask again.
-    is_exhausted: bool,
     relief: Option<JoinHandle<()>>,
 }
 
@@ -80,6 +80,7 @@ impl Pump {
             interrupt: Flag::new()?,
             is_interrupted: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
+            is_exhausted: AtomicBool::new(false),
         })
     }
 
@@ -150,7 +151,7 @@ impl Pump {
         state.n_absent += 1;
         state.is_relief_asleep = false;
         // Whoever is new has to be told of the end too.
-        state.is_exhausted = false;
+        self.is_exhausted.store(false, Ordering::Release);
         self.unattended.notify_all();
     }
 
@@ -173,9 +174,8 @@ impl Pump {
             return Ok(());
         }
         let mut state = self.lock();
-        if state.is_exhausted {
+        if self.is_exhausted.swap(false, Ordering::AcqRel) {
             // Whoever is new has to be told of the end too.
-            state.is_exhausted = false;
             self.unattended.notify_all();
         }
         if state.relief.is_none() {
@@ -226,11 +226,11 @@ impl Pump {
             if self.is_closing() {
                 return None;
             }
-            if state.n_absent > 0 && !state.is_led && !state.is_exhausted {
+            if state.n_absent > 0 && !state.is_led && !self.is_exhausted() {
                 state.is_led = true;
                 return Some(ReliefTask::Read);
             }
-            if state.is_exhausted || (state.is_led && *n_vain_looks >= VAIN_LOOKS) {
+            if self.is_exhausted() || (state.is_led && *n_vain_looks >= VAIN_LOOKS) {
                 state.is_relief_asleep = true;
                 state = self
                     .unattended
@@ -282,7 +282,8 @@ impl Pump {
             // For all readers, once they have read what is in their mailboxes.
             Err(ReceiveError::End) => {
                 self.router.end(End::Exhausted);
-                self.lock().is_exhausted = true;
+                let _state = self.lock();
+                self.is_exhausted.store(true, Ordering::Release);
                 Ok(())
             }
             outcome => outcome,
@@ -305,6 +306,10 @@ impl Pump {
             drop(state);
             self.unattended.notify_one();
         }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.is_exhausted.load(Ordering::Acquire)
     }
 
     fn is_closing(&self) -> bool {

@@ -163,7 +163,7 @@ pub(crate) enum Patience {
     /// A network: where the policy is to wait, the oldest makes room instead.
     CannotWait,
     /// A log, which waits for room whatever the policy; only what "latest" replaces is lost.
-    MustWait,
+    Lossless,
 }
 
 impl Backlog {
@@ -247,7 +247,7 @@ impl Lane {
         }
         while self.is_full_for(event.payload.len()) {
             match (self.config.when_full, patience) {
-                (WhenFull::Block, Patience::CanWait) | (_, Patience::MustWait) => {
+                (WhenFull::Block, Patience::CanWait) | (_, Patience::Lossless) => {
                     return Offer::Full(event);
                 }
                 (WhenFull::DropNewest, _) => {

@@ -253,7 +253,7 @@ impl Inlet {
         body: Body<'_>,
         arrival: Arrival,
     ) -> bool {
-        self.put(channel, body, arrival, Patience::MustWait)
+        self.put(channel, body, arrival, Patience::Lossless)
     }
 
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {

@@ -5,6 +5,8 @@
 
 pub mod file;
 pub mod memq;
+#[cfg(feature = "shm")]
+pub mod shm;
 pub mod udpm;
 
 use crate::clock::Wait;
@@ -107,6 +109,12 @@ pub const SCHEMES: &[Scheme] = &[
         name: "memq",
         summary: "within this process, without copies: memq:// for one bus, memq://NAME to share",
         open: memq::open,
+    },
+    #[cfg(feature = "shm")]
+    Scheme {
+        name: "shm",
+        summary: "shared memory on one host, without copies for large messages: shm://NAME",
+        open: shm::open,
     },
     Scheme {
         name: "udpm",

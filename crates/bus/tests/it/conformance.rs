@@ -35,6 +35,14 @@ fn subject(scheme: &str) -> Option<Subject> {
             &format!("memq://conformance-{:?}", std::thread::current().id()),
             8 << 20,
         )),
+        "shm" => Some(by_url(
+            &format!(
+                "shm://conformance-{}-{:?}",
+                std::process::id(),
+                std::thread::current().id()
+            ),
+            64 << 20,
+        )),
         "udpm" => Some(by_url("udpm://239.255.76.67:7667?ttl=0", 8 << 20)),
         _ => None,
     }
