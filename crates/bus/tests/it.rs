@@ -12,3 +12,6 @@ mod folder;
 mod namespace;
 #[path = "it/queues.rs"]
 mod queues;
+#[cfg(feature = "shm")]
+#[path = "it/shm.rs"]
+mod shm;
