@@ -1,4 +1,10 @@
 //! The bus through its public interface: every transport, real sockets, network namespaces of the tests' own.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "a test that cannot go on panics, and its numbers are small"
+)]
 
 #[path = "it/conformance.rs"]
 mod conformance;
@@ -15,3 +21,5 @@ mod queues;
 #[cfg(feature = "shm")]
 #[path = "it/shm.rs"]
 mod shm;
+#[path = "it/udpm.rs"]
+mod udpm;
