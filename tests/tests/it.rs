@@ -9,6 +9,7 @@ mod generated;
 mod golden;
 mod hostile;
 mod interop;
+mod logs;
 mod memory;
 mod messages;
 mod relay;

@@ -162,6 +162,8 @@ pub(crate) enum Patience {
     CanWait,
     /// A network: where the policy is to wait, the oldest makes room instead.
     CannotWait,
+    /// A log, which waits for room whatever the policy; only what "latest" replaces is lost.
+    Lossless,
 }
 
 impl Backlog {
@@ -245,7 +247,9 @@ impl Lane {
         }
         while self.is_full_for(event.payload.len()) {
             match (self.config.when_full, patience) {
-                (WhenFull::Block, Patience::CanWait) => return Offer::Full(event),
+                (WhenFull::Block, Patience::CanWait) | (_, Patience::Lossless) => {
+                    return Offer::Full(event);
+                }
                 (WhenFull::DropNewest, _) => {
                     self.counts.dropped += 1;
                     return Offer::Dropped;

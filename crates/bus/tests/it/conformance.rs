@@ -35,10 +35,21 @@ fn subject(scheme: &str) -> Option<Subject> {
             &format!("memq://conformance-{:?}", std::thread::current().id()),
             8 << 20,
         )),
+        "shm" => Some(by_url(
+            &format!(
+                "shm://conformance-{}-{:?}",
+                std::process::id(),
+                std::thread::current().id()
+            ),
+            64 << 20,
+        )),
         "udpm" => Some(by_url("udpm://239.255.76.67:7667?ttl=0", 8 << 20)),
         _ => None,
     }
 }
+
+/// What cannot hear itself makes promises of its own: `file.rs`.
+const ONE_WAY: &[&str] = &["file"];
 
 type Promise = fn(&Subject);
 
@@ -67,7 +78,10 @@ const PROMISES: &[(&str, Promise)] = &[
 
 #[test]
 fn every_transport_keeps_every_promise() {
-    for scheme in SCHEMES {
+    for scheme in SCHEMES
+        .iter()
+        .filter(|scheme| !ONE_WAY.contains(&scheme.name))
+    {
         namespace::run(move || {
             for (name, promise) in PROMISES {
                 let subject = subject(scheme.name)
