@@ -49,7 +49,8 @@ struct Subscribed {
 #[derive(Debug)]
 pub(crate) struct Route {
     channel: Channel,
-    targets: Box<[(Arc<Mailbox>, SubscriptionId)]>,
+    /// Each mailbox once, with all its subscriptions that match.
+    targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)>,
 }
 
 /// What a bus wants from its transport now.
@@ -191,11 +192,16 @@ impl Table {
             .subscriptions
             .iter()
             .filter(|entry| entry.pattern.matches(channel));
+        let mut targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)> = Vec::new();
+        for Subscribed { id, mailbox, .. } in wanting {
+            match targets.iter_mut().find(|(of, _)| Arc::ptr_eq(of, mailbox)) {
+                Some((_, ids)) => ids.push(*id),
+                None => targets.push((Arc::clone(mailbox), vec![*id])),
+            }
+        }
         Route {
             channel: Channel::new(channel),
-            targets: wanting
-                .map(|entry| (Arc::clone(&entry.mailbox), entry.id))
-                .collect(),
+            targets,
         }
     }
 }
@@ -261,9 +267,9 @@ impl Inlet {
         self.router
             .received_bytes
             .fetch_add(size, Ordering::Relaxed);
-        for (mailbox, id) in &route.targets {
+        for (mailbox, ids) in &route.targets {
             // The queue counts what it drops; a mailbox that closes while somebody waits drops it too.
-            let (Offer::Queued | Offer::Dropped | Offer::Full) = mailbox.put(*id, &event, patience);
+            let (Offer::Queued | Offer::Dropped | Offer::Full) = mailbox.put(ids, &event, patience);
         }
         true
     }
