@@ -154,15 +154,15 @@ struct Waiting {
 }
 
 /// What became of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub(crate) enum Offer {
     /// It waits to be read.
     Queued,
     /// The policy dropped it, or its subscription is gone.
     Dropped,
-    /// There is no room, and the policy is to wait for some.
-    Full,
+    /// There is no room, and the policy is to wait for some: here it is back.
+    Full(Event),
 }
 
 /// Whether the one who brings an event can wait for room.
@@ -214,31 +214,42 @@ impl Backlog {
     pub(crate) fn offer(
         &mut self,
         ids: &[SubscriptionId],
-        event: &Event,
+        event: Event,
         patience: Patience,
     ) -> Offer {
         let size = event.payload.len();
         let must_wait = |lane: &mut Lane| lane.must_wait(size, patience);
         if ids.iter().any(|id| self.lane(*id).is_some_and(must_wait)) {
-            return Offer::Full;
+            return Offer::Full(event);
         }
-        let stamp = self.next_stamp;
+        let Some((last, others)) = ids.split_last() else {
+            return Offer::Dropped;
+        };
+        let mut is_queued = false;
+        for id in others {
+            is_queued |= self.take_in(*id, event.clone());
+        }
+        is_queued |= self.take_in(*last, event);
         self.next_stamp += 1;
-        let mut outcome = Offer::Dropped;
-        for id in ids {
-            let Some(lane) = self.lane(*id) else {
-                continue;
-            };
-            let was_empty = lane.events.is_empty();
-            if !lane.take_in(stamp, event) {
-                continue;
-            }
-            outcome = Offer::Queued;
-            if was_empty {
-                self.order.push(Reverse((stamp, *id)));
-            }
+        if is_queued {
+            Offer::Queued
+        } else {
+            Offer::Dropped
         }
-        outcome
+    }
+
+    /// Says whether the event waits now.
+    fn take_in(&mut self, id: SubscriptionId, event: Event) -> bool {
+        let stamp = self.next_stamp;
+        let Some(lane) = self.lane(id) else {
+            return false;
+        };
+        let was_empty = lane.events.is_empty();
+        let is_queued = lane.take_in(stamp, event);
+        if was_empty && is_queued {
+            self.order.push(Reverse((stamp, id)));
+        }
+        is_queued
     }
 
     /// The oldest event of any subscription.
@@ -303,8 +314,8 @@ impl Lane {
     }
 
     /// Says whether the event waits now.
-    fn take_in(&mut self, stamp: Stamp, event: &Event) -> bool {
-        if self.config.when_full == WhenFull::KeepLatest && self.replace(stamp, event) {
+    fn take_in(&mut self, stamp: Stamp, event: Event) -> bool {
+        if self.config.when_full == WhenFull::KeepLatest && self.replace(stamp, &event) {
             return true;
         }
         while self.is_full_for(event.payload.len()) {
@@ -323,7 +334,7 @@ impl Lane {
         self.events.push_back(Waiting {
             turn: stamp,
             came: stamp,
-            event: event.clone(),
+            event,
         });
         true
     }

@@ -22,7 +22,7 @@ const EXPIRE_EVERY: u64 = 1_024;
 /// What is known from the datagrams so far.
 #[derive(Debug)]
 pub(crate) struct Intake {
-    senders: HashMap<SocketAddr, Followed>,
+    senders: Senders,
     reassembler: Reassembler<SocketAddr>,
     is_following: bool,
     datagrams: u64,
@@ -33,8 +33,17 @@ pub(crate) struct Intake {
     past: sequence::Counts,
 }
 
+/// The senders that are followed. The one heard last is found without a search, since datagrams come in runs.
+#[derive(Debug, Default)]
+struct Senders {
+    slots: Vec<Followed>,
+    index: HashMap<SocketAddr, usize>,
+    last: usize,
+}
+
 #[derive(Debug)]
 struct Followed {
+    address: SocketAddr,
     track: Track,
     /// The count of datagrams when it was last heard.
     heard: u64,
@@ -43,7 +52,7 @@ struct Followed {
 impl Default for Intake {
     fn default() -> Self {
         Self {
-            senders: HashMap::new(),
+            senders: Senders::default(),
             reassembler: Reassembler::new(Limits::default()),
             is_following: true,
             datagrams: 0,
@@ -76,7 +85,7 @@ impl Intake {
             self.datagrams += 1;
             match Datagram::parse(bytes) {
                 Ok(Datagram::Short(short)) => {
-                    self.take_short(sender, &short, inlet, arrival(short.sequence))
+                    self.take_short(sender, &short, inlet, arrival(short.sequence));
                 }
                 Ok(Datagram::Fragment(fragment)) => {
                     self.take_fragment(sender, &fragment, inlet, arrival(fragment.sequence));
@@ -137,45 +146,28 @@ impl Intake {
             return None;
         }
         let heard = self.datagrams;
-        if let Some(followed) = self.senders.get_mut(&sender) {
+        if let Some(followed) = self.senders.find(sender) {
             followed.heard = heard;
             return Some(see(&mut followed.track, sequence));
         }
-        self.make_room();
-        self.n_senders += 1;
-        let track = Track::new(sequence);
-        self.senders.insert(sender, Followed { track, heard });
-        None
-    }
-
-    fn make_room(&mut self) {
-        if self.senders.len() < MAX_SENDERS {
-            return;
-        }
-        let mut heard: Vec<u64> = self
-            .senders
-            .values()
-            .map(|followed| followed.heard)
-            .collect();
-        let (_, median, _) = heard.select_nth_unstable(MAX_SENDERS / 2);
-        let median = *median;
         let past = &mut self.past;
-        self.senders.retain(|_, followed| {
-            let is_kept = followed.heard >= median;
-            if !is_kept {
-                add(past, &followed.track.counts());
-            }
-            is_kept
+        self.senders
+            .make_room(|gone| add(past, &gone.track.counts()));
+        self.n_senders += 1;
+        self.senders.add(Followed {
+            address: sender,
+            track: Track::new(sequence),
+            heard,
         });
+        None
     }
 
     /// Says whether all datagrams come through. While the kernel leaves some out, sequences have gaps that mean
     /// nothing.
     pub(crate) fn follow_senders(&mut self, is_following: bool) {
         self.is_following = is_following;
-        for (_, followed) in self.senders.drain() {
-            add(&mut self.past, &followed.track.counts());
-        }
+        let past = &mut self.past;
+        self.senders.clear(|gone| add(past, &gone.track.counts()));
     }
 
     /// How many datagrams so far were of channels that nobody wants, and how many there were.
@@ -185,7 +177,7 @@ impl Intake {
 
     pub(crate) fn counts(&self) -> NetworkCounts {
         let mut sequences = self.past;
-        for followed in self.senders.values() {
+        for followed in &self.senders.slots {
             add(&mut sequences, &followed.track.counts());
         }
         let fragments = self.reassembler.counts();
@@ -212,11 +204,50 @@ impl Intake {
     pub(crate) fn senders(&self) -> Vec<SenderCounts> {
         let mut all: Vec<_> = self
             .senders
+            .slots
             .iter()
-            .map(|(address, followed)| sender_counts(*address, &followed.track.counts()))
+            .map(|followed| sender_counts(followed.address, &followed.track.counts()))
             .collect();
         all.sort_by_key(|counts| counts.sender);
         all
+    }
+}
+
+impl Senders {
+    #[inline]
+    fn find(&mut self, address: SocketAddr) -> Option<&mut Followed> {
+        let is_last = |slot: &Followed| slot.address == address;
+        if !self.slots.get(self.last).is_some_and(is_last) {
+            self.last = *self.index.get(&address)?;
+        }
+        self.slots.get_mut(self.last)
+    }
+
+    fn add(&mut self, followed: Followed) {
+        self.index.insert(followed.address, self.slots.len());
+        self.slots.push(followed);
+    }
+
+    /// Lets go of the half that has been silent longest, if there are too many.
+    fn make_room(&mut self, mut on_gone: impl FnMut(&Followed)) {
+        if self.slots.len() < MAX_SENDERS {
+            return;
+        }
+        self.slots
+            .sort_by_key(|followed| std::cmp::Reverse(followed.heard));
+        self.slots
+            .drain(MAX_SENDERS / 2..)
+            .for_each(|gone| on_gone(&gone));
+        let numbered = self.slots.iter().enumerate();
+        self.index = numbered
+            .map(|(at, followed)| (followed.address, at))
+            .collect();
+        self.last = 0;
+    }
+
+    fn clear(&mut self, mut on_gone: impl FnMut(&Followed)) {
+        self.slots.drain(..).for_each(|gone| on_gone(&gone));
+        self.index.clear();
     }
 }
 
