@@ -30,8 +30,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long nobody has to read before relief comes. The receive buffer has to last that long.
-const RELIEF_AFTER: Duration = Duration::from_millis(2);
 /// How many times relief looks in vain before it sleeps until somebody stops reading. Waking it takes the reader's time.
 const VAIN_LOOKS: u32 = 16;
 
@@ -109,13 +107,15 @@ impl Pump {
             is_leading: false,
         };
         loop {
+            // Whoever has no time still gets what the transport holds, so time is not looked at before it was read.
+            let mut has_looked = true;
             if !self.transport.is_read_by_bus() {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
                     Lead::Held => self.read(deadline)?,
                     // The leader before us may have delivered to us since we looked.
-                    Lead::Taken => {}
+                    Lead::Taken => has_looked = false,
                     Lead::Others => mailbox.wait(deadline),
                 }
             }
@@ -127,7 +127,7 @@ impl Pump {
                 Some(End::Exhausted) => return Err(ReceiveError::End),
                 None => {}
             }
-            if deadline.has_passed() {
+            if has_looked && deadline.has_passed() {
                 return Ok(None);
             }
         }
@@ -241,7 +241,9 @@ impl Pump {
                 continue;
             }
             let departures = state.departures;
-            let woken = self.unattended.wait_timeout(state, RELIEF_AFTER);
+            let woken = self
+                .unattended
+                .wait_timeout(state, self.transport.stamina());
             (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
             if state.is_led || state.departures != departures || self.is_closing() {
                 *n_vain_looks += 1;

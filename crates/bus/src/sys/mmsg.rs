@@ -183,6 +183,8 @@ impl Slot {
 pub(crate) struct Piece<'a> {
     pub(crate) header: &'a [u8],
     pub(crate) body: &'a [u8],
+    /// Pieces of different groups are never handed over as one.
+    pub(crate) group: usize,
 }
 
 impl Piece<'_> {

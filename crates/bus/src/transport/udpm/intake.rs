@@ -13,6 +13,7 @@ use bowline_wire::sequence::{self, Seen, Track};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// How many senders are followed. Spoofed ones push out the longest silent.
 const MAX_SENDERS: usize = 4_096;
@@ -24,6 +25,8 @@ const EXPIRE_EVERY: u64 = 1_024;
 pub(crate) struct Intake {
     senders: Senders,
     reassembler: Reassembler<SocketAddr>,
+    spares: Spares,
+    own: Option<SocketAddr>,
     is_following: bool,
     datagrams: u64,
     malformed: u64,
@@ -49,11 +52,14 @@ struct Followed {
     heard: u64,
 }
 
-impl Default for Intake {
-    fn default() -> Self {
+impl Intake {
+    /// `own` is where our own datagrams come from: their sequence tells nothing, since we need not see them all.
+    pub(crate) fn new(own: Option<SocketAddr>) -> Self {
         Self {
+            own,
             senders: Senders::default(),
             reassembler: Reassembler::new(Limits::default()),
+            spares: Spares::default(),
             is_following: true,
             datagrams: 0,
             malformed: 0,
@@ -118,6 +124,10 @@ impl Intake {
         if self.follow(sender, fragment.sequence, Track::see_fragment) == Some(Seen::Restarted) {
             self.reassembler.forget(sender);
         }
+        if fragment.channel.is_some() {
+            self.spares
+                .take_back(|buffer| self.reassembler.recycle(buffer));
+        }
         let now_us = u64::try_from(arrival.received_ns / 1_000).unwrap_or(0);
         let mut wants = |channel: &str| inlet.wants(channel);
         match self
@@ -125,7 +135,8 @@ impl Intake {
             .accept(sender, fragment, now_us, &mut wants)
         {
             Outcome::Complete { channel, payload } => {
-                inlet.deliver(&channel, Body::Owned(Bytes::from(payload)), arrival);
+                let payload = self.spares.lend(payload);
+                inlet.deliver(&channel, Body::Owned(payload), arrival);
             }
             // The reassembler counts all of these.
             Outcome::Pending | Outcome::Unwanted | Outcome::Dropped(_) => {}
@@ -142,7 +153,7 @@ impl Intake {
         sequence: u32,
         see: fn(&mut Track, u32) -> Seen,
     ) -> Option<Seen> {
-        if !self.is_following {
+        if !self.is_following || self.own == Some(sender) {
             return None;
         }
         let heard = self.datagrams;
@@ -248,6 +259,56 @@ impl Senders {
     fn clear(&mut self, mut on_gone: impl FnMut(&Followed)) {
         self.slots.drain(..).for_each(|gone| on_gone(&gone));
         self.index.clear();
+    }
+}
+
+/// Memory of large messages that comes back when the last reader is done with them.
+#[derive(Debug, Default)]
+struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
+
+/// Smaller messages come from memory that the allocator keeps warm by itself.
+const MIN_LENT: usize = 128 << 10;
+/// How many buffers wait for the next message.
+const MAX_RETURNED: usize = 4;
+
+impl Spares {
+    fn lend(&self, payload: Vec<u8>) -> Bytes {
+        if payload.len() < MIN_LENT {
+            return Bytes::from(payload);
+        }
+        Bytes::from_owner(Lent {
+            payload,
+            home: Arc::downgrade(&self.0),
+        })
+    }
+
+    fn take_back(&self, on_each: impl FnMut(Vec<u8>)) {
+        let mut returned = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        returned.drain(..).for_each(on_each);
+    }
+}
+
+/// A payload whose memory goes home when it is dropped.
+struct Lent {
+    payload: Vec<u8>,
+    home: Weak<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.payload
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let Some(home) = self.home.upgrade() else {
+            return;
+        };
+        let mut returned = home.lock().unwrap_or_else(PoisonError::into_inner);
+        if returned.len() < MAX_RETURNED {
+            returned.push(std::mem::take(&mut self.payload));
+        }
     }
 }
 
