@@ -22,12 +22,16 @@
 //! Each prints `ready` once it would miss nothing, and one line of flat JSON at its end.
 
 mod args;
+#[cfg(feature = "bowline")]
+mod bowline;
 mod payload;
 mod sys;
 mod tally;
 mod verbs;
 
 pub use args::Settings;
+#[cfg(feature = "bowline")]
+pub use bowline::Bowline;
 pub use verbs::{Run, main};
 
 use anyhow::Result;

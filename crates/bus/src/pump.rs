@@ -30,8 +30,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long nobody has to read before relief comes. The receive buffer has to last that long.
-const RELIEF_AFTER: Duration = Duration::from_millis(2);
 /// How many times relief looks in vain before it sleeps until somebody stops reading. Waking it takes the reader's time.
 const VAIN_LOOKS: u32 = 16;
 
@@ -233,7 +231,9 @@ impl Pump {
                 continue;
             }
             let departures = state.departures;
-            let woken = self.unattended.wait_timeout(state, RELIEF_AFTER);
+            let woken = self
+                .unattended
+                .wait_timeout(state, self.transport.stamina());
             (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
             if state.is_led || state.departures != departures || self.is_closing() {
                 *n_vain_looks += 1;

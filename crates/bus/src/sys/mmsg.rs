@@ -183,6 +183,8 @@ impl Slot {
 pub(crate) struct Piece<'a> {
     pub(crate) header: &'a [u8],
     pub(crate) body: &'a [u8],
+    /// Pieces of different groups are never handed over as one.
+    pub(crate) group: usize,
 }
 
 impl Piece<'_> {
@@ -202,7 +204,7 @@ impl Piece<'_> {
 /// Whether datagrams go to the kernel one by one or as one piece that it cuts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segmenting {
-    /// All but the last have this size; the kernel cuts (UDP_SEGMENT).
+    /// All but the last have this size; the kernel cuts (`UDP_SEGMENT`).
     Equal(u16),
     /// Each is handed over by itself, in one call (sendmmsg).
     Apart,

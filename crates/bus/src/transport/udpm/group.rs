@@ -23,6 +23,13 @@ pub(crate) struct Group {
     pub(crate) interface: Option<Interface>,
 }
 
+/// The way to a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) max_datagram: usize,
+}
+
 /// An interface as people name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Interface {
@@ -72,6 +79,12 @@ impl Group {
             }
         };
         set_up().map_err(OpenError::system(format!("set up a socket for {address}")))?;
+        let anywhere: SocketAddr = match self.address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let bound = socket.bind(&anywhere.into());
+        bound.map_err(OpenError::system("bind a UDP socket"))?;
         if let Some(interface) = &self.interface {
             self.send_through(&socket, interface)
                 .map_err(OpenError::system(format!(
@@ -176,8 +189,8 @@ impl Group {
         }
     }
 
-    /// The largest datagram that goes to the group in one piece.
-    pub(crate) fn path_datagram(&self) -> io::Result<usize> {
+    /// How datagrams go to the group now: from which address, and how large they may be to go in one piece.
+    pub(crate) fn path(&self) -> io::Result<Path> {
         let probe = self.socket()?;
         self.choose_interface(&probe)?;
         probe.connect(&self.scoped(self.address)?.into())?;
@@ -186,7 +199,10 @@ impl Group {
             SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_MTU, 48),
         };
         let mtu = sys::option(probe.as_fd(), level, name)?;
-        Ok(usize::try_from(mtu).unwrap_or(0).saturating_sub(headers))
+        Ok(Path {
+            source: probe.local_addr()?.as_socket().map(|address| address.ip()),
+            max_datagram: usize::try_from(mtu).unwrap_or(0).saturating_sub(headers),
+        })
     }
 
     fn socket(&self) -> io::Result<Socket> {

@@ -10,7 +10,7 @@
 use crate::clock;
 use crate::sys::{ReceiverRoom, SocketDiag};
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a burst may wait for a receiver, whatever else.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -18,6 +18,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const NS_PER_BYTE: u64 = 20;
 /// Between two looks at the buffers. The timer's own slack comes on top.
 const PAUSE: Duration = Duration::from_micros(20);
+/// How long a look at the buffers holds good.
+const FRESH: Duration = Duration::from_millis(1);
 /// What a datagram costs a receiver's buffer beyond its bytes, about.
 const OVERHEAD: usize = 1_024;
 
@@ -28,6 +30,7 @@ pub(super) struct Pacer {
     /// Without it, nothing is known, and nothing is waited for.
     diag: Option<SocketDiag>,
     room: usize,
+    looked: Option<Instant>,
     /// What was sent in this burst, in bytes, and how long was waited in it for the receiver that is the fullest.
     sent: u64,
     waited: Duration,
@@ -41,15 +44,18 @@ impl Pacer {
             group,
             diag: SocketDiag::new().ok(),
             room: 0,
+            looked: None,
             sent: 0,
             waited: Duration::ZERO,
             behind: Vec::new(),
         }
     }
 
-    /// A new burst: what was known of the buffers is old.
+    /// A new burst: what was known of the buffers a while ago is worth nothing.
     pub(super) fn begin(&mut self) {
-        self.room = 0;
+        if self.looked.is_none_or(|looked| looked.elapsed() > FRESH) {
+            self.room = 0;
+        }
         self.sent = 0;
         self.waited = Duration::ZERO;
     }
@@ -91,6 +97,7 @@ impl Pacer {
 
     /// The room of the receiver that has the least, and that receiver; none when nobody listens on this host.
     fn look(&mut self) -> Option<(usize, ReceiverRoom)> {
+        self.looked = Some(clock::monotonic());
         let diag = self.diag.as_mut()?;
         let group = self.group.ip();
         let receivers = match diag.receivers(self.group.is_ipv6(), self.group.port()) {

@@ -1,6 +1,6 @@
 //! The receiving socket, read in batches by whoever waits for a message.
 
-use super::filter;
+use super::filter::{self, Source};
 use super::{Group, Intake, Settings};
 use crate::clock::Wait;
 use crate::counts::{NetworkCounts, SenderCounts};
@@ -9,6 +9,7 @@ use crate::sys::{self, Batch, Instruction, LinkWatch};
 use crate::transport::{ListenError, ReceiveError};
 use socket2::Socket;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +28,7 @@ pub(super) struct Receiver {
     /// Word of interfaces that come and go. Without it, memberships are never renewed.
     links: Option<LinkWatch>,
     receive_buffer: usize,
+    source: Option<Source>,
     state: Mutex<State>,
 }
 
@@ -43,17 +45,37 @@ struct State {
 /// Whether the kernel leaves out what nobody wants.
 #[derive(Debug, Default)]
 struct Filter {
-    /// What it would run, if the subscriptions are simple enough.
-    program: Option<Vec<Instruction>>,
-    /// It pays to start, as soon as nothing that was coalesced waits in the socket.
+    /// What it would run, if the subscriptions are simple enough, to leave out what we publish ourselves and do not
+    /// want back: always worth it, since it would wake us for nothing.
+    own: Option<Vec<Instruction>>,
+    /// The same for what anybody publishes: only worth it when that is most of the traffic, since then gaps in the
+    /// senders' sequences mean nothing any more.
+    all: Option<Vec<Instruction>>,
+    /// Which of them runs.
+    scope: Option<Scope>,
+    /// It pays to leave out what anybody publishes, as soon as nothing that was coalesced waits in the socket.
     is_due: bool,
-    /// While it runs: the drop counts when it was attached.
+    /// While one runs: the drop counts when it was attached.
     since: Option<DropMarks>,
     /// Left out so far, in phases that are over.
     filtered: u64,
     /// The counts of unwanted and all datagrams when the present window began.
     window: (u64, u64),
     overflowed: u64,
+}
+
+/// Whose datagrams are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Own,
+    All,
+}
+
+/// What came of attaching a program.
+enum Attached {
+    Program,
+    NotYet,
+    Nothing,
 }
 
 /// Drops at our socket, and overflows of all sockets of the host.
@@ -67,7 +89,11 @@ struct DropMarks {
 const WINDOW: u64 = 2_000;
 
 impl Receiver {
-    pub(super) fn open(settings: &Settings) -> Result<Self, ListenError> {
+    /// `source` is where our own datagrams come from.
+    pub(super) fn open(
+        settings: &Settings,
+        source: Option<SocketAddr>,
+    ) -> Result<Self, ListenError> {
         let group = settings.group.clone();
         let socket = group.receiving_socket(group.address.port())?;
         let receive_buffer =
@@ -81,9 +107,16 @@ impl Receiver {
             group,
             links: LinkWatch::new().ok(),
             receive_buffer,
+            source: match source {
+                Some(SocketAddr::V4(source)) => Some(Source {
+                    address: *source.ip(),
+                    port: source.port(),
+                }),
+                Some(SocketAddr::V6(_)) | None => None,
+            },
             state: Mutex::new(State {
                 batch: Batch::new(BATCH),
-                intake: Intake::default(),
+                intake: Intake::new(source),
                 filter: Filter::default(),
                 rejoins: 0,
                 has_read_all: false,
@@ -93,8 +126,12 @@ impl Receiver {
 
     pub(super) fn want(&self, interest: &Interest) {
         let mut state = self.lock();
-        self.stop_filtering(&mut state);
-        state.filter.program = filter::program(interest.patterns());
+        let patterns = interest.patterns();
+        state.filter.own = self
+            .source
+            .and_then(|source| filter::program(patterns, Some(source)));
+        state.filter.all = filter::program(patterns, None);
+        self.filter(&mut state, Scope::Own);
     }
 
     pub(super) fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
@@ -157,60 +194,87 @@ impl Receiver {
         let (unwanted, all) = state.intake.unwanted();
         let (unwanted_before, all_before) = state.filter.window;
         let n_seen = all - all_before;
+        let is_all = state.filter.scope == Some(Scope::All);
         if n_seen >= WINDOW {
             state.filter.window = (unwanted, all);
-            match &state.filter.since {
-                // Three of four are of no use: without them, a reader sleeps that much more.
-                None => state.filter.is_due = (unwanted - unwanted_before) * 4 >= n_seen * 3,
-                Some(marks)
-                    if u64::from(self.marks().socket.wrapping_sub(marks.socket)) < n_seen =>
-                {
-                    self.stop_filtering(state);
-                }
-                Some(_) => {}
+            // Three of four are of no use: without them, a reader sleeps that much more.
+            let is_due = !is_all && (unwanted - unwanted_before) * 4 >= n_seen * 3;
+            state.filter.is_due = is_due && state.filter.all.is_some();
+            if is_all && state.filter.left_out_since(self.marks()) < n_seen {
+                self.filter(state, Scope::Own);
             }
         }
         if state.filter.is_due && state.has_read_all {
-            self.start_filtering(state);
+            self.filter(state, Scope::All);
         }
     }
 
-    /// Starts to filter, or leaves all as it was, to be tried again after the next read.
-    fn start_filtering(&self, state: &mut State) {
-        let Some(program) = &state.filter.program else {
-            state.filter.is_due = false;
-            return;
+    /// Has the kernel leave out what nobody wants, from ourselves or from all, as far as it can.
+    fn filter(&self, state: &mut State, scope: Scope) {
+        let now = self.marks();
+        let Totals {
+            filtered,
+            overflowed,
+        } = state.filter.settled(now);
+        let was_all = state.filter.scope == Some(Scope::All);
+        let attached = match (scope, &state.filter.own, &state.filter.all) {
+            (Scope::Own, Some(program), _) => self.attach(program, scope),
+            (Scope::All, _, Some(program)) => self.attach(program, scope),
+            (Scope::Own, None, _) | (Scope::All, _, None) => Attached::Nothing,
         };
-        let socket = self.socket.as_fd();
-        // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
-        // coalesced before could not be taken apart any more, so there must be none in the socket either.
-        let coalesce = |value| sys::set_option(socket, libc::SOL_UDP, libc::UDP_GRO, value);
-        let started = coalesce(0).is_ok()
-            && self.fill().0 == 0
-            && sys::attach_filter(socket, program).is_ok();
-        if !started {
-            drop(coalesce(1));
-            return;
-        }
+        let scope = match attached {
+            Attached::Program => Some(scope),
+            // All is as it was, to be tried again after the next read.
+            Attached::NotYet => return,
+            Attached::Nothing => {
+                if state.filter.scope.is_some() {
+                    drop(sys::detach_filter(self.socket.as_fd()));
+                }
+                drop(self.coalesce(true));
+                None
+            }
+        };
         state.filter.is_due = false;
-        state.filter.since = Some(self.marks());
-        state.intake.follow_senders(false);
-    }
-
-    fn stop_filtering(&self, state: &mut State) {
-        state.filter.is_due = false;
-        if state.filter.since.is_none() {
-            return;
-        }
-        let (filtered, overflowed) = state.filter.totals(self.marks());
-        let socket = self.socket.as_fd();
-        // Without coalescing it works as well, only slower.
-        drop(sys::detach_filter(socket));
-        drop(sys::set_option(socket, libc::SOL_UDP, libc::UDP_GRO, 1));
+        state.filter.scope = scope;
+        state.filter.since = scope.map(|_| now);
         state.filter.filtered = filtered;
         state.filter.overflowed = overflowed;
-        state.filter.since = None;
-        state.intake.follow_senders(true);
+        let is_all = scope == Some(Scope::All);
+        if is_all != was_all {
+            state.intake.follow_senders(!is_all);
+        }
+    }
+
+    fn attach(&self, program: &[Instruction], scope: Scope) -> Attached {
+        let socket = self.socket.as_fd();
+        // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
+        // coalesced before could not be taken apart any more, so there must be none in the socket either. Our own
+        // packets never mix channels.
+        let is_ready = match scope {
+            Scope::Own => {
+                drop(self.coalesce(true));
+                true
+            }
+            Scope::All => self.coalesce(false).is_ok() && self.fill().0 == 0,
+        };
+        if !is_ready {
+            drop(self.coalesce(true));
+            return Attached::NotYet;
+        }
+        match sys::attach_filter(socket, program) {
+            Ok(()) => Attached::Program,
+            Err(_unsupported) => Attached::Nothing,
+        }
+    }
+
+    /// Kernels before 5.0 cannot; then each datagram comes by itself.
+    fn coalesce(&self, is_on: bool) -> io::Result<()> {
+        sys::set_option(
+            self.socket.as_fd(),
+            libc::SOL_UDP,
+            libc::UDP_GRO,
+            i32::from(is_on),
+        )
     }
 
     fn marks(&self) -> DropMarks {
@@ -231,7 +295,7 @@ impl Receiver {
     pub(super) fn counts(&self) -> NetworkCounts {
         let state = self.lock();
         let marks = self.marks();
-        let (filtered, _) = state.filter.totals(marks);
+        let Totals { filtered, .. } = state.filter.settled(marks);
         NetworkCounts {
             kernel_drops: u64::from(marks.socket).saturating_sub(filtered),
             filtered,
@@ -251,19 +315,28 @@ impl Receiver {
 }
 
 impl Filter {
-    /// What the filter left out, and what overflowed while it ran. The kernel counts both as one; overflows of the
+    /// The books as of `now`. The kernel counts what the filter left out and what overflowed as one; overflows of the
     /// whole host tell them apart as far as that goes.
-    fn totals(&self, now: DropMarks) -> (u64, u64) {
-        let Some(since) = self.since else {
-            return (self.filtered, self.overflowed);
-        };
-        let dropped = u64::from(now.socket.wrapping_sub(since.socket));
-        let overflowed = now.overflows.saturating_sub(since.overflows).min(dropped);
-        (
-            self.filtered + dropped - overflowed,
-            self.overflowed + overflowed,
-        )
+    fn settled(&self, now: DropMarks) -> Totals {
+        let dropped = self.left_out_since(now);
+        let since = self.since.map_or(now.overflows, |since| since.overflows);
+        let overflowed = now.overflows.saturating_sub(since).min(dropped);
+        Totals {
+            filtered: self.filtered + dropped - overflowed,
+            overflowed: self.overflowed + overflowed,
+        }
     }
+
+    fn left_out_since(&self, now: DropMarks) -> u64 {
+        self.since
+            .map_or(0, |since| u64::from(now.socket.wrapping_sub(since.socket)))
+    }
+}
+
+/// What was left out on purpose, and what overflowed meanwhile.
+struct Totals {
+    filtered: u64,
+    overflowed: u64,
 }
 
 /// Asks for time stamps, coalescing and a large buffer; returns the buffer that was granted.
