@@ -143,7 +143,7 @@ fn check_counts(attack: &str, counts: &Value) {
             (count("senders") >= all && n_unfinished >= all, "senders")
         }
         "valid" => (count("malformed") == 0, "nothing malformed"),
-        other => panic!("expected a known attack, found {other}: say here what it counts as"),
+        _ => (false, "a line here that says what it counts as"),
     };
     assert!(is_seen, "{attack}: expected {what}, found {counts}");
 }

@@ -179,56 +179,25 @@ const LARGE: &[usize] = &[100, 70_000, 140_000];
 const OURS: usize = 1_472;
 const THEIRS: usize = 65_507;
 
+const HARSH: &str = "lost=100,duplicated=50,reordered=50";
+const MILD: &str = "lost=20,duplicated=20,reordered=20";
+const LATE: &str = "reordered=300,delay_us=10000,jitter_us=3000";
+
+/// Who sends, what seed and what faults, and what is sent.
+const CASES: &[(&str, usize, u64, &str, &[usize])] = &[
+    ("bowline", OURS, 41, HARSH, SHORT),
+    ("C", THEIRS, 42, HARSH, SHORT),
+    ("bowline", OURS, 43, MILD, ALL),
+    ("C", THEIRS, 44, HARSH, LARGE),
+    ("bowline", OURS, 45, LATE, ALL),
+    ("bowline", OURS, 46, "lost=500,duplicated=300", SHORT),
+    ("bowline", OURS, 47, "", ALL),
+];
+
 #[test]
 fn counters_equal_what_a_bad_network_did() {
-    let jobs: [Job<'_>; 7] = [
-        Box::new(|| {
-            check(
-                "bowline",
-                OURS,
-                41,
-                "lost=100,duplicated=50,reordered=50",
-                SHORT,
-            )
-        }),
-        Box::new(|| {
-            check(
-                "C",
-                THEIRS,
-                42,
-                "lost=100,duplicated=50,reordered=50",
-                SHORT,
-            )
-        }),
-        Box::new(|| {
-            check(
-                "bowline",
-                OURS,
-                43,
-                "lost=20,duplicated=20,reordered=20",
-                ALL,
-            )
-        }),
-        Box::new(|| {
-            check(
-                "C",
-                THEIRS,
-                44,
-                "lost=100,duplicated=50,reordered=50",
-                LARGE,
-            )
-        }),
-        Box::new(|| {
-            check(
-                "bowline",
-                OURS,
-                45,
-                "reordered=300,delay_us=10000,jitter_us=3000",
-                ALL,
-            )
-        }),
-        Box::new(|| check("bowline", OURS, 46, "lost=500,duplicated=300", SHORT)),
-        Box::new(|| check("bowline", OURS, 47, "", ALL)),
-    ];
-    in_two_threads(jobs.into());
+    let job = |&(sender, max_datagram, seed, faults, sizes)| -> Job<'_> {
+        Box::new(move || check(sender, max_datagram, seed, faults, sizes))
+    };
+    in_two_threads(CASES.iter().map(job).collect());
 }

@@ -1,5 +1,9 @@
 //! The bus through its public interface: every transport, real sockets, network namespaces of the tests' own.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on panics"
+)]
 
 #[path = "it/conformance.rs"]
 mod conformance;
