@@ -17,7 +17,7 @@
 //! where the policies decide. It reads all the time if somebody cannot call in, such as the owner of a file
 //! descriptor that an event loop watches.
 
-use crate::clock::{Deadline, Wait};
+use crate::clock::{Attention, Deadline, Wait};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::queue::SubscriptionId;
@@ -84,6 +84,7 @@ impl Pump {
         &self,
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
+        attention: Attention,
     ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
         if mailbox.is_exact() {
             self.read_out(mailbox)?;
@@ -103,7 +104,7 @@ impl Pump {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
-                    Lead::Held => self.read(deadline)?,
+                    Lead::Held => self.read(deadline, attention)?,
                     // The leader before us may have delivered to us since we looked.
                     Lead::Taken => has_looked = false,
                     Lead::Others => mailbox.wait(deadline),
@@ -136,7 +137,7 @@ impl Pump {
             && self.transport.holds_unread()
             && seat.lead() != Lead::Others
         {
-            self.read(Deadline::Now)?;
+            self.read(Deadline::Now, Attention::Prompt)?;
             n_reads += 1;
         }
         Ok(())
@@ -202,7 +203,7 @@ impl Pump {
                 ReliefTask::Read => Deadline::Never,
             };
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read(deadline);
+            let outcome = self.read(deadline, Attention::Prompt);
             self.depart(true);
             if outcome.is_err() {
                 self.pause();
@@ -260,11 +261,12 @@ impl Pump {
         }
     }
 
-    fn read(&self, deadline: Deadline) -> Result<(), ReceiveError> {
+    fn read(&self, deadline: Deadline, attention: Attention) -> Result<(), ReceiveError> {
         let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
+            attention,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
         if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {

@@ -11,7 +11,7 @@ mod mmsg;
 mod netlink;
 
 pub(crate) use diag::{ReceiverRoom, SocketDiag};
-pub(crate) use mmsg::{Batch, Datagrams, Piece, Segmenting, send_datagrams, send_one};
+pub(crate) use mmsg::{Batch, Datagrams, Patience, Piece, Segmenting, send_datagrams, send_one};
 pub(crate) use netlink::{LinkNews, LinkWatch};
 
 use std::io;
