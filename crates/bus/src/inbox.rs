@@ -144,6 +144,7 @@ impl Inbox {
             |mailbox| mailbox.pop_for_all(wanted_by),
             &self.mailbox,
             deadline,
+            Reader::Subscriber,
         );
         next.map_err(RecvError)
     }

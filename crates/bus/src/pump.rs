@@ -89,7 +89,7 @@ impl Pump {
         deadline: Deadline,
         reader: Reader,
     ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
-        self.next_by(Mailbox::pop, mailbox, deadline)
+        self.next_by(Mailbox::pop, mailbox, deadline, reader)
     }
 
     /// The next that `pop` takes out of `mailbox`; `None` when nothing came in time.
@@ -98,6 +98,7 @@ impl Pump {
         mut pop: impl FnMut(&Mailbox) -> Option<T>,
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
+        reader: Reader,
     ) -> Result<Option<T>, ReceiveError> {
         if mailbox.is_exact() {
             self.read_out(mailbox)?;
