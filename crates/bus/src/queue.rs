@@ -144,15 +144,15 @@ struct Lane {
 }
 
 /// What became of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub(crate) enum Offer {
     /// It waits to be read.
     Queued,
     /// The policy dropped it, or its subscription is gone.
     Dropped,
-    /// There is no room, and the policy is to wait for some.
-    Full,
+    /// There is no room, and the policy is to wait for some: here it is back.
+    Full(Event),
 }
 
 /// Whether the one who brings an event can wait for room.
@@ -200,14 +200,14 @@ impl Backlog {
     }
 
     /// Takes an event in, or drops one, as the lane's policy says.
-    pub(crate) fn offer(&mut self, id: SubscriptionId, event: &Event, patience: Patience) -> Offer {
+    pub(crate) fn offer(&mut self, id: SubscriptionId, event: Event, patience: Patience) -> Offer {
         let stamp = self.next_stamp;
         let Some(lane) = self.lane(id) else {
             return Offer::Dropped;
         };
         let was_empty = lane.events.is_empty();
         let outcome = lane.offer(stamp, event, patience);
-        if was_empty && outcome == Offer::Queued {
+        if was_empty && matches!(outcome, Offer::Queued) {
             self.order.push(Reverse((stamp, id)));
         }
         self.next_stamp += 1;
@@ -239,13 +239,13 @@ impl Backlog {
 }
 
 impl Lane {
-    fn offer(&mut self, stamp: Stamp, event: &Event, patience: Patience) -> Offer {
-        if self.config.when_full == WhenFull::KeepLatest && self.replace(event) {
+    fn offer(&mut self, stamp: Stamp, event: Event, patience: Patience) -> Offer {
+        if self.config.when_full == WhenFull::KeepLatest && self.replace(&event) {
             return Offer::Queued;
         }
         while self.is_full_for(event.payload.len()) {
             match (self.config.when_full, patience) {
-                (WhenFull::Block, Patience::CanWait) => return Offer::Full,
+                (WhenFull::Block, Patience::CanWait) => return Offer::Full(event),
                 (WhenFull::DropNewest, _) => {
                     self.counts.dropped += 1;
                     return Offer::Dropped;
@@ -257,7 +257,7 @@ impl Lane {
         self.counts.queued += 1;
         self.counts.waiting += 1;
         self.counts.waiting_bytes += event.payload.len();
-        self.events.push_back((stamp, event.clone()));
+        self.events.push_back((stamp, event));
         Offer::Queued
     }
 

@@ -6,7 +6,7 @@
 use crate::event::{Arrival, Channel, Event};
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
-use crate::queue::{Offer, Patience, Queue, QueueCounts, SubscriptionId};
+use crate::queue::{Patience, Queue, QueueCounts, SubscriptionId};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -247,10 +247,10 @@ impl Inlet {
 
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
         let route = Arc::clone(self.route(channel));
-        if route.targets.is_empty() {
+        let Some(((last, last_id), others)) = route.targets.split_last() else {
             self.router.unwanted.fetch_add(1, Ordering::Relaxed);
             return false;
-        }
+        };
         let event = Event {
             channel: route.channel.clone(),
             payload: body.into_bytes(),
@@ -261,10 +261,10 @@ impl Inlet {
         self.router
             .received_bytes
             .fetch_add(size, Ordering::Relaxed);
-        for (mailbox, id) in &route.targets {
-            // The queue counts what it drops; a mailbox that closes while somebody waits drops it too.
-            let (Offer::Queued | Offer::Dropped | Offer::Full) = mailbox.put(*id, &event, patience);
+        for (mailbox, id) in others {
+            mailbox.put(*id, event.clone(), patience);
         }
+        last.put(*last_id, event, patience);
         true
     }
 

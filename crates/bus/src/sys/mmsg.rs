@@ -202,7 +202,7 @@ impl Piece<'_> {
 /// Whether datagrams go to the kernel one by one or as one piece that it cuts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segmenting {
-    /// All but the last have this size; the kernel cuts (UDP_SEGMENT).
+    /// All but the last have this size; the kernel cuts (`UDP_SEGMENT`).
     Equal(u16),
     /// Each is handed over by itself, in one call (sendmmsg).
     Apart,

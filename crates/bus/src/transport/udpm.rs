@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) group: Group,
-    /// What SO_RCVBUF is to be; as large as the system allows, otherwise.
+    /// What `SO_RCVBUF` is to be; as large as the system allows, otherwise.
     pub(crate) receive_buffer: Option<usize>,
     /// The largest datagram to send; what the interface carries whole, otherwise.
     pub(crate) max_datagram: Option<usize>,

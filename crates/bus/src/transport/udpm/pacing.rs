@@ -10,12 +10,14 @@
 use crate::clock;
 use crate::sys::{ReceiverRoom, SocketDiag};
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a receiver may make no room at all before it is left behind.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Between two looks at the buffers. The timer's own slack comes on top.
 const PAUSE: Duration = Duration::from_micros(20);
+/// How long a look at the buffers holds good.
+const FRESH: Duration = Duration::from_millis(1);
 /// What a datagram costs a receiver's buffer beyond its bytes, about.
 const OVERHEAD: usize = 1_024;
 
@@ -26,6 +28,7 @@ pub(super) struct Pacer {
     /// Without it, nothing is known, and nothing is waited for.
     diag: Option<SocketDiag>,
     room: usize,
+    looked: Option<Instant>,
     /// Receivers left behind, with how full they were.
     stuck: Vec<(u32, usize)>,
 }
@@ -36,13 +39,16 @@ impl Pacer {
             group,
             diag: SocketDiag::new().ok(),
             room: 0,
+            looked: None,
             stuck: Vec::new(),
         }
     }
 
-    /// A new burst: what was known of the buffers is old.
+    /// A new burst: what was known of the buffers a while ago is worth nothing.
     pub(super) fn begin(&mut self) {
-        self.room = 0;
+        if self.looked.is_none_or(|looked| looked.elapsed() > FRESH) {
+            self.room = 0;
+        }
     }
 
     /// Waits until there is room for a datagram, or a run of them handed over as one, of `size` bytes.
@@ -77,6 +83,7 @@ impl Pacer {
 
     /// The room of the receiver that has the least, and that receiver; none when nobody listens on this host.
     fn look(&mut self) -> Option<(usize, ReceiverRoom)> {
+        self.looked = Some(clock::monotonic());
         let diag = self.diag.as_mut()?;
         let group = self.group.ip();
         let receivers = match diag.receivers(self.group.is_ipv6(), self.group.port()) {

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// How long a network may take nothing before a publisher is told.
 const MAX_BUSY: Duration = Duration::from_millis(100);
 /// How many datagrams go to the kernel in one piece. Older kernels take no more.
-const MAX_SEGMENTS: usize = 64;
+const MAX_SEGMENTS: u16 = 64;
 /// Smaller datagrams than this would be mostly headers.
 const MIN_DATAGRAM: usize = 256;
 const MAX_FRAGMENTS: usize = u16::MAX as usize;
@@ -163,10 +163,10 @@ impl Line<'_> {
         let mut headers = std::mem::take(&mut self.state.headers);
         self.state.pacer.begin();
         let mut sent = Ok(());
-        let mut ends = Vec::with_capacity(MAX_SEGMENTS);
+        let mut ends = Vec::with_capacity(MAX_SEGMENTS.into());
         let mut next = 0;
         while next < cut.count() && sent.is_ok() {
-            let until = next.saturating_add(MAX_SEGMENTS as u16).min(cut.count());
+            let until = next.saturating_add(MAX_SEGMENTS).min(cut.count());
             headers.clear();
             ends.clear();
             for index in next..until {
@@ -228,7 +228,7 @@ impl Line<'_> {
         {
             return 1;
         }
-        let most = MAX_SEGMENTS
+        let most = usize::from(MAX_SEGMENTS)
             .min(MAX_DATAGRAM_SIZE / size.max(1))
             .min(pieces.len());
         let equal = pieces
@@ -298,7 +298,7 @@ fn cannot_segment(error: &io::Error) -> bool {
 
 fn too_large(message: &Outgoing<'_>, error: CutError) -> SendError {
     let limit = match error {
-        CutError::TooLarge { max, .. } => max as usize,
+        CutError::TooLarge { max, .. } => usize::try_from(max).unwrap_or(usize::MAX),
         CutError::Channel(_) | CutError::Body { .. } => MAX_SHORT_SIZE,
     };
     SendError::TooLarge {
