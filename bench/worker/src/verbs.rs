@@ -232,10 +232,13 @@ impl Pace {
     )]
     fn new(settings: &Settings, start_ns: u64) -> Self {
         let ns = (settings.seconds * 1e9) as u64;
-        // A sender that cannot keep its pace is cut off rather than waited for.
+        // A sender that cannot keep its pace is cut off rather than waited for; a moment of stillness is not that.
         let (n, ns) = match settings.rate_hz {
             0 => (u64::MAX, ns),
-            rate => ((settings.seconds * rate as f64) as u64, ns * 2),
+            rate => {
+                let limit = ns + ns.max(1000 * NS_PER_MS);
+                ((settings.seconds * rate as f64) as u64, limit)
+            }
         };
         Self {
             start_ns,
