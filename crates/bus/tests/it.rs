@@ -2,6 +2,8 @@
 
 #[path = "it/conformance.rs"]
 mod conformance;
+#[path = "it/hub.rs"]
+mod hub;
 #[path = "it/namespace.rs"]
 mod namespace;
 #[path = "it/queues.rs"]

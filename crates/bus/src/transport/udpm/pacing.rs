@@ -40,8 +40,9 @@ impl Pacer {
         }
     }
 
-    /// A new burst: what was known of the buffers is old.
-    pub(super) fn begin(&mut self) {
+    /// A new burst, to that group: what was known of the buffers is old.
+    pub(super) fn begin(&mut self, group: SocketAddr) {
+        self.group = group;
         self.room = 0;
     }
 

@@ -65,7 +65,7 @@ impl Sender {
         })
     }
 
-    /// Sends to the group's own port.
+    /// Sends to a port of the group.
     pub(crate) fn send_to(
         &self,
         group: SocketAddr,
@@ -75,6 +75,7 @@ impl Sender {
         let mut state = self.lock();
         let mut line = Line {
             sender: self,
+            group,
             to: &to,
             state: &mut state,
         };
@@ -108,6 +109,7 @@ impl Sender {
 /// A sender at work.
 struct Line<'a> {
     sender: &'a Sender,
+    group: SocketAddr,
     to: &'a SockAddr,
     state: &'a mut State,
 }
@@ -131,7 +133,7 @@ impl Line<'_> {
 
     /// Runs of short messages go together; a large one goes by itself.
     fn send_batch(&mut self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
-        self.state.pacer.begin();
+        self.state.pacer.begin(self.group);
         for run in messages.chunk_by(|a, b| self.sender.is_short(a) && self.sender.is_short(b)) {
             match run {
                 [large] if !self.sender.is_short(large) => self.send_fragments(large)?,
@@ -161,7 +163,7 @@ impl Line<'_> {
             .map_err(|error| too_large(message, error))?;
         let sequence = self.take_sequence();
         let mut headers = std::mem::take(&mut self.state.headers);
-        self.state.pacer.begin();
+        self.state.pacer.begin(self.group);
         let mut sent = Ok(());
         let mut ends = Vec::with_capacity(MAX_SEGMENTS);
         let mut next = 0;
