@@ -5,6 +5,7 @@
 mod demo;
 mod doctor;
 mod generate;
+mod hub;
 mod input;
 mod output;
 mod types;
@@ -55,6 +56,7 @@ fn command() -> Command {
         )
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(generate::command())
+        .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(types)
 }
 
@@ -63,6 +65,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("demo", _)) => demo::run(),
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
+        Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),
     }

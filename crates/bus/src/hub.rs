@@ -15,6 +15,8 @@ mod outbox;
 mod server;
 
 use crate::sys::Flag;
+use crate::transport::tcpq;
+use crate::url::{BadUrl, Url};
 use client::Gauge;
 use server::Server;
 use std::collections::VecDeque;
@@ -144,6 +146,20 @@ impl Hub {
     /// When the address cannot be listened at.
     pub fn bind(address: impl ToSocketAddrs) -> Result<Self, BindHubError> {
         Self::bind_with(address, Settings::default())
+    }
+
+    /// Starts a hub where clients of `tcpq://HOST:PORT` look for it; what is left out is 127.0.0.1 and 7700.
+    ///
+    /// # Errors
+    /// When the URL is malformed, or the address cannot be listened at.
+    pub fn open(url: &str) -> Result<Self, BindHubError> {
+        let url = Url::parse(url)?;
+        if url.scheme() != "tcpq" {
+            let what = format!("expected tcpq://HOST:PORT, found {:?}", url.scheme());
+            return Err(BadUrl::new(url.to_string(), what).into());
+        }
+        let (host, port) = tcpq::hub_address(&url)?;
+        Self::bind((host.as_str(), port))
     }
 
     /// [`bind`](Self::bind) with a say in what it puts up with.
@@ -276,6 +292,9 @@ impl Shared {
 /// Why a hub did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum BindHubError {
+    /// The URL makes no sense.
+    #[error(transparent)]
+    Url(#[from] BadUrl),
     /// The address cannot be listened at.
     #[error("cannot listen there: {0}; `ss -tlnp` tells who does")]
     Listen(io::Error),

@@ -3,6 +3,7 @@
 mod demo;
 mod doctor;
 mod generate;
+mod hub;
 mod types;
 
 use std::fs;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
 /// How many ready descriptors one call reports. The others are reported by the next.
-const MAX_READY: usize = 64;
+const MAX_READY: usize = 1_024;
 
 /// A set of descriptors; readable while one of them is. A descriptor that is closed leaves it by itself.
 #[derive(Debug)]

@@ -38,14 +38,12 @@ use socket2::Socket;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Datagrams for one call into the kernel.
 const BATCH: usize = 32;
-/// How many reads of a socket in a row before others get their turn.
-const MAX_READS: usize = 4;
 /// How many ports are opened in advance for a pattern. Each takes a descriptor.
 const MAX_IN_ADVANCE: u16 = 1_024;
 /// How often a publisher that nobody reads looks for requests.
@@ -209,7 +207,7 @@ impl Mpudpm {
                 control: &mut control,
             };
             // What is wrong with it shows to those who subscribe.
-            drop(state.read(&[socket], &mut divert));
+            drop(state.read(|| Ok(vec![socket]), &mut divert));
         }
         self.heed(&mut state, control, now);
     }
@@ -221,11 +219,11 @@ impl Mpudpm {
         for message in control {
             match message {
                 Control::Request => answer = answer.or_else(|| self.map().answer(now)),
-                Control::Update(update) => match self.map().learn(&update, now) {
-                    Learnt::Channels => has_learnt = true,
-                    Learnt::Nothing => {}
-                    Learnt::Nonsense => state.nonsense += 1,
-                },
+                Control::Update(update) => {
+                    let learnt = self.map().learn(&update, now);
+                    has_learnt |= learnt == Learnt::Channels;
+                    state.nonsense += u64::from(learnt == Learnt::Nonsense);
+                }
             }
         }
         if let Some(answer) = answer {
@@ -282,41 +280,51 @@ impl Mpudpm {
 }
 
 impl State {
-    /// Reads sockets, and hands in what arrived in the order in which it did.
-    fn read(&mut self, sockets: &[Arc<Socket>], divert: &mut Divert<'_>) -> io::Result<()> {
-        let mut horizon_ns = clock::wall_ns();
-        let is_alone = sockets.len() == 1 && self.merge.is_empty();
-        for socket in sockets {
-            if self.merge.n_bytes() > MAX_HELD {
-                break;
-            }
-            let mut last_ns = None;
-            for _ in 0..MAX_READS {
-                let (n_received, is_all) = self.batch.receive(socket.as_fd(), BATCH)?;
-                last_ns = None;
-                for at in 0..n_received {
-                    let Some(datagrams) = self.batch.get(at) else {
-                        continue;
-                    };
-                    last_ns = datagrams.received_ns;
-                    let is_due = last_ns.is_none_or(|stamp| stamp <= horizon_ns);
-                    if is_alone && is_due && self.merge.is_empty() {
-                        self.intake.take(&datagrams, divert);
-                    } else {
-                        self.merge.add(&datagrams);
-                    }
-                }
-                if is_all {
-                    last_ns = None;
+    /// Reads sockets, and hands in what arrived in the order in which it did; not all at once, since queues are short.
+    fn read(
+        &mut self,
+        sockets: impl FnOnce() -> io::Result<Vec<Arc<Socket>>>,
+        divert: &mut Divert<'_>,
+    ) -> io::Result<()> {
+        if !self.merge.has_due() {
+            let (began_ns, mut rest_since_ns) = (clock::wall_ns(), None::<i64>);
+            let sockets = sockets()?;
+            let is_alone = sockets.len() == 1 && self.merge.is_empty();
+            for socket in &sockets {
+                if self.merge.n_bytes() > MAX_HELD {
                     break;
                 }
+                let read_until_ns = self.read_socket(socket, is_alone, began_ns, divert)?;
+                let earliest = [rest_since_ns, read_until_ns].into_iter().flatten().min();
+                rest_since_ns = earliest;
             }
-            // What is left in this socket is older than what others may hold by now.
-            horizon_ns = horizon_ns.min(last_ns.unwrap_or(i64::MAX));
+            self.merge.end_round(began_ns, rest_since_ns);
         }
         let Self { merge, intake, .. } = self;
-        merge.release(horizon_ns, |datagrams| intake.take(datagrams, divert));
+        merge.give(BATCH, |datagrams| intake.take(datagrams, divert));
         Ok(())
+    }
+
+    /// Reads one socket; if that did not empty it, says until when it was read.
+    fn read_socket(
+        &mut self,
+        socket: &Socket,
+        is_alone: bool,
+        began_ns: i64,
+        divert: &mut Divert<'_>,
+    ) -> io::Result<Option<i64>> {
+        let (n_received, is_all) = self.batch.receive(socket.as_fd(), BATCH)?;
+        let mut last_ns = None;
+        for datagrams in (0..n_received).filter_map(|at| self.batch.get(at)) {
+            last_ns = datagrams.received_ns;
+            let is_due = last_ns.is_none_or(|stamp| stamp <= began_ns);
+            if is_alone && is_due && self.merge.is_empty() {
+                self.intake.take(&datagrams, divert);
+            } else {
+                self.merge.add(socket.as_raw_fd(), &datagrams);
+            }
+        }
+        Ok(last_ns.filter(|_| !is_all))
     }
 
     fn follow_senders(&mut self, is_following: bool) {
@@ -409,12 +417,11 @@ impl Transport for Mpudpm {
         }
         let mut control = Vec::new();
         let mut state = self.state();
-        let sockets = self.ports.ready()?;
         let mut divert = Divert {
             inlet: Some(inlet),
             control: &mut control,
         };
-        state.read(&sockets, &mut divert)?;
+        state.read(|| self.ports.ready(), &mut divert)?;
         if !control.is_empty() {
             self.heed(&mut state, control, clock::monotonic());
         }

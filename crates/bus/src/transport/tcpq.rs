@@ -193,12 +193,11 @@ impl Tcpq {
         if link.n_attempts.is_multiple_of(self.addresses.len().max(1)) {
             link.backoff.fail(now);
         }
-        link.fault = Some(match error.kind() {
-            io::ErrorKind::ConnectionRefused => format!(
-                "nobody listens there; `bowline hub tcpq://{}` starts a hub",
-                self.name
-            ),
-            _ => error.to_string(),
+        link.fault = Some(if error.kind() == io::ErrorKind::ConnectionRefused {
+            let name = &self.name;
+            format!("nobody listens there; `bowline hub tcpq://{name}` starts a hub")
+        } else {
+            error.to_string()
         });
     }
 

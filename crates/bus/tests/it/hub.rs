@@ -43,15 +43,15 @@ impl Raw {
     fn connect(hub: &Hub, frames: &[Frame<'_>]) -> Self {
         let mut said = Side::Client.hello().to_vec();
         for frame in frames {
-            frame.write(&mut said).unwrap();
+            frame.write(&mut said).expect("a frame that can be written");
         }
         Self::say(hub, &said)
     }
 
     fn say(hub: &Hub, bytes: &[u8]) -> Self {
-        let mut stream = TcpStream::connect(hub.address()).unwrap();
-        stream.set_read_timeout(Some(LONG)).unwrap();
-        stream.write_all(bytes).unwrap();
+        let mut stream = TcpStream::connect(hub.address()).expect("the hub listens");
+        stream.set_read_timeout(Some(LONG)).expect("a timeout");
+        stream.write_all(bytes).expect("the hub takes it");
         Self {
             stream,
             heard: Vec::new(),
@@ -59,22 +59,18 @@ impl Raw {
     }
 
     fn address(&self) -> SocketAddr {
-        self.stream.local_addr().unwrap()
+        self.stream.local_addr().expect("it is connected")
     }
 
     /// The next message from the hub, which says hello first.
     fn next(&mut self) -> (String, Vec<u8>) {
         loop {
-            if let Ok(Some(_)) = Side::Server.read_hello(&self.heard) {
-                let frames = &self.heard[HELLO_LEN..];
-                if let Some((frame, length)) = tcpq::parse(frames, &Limits::default()).unwrap() {
-                    let Frame::Publish { channel, payload } = frame else {
-                        panic!("expected a message, found {frame:?}");
-                    };
-                    let message = (channel.to_owned(), payload.to_vec());
-                    self.heard.drain(HELLO_LEN..HELLO_LEN + length);
-                    return message;
-                }
+            let after_hello = self.heard.get(HELLO_LEN..).unwrap_or_default();
+            let found = tcpq::parse(after_hello, &Limits::default()).expect("frames");
+            if let Some((Frame::Publish { channel, payload }, length)) = found {
+                let message = (channel.to_owned(), payload.to_vec());
+                self.heard.drain(HELLO_LEN..HELLO_LEN + length);
+                return message;
             }
             let mut buffer = [0; 4_096];
             let n = self
@@ -424,5 +420,8 @@ fn large_messages_are_not_copied_between_the_socket_and_the_reader() {
 fn an_unknown_host_is_named() {
     // Nobody can be asked in here, so no name is known.
     let error = namespace::run(|| Bus::open("tcpq://no-such-host").unwrap_err().to_string());
-    assert!(error.contains("find the address of \"no-such-host\""), "{error}");
+    assert!(
+        error.contains("find the address of \"no-such-host\""),
+        "{error}"
+    );
 }
