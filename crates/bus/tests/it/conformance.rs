@@ -2,7 +2,7 @@
 
 use crate::namespace::{self, wait_until};
 use bowline_bus::transport::SCHEMES;
-use bowline_bus::{Bus, Event, Inbox, Queue};
+use bowline_bus::{Bus, Event, Hub, Inbox, Queue};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -43,6 +43,13 @@ fn subject(scheme: &str) -> Option<Subject> {
             ),
             64 << 20,
         )),
+        "mpudpm" => Some(by_url("mpudpm://239.255.76.67:7667?ttl=0", 8 << 20)),
+        "tcpq" => {
+            let hub = Hub::bind("127.0.0.1:0").expect("a hub starts");
+            let mut subject = by_url(&hub.url(), 8 << 20);
+            subject._keep.push(Box::new(hub));
+            Some(subject)
+        }
         "udpm" => Some(by_url("udpm://239.255.76.67:7667?ttl=0", 8 << 20)),
         _ => None,
     }
