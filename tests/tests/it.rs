@@ -9,6 +9,8 @@ mod generated;
 mod golden;
 mod hostile;
 mod interop;
+mod liblcm;
+mod logs;
 mod loss;
 mod memory;
 mod messages;
