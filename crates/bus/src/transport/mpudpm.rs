@@ -22,7 +22,7 @@ use crate::clock::{self, Wait};
 use crate::counts::{NetworkCounts, SenderCounts};
 use crate::event::Arrival;
 use crate::router::{Body, Inlet, Interest};
-use crate::sys::{self, Batch};
+use crate::sys::{self, Batch, Patience};
 use crate::transport::udpm::{Intake, Sender, Settings, Sink};
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
 use crate::url::{BadUrl, Url};
@@ -71,7 +71,7 @@ pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
         wishes: Mutex::default(),
         state: Mutex::new(State {
             batch: Batch::new(BATCH),
-            intake: Intake::default(),
+            intake: Intake::new(None),
             merge: Merge::default(),
             is_following: true,
             looked: None,
@@ -313,7 +313,7 @@ impl State {
         began_ns: i64,
         divert: &mut Divert<'_>,
     ) -> io::Result<Option<i64>> {
-        let (n_received, is_all) = self.batch.receive(socket.as_fd(), BATCH)?;
+        let (n_received, is_all) = self.batch.receive(socket.as_fd(), BATCH, Patience::None)?;
         let mut last_ns = None;
         for datagrams in (0..n_received).filter_map(|at| self.batch.get(at)) {
             last_ns = datagrams.received_ns;

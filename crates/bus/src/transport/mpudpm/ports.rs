@@ -1,6 +1,6 @@
 //! The receiving sockets, one for each port that is listened at.
 
-use crate::sys::{self, Epoll, LinkWatch};
+use crate::sys::{self, Epoll, LinkNews, LinkWatch};
 use crate::transport::ListenError;
 use crate::transport::udpm::{self, Settings};
 use socket2::Socket;
@@ -89,8 +89,10 @@ impl Ports {
     /// The sockets that can be read now. Word of changed interfaces is dealt with on the way.
     pub(super) fn ready(&self) -> io::Result<Vec<Arc<Socket>>> {
         let names = self.epoll.ready()?;
-        if names.contains(&LINKS) && self.links.as_ref().is_some_and(LinkWatch::take) {
-            self.join_again();
+        if let Some(links) = &self.links
+            && names.contains(&LINKS)
+        {
+            self.follow_links(&links.take());
         }
         let sockets = self.lock();
         let ports = names
@@ -101,13 +103,16 @@ impl Ports {
             .collect())
     }
 
-    fn join_again(&self) {
+    /// Joins again where a membership went with its interface.
+    fn follow_links(&self, news: &LinkNews) {
         let group = &self.settings.group;
-        let sockets = self.lock();
-        if sockets
+        let has_joined = |socket: &Arc<Socket>| group.join_missing(socket, news);
+        let n_joined = self
+            .lock()
             .values()
-            .all(|socket| group.join_again(socket).is_ok())
-        {
+            .filter(|socket| has_joined(socket))
+            .count();
+        if n_joined > 0 {
             self.rejoins.fetch_add(1, Ordering::Relaxed);
         }
     }
