@@ -17,7 +17,7 @@
 //! where the policies decide. It reads all the time if somebody cannot call in, such as the owner of a file
 //! descriptor that an event loop watches.
 
-use crate::clock::{Deadline, Wait};
+use crate::clock::{Deadline, Reader, Wait};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::queue::SubscriptionId;
@@ -87,11 +87,23 @@ impl Pump {
         &self,
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
+        reader: Reader,
     ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
+        self.next_by(Mailbox::pop, mailbox, deadline, reader)
+    }
+
+    /// The next that `pop` takes out of `mailbox`; `None` when nothing came in time.
+    pub(crate) fn next_by<T>(
+        &self,
+        mut pop: impl FnMut(&Mailbox) -> Option<T>,
+        mailbox: &Arc<Mailbox>,
+        deadline: Deadline,
+        reader: Reader,
+    ) -> Result<Option<T>, ReceiveError> {
         if mailbox.is_exact() {
             self.read_out(mailbox)?;
         }
-        if let Some(event) = mailbox.pop() {
+        if let Some(event) = pop(mailbox) {
             return Ok(Some(event));
         }
         let mut seat = Seat {
@@ -106,13 +118,13 @@ impl Pump {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
-                    Lead::Held => self.read(deadline, Whose::Own)?,
+                    Lead::Held => self.read(deadline, reader)?,
                     // The leader before us may have delivered to us since we looked.
                     Lead::Taken => has_looked = false,
                     Lead::Others => mailbox.wait(deadline),
                 }
             }
-            if let Some(event) = mailbox.pop() {
+            if let Some(event) = pop(mailbox) {
                 return Ok(Some(event));
             }
             match mailbox.ended() {
@@ -127,7 +139,7 @@ impl Pump {
     }
 
     /// Moves what the transport holds into the mailboxes, so that queues keep the newest of all there is.
-    fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
+    pub(crate) fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
         let mut seat = Seat {
             pump: self,
             mailbox,
@@ -139,7 +151,7 @@ impl Pump {
             && self.transport.holds_unread()
             && seat.lead() != Lead::Others
         {
-            self.read(Deadline::Now, Whose::Own)?;
+            self.read(Deadline::Now, Reader::Subscriber)?;
             n_reads += 1;
         }
         Ok(())
@@ -211,9 +223,9 @@ impl Pump {
                 ReliefTask::Read => Deadline::Never,
             };
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read(deadline, Whose::Others);
+            let outcome = self.read(deadline, Reader::Relief);
             self.depart(true);
-            if outcome.is_err() {
+            if outcome.is_err_and(|error| !error.is_interrupted()) {
                 self.pause();
             }
         }
@@ -269,12 +281,12 @@ impl Pump {
         }
     }
 
-    fn read(&self, deadline: Deadline, whose: Whose) -> Result<(), ReceiveError> {
+    fn read(&self, deadline: Deadline, reader: Reader) -> Result<(), ReceiveError> {
         let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
-            is_for_others: whose == Whose::Others,
+            reader,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
         if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {
@@ -321,15 +333,6 @@ impl Pump {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// On whose behalf the transport is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
-    /// The thread reads a mailbox itself.
-    Own,
-    /// It only reads for others.
-    Others,
 }
 
 #[derive(Clone, Copy, Debug)]

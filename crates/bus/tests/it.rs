@@ -1,6 +1,7 @@
 //! The bus through its public interface: every transport, real sockets, network namespaces of the tests' own.
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     reason = "a test that cannot go on panics, and its numbers are small"
@@ -14,6 +15,8 @@ mod eventlog;
 mod file;
 #[path = "it/folder.rs"]
 mod folder;
+#[path = "it/hub.rs"]
+mod hub;
 #[path = "it/namespace.rs"]
 mod namespace;
 #[path = "it/queues.rs"]

@@ -5,13 +5,14 @@ use super::{Group, Intake, Settings};
 use crate::clock::Wait;
 use crate::counts::{NetworkCounts, SenderCounts};
 use crate::router::{Inlet, Interest};
-use crate::sys::{self, Batch, Instruction, LinkWatch};
+use crate::sys::{self, Batch, Instruction, LinkWatch, Patience};
 use crate::transport::{ListenError, ReceiveError};
 use socket2::Socket;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Datagrams for one call into the kernel. Each needs 64 KiB, touched only when it is used.
 const BATCH: usize = 32;
@@ -19,6 +20,12 @@ const BATCH: usize = 32;
 const MAX_READS: usize = 4;
 /// The receive buffer asked for where the system lets us have any: half a second at a gigabit a second.
 const AMBITIOUS_BUFFER: usize = 64 << 20;
+
+/// How long a reader that need not notice anything else may wait for a datagram in one call into the kernel, which
+/// saves the second call that waiting for several things takes.
+const INATTENTION: Duration = Duration::from_millis(50);
+/// How many reads between two looks for changed interfaces, when there is no silence.
+const LINKS_EVERY: u64 = 1_024;
 
 /// A socket in the group.
 #[derive(Debug)]
@@ -29,12 +36,13 @@ pub(super) struct Receiver {
     links: Option<LinkWatch>,
     receive_buffer: usize,
     source: Option<Source>,
+    /// Whoever reads holds it, also while waiting for a datagram.
+    batch: Mutex<Batch>,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    batch: Batch,
     intake: Intake,
     filter: Filter,
     rejoins: u64,
@@ -114,8 +122,8 @@ impl Receiver {
                 }),
                 Some(SocketAddr::V6(_)) | None => None,
             },
+            batch: Mutex::new(Batch::new(BATCH)),
             state: Mutex::new(State {
-                batch: Batch::new(BATCH),
                 intake: Intake::new(source),
                 filter: Filter::default(),
                 rejoins: 0,
@@ -135,31 +143,33 @@ impl Receiver {
     }
 
     pub(super) fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        if !wait.is_poll() && !self.wait(wait)? {
+        let mut batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut patience = Patience::None;
+        if wait.may_be_inattentive(INATTENTION) {
+            patience = Patience::Inattentive;
+        } else if !wait.is_poll() && !self.wait(wait)? {
             return Ok(());
         }
-        let mut state = self.lock();
-        let n_before = state.intake.unwanted().1;
+        let mut n_all = 0;
         for _ in 0..MAX_READS {
-            let State { batch, intake, .. } = &mut *state;
-            let (n_received, is_all) = batch.receive(self.socket.as_fd(), BATCH)?;
+            let (n_received, is_all) = batch.receive(self.socket.as_fd(), BATCH, patience)?;
+            let mut state = self.lock();
             for at in 0..n_received {
                 if let Some(datagrams) = batch.get(at) {
-                    intake.take(&datagrams, inlet);
+                    state.intake.take(&datagrams, inlet);
                 }
             }
             state.has_read_all = is_all;
+            self.judge_filter(&mut state);
+            n_all += n_received;
             if is_all || !wait.is_poll() {
                 break;
             }
         }
-        self.judge_filter(&mut state);
-        let is_silent = state.intake.unwanted().1 == n_before;
-        drop(state);
-        // Whoever never waits hears of changed interfaces here.
+        // Whoever does not wait for word of changed interfaces hears of it in silence, or now and then.
+        let n_reads = batch.count_reads();
         if let Some(links) = &self.links
-            && wait.is_poll()
-            && is_silent
+            && (n_all == 0 || n_reads.is_multiple_of(LINKS_EVERY))
         {
             self.follow_links(links);
         }
@@ -246,22 +256,19 @@ impl Receiver {
     }
 
     fn attach(&self, program: &[Instruction], scope: Scope) -> Attached {
-        let socket = self.socket.as_fd();
         // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
         // coalesced before could not be taken apart any more, so there must be none in the socket either. Our own
         // packets never mix channels.
-        let is_ready = match scope {
-            Scope::Own => {
-                drop(self.coalesce(true));
-                true
-            }
-            Scope::All => self.coalesce(false).is_ok() && self.fill().0 == 0,
-        };
-        if !is_ready {
+        if scope == Scope::All && !(self.coalesce(false).is_ok() && self.fill().0 == 0) {
             drop(self.coalesce(true));
             return Attached::NotYet;
         }
-        match sys::attach_filter(socket, program) {
+        let attached = sys::attach_filter(self.socket.as_fd(), program);
+        if scope == Scope::Own {
+            // Only now: the program before this one may have been one for all.
+            drop(self.coalesce(true));
+        }
+        match attached {
             Ok(()) => Attached::Program,
             Err(_unsupported) => Attached::Nothing,
         }
@@ -340,8 +347,8 @@ struct Totals {
 }
 
 /// Asks for time stamps, coalescing and a large buffer; returns the buffer that was granted.
-fn set_up(socket: &Socket, receive_buffer: Option<usize>) -> io::Result<usize> {
-    socket.set_nonblocking(true)?;
+pub(crate) fn set_up(socket: &Socket, receive_buffer: Option<usize>) -> io::Result<usize> {
+    socket.set_read_timeout(Some(INATTENTION))?;
     sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
     // Kernels before 5.0 cannot; then each datagram comes by itself.
     drop(sys::set_option(
@@ -365,7 +372,7 @@ fn set_up(socket: &Socket, receive_buffer: Option<usize>) -> io::Result<usize> {
 
 /// How many datagrams all sockets of this network namespace lost for want of room.
 fn host_overflows() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/net/snmp").ok()?;
+    let text = std::fs::read_to_string("/proc/thread-self/net/snmp").ok()?;
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
     let (names, values) = (lines.next()?, lines.next()?);
     let at = names.split(' ').position(|name| name == "RcvbufErrors")?;
