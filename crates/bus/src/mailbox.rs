@@ -65,10 +65,11 @@ impl Mailbox {
     pub(crate) fn end(&self, end: End) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
-        state.tell();
+        let waker = state.tell();
         drop(state);
         self.changed.notify_all();
         self.room.notify_all();
+        waker.map(Waker::wake);
     }
 
     /// Whether the transport should be read out before anything is taken.
@@ -98,14 +99,13 @@ impl Mailbox {
                 }
                 Offer::Full | Offer::Dropped => return offer,
                 Offer::Queued => {
-                    if was_empty {
-                        state.tell();
-                    }
+                    let waker = if was_empty { state.tell() } else { None };
                     let is_awaited = state.n_readers_waiting > 0;
                     drop(state);
                     if is_awaited {
                         self.changed.notify_one();
                     }
+                    waker.map(Waker::wake);
                     return offer;
                 }
             }
@@ -177,7 +177,9 @@ impl Mailbox {
         if !state.backlog.is_empty() || state.end.is_some() {
             return false;
         }
-        state.waker = Some(waker.clone());
+        let former = state.waker.replace(waker.clone());
+        drop(state);
+        drop(former);
         true
     }
 
@@ -188,13 +190,14 @@ impl Mailbox {
 }
 
 impl State {
-    fn tell(&mut self) {
+    /// Raises the flag. A waker is for the caller to wake once the lock is gone: it may run or drop anything, such as
+    /// the inbox of this mailbox.
+    #[must_use]
+    fn tell(&mut self) -> Option<Waker> {
         if let Some(flag) = &self.flag {
             flag.raise();
         }
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
+        self.waker.take()
     }
 
     fn lower_flag_if_empty(&self) {

@@ -58,6 +58,7 @@ pub(crate) struct Pump {
 #[derive(Debug, Default)]
 struct State {
     is_led: bool,
+    /// One entry for each thread, so a mailbox that several threads read may be here several times.
     waiting: Vec<Arc<Mailbox>>,
     /// Counts the times that somebody stopped reading.
     departures: u64,
@@ -93,19 +94,16 @@ impl Pump {
         if let Some(event) = mailbox.pop() {
             return Ok(Some(event));
         }
-        let mut seat = Seat {
-            pump: self,
-            mailbox,
-            is_leading: false,
-        };
+        let mut seat = Seat::new(self, mailbox);
         loop {
+            let mut is_about_to_read = false;
             if !self.transport.is_read_by_bus() {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
                     Lead::Held => self.read(deadline)?,
                     // The leader before us may have delivered to us since we looked.
-                    Lead::Taken => {}
+                    Lead::Taken => is_about_to_read = true,
                     Lead::Others => mailbox.wait(deadline),
                 }
             }
@@ -117,7 +115,8 @@ impl Pump {
                 Some(End::Exhausted) => return Err(ReceiveError::End),
                 None => {}
             }
-            if deadline.has_passed() {
+            // Who has no time at all still takes what the transport holds.
+            if deadline.has_passed() && !is_about_to_read {
                 return Ok(None);
             }
         }
@@ -125,11 +124,7 @@ impl Pump {
 
     /// Moves what the transport holds into the mailboxes, so that queues keep the newest of all there is.
     fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
-        let mut seat = Seat {
-            pump: self,
-            mailbox,
-            is_leading: false,
-        };
+        let mut seat = Seat::new(self, mailbox);
         let mut n_reads = 0;
         while self.transport.is_read_by_bus()
             && n_reads < MAX_READ_OUT
@@ -202,7 +197,7 @@ impl Pump {
                 ReliefTask::Read => Deadline::Never,
             };
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read(deadline);
+            let outcome = self.read_and_tell(deadline);
             self.depart(true);
             if outcome.is_err() {
                 self.pause();
@@ -247,7 +242,7 @@ impl Pump {
         }
     }
 
-    /// After an error: not again at once, so that a dead interface does not keep a core busy.
+    /// After an error or the end of a log: not again at once, so that they do not keep a core busy.
     fn pause(&self) {
         let state = self.lock();
         if !self.is_closing() {
@@ -258,24 +253,33 @@ impl Pump {
         }
     }
 
+    /// For readers, who find the end in their mailboxes, behind what is there to read.
     fn read(&self, deadline: Deadline) -> Result<(), ReceiveError> {
+        match self.read_and_tell(deadline) {
+            Err(ReceiveError::End) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Reads the transport once, and tells all mailboxes if it has no more.
+    fn read_and_tell(&self, deadline: Deadline) -> Result<(), ReceiveError> {
         let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
-        if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {
+        if self.is_interrupted.swap(false, Ordering::AcqRel) {
             self.interrupt.lower();
-        }
-        match outcome {
-            // For all readers, once they have read what is in their mailboxes.
-            Err(ReceiveError::End) => {
-                self.router.end(End::Exhausted);
-                Ok(())
+            // Asked afterwards: had it been closed between asking and lowering, the flag would be down for good.
+            if self.is_closing() {
+                self.interrupt.raise();
             }
-            outcome => outcome,
         }
+        if matches!(outcome, Err(ReceiveError::End)) {
+            self.router.end(End::Exhausted);
+        }
+        outcome
     }
 
     fn depart(&self, was_leading: bool) {
@@ -329,45 +333,54 @@ struct Seat<'a> {
     pump: &'a Pump,
     mailbox: &'a Arc<Mailbox>,
     is_leading: bool,
+    is_waiting: bool,
 }
 
-impl Seat<'_> {
+impl<'a> Seat<'a> {
+    fn new(pump: &'a Pump, mailbox: &'a Arc<Mailbox>) -> Self {
+        Self {
+            pump,
+            mailbox,
+            is_leading: false,
+            is_waiting: false,
+        }
+    }
+
     /// Takes the lead if nobody has it; otherwise queues up for it.
     fn lead(&mut self) -> Lead {
         if self.is_leading {
             return Lead::Held;
         }
         let mut state = self.pump.lock();
-        let place = state
-            .waiting
-            .iter()
-            .position(|other| Arc::ptr_eq(other, self.mailbox));
         if state.is_led {
-            if place.is_none() {
+            if !self.is_waiting {
+                self.is_waiting = true;
                 state.waiting.push(Arc::clone(self.mailbox));
             }
             return Lead::Others;
         }
-        if let Some(place) = place {
-            state.waiting.remove(place);
-        }
+        self.wait_no_more(&mut state);
         state.is_led = true;
         self.is_leading = true;
         Lead::Taken
+    }
+
+    fn wait_no_more(&mut self, state: &mut State) {
+        if !std::mem::take(&mut self.is_waiting) {
+            return;
+        }
+        // Threads that read one mailbox are told together, so it does not matter whose entry this is.
+        let mut waiting = state.waiting.iter();
+        if let Some(place) = waiting.position(|other| Arc::ptr_eq(other, self.mailbox)) {
+            state.waiting.remove(place);
+        }
     }
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        let mut state = self.pump.lock();
-        let place = state
-            .waiting
-            .iter()
-            .position(|other| Arc::ptr_eq(other, self.mailbox));
-        if let Some(place) = place {
-            state.waiting.remove(place);
-        }
-        drop(state);
+        let pump = self.pump;
+        self.wait_no_more(&mut pump.lock());
         self.pump.depart(self.is_leading);
     }
 }

@@ -1,0 +1,77 @@
+//! The bus under a scheduler of our own: thousands of ways for its threads to take turns, from seeds.
+//!
+//! `promises.rs` says what has to hold in all of them, `twins.rs` how to break each promise by one line. A promise that
+//! no twin breaks proves nothing, so every one has a twin, and the twin must fail.
+
+pub mod kernel;
+#[path = "../twins.rs"]
+pub mod twins;
+
+/// The bus as it is, and each twin, as modules.
+#[allow(dead_code, unused_imports, reason = "copies use less than the bus")]
+pub mod copies {
+    include!(concat!(env!("OUT_DIR"), "/copies.rs"));
+}
+
+pub use copies::COPIES;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// More than any schedule takes that ends at all.
+const MAX_STEPS: usize = 30_000;
+/// How many times PCT takes the turn from the thread whose it is.
+const PCT_DEPTH: usize = 3;
+
+/// What exploring found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How many schedules were run, the failing one included.
+    pub n_schedules: usize,
+    /// What the first one that failed said.
+    pub failure: Option<String>,
+}
+
+/// Runs `model` with `n_schedules` schedules at random, and as many that change the turn seldom, until one fails.
+#[must_use]
+pub fn explore(model: fn(), n_schedules: usize, seed: u64) -> Outcome {
+    let random = RandomScheduler::new_from_seed(seed, n_schedules);
+    let first = explore_with(model, random);
+    if first.failure.is_some() {
+        return first;
+    }
+    let seldom = PctScheduler::new_from_seed(seed, PCT_DEPTH, n_schedules);
+    let second = explore_with(model, seldom);
+    Outcome {
+        n_schedules: first.n_schedules + second.n_schedules,
+        failure: second.failure,
+    }
+}
+
+fn explore_with(model: fn(), scheduler: impl Scheduler + 'static) -> Outcome {
+    let mut config = Config::new();
+    config.max_steps = MaxSteps::FailAfter(MAX_STEPS);
+    config.failure_persistence = FailurePersistence::None;
+    config.silence_warnings = true;
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let run = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        kernel::boot();
+        model();
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(|| Runner::new(scheduler, config).run(run)));
+    Outcome {
+        n_schedules: count.load(Ordering::Relaxed),
+        failure: outcome.err().map(|panic| what(&*panic)),
+    }
+}
+
+fn what(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+    text.unwrap_or_else(|| "a panic without words".to_owned())
+}
