@@ -4,6 +4,7 @@
 //! So the bus needs no word about models, and a model cannot drift away from what it models.
 
 #[path = "twins.rs"]
+#[allow(dead_code, reason = "which promise breaks is for the test to know")]
 mod twins;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ const PATHS: &[(&str, &str)] = &[
     ("std::os::fd", "crate::kernel::fd"),
     ("std::time", "crate::kernel::time"),
 ];
+/// Patience that copies have less of, so that few turns exhaust it.
+const BOUNDS: &[(&str, &str)] = &[("const VAIN_LOOKS: u32 = 16;", "const VAIN_LOOKS: u32 = 1;")];
 /// The only file of the bus that is replaced: the system.
 const SYSTEM: &str = "pub use crate::kernel::Flag;\n";
 /// Files without locks or threads: twins have those of the faithful copy, which saves compiling them again.
@@ -28,10 +31,22 @@ fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let bus = here.join("../../crates/bus/src");
-    for input in [&bus, &here.join("promises"), &here.join("promises.rs"), &here.join("twins.rs")] {
+    for (bound, _) in BOUNDS {
+        let pump = fs::read_to_string(bus.join("pump.rs"))?;
+        assert!(pump.contains(bound), "expected to find in pump.rs: {bound}");
+    }
+    for input in [
+        &bus,
+        &here.join("promises"),
+        &here.join("promises.rs"),
+        &here.join("twins.rs"),
+    ] {
         println!("cargo::rerun-if-changed={}", input.display());
     }
-    let sources = Sources { bus, promises: here };
+    let sources = Sources {
+        bus,
+        promises: here,
+    };
     let mut modules = String::new();
     let copies = std::iter::once(None).chain(TWINS.iter().map(Some));
     for twin in copies {
@@ -72,9 +87,14 @@ impl Sources {
             match file.as_str() {
                 "lib.rs" => write(&self.bus.join(file), "mod.rs", &adapt_root)?,
                 "sys.rs" => {}
-                shared if twin.is_some_and(|twin| twin.file != shared && SHARED.contains(&shared)) => {
+                shared
+                    if twin.is_some_and(|twin| twin.file != shared && SHARED.contains(&shared)) =>
+                {
                     let module = shared.trim_end_matches(".rs");
-                    fs::write(folder.join(shared), format!("pub use crate::copies::faithful::{module}::*;\n"))?;
+                    fs::write(
+                        folder.join(shared),
+                        format!("pub use crate::copies::faithful::{module}::*;\n"),
+                    )?;
                 }
                 "transport.rs" => write(&self.bus.join(&file), &file, &adapt_transports)?,
                 _ => write(&self.bus.join(&file), &file, &|text| text)?,
@@ -86,7 +106,9 @@ impl Sources {
             let file = format!("promises/{file}");
             write(&self.promises.join(&file), &file, &|text| text)?;
         }
-        write(&self.promises.join("promises.rs"), "promises.rs", &|text| text)?;
+        write(&self.promises.join("promises.rs"), "promises.rs", &|text| {
+            text
+        })?;
         fs::write(folder.join("sys.rs"), SYSTEM)?;
         assert!(is_weakened, "{name}: there is no such file to weaken");
         Ok(())
@@ -95,7 +117,13 @@ impl Sources {
 
 impl Twin {
     fn weaken(&self, text: &str) -> String {
-        let Self { name, file, strong, weak, .. } = self;
+        let Self {
+            name,
+            file,
+            strong,
+            weak,
+            ..
+        } = self;
         let found = text.matches(strong).count();
         assert_eq!(
             found, 1,
@@ -119,7 +147,7 @@ fn rust_files(folder: &Path) -> io::Result<Vec<String>> {
 
 fn adapt(text: &str, name: &str) -> String {
     let mut text = text.replace("crate::", &format!("crate::copies::{name}::"));
-    for (from, to) in PATHS {
+    for (from, to) in PATHS.iter().chain(BOUNDS) {
         text = text.replace(from, to);
     }
     text
@@ -139,8 +167,13 @@ fn adapt_root(text: String) -> String {
 
 /// The table of transports with one row.
 fn adapt_transports(text: String) -> String {
-    let is_kept = |line: &&str| !line.starts_with("pub mod ") || *line == format!("pub mod {TRANSPORT};");
-    let text: String = text.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+    let is_kept =
+        |line: &&str| !line.starts_with("pub mod ") || *line == format!("pub mod {TRANSPORT};");
+    let text: String = text
+        .lines()
+        .filter(is_kept)
+        .map(|line| format!("{line}\n"))
+        .collect();
     let (before, table) = text.split_once("    Scheme {").expect("there are rows");
     let (rows, after) = table.split_once("\n];").expect("the table ends");
     let row = rows

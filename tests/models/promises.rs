@@ -16,27 +16,70 @@ use std::time::Duration;
 
 /// All promises by name.
 pub const PROMISES: &[(&str, fn())] = &[
-    ("a_message_wakes_the_reader_it_is_for", a_message_wakes_the_reader_it_is_for),
-    ("a_reader_that_leaves_passes_the_lead_on", a_reader_that_leaves_passes_the_lead_on),
-    ("relief_and_readers_take_turns", relief_and_readers_take_turns),
-    ("several_threads_may_read_one_inbox", several_threads_may_read_one_inbox),
-    ("a_stream_is_woken_by_what_comes", a_stream_is_woken_by_what_comes),
+    (
+        "a_message_wakes_the_reader_it_is_for",
+        a_message_wakes_the_reader_it_is_for,
+    ),
+    (
+        "a_reader_that_leaves_passes_the_lead_on",
+        a_reader_that_leaves_passes_the_lead_on,
+    ),
+    (
+        "relief_and_readers_take_turns",
+        relief_and_readers_take_turns,
+    ),
+    (
+        "several_threads_may_read_one_inbox",
+        several_threads_may_read_one_inbox,
+    ),
+    (
+        "a_stream_is_woken_by_what_comes",
+        a_stream_is_woken_by_what_comes,
+    ),
     ("an_interrupt_ends_one_read", an_interrupt_ends_one_read),
     ("closing_lets_everybody_go", closing_lets_everybody_go),
     ("callbacks_have_one_thread", callbacks_have_one_thread),
-    ("a_callback_hears_everything_from_its_start", a_callback_hears_everything_from_its_start),
-    ("reading_lets_a_blocked_publisher_go_on", reading_lets_a_blocked_publisher_go_on),
-    ("unsubscribing_lets_a_blocked_publisher_go_on", unsubscribing_lets_a_blocked_publisher_go_on),
-    ("a_larger_queue_lets_a_blocked_publisher_go_on", a_larger_queue_lets_a_blocked_publisher_go_on),
-    ("a_subscription_gets_what_is_published_after_it", a_subscription_gets_what_is_published_after_it),
-    ("nothing_is_routed_to_a_subscription_that_ended", nothing_is_routed_to_a_subscription_that_ended),
-    ("a_look_takes_what_the_network_holds", a_look_takes_what_the_network_holds),
-    ("what_is_held_back_goes_out_in_time", what_is_held_back_goes_out_in_time),
-    ("closing_sends_what_is_held_back", closing_sends_what_is_held_back),
+    (
+        "a_callback_hears_everything_from_its_start",
+        a_callback_hears_everything_from_its_start,
+    ),
+    (
+        "reading_lets_a_blocked_publisher_go_on",
+        reading_lets_a_blocked_publisher_go_on,
+    ),
+    (
+        "unsubscribing_lets_a_blocked_publisher_go_on",
+        unsubscribing_lets_a_blocked_publisher_go_on,
+    ),
+    (
+        "a_larger_queue_lets_a_blocked_publisher_go_on",
+        a_larger_queue_lets_a_blocked_publisher_go_on,
+    ),
+    (
+        "a_subscription_gets_what_is_published_after_it",
+        a_subscription_gets_what_is_published_after_it,
+    ),
+    (
+        "nothing_is_routed_to_a_subscription_that_ended",
+        nothing_is_routed_to_a_subscription_that_ended,
+    ),
+    (
+        "a_look_takes_what_the_network_holds",
+        a_look_takes_what_the_network_holds,
+    ),
+    (
+        "what_is_held_back_goes_out_in_time",
+        what_is_held_back_goes_out_in_time,
+    ),
+    (
+        "closing_sends_what_is_held_back",
+        closing_sends_what_is_held_back,
+    ),
 ];
 
 fn publish(bus: &Bus, channel: &str) {
-    bus.publish_bytes(channel, b"x").expect("the model refuses nothing");
+    bus.publish_bytes(channel, b"x")
+        .expect("the model refuses nothing");
 }
 
 fn join<T>(threads: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
@@ -44,12 +87,13 @@ fn join<T>(threads: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
     threads.into_iter().map(join).collect()
 }
 
-/// Reads `count` events on a thread of its own, and says on which channels they came.
-fn read(bus: &Bus, pattern: &str, count: usize) -> JoinHandle<Vec<String>> {
+/// Reads `count` events on a thread of its own. The inbox comes back, so that it goes when all threads are done: an
+/// inbox that goes has whoever reads look up, and hides that nobody else did.
+fn read(bus: &Bus, pattern: &str, count: usize) -> JoinHandle<Inbox> {
     let inbox = bus.events(pattern).expect("the model refuses nothing");
     thread::spawn(move || {
-        let next = |_| inbox.recv().expect("the bus is open").1.channel.to_string();
-        (0..count).map(next).collect()
+        (0..count).for_each(|_| drop(inbox.recv()));
+        inbox
     })
 }
 
@@ -65,10 +109,13 @@ fn a_message_wakes_the_reader_it_is_for() {
 fn a_reader_that_leaves_passes_the_lead_on() {
     let (bus, _) = Network::default().open();
     let hasty = bus.events("HASTY").expect("the model refuses nothing");
-    let hasty = thread::spawn(move || drop(hasty.recv_timeout(Duration::from_millis(1))));
+    let hasty = thread::spawn(move || {
+        drop(hasty.recv_timeout(Duration::from_millis(1)));
+        hasty
+    });
     let patient = read(&bus, "PATIENT", 2);
     publish(&bus, "PATIENT");
-    join([hasty]);
+    let _hasty = join([hasty]);
     publish(&bus, "PATIENT");
     join([patient]);
 }
@@ -97,24 +144,33 @@ fn several_threads_may_read_one_inbox() {
 fn a_stream_is_woken_by_what_comes() {
     use futures_core::Stream as _;
     let (bus, _) = Network::default().open();
-    let mut stream = bus.events("A").expect("the model refuses nothing").into_stream();
+    let mut stream = bus
+        .events("A")
+        .expect("the model refuses nothing")
+        .into_stream();
     let stream = thread::spawn(move || {
         for _ in 0..2 {
-            let next = std::future::poll_fn(|context| std::pin::Pin::new(&mut stream).poll_next(context));
+            let next =
+                std::future::poll_fn(|context| std::pin::Pin::new(&mut stream).poll_next(context));
             drop(shuttle::future::block_on(next));
         }
     });
     let reader = read(&bus, "B", 1);
     publish(&bus, "A");
     publish(&bus, "B");
+    let _reader = join([reader]);
     publish(&bus, "A");
     join([stream]);
-    join([reader]);
 }
 
 fn an_interrupt_ends_one_read() {
     let (bus, network) = Network::default().open();
-    let reader = read(&bus, "A", 2);
+    // Kept until the end, since an inbox that goes interrupts too.
+    let inbox = Arc::new(bus.events("A").expect("the model refuses nothing"));
+    let reader = {
+        let inbox = Arc::clone(&inbox);
+        thread::spawn(move || drop((inbox.recv(), inbox.recv())))
+    };
     publish(&bus, "A");
     let other = bus.events("B").expect("the model refuses nothing");
     publish(&bus, "A");
@@ -124,9 +180,13 @@ fn an_interrupt_ends_one_read() {
     let nothing = other.recv_timeout(Duration::from_millis(1));
     let after = network.n_interrupted();
     let is_nothing = matches!(nothing, Ok(None));
-    drop((other, bus));
+    drop((inbox, other, bus));
     assert!(is_nothing, "nothing was published for it");
-    assert!(after <= before + 1, "{} reads ended for nothing", after - before);
+    assert!(
+        after <= before + 1,
+        "{} reads ended for nothing",
+        after - before
+    );
 }
 
 fn closing_lets_everybody_go() {
@@ -143,7 +203,9 @@ fn callbacks_have_one_thread() {
     let subscribe = || {
         let (bus, heard) = (bus.clone(), Arc::clone(&heard));
         thread::spawn(move || {
-            let count = move |_| { heard.fetch_add(1, Ordering::SeqCst); };
+            let count = move |_| {
+                heard.fetch_add(1, Ordering::SeqCst);
+            };
             bus.on_event("A", count).expect("the model refuses nothing")
         })
     };
@@ -161,15 +223,23 @@ fn a_callback_hears_everything_from_its_start() {
     let heard = Arc::<AtomicUsize>::default();
     let count = {
         let heard = Arc::clone(&heard);
-        move |_| { heard.fetch_add(1, Ordering::SeqCst); }
+        move |_| {
+            heard.fetch_add(1, Ordering::SeqCst);
+        }
     };
     let second = bus.on_event("A", count).expect("the model refuses nothing");
     join([publisher]);
-    let queued: Vec<u64> = bus.subscriptions().iter().map(|(_, counts)| counts.queued).collect();
+    let queued: Vec<u64> = bus
+        .subscriptions()
+        .iter()
+        .map(|(_, counts)| counts.queued)
+        .collect();
     // What was queued for it before it ends is heard, since the thread reads in order.
     let (done, is_done) = shuttle::sync::mpsc::channel();
     let tell = move |_| done.send(()).expect("it is waited for");
-    let last = bus.on_event("LAST", tell).expect("the model refuses nothing");
+    let last = bus
+        .on_event("LAST", tell)
+        .expect("the model refuses nothing");
     publish(&bus, "LAST");
     is_done.recv().expect("it is told");
     let heard = heard.load(Ordering::SeqCst) as u64;
@@ -180,7 +250,9 @@ fn a_callback_hears_everything_from_its_start() {
 fn reading_lets_a_blocked_publisher_go_on() {
     let bus = Bus::open("memq://").expect("it needs nothing");
     let inbox = bus.inbox();
-    inbox.subscribe("A", Queue::block(1)).expect("the model refuses nothing");
+    inbox
+        .subscribe("A", Queue::block(1))
+        .expect("the model refuses nothing");
     let publishers = [(); 2].map(|()| {
         let bus = bus.clone();
         thread::spawn(move || (0..2).for_each(|_| publish(&bus, "A")))
@@ -195,7 +267,9 @@ fn reading_lets_a_blocked_publisher_go_on() {
 fn with_blocked_publishers(let_go: impl FnOnce(&Inbox, SubscriptionId)) {
     let bus = Bus::open("memq://").expect("it needs nothing");
     let inbox = bus.inbox();
-    let id = inbox.subscribe("A", Queue::block(1)).expect("the model refuses nothing");
+    let id = inbox
+        .subscribe("A", Queue::block(1))
+        .expect("the model refuses nothing");
     let publishers = [(); 2].map(|()| {
         let bus = bus.clone();
         thread::spawn(move || (0..2).for_each(|_| publish(&bus, "A")))
@@ -230,7 +304,9 @@ fn a_subscription_gets_what_is_published_after_it() {
 fn nothing_is_routed_to_a_subscription_that_ended() {
     let (bus, _) = Network::default().open();
     let inbox = bus.inbox();
-    let id = inbox.subscribe("A", Queue::default()).expect("the model refuses nothing");
+    let id = inbox
+        .subscribe("A", Queue::default())
+        .expect("the model refuses nothing");
     // Its reading has the route to A remembered.
     let reader = read(&bus, "B", 1);
     publish(&bus, "A");
@@ -241,7 +317,10 @@ fn nothing_is_routed_to_a_subscription_that_ended() {
     let late = inbox.try_recv();
     let unwanted = bus.counts().network.unwanted;
     drop((inbox, bus));
-    assert!(matches!(late, Ok(None)), "what waited is dropped, and nothing follows");
+    assert!(
+        matches!(late, Ok(None)),
+        "what waited is dropped, and nothing follows"
+    );
     assert!(unwanted >= 1, "nobody wanted what was published last");
 }
 
@@ -255,7 +334,10 @@ fn a_look_takes_what_the_network_holds() {
     join([publisher]);
     let found = inbox.try_recv();
     drop((inbox, bus));
-    assert!(matches!(found, Ok(Some(_))), "nobody else reads, and it was sent");
+    assert!(
+        matches!(found, Ok(Some(_))),
+        "nobody else reads, and it was sent"
+    );
 }
 
 fn what_is_held_back_goes_out_in_time() {

@@ -69,7 +69,9 @@ impl Mailbox {
         drop(state);
         self.changed.notify_all();
         self.room.notify_all();
-        waker.map(Waker::wake);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// Whether the transport should be read out before anything is taken.
@@ -105,7 +107,9 @@ impl Mailbox {
                     if is_awaited {
                         self.changed.notify_one();
                     }
-                    waker.map(Waker::wake);
+                    if let Some(waker) = waker {
+                        waker.wake();
+                    }
                     return offer;
                 }
             }

@@ -1,9 +1,9 @@
 //! A transport whose network is a queue: what is sent comes back, in order, once somebody reads.
 
+use crate::kernel::{self, Shelf};
 use crate::router::{Body, Inlet, Interest};
 use crate::transport::{ListenError, Outgoing, ReceiveError, SendError, Transport};
 use crate::{Arrival, Bus, Bytes, NetworkCounts, Sender, Url, Wait};
-use crate::kernel::{self, Shelf};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -66,7 +66,9 @@ impl Transport for Network {
 
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
         let look = || {
-            let message = self.take().map(|(channel, payload)| Found::Message(channel, payload));
+            let message = self
+                .take()
+                .map(|(channel, payload)| Found::Message(channel, payload));
             message.or_else(|| wait.interrupt().is_up().then_some(Found::Interrupt))
         };
         match kernel::poll(wait.left(), look) {

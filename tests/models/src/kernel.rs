@@ -74,7 +74,9 @@ pub struct Shelf<T>(std::sync::Mutex<T>);
 
 impl<T> Shelf<T> {
     pub fn get(&self) -> std::sync::MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
