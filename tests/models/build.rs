@@ -24,6 +24,8 @@ const BOUNDS: &[(&str, &str)] = &[("const VAIN_LOOKS: u32 = 16;", "const VAIN_LO
 const SYSTEM: &str = "pub use crate::kernel::Flag;\n";
 /// Files without locks or threads: twins have those of the faithful copy, which saves compiling them again.
 const SHARED: &[&str] = &["counts.rs", "event.rs", "pattern.rs", "queue.rs", "url.rs"];
+/// Modules that live off the system, and that no other module of the bus needs.
+const LEFT_OUT: &[&str] = &["eventlog", "hub"];
 /// The only transport that needs no system.
 const TRANSPORT: &str = "memq";
 
@@ -87,6 +89,7 @@ impl Sources {
             match file.as_str() {
                 "lib.rs" => write(&self.bus.join(file), "mod.rs", &adapt_root)?,
                 "sys.rs" => {}
+                file if LEFT_OUT.iter().any(|module| file == format!("{module}.rs")) => {}
                 shared
                     if twin.is_some_and(|twin| twin.file != shared && SHARED.contains(&shared)) =>
                 {
@@ -156,24 +159,41 @@ fn adapt(text: &str, name: &str) -> String {
 /// The list of modules, without what belongs at the top of a crate.
 fn adapt_root(text: String) -> String {
     let is_kept = |line: &&str| !line.starts_with("//!") && !line.starts_with("#![");
-    let open_up = |line: &str| match line.strip_prefix("mod ") {
-        Some(module) => format!("pub mod {module}\n"),
-        None => format!("{line}\n"),
-    };
-    let mut root: String = text.lines().filter(is_kept).map(open_up).collect();
-    root += "pub mod promises;\npub use super::super::kernel;\n";
-    root
-}
-
-/// The table of transports with one row.
-fn adapt_transports(text: String) -> String {
-    let is_kept =
-        |line: &&str| !line.starts_with("pub mod ") || *line == format!("pub mod {TRANSPORT};");
     let text: String = text
         .lines()
         .filter(is_kept)
         .map(|line| format!("{line}\n"))
         .collect();
+    let is_left_out = |line: &str| {
+        let of = |module: &&&str| {
+            line == format!("pub mod {module};") || line.starts_with(&format!("pub use {module}::"))
+        };
+        LEFT_OUT.iter().find(of).is_some()
+    };
+    let root = without(&text, is_left_out).replace("\nmod ", "\npub mod ");
+    root + "pub mod promises;\npub use super::super::kernel;\n"
+}
+
+/// Without some lines, and the attributes above them.
+fn without(text: &str, is_left_out: impl Fn(&str) -> bool) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        if !is_left_out(line) {
+            kept.push(line);
+            continue;
+        }
+        while kept.last().is_some_and(|above| above.starts_with("#[")) {
+            kept.pop();
+        }
+    }
+    kept.join("\n") + "\n"
+}
+
+/// The table of transports with one row.
+fn adapt_transports(text: String) -> String {
+    let text = without(&text, |line| {
+        line.starts_with("pub mod ") && line != format!("pub mod {TRANSPORT};")
+    });
     let (before, table) = text.split_once("    Scheme {").expect("there are rows");
     let (rows, after) = table.split_once("\n];").expect("the table ends");
     let row = rows

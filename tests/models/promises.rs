@@ -33,6 +33,10 @@ pub const PROMISES: &[(&str, fn())] = &[
         several_threads_may_read_one_inbox,
     ),
     (
+        "a_closed_inbox_lets_its_readers_go",
+        a_closed_inbox_lets_its_readers_go,
+    ),
+    (
         "a_stream_is_woken_by_what_comes",
         a_stream_is_woken_by_what_comes,
     ),
@@ -139,6 +143,20 @@ fn several_threads_may_read_one_inbox() {
         publish(&bus, "A");
     }
     join(readers);
+}
+
+fn a_closed_inbox_lets_its_readers_go() {
+    let (bus, _) = Network::default().open();
+    let inbox = Arc::new(bus.events("A").expect("the model refuses nothing"));
+    let readers = [(); 2].map(|()| {
+        let inbox = Arc::clone(&inbox);
+        thread::spawn(move || drop(inbox.recv()))
+    });
+    let other = read(&bus, "B", 1);
+    inbox.close();
+    join(readers);
+    publish(&bus, "B");
+    join([other]);
 }
 
 fn a_stream_is_woken_by_what_comes() {

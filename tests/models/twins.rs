@@ -20,8 +20,8 @@ pub const TWINS: &[Twin] = &[
         name: "a_new_leader_reads_at_once",
         breaks: "a_message_wakes_the_reader_it_is_for",
         file: "pump.rs",
-        strong: "Lead::Taken => is_about_to_read = true,",
-        weak: "Lead::Taken => self.read(deadline)?,",
+        strong: "Lead::Taken => has_looked = false,",
+        weak: "Lead::Taken => self.read(deadline, reader)?,",
     },
     Twin {
         name: "a_nudge_is_forgotten",
@@ -46,6 +46,16 @@ pub const TWINS: &[Twin] = &[
         file: "pump.rs",
         strong: "            if !self.is_waiting {",
         weak: "            if !state.waiting.iter().any(|other| Arc::ptr_eq(other, self.mailbox)) {",
+    },
+    Twin {
+        name: "closing_an_inbox_interrupts_nobody",
+        breaks: "a_closed_inbox_lets_its_readers_go",
+        file: "inbox.rs",
+        strong: r"        self.mailbox.end(End::Closed);
+        self.bus.shared.pump.interrupt();
+",
+        weak: r"        self.mailbox.end(End::Closed);
+",
     },
     Twin {
         name: "a_waker_is_kept_without_a_look",
@@ -144,10 +154,10 @@ pub const TWINS: &[Twin] = &[
         name: "a_larger_queue_is_not_told",
         breaks: "a_larger_queue_lets_a_blocked_publisher_go_on",
         file: "mailbox.rs",
-        strong: r"        self.lock().backlog.configure(id, queue);
+        strong: r"Ordering::Relaxed);
         self.room.notify_all();
 ",
-        weak: r"        self.lock().backlog.configure(id, queue);
+        weak: r"Ordering::Relaxed);
 ",
     },
     Twin {
@@ -172,8 +182,8 @@ pub const TWINS: &[Twin] = &[
         name: "a_look_does_not_read",
         breaks: "a_look_takes_what_the_network_holds",
         file: "pump.rs",
-        strong: "deadline.has_passed() && !is_about_to_read {",
-        weak: "deadline.has_passed() {",
+        strong: "if has_looked && deadline.has_passed() {",
+        weak: "if deadline.has_passed() {",
     },
     Twin {
         name: "the_first_message_is_not_told",

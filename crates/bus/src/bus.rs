@@ -317,6 +317,13 @@ impl Bus {
         }
     }
 
+    /// What keeps messages from coming and going now, in words: that no hub answers, for one. `None` where nothing is
+    /// known to be wrong.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.transport.trouble()
+    }
+
     /// What is known of each sender, on transports that tell senders apart.
     #[must_use]
     pub fn senders(&self) -> Vec<SenderCounts> {

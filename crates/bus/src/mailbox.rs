@@ -4,6 +4,7 @@ use crate::clock::Deadline;
 use crate::event::Event;
 use crate::queue::{Backlog, Offer, Patience, Queue, QueueCounts, SubscriptionId};
 use crate::sys::Flag;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -15,6 +16,8 @@ pub(crate) struct Mailbox {
     changed: Condvar,
     /// Something was read.
     room: Condvar,
+    /// What the backlog says, to be read without the lock.
+    is_exact: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +42,10 @@ pub(crate) enum End {
 
 impl Mailbox {
     pub(crate) fn open(&self, id: SubscriptionId, queue: Queue) {
-        self.lock().backlog.open(id, queue);
+        let mut state = self.lock();
+        state.backlog.open(id, queue);
+        self.is_exact
+            .store(state.backlog.is_exact(), Ordering::Relaxed);
     }
 
     /// Forgets a subscription and what waits for it; says what it had dropped.
@@ -47,13 +53,18 @@ impl Mailbox {
         let mut state = self.lock();
         let counts = state.backlog.counts(id);
         state.backlog.close(id);
+        self.is_exact
+            .store(state.backlog.is_exact(), Ordering::Relaxed);
         state.lower_flag_if_empty();
         self.room.notify_all();
         counts
     }
 
     pub(crate) fn configure(&self, id: SubscriptionId, queue: Queue) {
-        self.lock().backlog.configure(id, queue);
+        let mut state = self.lock();
+        state.backlog.configure(id, queue);
+        self.is_exact
+            .store(state.backlog.is_exact(), Ordering::Relaxed);
         self.room.notify_all();
     }
 
@@ -76,7 +87,7 @@ impl Mailbox {
 
     /// Whether the transport should be read out before anything is taken.
     pub(crate) fn is_exact(&self) -> bool {
-        self.lock().backlog.is_exact()
+        self.is_exact.load(Ordering::Relaxed)
     }
 
     /// Why nothing more will come, if that is so.
@@ -84,14 +95,17 @@ impl Mailbox {
         self.lock().end
     }
 
-    /// Takes an event in. Waits for room only if the queue says so and the caller can.
-    pub(crate) fn put(&self, id: SubscriptionId, event: &Event, patience: Patience) -> Offer {
+    /// Takes an event in for some of the subscriptions. Waits for room only if a queue says so and the caller can.
+    pub(crate) fn put(&self, ids: &[SubscriptionId], mut event: Event, patience: Patience) {
         let mut state = self.lock();
-        loop {
+        let waker = loop {
             let was_empty = state.backlog.is_empty();
-            let offer = state.backlog.offer(id, event, patience);
-            match offer {
-                Offer::Full if state.end.is_none() => {
+            match state.backlog.offer(ids, event, patience) {
+                Offer::Queued => {
+                    break if was_empty { state.tell() } else { None };
+                }
+                Offer::Full(returned) if state.end.is_none() => {
+                    event = returned;
                     state.n_writers_waiting += 1;
                     state = self
                         .room
@@ -99,31 +113,37 @@ impl Mailbox {
                         .unwrap_or_else(PoisonError::into_inner);
                     state.n_writers_waiting -= 1;
                 }
-                Offer::Full | Offer::Dropped => return offer,
-                Offer::Queued => {
-                    let waker = if was_empty { state.tell() } else { None };
-                    let is_awaited = state.n_readers_waiting > 0;
-                    drop(state);
-                    if is_awaited {
-                        self.changed.notify_one();
-                    }
-                    if let Some(waker) = waker {
-                        waker.wake();
-                    }
-                    return offer;
-                }
+                // The queue counted it; or nobody will read here any more.
+                Offer::Full(_) | Offer::Dropped => return,
             }
+        };
+        let is_awaited = state.n_readers_waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.changed.notify_one();
+        }
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
     pub(crate) fn pop(&self) -> Option<(SubscriptionId, Event)> {
+        self.take_from(Backlog::pop)
+    }
+
+    /// Takes an event out for all subscriptions that it waits for.
+    pub(crate) fn pop_for_all(&self, wanted_by: &mut Vec<SubscriptionId>) -> Option<Event> {
+        self.take_from(|backlog| backlog.pop_for_all(wanted_by))
+    }
+
+    fn take_from<T>(&self, take: impl FnOnce(&mut Backlog) -> Option<T>) -> Option<T> {
         let mut state = self.lock();
-        let event = state.backlog.pop();
+        let taken = take(&mut state.backlog);
         state.lower_flag_if_empty();
         if state.n_writers_waiting > 0 {
             self.room.notify_all();
         }
-        event
+        taken
     }
 
     /// Waits until something came, a nudge, the end, or the deadline.

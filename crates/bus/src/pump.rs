@@ -17,7 +17,7 @@
 //! where the policies decide. It reads all the time if somebody cannot call in, such as the owner of a file
 //! descriptor that an event loop watches.
 
-use crate::clock::{Deadline, Wait};
+use crate::clock::{Deadline, Reader, Wait};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::queue::SubscriptionId;
@@ -30,8 +30,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long nobody has to read before relief comes. The receive buffer has to last that long.
-const RELIEF_AFTER: Duration = Duration::from_millis(2);
 /// How many times relief looks in vain before it sleeps until somebody stops reading. Waking it takes the reader's time.
 const VAIN_LOOKS: u32 = 16;
 
@@ -53,6 +51,8 @@ pub(crate) struct Pump {
     is_interrupted: AtomicBool,
     /// From then on the flag stays up: nobody may wait any more.
     is_closing: AtomicBool,
+    /// Whether the transport said that nothing more will come: relief need not ask again. Changed under the lock.
+    is_exhausted: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -79,6 +79,7 @@ impl Pump {
             interrupt: Flag::new()?,
             is_interrupted: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
+            is_exhausted: AtomicBool::new(false),
         })
     }
 
@@ -87,27 +88,40 @@ impl Pump {
         &self,
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
+        reader: Reader,
     ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
+        self.next_by(Mailbox::pop, mailbox, deadline, reader)
+    }
+
+    /// The next that `pop` takes out of `mailbox`; `None` when nothing came in time.
+    pub(crate) fn next_by<T>(
+        &self,
+        mut pop: impl FnMut(&Mailbox) -> Option<T>,
+        mailbox: &Arc<Mailbox>,
+        deadline: Deadline,
+        reader: Reader,
+    ) -> Result<Option<T>, ReceiveError> {
         if mailbox.is_exact() {
             self.read_out(mailbox)?;
         }
-        if let Some(event) = mailbox.pop() {
+        if let Some(event) = pop(mailbox) {
             return Ok(Some(event));
         }
         let mut seat = Seat::new(self, mailbox);
         loop {
-            let mut is_about_to_read = false;
+            // Whoever has no time still gets what the transport holds, so time is not looked at before it was read.
+            let mut has_looked = true;
             if !self.transport.is_read_by_bus() {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
-                    Lead::Held => self.read(deadline)?,
+                    Lead::Held => self.read(deadline, reader)?,
                     // The leader before us may have delivered to us since we looked.
-                    Lead::Taken => is_about_to_read = true,
+                    Lead::Taken => has_looked = false,
                     Lead::Others => mailbox.wait(deadline),
                 }
             }
-            if let Some(event) = mailbox.pop() {
+            if let Some(event) = pop(mailbox) {
                 return Ok(Some(event));
             }
             match mailbox.ended() {
@@ -115,15 +129,14 @@ impl Pump {
                 Some(End::Exhausted) => return Err(ReceiveError::End),
                 None => {}
             }
-            // Who has no time at all still takes what the transport holds.
-            if deadline.has_passed() && !is_about_to_read {
+            if has_looked && deadline.has_passed() {
                 return Ok(None);
             }
         }
     }
 
     /// Moves what the transport holds into the mailboxes, so that queues keep the newest of all there is.
-    fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
+    pub(crate) fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
         let mut seat = Seat::new(self, mailbox);
         let mut n_reads = 0;
         while self.transport.is_read_by_bus()
@@ -131,7 +144,7 @@ impl Pump {
             && self.transport.holds_unread()
             && seat.lead() != Lead::Others
         {
-            self.read(Deadline::Now)?;
+            self.read(Deadline::Now, Reader::Subscriber)?;
             n_reads += 1;
         }
         Ok(())
@@ -142,6 +155,8 @@ impl Pump {
         let mut state = self.lock();
         state.n_absent += 1;
         state.is_relief_asleep = false;
+        // Whoever is new has to be told of the end too.
+        self.is_exhausted.store(false, Ordering::Release);
         self.unattended.notify_all();
     }
 
@@ -164,6 +179,10 @@ impl Pump {
             return Ok(());
         }
         let mut state = self.lock();
+        if self.is_exhausted.swap(false, Ordering::AcqRel) {
+            // Whoever is new has to be told of the end too.
+            self.unattended.notify_all();
+        }
         if state.relief.is_none() {
             let pump = Arc::clone(self);
             let thread = std::thread::Builder::new().name("bowline-relief".to_owned());
@@ -197,9 +216,9 @@ impl Pump {
                 ReliefTask::Read => Deadline::Never,
             };
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read_and_tell(deadline);
+            let outcome = self.read(deadline, Reader::Relief);
             self.depart(true);
-            if outcome.is_err() {
+            if outcome.is_err_and(|error| !error.is_interrupted()) {
                 self.pause();
             }
         }
@@ -212,11 +231,11 @@ impl Pump {
             if self.is_closing() {
                 return None;
             }
-            if state.n_absent > 0 && !state.is_led {
+            if state.n_absent > 0 && !state.is_led && !self.is_exhausted() {
                 state.is_led = true;
                 return Some(ReliefTask::Read);
             }
-            if state.is_led && *n_vain_looks >= VAIN_LOOKS {
+            if self.is_exhausted() || (state.is_led && *n_vain_looks >= VAIN_LOOKS) {
                 state.is_relief_asleep = true;
                 state = self
                     .unattended
@@ -226,7 +245,9 @@ impl Pump {
                 continue;
             }
             let departures = state.departures;
-            let woken = self.unattended.wait_timeout(state, RELIEF_AFTER);
+            let woken = self
+                .unattended
+                .wait_timeout(state, self.transport.stamina());
             (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
             if state.is_led || state.departures != departures || self.is_closing() {
                 *n_vain_looks += 1;
@@ -242,7 +263,7 @@ impl Pump {
         }
     }
 
-    /// After an error or the end of a log: not again at once, so that they do not keep a core busy.
+    /// After an error: not again at once, so that a dead interface does not keep a core busy.
     fn pause(&self) {
         let state = self.lock();
         if !self.is_closing() {
@@ -253,20 +274,12 @@ impl Pump {
         }
     }
 
-    /// For readers, who find the end in their mailboxes, behind what is there to read.
-    fn read(&self, deadline: Deadline) -> Result<(), ReceiveError> {
-        match self.read_and_tell(deadline) {
-            Err(ReceiveError::End) => Ok(()),
-            outcome => outcome,
-        }
-    }
-
-    /// Reads the transport once, and tells all mailboxes if it has no more.
-    fn read_and_tell(&self, deadline: Deadline) -> Result<(), ReceiveError> {
+    fn read(&self, deadline: Deadline, reader: Reader) -> Result<(), ReceiveError> {
         let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
+            reader,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
         if self.is_interrupted.swap(false, Ordering::AcqRel) {
@@ -276,10 +289,16 @@ impl Pump {
                 self.interrupt.raise();
             }
         }
-        if matches!(outcome, Err(ReceiveError::End)) {
-            self.router.end(End::Exhausted);
+        match outcome {
+            // For all readers, once they have read what is in their mailboxes.
+            Err(ReceiveError::End) => {
+                self.router.end(End::Exhausted);
+                let _state = self.lock();
+                self.is_exhausted.store(true, Ordering::Release);
+                Ok(())
+            }
+            outcome => outcome,
         }
-        outcome
     }
 
     fn depart(&self, was_leading: bool) {
@@ -298,6 +317,10 @@ impl Pump {
             drop(state);
             self.unattended.notify_one();
         }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.is_exhausted.load(Ordering::Acquire)
     }
 
     fn is_closing(&self) -> bool {

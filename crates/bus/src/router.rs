@@ -6,7 +6,7 @@
 use crate::event::{Arrival, Channel, Event};
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
-use crate::queue::{Offer, Patience, Queue, QueueCounts, SubscriptionId};
+use crate::queue::{Patience, Queue, QueueCounts, SubscriptionId};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +49,8 @@ struct Subscribed {
 #[derive(Debug)]
 pub(crate) struct Route {
     channel: Channel,
-    targets: Box<[(Arc<Mailbox>, SubscriptionId)]>,
+    /// Each mailbox once, with all its subscriptions that match.
+    targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)>,
 }
 
 /// What a bus wants from its transport now.
@@ -125,8 +126,13 @@ impl Router {
 
     /// Tells all mailboxes that nothing more will come.
     pub(crate) fn end(&self, end: End) {
-        for entry in &self.read().subscriptions {
-            entry.mailbox.end(end);
+        let table = self.read();
+        let mailboxes = table.subscriptions.iter();
+        let mailboxes: Vec<_> = mailboxes.map(|entry| Arc::clone(&entry.mailbox)).collect();
+        // Whoever is told may end a subscription at once.
+        drop(table);
+        for mailbox in mailboxes {
+            mailbox.end(end);
         }
     }
 
@@ -191,11 +197,16 @@ impl Table {
             .subscriptions
             .iter()
             .filter(|entry| entry.pattern.matches(channel));
+        let mut targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)> = Vec::new();
+        for Subscribed { id, mailbox, .. } in wanting {
+            match targets.iter_mut().find(|(of, _)| Arc::ptr_eq(of, mailbox)) {
+                Some((_, ids)) => ids.push(*id),
+                None => targets.push((Arc::clone(mailbox), vec![*id])),
+            }
+        }
         Route {
             channel: Channel::new(channel),
-            targets: wanting
-                .map(|entry| (Arc::clone(&entry.mailbox), entry.id))
-                .collect(),
+            targets,
         }
     }
 }
@@ -245,12 +256,23 @@ impl Inlet {
         self.put(channel, body, arrival, Patience::CanWait)
     }
 
+    /// Hands in a message of a log, and waits where a queue is full, whatever its policy. Only for threads that read
+    /// no mailbox themselves.
+    pub fn deliver_without_loss(
+        &mut self,
+        channel: &str,
+        body: Body<'_>,
+        arrival: Arrival,
+    ) -> bool {
+        self.put(channel, body, arrival, Patience::Lossless)
+    }
+
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
         let route = Arc::clone(self.route(channel));
-        if route.targets.is_empty() {
+        let Some(((last, last_ids), others)) = route.targets.split_last() else {
             self.router.unwanted.fetch_add(1, Ordering::Relaxed);
             return false;
-        }
+        };
         let event = Event {
             channel: route.channel.clone(),
             payload: body.into_bytes(),
@@ -261,10 +283,10 @@ impl Inlet {
         self.router
             .received_bytes
             .fetch_add(size, Ordering::Relaxed);
-        for (mailbox, id) in &route.targets {
-            // The queue counts what it drops; a mailbox that closes while somebody waits drops it too.
-            let (Offer::Queued | Offer::Dropped | Offer::Full) = mailbox.put(*id, &event, patience);
+        for (mailbox, ids) in others {
+            mailbox.put(ids, event.clone(), patience);
         }
+        last.put(last_ids, event, patience);
         true
     }
 

@@ -3,7 +3,12 @@
 //! A transport is one file below `transport/` and one row of [`SCHEMES`]. It holds no subscriptions and starts no
 //! threads that read: the bus owns both, and reads a transport on the thread that waits for its messages.
 
+pub mod file;
 pub mod memq;
+pub mod mpudpm;
+#[cfg(feature = "shm")]
+pub mod shm;
+pub mod tcpq;
 pub mod udpm;
 
 use crate::clock::Wait;
@@ -14,6 +19,7 @@ use bytes::Bytes;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A way to carry messages between buses.
 ///
@@ -49,6 +55,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
         true
     }
 
+    /// How long it can surely be left unread. Then somebody looks whether it is pressed.
+    fn stamina(&self) -> Duration {
+        Duration::from_millis(20)
+    }
+
     /// Whether what waits to be read will soon be lost for want of room.
     fn is_pressed(&self) -> bool {
         false
@@ -56,6 +67,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
 
     /// What was seen so far.
     fn counts(&self) -> NetworkCounts;
+
+    /// What keeps messages from coming and going now, in words, if the transport knows of anything.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
 
     /// What was seen so far of each sender, where senders can be told apart.
     fn senders(&self) -> Vec<SenderCounts> {
@@ -98,9 +114,30 @@ pub struct Scheme {
 /// All transports, sorted by name. Add yours here; nothing else needs to change.
 pub const SCHEMES: &[Scheme] = &[
     Scheme {
+        name: "file",
+        summary: "a log, played or written: file:///path/to/log?mode=r&speed=1.0",
+        open: file::open,
+    },
+    Scheme {
         name: "memq",
         summary: "within this process, without copies: memq:// for one bus, memq://NAME to share",
         open: memq::open,
+    },
+    Scheme {
+        name: "mpudpm",
+        summary: "UDP multicast with channels spread over ports: mpudpm://239.255.76.67:7667?ttl=0&nports=500",
+        open: mpudpm::open,
+    },
+    #[cfg(feature = "shm")]
+    Scheme {
+        name: "shm",
+        summary: "shared memory on one host, without copies for large messages: shm://NAME",
+        open: shm::open,
+    },
+    Scheme {
+        name: "tcpq",
+        summary: "TCP through a hub (`bowline hub`): tcpq://127.0.0.1:7700",
+        open: tcpq::open,
     },
     Scheme {
         name: "udpm",
@@ -184,7 +221,7 @@ pub enum SendError {
     #[error("the network is busy: nothing was accepted for {waited:?}")]
     Busy {
         /// How long it was tried.
-        waited: std::time::Duration,
+        waited: Duration,
     },
     /// There is nobody to send to, for now.
     #[error("not connected to {to}")]
@@ -197,6 +234,16 @@ pub enum SendError {
     ReceiveOnly {
         /// The transport, as in "a log that is being read".
         what: &'static str,
+    },
+    /// The channel is not for users.
+    #[error(
+        "expected a channel of your own, found {channel:?}: names that begin with {prefix} are the transport's"
+    )]
+    Reserved {
+        /// Where it was to be published.
+        channel: String,
+        /// What names must not begin with.
+        prefix: &'static str,
     },
     /// The system refused.
     #[error("cannot send: {0}")]
@@ -215,6 +262,13 @@ pub enum ReceiveError {
     /// The system refused.
     #[error("cannot receive: {0}")]
     System(#[from] io::Error),
+}
+
+impl ReceiveError {
+    /// Whether a signal came whose handler does not let system calls go on.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::System(error) if error.kind() == io::ErrorKind::Interrupted)
+    }
 }
 
 #[cfg(test)]

@@ -138,7 +138,12 @@ pub struct Reassembler<S: Copy + Ord> {
     limits: Limits,
     store: Store<(S, u32), Entry>,
     counts: Counts,
+    spares: Vec<Vec<u8>>,
 }
+
+/// How much memory of delivered messages is kept for others.
+const MAX_SPARES: usize = 4;
+const MAX_SPARE_BYTES: usize = 64 << 20;
 
 /// What is known of a message.
 #[derive(Debug)]
@@ -170,6 +175,7 @@ impl<S: Copy + Ord> Reassembler<S> {
             limits,
             store: Store::new(),
             counts: Counts::default(),
+            spares: Vec::new(),
         }
     }
 
@@ -216,6 +222,24 @@ impl<S: Copy + Ord> Reassembler<S> {
         }
     }
 
+    /// Takes memory back that a delivered message was in, for the next one of its size. Fresh memory is slow: the
+    /// system has to find and clear every page of it.
+    pub fn recycle(&mut self, mut buffer: Vec<u8>) {
+        let kept: usize = self.spares.iter().map(Vec::capacity).sum();
+        if self.spares.len() < MAX_SPARES && kept + buffer.capacity() <= MAX_SPARE_BYTES {
+            buffer.clear();
+            self.spares.push(buffer);
+        }
+    }
+
+    /// Memory that fits a message, where as much would be set aside for it anyway.
+    fn take_spare(&mut self, fragment: &Fragment<'_>, room: Room) -> Option<Vec<u8>> {
+        let size = fragment.message_size as usize;
+        let fits = |spare: &Vec<u8>| spare.capacity() >= size && spare.capacity() / 2 <= size;
+        let at = self.spares.iter().position(fits)?;
+        (size <= room.ahead).then(|| self.spares.swap_remove(at))
+    }
+
     /// What was counted so far, and what is held.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -246,8 +270,9 @@ impl<S: Copy + Ord> Reassembler<S> {
         now_us: u64,
         wants: &mut dyn FnMut(&str) -> bool,
     ) -> Outcome {
-        let mut partial = Partial::new(fragment);
-        let progress = partial.take(fragment, self.room(), wants);
+        let room = self.room();
+        let mut partial = Partial::new(fragment, self.take_spare(fragment, room));
+        let progress = partial.take(fragment, room, wants);
         let id = self.store.insert(key, Entry::Partial(partial), now_us);
         self.conclude(id, progress)
     }

@@ -1,6 +1,6 @@
 //! How full the receive buffers of this host's UDP sockets are.
 //!
-//! The kernel tells anyone who asks (sock_diag, as `ss` does). A sender of large messages uses it to wait for room.
+//! The kernel tells anyone who asks (`sock_diag`, as `ss` does). A sender of large messages uses it to wait for room.
 
 use super::netlink::netlink_socket;
 use std::io;

@@ -14,7 +14,8 @@ mod receiver;
 mod sender;
 
 pub(crate) use group::Group;
-pub(crate) use intake::Intake;
+pub(crate) use intake::{Intake, Sink};
+pub(crate) use receiver::set_up;
 pub(crate) use sender::Sender;
 
 use crate::clock::Wait;
@@ -22,15 +23,16 @@ use crate::counts::{NetworkCounts, SenderCounts};
 use crate::router::{Inlet, Interest};
 use crate::sys;
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
-use crate::url::{BadUrl, Url};
+use crate::url::{BadUrl, Options, Url};
 use receiver::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Options of `udpm` URLs.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) group: Group,
-    /// What SO_RCVBUF is to be; as large as the system allows, otherwise.
+    /// What `SO_RCVBUF` is to be; as large as the system allows, otherwise.
     pub(crate) receive_buffer: Option<usize>,
     /// The largest datagram to send; what the interface carries whole, otherwise.
     pub(crate) max_datagram: Option<usize>,
@@ -39,15 +41,20 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn from_url(url: &Url) -> Result<Self, BadUrl> {
         let mut options = url.options();
-        let settings = Self {
-            group: Group::from_url(url, &mut options)?,
-            receive_buffer: options.size("recv_buf_size")?,
-            max_datagram: options.size("max_datagram")?,
-        };
+        let settings = Self::take(url, &mut options)?;
         // LCM took it once, and still does without effect.
         options.text("transmit_only");
         options.finish()?;
         Ok(settings)
+    }
+
+    /// Takes the options that all multicast has in common.
+    pub(crate) fn take(url: &Url, options: &mut Options<'_>) -> Result<Self, BadUrl> {
+        Ok(Self {
+            group: Group::from_url(url, options)?,
+            receive_buffer: options.size("recv_buf_size")?,
+            max_datagram: options.size("max_datagram")?,
+        })
     }
 }
 
@@ -103,7 +110,10 @@ impl Transport for Udpm {
             return Ok(());
         }
         if receiving.receiver.is_none() {
-            receiving.receiver = Some(Arc::new(Receiver::open(&self.settings)?));
+            receiving.receiver = Some(Arc::new(Receiver::open(
+                &self.settings,
+                self.sender.source(),
+            )?));
         }
         if let Some(receiver) = &receiving.receiver {
             receiver.want(interest);
@@ -124,6 +134,14 @@ impl Transport for Udpm {
     fn holds_unread(&self) -> bool {
         self.receiver()
             .is_some_and(|receiver| receiver.fill().0 > 0)
+    }
+
+    fn stamina(&self) -> Duration {
+        // What the system grants by default holds a hundred small messages.
+        match self.receiver().map_or(0, |receiver| receiver.fill().1) {
+            0..0x20_0000 => Duration::from_millis(2),
+            _ => Duration::from_millis(20),
+        }
     }
 
     fn is_pressed(&self) -> bool {

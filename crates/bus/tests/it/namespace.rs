@@ -1,6 +1,10 @@
 //! A network of a test's own.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Guards against hanging for ever; nothing is measured with it.
+const LONG: Duration = Duration::from_secs(30);
 
 /// Runs `test` on a thread in a network namespace where only loopback exists and carries multicast. Threads that
 /// `test` starts are in it too.
@@ -23,4 +27,32 @@ pub(crate) fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split(' ')).status();
     let status = status.expect("iproute2 is installed");
     assert!(status.success(), "ip {arguments}: {status}");
+}
+
+/// What `ip` prints in the namespace of this thread.
+pub(crate) fn ip_says(arguments: &str) -> String {
+    let output = Command::new("ip").args(arguments.split(' ')).output();
+    let output = output.expect("iproute2 is installed");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What the kernel calls this thread: `ip` puts links into the namespace of a thread by it.
+pub(crate) fn thread_id() -> u32 {
+    let path = std::fs::read_link("/proc/thread-self").expect("proc is mounted");
+    let name = path.file_name().and_then(|name| name.to_str());
+    let id = name.and_then(|name| name.parse().ok());
+    id.expect("proc names threads by number")
+}
+
+/// Asks until the answer is yes. For what no event tells.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "guards against asking for ever; nothing is measured with it"
+)]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "expected {what}, found none");
+        std::thread::yield_now();
+    }
 }

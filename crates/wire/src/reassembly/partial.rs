@@ -74,12 +74,12 @@ pub(super) enum TakeError {
 
 impl Partial {
     /// A message of which nothing has arrived but the header of a fragment.
-    pub(super) fn new(fragment: &Fragment<'_>) -> Self {
+    pub(super) fn new(fragment: &Fragment<'_>, spare: Option<Vec<u8>>) -> Self {
         Self {
             message_size: fragment.message_size,
             count: fragment.count,
             channel: None,
-            prefix: Vec::new(),
+            prefix: spare.unwrap_or_default(),
             stash: BTreeMap::new(),
             stashed: 0,
             n_useful: 0,

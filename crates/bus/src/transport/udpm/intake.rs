@@ -13,6 +13,7 @@ use bowline_wire::sequence::{self, Seen, Track};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// How many senders are followed. Spoofed ones push out the longest silent.
 const MAX_SENDERS: usize = 4_096;
@@ -22,8 +23,10 @@ const EXPIRE_EVERY: u64 = 1_024;
 /// What is known from the datagrams so far.
 #[derive(Debug)]
 pub(crate) struct Intake {
-    senders: HashMap<SocketAddr, Followed>,
+    senders: Senders,
     reassembler: Reassembler<SocketAddr>,
+    spares: Spares,
+    own: Option<SocketAddr>,
     is_following: bool,
     datagrams: u64,
     malformed: u64,
@@ -33,18 +36,30 @@ pub(crate) struct Intake {
     past: sequence::Counts,
 }
 
+/// The senders that are followed. The one heard last is found without a search, since datagrams come in runs.
+#[derive(Debug, Default)]
+struct Senders {
+    slots: Vec<Followed>,
+    index: HashMap<SocketAddr, usize>,
+    last: usize,
+}
+
 #[derive(Debug)]
 struct Followed {
+    address: SocketAddr,
     track: Track,
     /// The count of datagrams when it was last heard.
     heard: u64,
 }
 
-impl Default for Intake {
-    fn default() -> Self {
+impl Intake {
+    /// `own` is where our own datagrams come from: their sequence tells nothing, since we need not see them all.
+    pub(crate) fn new(own: Option<SocketAddr>) -> Self {
         Self {
-            senders: HashMap::new(),
+            own,
+            senders: Senders::default(),
             reassembler: Reassembler::new(Limits::default()),
+            spares: Spares::default(),
             is_following: true,
             datagrams: 0,
             malformed: 0,
@@ -55,9 +70,28 @@ impl Default for Intake {
     }
 }
 
+/// Where messages go.
+pub(crate) trait Sink {
+    /// Whether a message on `channel` is worth putting together.
+    fn wants(&mut self, channel: &str) -> bool;
+
+    /// Takes a message; says whether anybody wanted it.
+    fn deliver(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool;
+}
+
+impl Sink for Inlet {
+    fn wants(&mut self, channel: &str) -> bool {
+        Self::wants(self, channel)
+    }
+
+    fn deliver(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool {
+        Self::deliver(self, channel, body, arrival)
+    }
+}
+
 impl Intake {
     /// Takes one read of a socket: a datagram, or several that the kernel coalesced.
-    pub(crate) fn take(&mut self, datagrams: &Datagrams<'_>, inlet: &mut Inlet) {
+    pub(crate) fn take(&mut self, datagrams: &Datagrams<'_>, inlet: &mut impl Sink) {
         let sender = datagrams
             .sender
             .unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into());
@@ -76,7 +110,7 @@ impl Intake {
             self.datagrams += 1;
             match Datagram::parse(bytes) {
                 Ok(Datagram::Short(short)) => {
-                    self.take_short(sender, &short, inlet, arrival(short.sequence))
+                    self.take_short(sender, &short, inlet, arrival(short.sequence));
                 }
                 Ok(Datagram::Fragment(fragment)) => {
                     self.take_fragment(sender, &fragment, inlet, arrival(fragment.sequence));
@@ -90,7 +124,7 @@ impl Intake {
         &mut self,
         sender: SocketAddr,
         short: &Short<'_>,
-        inlet: &mut Inlet,
+        inlet: &mut impl Sink,
         arrival: Arrival,
     ) {
         self.follow(sender, short.sequence, Track::see);
@@ -103,11 +137,15 @@ impl Intake {
         &mut self,
         sender: SocketAddr,
         fragment: &Fragment<'_>,
-        inlet: &mut Inlet,
+        inlet: &mut impl Sink,
         arrival: Arrival,
     ) {
         if self.follow(sender, fragment.sequence, Track::see_fragment) == Some(Seen::Restarted) {
             self.reassembler.forget(sender);
+        }
+        if fragment.channel.is_some() {
+            self.spares
+                .take_back(|buffer| self.reassembler.recycle(buffer));
         }
         let now_us = u64::try_from(arrival.received_ns / 1_000).unwrap_or(0);
         let mut wants = |channel: &str| inlet.wants(channel);
@@ -116,7 +154,8 @@ impl Intake {
             .accept(sender, fragment, now_us, &mut wants)
         {
             Outcome::Complete { channel, payload } => {
-                inlet.deliver(&channel, Body::Owned(Bytes::from(payload)), arrival);
+                let payload = self.spares.lend(payload);
+                inlet.deliver(&channel, Body::Owned(payload), arrival);
             }
             // The reassembler counts all of these.
             Outcome::Pending | Outcome::Unwanted | Outcome::Dropped(_) => {}
@@ -133,49 +172,32 @@ impl Intake {
         sequence: u32,
         see: fn(&mut Track, u32) -> Seen,
     ) -> Option<Seen> {
-        if !self.is_following {
+        if !self.is_following || self.own == Some(sender) {
             return None;
         }
         let heard = self.datagrams;
-        if let Some(followed) = self.senders.get_mut(&sender) {
+        if let Some(followed) = self.senders.find(sender) {
             followed.heard = heard;
             return Some(see(&mut followed.track, sequence));
         }
-        self.make_room();
-        self.n_senders += 1;
-        let track = Track::new(sequence);
-        self.senders.insert(sender, Followed { track, heard });
-        None
-    }
-
-    fn make_room(&mut self) {
-        if self.senders.len() < MAX_SENDERS {
-            return;
-        }
-        let mut heard: Vec<u64> = self
-            .senders
-            .values()
-            .map(|followed| followed.heard)
-            .collect();
-        let (_, median, _) = heard.select_nth_unstable(MAX_SENDERS / 2);
-        let median = *median;
         let past = &mut self.past;
-        self.senders.retain(|_, followed| {
-            let is_kept = followed.heard >= median;
-            if !is_kept {
-                add(past, &followed.track.counts());
-            }
-            is_kept
+        self.senders
+            .make_room(|gone| add(past, &gone.track.counts()));
+        self.n_senders += 1;
+        self.senders.add(Followed {
+            address: sender,
+            track: Track::new(sequence),
+            heard,
         });
+        None
     }
 
     /// Says whether all datagrams come through. While the kernel leaves some out, sequences have gaps that mean
     /// nothing.
     pub(crate) fn follow_senders(&mut self, is_following: bool) {
         self.is_following = is_following;
-        for (_, followed) in self.senders.drain() {
-            add(&mut self.past, &followed.track.counts());
-        }
+        let past = &mut self.past;
+        self.senders.clear(|gone| add(past, &gone.track.counts()));
     }
 
     /// How many datagrams so far were of channels that nobody wants, and how many there were.
@@ -185,7 +207,7 @@ impl Intake {
 
     pub(crate) fn counts(&self) -> NetworkCounts {
         let mut sequences = self.past;
-        for followed in self.senders.values() {
+        for followed in &self.senders.slots {
             add(&mut sequences, &followed.track.counts());
         }
         let fragments = self.reassembler.counts();
@@ -212,11 +234,100 @@ impl Intake {
     pub(crate) fn senders(&self) -> Vec<SenderCounts> {
         let mut all: Vec<_> = self
             .senders
+            .slots
             .iter()
-            .map(|(address, followed)| sender_counts(*address, &followed.track.counts()))
+            .map(|followed| sender_counts(followed.address, &followed.track.counts()))
             .collect();
         all.sort_by_key(|counts| counts.sender);
         all
+    }
+}
+
+impl Senders {
+    #[inline]
+    fn find(&mut self, address: SocketAddr) -> Option<&mut Followed> {
+        let is_last = |slot: &Followed| slot.address == address;
+        if !self.slots.get(self.last).is_some_and(is_last) {
+            self.last = *self.index.get(&address)?;
+        }
+        self.slots.get_mut(self.last)
+    }
+
+    fn add(&mut self, followed: Followed) {
+        self.index.insert(followed.address, self.slots.len());
+        self.slots.push(followed);
+    }
+
+    /// Lets go of the half that has been silent longest, if there are too many.
+    fn make_room(&mut self, mut on_gone: impl FnMut(&Followed)) {
+        if self.slots.len() < MAX_SENDERS {
+            return;
+        }
+        self.slots
+            .sort_by_key(|followed| std::cmp::Reverse(followed.heard));
+        self.slots
+            .drain(MAX_SENDERS / 2..)
+            .for_each(|gone| on_gone(&gone));
+        let numbered = self.slots.iter().enumerate();
+        self.index = numbered
+            .map(|(at, followed)| (followed.address, at))
+            .collect();
+        self.last = 0;
+    }
+
+    fn clear(&mut self, mut on_gone: impl FnMut(&Followed)) {
+        self.slots.drain(..).for_each(|gone| on_gone(&gone));
+        self.index.clear();
+    }
+}
+
+/// Memory of large messages that comes back when the last reader is done with them.
+#[derive(Debug, Default)]
+struct Spares(Arc<Mutex<Vec<Vec<u8>>>>);
+
+/// Smaller messages come from memory that the allocator keeps warm by itself.
+const MIN_LENT: usize = 128 << 10;
+/// How many buffers wait for the next message.
+const MAX_RETURNED: usize = 4;
+
+impl Spares {
+    fn lend(&self, payload: Vec<u8>) -> Bytes {
+        if payload.len() < MIN_LENT {
+            return Bytes::from(payload);
+        }
+        Bytes::from_owner(Lent {
+            payload,
+            home: Arc::downgrade(&self.0),
+        })
+    }
+
+    fn take_back(&self, on_each: impl FnMut(Vec<u8>)) {
+        let mut returned = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        returned.drain(..).for_each(on_each);
+    }
+}
+
+/// A payload whose memory goes home when it is dropped.
+struct Lent {
+    payload: Vec<u8>,
+    home: Weak<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.payload
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let Some(home) = self.home.upgrade() else {
+            return;
+        };
+        let mut returned = home.lock().unwrap_or_else(PoisonError::into_inner);
+        if returned.len() < MAX_RETURNED {
+            returned.push(std::mem::take(&mut self.payload));
+        }
     }
 }
 
