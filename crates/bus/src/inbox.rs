@@ -3,7 +3,7 @@
 use crate::bus::{Bus, SubscribeError};
 use crate::clock::Deadline;
 use crate::event::Event;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
 use crate::queue::{Queue, QueueCounts, SubscriptionId};
 use crate::sys::Flag;
@@ -126,6 +126,44 @@ impl Inbox {
         self.next(Deadline::Now)
     }
 
+    /// Waits for the next event, and takes it for all subscriptions of the inbox that have it in their queues. They are
+    /// put into `wanted_by`, in the order in which they were made. No timeout is for ever.
+    ///
+    /// The other ways to receive give the event once for each of them.
+    ///
+    /// # Errors
+    /// When nothing more will come, or the system refuses.
+    pub fn recv_for_all(
+        &self,
+        timeout: Option<Duration>,
+        wanted_by: &mut Vec<SubscriptionId>,
+    ) -> Result<Option<Event>, RecvError> {
+        let deadline = timeout.map_or(Deadline::Never, Deadline::after);
+        let pump = &self.bus.shared.pump;
+        let next = pump.next_by(
+            |mailbox| mailbox.pop_for_all(wanted_by),
+            &self.mailbox,
+            deadline,
+        );
+        next.map_err(RecvError)
+    }
+
+    /// Moves what the transport holds into the queues, so that [`queue_counts`](Self::queue_counts) counts it too.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn read_out(&self) -> Result<(), RecvError> {
+        let pump = &self.bus.shared.pump;
+        pump.read_out(&self.mailbox).map_err(RecvError)
+    }
+
+    /// Has nothing more come: whoever waits here, now or later, is told that this is the end. What is here already can
+    /// still be read.
+    pub fn close(&self) {
+        self.mailbox.end(End::Closed);
+        self.bus.shared.pump.interrupt();
+    }
+
     fn next(&self, deadline: Deadline) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
         self.bus
             .shared
@@ -197,5 +235,12 @@ impl RecvError {
     #[must_use]
     pub fn is_end(&self) -> bool {
         matches!(self.0, ReceiveError::End | ReceiveError::Closed)
+    }
+
+    /// Whether a signal came whose handler was installed without `SA_RESTART`: the program wants its waiting calls to
+    /// end. Nothing is wrong with the bus.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.0.is_interrupted()
     }
 }

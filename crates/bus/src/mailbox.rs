@@ -92,12 +92,12 @@ impl Mailbox {
         self.lock().end
     }
 
-    /// Takes an event in. Waits for room only if the queue says so and the caller can.
-    pub(crate) fn put(&self, id: SubscriptionId, mut event: Event, patience: Patience) {
+    /// Takes an event in for some of the subscriptions. Waits for room only if a queue says so and the caller can.
+    pub(crate) fn put(&self, ids: &[SubscriptionId], mut event: Event, patience: Patience) {
         let mut state = self.lock();
         loop {
             let was_empty = state.backlog.is_empty();
-            match state.backlog.offer(id, event, patience) {
+            match state.backlog.offer(ids, event, patience) {
                 Offer::Queued => {
                     if was_empty {
                         state.tell();
@@ -125,13 +125,22 @@ impl Mailbox {
     }
 
     pub(crate) fn pop(&self) -> Option<(SubscriptionId, Event)> {
+        self.take_from(Backlog::pop)
+    }
+
+    /// Takes an event out for all subscriptions that it waits for.
+    pub(crate) fn pop_for_all(&self, wanted_by: &mut Vec<SubscriptionId>) -> Option<Event> {
+        self.take_from(|backlog| backlog.pop_for_all(wanted_by))
+    }
+
+    fn take_from<T>(&self, take: impl FnOnce(&mut Backlog) -> Option<T>) -> Option<T> {
         let mut state = self.lock();
-        let event = state.backlog.pop();
+        let taken = take(&mut state.backlog);
         state.lower_flag_if_empty();
         if state.n_writers_waiting > 0 {
             self.room.notify_all();
         }
-        event
+        taken
     }
 
     /// Waits until something came, a nudge, the end, or the deadline.

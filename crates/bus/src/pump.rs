@@ -87,10 +87,20 @@ impl Pump {
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
     ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
+        self.next_by(Mailbox::pop, mailbox, deadline)
+    }
+
+    /// The next that `pop` takes out of `mailbox`; `None` when nothing came in time.
+    pub(crate) fn next_by<T>(
+        &self,
+        mut pop: impl FnMut(&Mailbox) -> Option<T>,
+        mailbox: &Arc<Mailbox>,
+        deadline: Deadline,
+    ) -> Result<Option<T>, ReceiveError> {
         if mailbox.is_exact() {
             self.read_out(mailbox)?;
         }
-        if let Some(event) = mailbox.pop() {
+        if let Some(event) = pop(mailbox) {
             return Ok(Some(event));
         }
         let mut seat = Seat {
@@ -109,7 +119,7 @@ impl Pump {
                     Lead::Others => mailbox.wait(deadline),
                 }
             }
-            if let Some(event) = mailbox.pop() {
+            if let Some(event) = pop(mailbox) {
                 return Ok(Some(event));
             }
             match mailbox.ended() {
@@ -124,7 +134,7 @@ impl Pump {
     }
 
     /// Moves what the transport holds into the mailboxes, so that queues keep the newest of all there is.
-    fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
+    pub(crate) fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
         let mut seat = Seat {
             pump: self,
             mailbox,
@@ -204,7 +214,7 @@ impl Pump {
             // What is wrong shows to the readers too, who can do something about it.
             let outcome = self.read(deadline);
             self.depart(true);
-            if outcome.is_err() {
+            if outcome.is_err_and(|error| !error.is_interrupted()) {
                 self.pause();
             }
         }

@@ -121,8 +121,9 @@ pub struct QueueCounts {
 
 /// The events of several subscriptions in one order.
 ///
-/// Each subscription has a lane of its own, so that dropping from one never searches the others. `order` names the
-/// lane whose front came first; it has one entry for every lane that is not empty, and may be behind when a front was
+/// Each subscription has a lane of its own, so that dropping from one never searches the others. An event that is for
+/// several has one stamp in all their lanes, and can be taken out of all of them together. `order` names the lane
+/// whose front came first; it has one entry for every lane that is not empty, and may be behind when a front was
 /// dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
@@ -140,7 +141,16 @@ struct Lane {
     id: SubscriptionId,
     config: Queue,
     counts: QueueCounts,
-    events: VecDeque<(Stamp, Event)>,
+    events: VecDeque<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    /// Its turn. One that took the place of an older one has the turn of that one.
+    turn: Stamp,
+    /// When it came.
+    came: Stamp,
+    event: Event,
 }
 
 /// What became of an event.
@@ -199,37 +209,95 @@ impl Backlog {
         self.lanes.iter().any(|lane| lane.config.is_exact)
     }
 
-    /// Takes an event in, or drops one, as the lane's policy says.
-    pub(crate) fn offer(&mut self, id: SubscriptionId, event: Event, patience: Patience) -> Offer {
-        let stamp = self.next_stamp;
-        let Some(lane) = self.lane(id) else {
+    /// Takes an event in for each of the subscriptions, or drops one, as each lane's policy says. Where one has to
+    /// wait for room, nobody gets it yet.
+    pub(crate) fn offer(
+        &mut self,
+        ids: &[SubscriptionId],
+        event: Event,
+        patience: Patience,
+    ) -> Offer {
+        let size = event.payload.len();
+        let must_wait = |lane: &mut Lane| lane.must_wait(size, patience);
+        if ids.iter().any(|id| self.lane(*id).is_some_and(must_wait)) {
+            return Offer::Full(event);
+        }
+        let Some((last, others)) = ids.split_last() else {
             return Offer::Dropped;
         };
+        let mut is_queued = false;
+        for id in others {
+            is_queued |= self.take_in(*id, event.clone());
+        }
+        is_queued |= self.take_in(*last, event);
+        self.next_stamp += 1;
+        if is_queued {
+            Offer::Queued
+        } else {
+            Offer::Dropped
+        }
+    }
+
+    /// Says whether the event waits now.
+    fn take_in(&mut self, id: SubscriptionId, event: Event) -> bool {
+        let stamp = self.next_stamp;
+        let Some(lane) = self.lane(id) else {
+            return false;
+        };
         let was_empty = lane.events.is_empty();
-        let outcome = lane.offer(stamp, event, patience);
-        if was_empty && matches!(outcome, Offer::Queued) {
+        let is_queued = lane.take_in(stamp, event);
+        if was_empty && is_queued {
             self.order.push(Reverse((stamp, id)));
         }
-        self.next_stamp += 1;
-        outcome
+        is_queued
     }
 
     /// The oldest event of any subscription.
     pub(crate) fn pop(&mut self) -> Option<(SubscriptionId, Event)> {
-        while let Some(Reverse((stamp, id))) = self.order.pop() {
-            let Some(lane) = self.lane(id) else {
-                continue;
-            };
-            let event = lane.pop_if(stamp);
-            if let Some((next, _)) = lane.events.front() {
-                let next = Reverse((*next, id));
-                self.order.push(next);
+        let (id, waiting) = self.pop_waiting()?;
+        Some((id, waiting.event))
+    }
+
+    /// The oldest event of any subscription, taken out for all that it waits for. They are put into `wanted_by`, the
+    /// oldest subscription first.
+    pub(crate) fn pop_for_all(&mut self, wanted_by: &mut Vec<SubscriptionId>) -> Option<Event> {
+        wanted_by.clear();
+        let (first, waiting) = self.pop_waiting()?;
+        wanted_by.push(first);
+        while let Some(Reverse((turn, id))) = self.order.peek().copied()
+            && turn == waiting.turn
+        {
+            let front = self.lane(id).and_then(|lane| lane.events.front());
+            if front.is_some_and(|front| front.turn == turn && front.came != waiting.came) {
+                // A later event has this turn in that lane: it is the next to be taken.
+                break;
             }
-            if let Some(event) = event {
-                return Some((id, event));
+            if self.pop_entry().is_some() {
+                wanted_by.push(id);
+            }
+        }
+        Some(waiting.event)
+    }
+
+    fn pop_waiting(&mut self) -> Option<(SubscriptionId, Waiting)> {
+        while !self.order.is_empty() {
+            if let Some(popped) = self.pop_entry() {
+                return Some(popped);
             }
         }
         None
+    }
+
+    /// Takes the first entry of the order, and what it names unless that was dropped meanwhile.
+    fn pop_entry(&mut self) -> Option<(SubscriptionId, Waiting)> {
+        let Reverse((turn, id)) = self.order.pop()?;
+        let lane = self.lane(id)?;
+        let waiting = lane.pop_if(turn);
+        if let Some(next) = lane.events.front() {
+            let next = Reverse((next.turn, id));
+            self.order.push(next);
+        }
+        Some((id, waiting?))
     }
 
     fn lane(&mut self, id: SubscriptionId) -> Option<&mut Lane> {
@@ -239,26 +307,36 @@ impl Backlog {
 }
 
 impl Lane {
-    fn offer(&mut self, stamp: Stamp, event: Event, patience: Patience) -> Offer {
-        if self.config.when_full == WhenFull::KeepLatest && self.replace(&event) {
-            return Offer::Queued;
+    /// Whether a publisher has to wait until there is room.
+    fn must_wait(&self, size: usize, patience: Patience) -> bool {
+        let can_wait = self.config.when_full == WhenFull::Block && patience == Patience::CanWait;
+        can_wait && self.is_full_for(size)
+    }
+
+    /// Says whether the event waits now.
+    fn take_in(&mut self, stamp: Stamp, event: Event) -> bool {
+        if self.config.when_full == WhenFull::KeepLatest && self.replace(stamp, &event) {
+            return true;
         }
         while self.is_full_for(event.payload.len()) {
-            match (self.config.when_full, patience) {
-                (WhenFull::Block, Patience::CanWait) => return Offer::Full(event),
-                (WhenFull::DropNewest, _) => {
+            match self.config.when_full {
+                WhenFull::DropNewest => {
                     self.counts.dropped += 1;
-                    return Offer::Dropped;
+                    return false;
                 }
-                (WhenFull::DropOldest | WhenFull::KeepLatest, _)
-                | (WhenFull::Block, Patience::CannotWait) => self.drop_oldest(),
+                // Who could have waited has.
+                WhenFull::DropOldest | WhenFull::KeepLatest | WhenFull::Block => self.drop_oldest(),
             }
         }
         self.counts.queued += 1;
         self.counts.waiting += 1;
         self.counts.waiting_bytes += event.payload.len();
-        self.events.push_back((stamp, event));
-        Offer::Queued
+        self.events.push_back(Waiting {
+            turn: stamp,
+            came: stamp,
+            event,
+        });
+        true
     }
 
     fn is_full_for(&self, size: usize) -> bool {
@@ -276,16 +354,17 @@ impl Lane {
     }
 
     /// Puts the event in the place of an older one of its channel.
-    fn replace(&mut self, event: &Event) -> bool {
-        let mut events = self.events.iter_mut().map(|(_, event)| event);
-        let Some(old) = events.find(|old| old.channel == event.channel) else {
+    fn replace(&mut self, stamp: Stamp, event: &Event) -> bool {
+        let mut events = self.events.iter_mut();
+        let Some(old) = events.find(|old| old.event.channel == event.channel) else {
             return false;
         };
         self.counts.queued += 1;
         self.counts.dropped += 1;
-        self.counts.waiting_bytes -= old.payload.len();
+        self.counts.waiting_bytes -= old.event.payload.len();
         self.counts.waiting_bytes += event.payload.len();
-        *old = event.clone();
+        old.came = stamp;
+        old.event = event.clone();
         true
     }
 
@@ -295,21 +374,21 @@ impl Lane {
         }
     }
 
-    /// The front, unless the one that `stamp` names was dropped meanwhile.
-    fn pop_if(&mut self, stamp: Stamp) -> Option<Event> {
-        let (front, _) = self.events.front()?;
-        if *front == stamp {
+    /// The front, unless the one whose turn it was was dropped meanwhile.
+    fn pop_if(&mut self, turn: Stamp) -> Option<Waiting> {
+        let front = self.events.front()?;
+        if front.turn == turn {
             self.take_front()
         } else {
             None
         }
     }
 
-    fn take_front(&mut self) -> Option<Event> {
-        let (_, event) = self.events.pop_front()?;
+    fn take_front(&mut self) -> Option<Waiting> {
+        let waiting = self.events.pop_front()?;
         self.counts.waiting -= 1;
-        self.counts.waiting_bytes -= event.payload.len();
-        Some(event)
+        self.counts.waiting_bytes -= waiting.event.payload.len();
+        Some(waiting)
     }
 }
 

@@ -49,7 +49,8 @@ struct Subscribed {
 #[derive(Debug)]
 pub(crate) struct Route {
     channel: Channel,
-    targets: Box<[(Arc<Mailbox>, SubscriptionId)]>,
+    /// Each mailbox once, with all its subscriptions that match.
+    targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)>,
 }
 
 /// What a bus wants from its transport now.
@@ -191,11 +192,16 @@ impl Table {
             .subscriptions
             .iter()
             .filter(|entry| entry.pattern.matches(channel));
+        let mut targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)> = Vec::new();
+        for Subscribed { id, mailbox, .. } in wanting {
+            match targets.iter_mut().find(|(of, _)| Arc::ptr_eq(of, mailbox)) {
+                Some((_, ids)) => ids.push(*id),
+                None => targets.push((Arc::clone(mailbox), vec![*id])),
+            }
+        }
         Route {
             channel: Channel::new(channel),
-            targets: wanting
-                .map(|entry| (Arc::clone(&entry.mailbox), entry.id))
-                .collect(),
+            targets,
         }
     }
 }
@@ -247,7 +253,7 @@ impl Inlet {
 
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
         let route = Arc::clone(self.route(channel));
-        let Some(((last, last_id), others)) = route.targets.split_last() else {
+        let Some(((last, last_ids), others)) = route.targets.split_last() else {
             self.router.unwanted.fetch_add(1, Ordering::Relaxed);
             return false;
         };
@@ -261,10 +267,10 @@ impl Inlet {
         self.router
             .received_bytes
             .fetch_add(size, Ordering::Relaxed);
-        for (mailbox, id) in others {
-            mailbox.put(*id, event.clone(), patience);
+        for (mailbox, ids) in others {
+            mailbox.put(ids, event.clone(), patience);
         }
-        last.put(*last_id, event, patience);
+        last.put(last_ids, event, patience);
         true
     }
 

@@ -129,7 +129,7 @@ pub(crate) fn detach_filter(socket: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Waits until one of the descriptors can be read, or for `timeout`. Says which; none when the time is over or a
-/// signal came.
+/// signal came after which calls go on. Another signal is an error.
 pub(crate) fn poll<const N: usize>(
     descriptors: [BorrowedFd<'_>; N],
     timeout: Option<Duration>,
@@ -139,7 +139,7 @@ pub(crate) fn poll<const N: usize>(
         events: libc::POLLIN,
         revents: 0,
     });
-    poll_entries(&mut entries, timeout)?;
+    poll_entries(&mut entries, timeout).or_else(unless_calls_go_on)?;
     Ok(entries.map(|entry| entry.revents != 0))
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn poll_many(
         revents: 0,
     };
     let mut entries: Vec<_> = descriptors.iter().map(entry).collect();
-    poll_entries(&mut entries, timeout)?;
+    poll_entries(&mut entries, timeout).or_else(unless_calls_go_on)?;
     Ok(entries.iter().map(|entry| entry.revents != 0).collect())
 }
 
@@ -165,7 +165,9 @@ pub(crate) fn poll_write(descriptor: BorrowedFd<'_>, timeout: Duration) -> io::R
         events: libc::POLLOUT,
         revents: 0,
     }];
-    poll_entries(&mut entries, Some(timeout))?;
+    let outcome = poll_entries(&mut entries, Some(timeout));
+    // What is being sent is sent to its end.
+    outcome.or_else(unless_interrupted)?;
     Ok(entries.iter().any(|entry| entry.revents != 0))
 }
 
@@ -180,10 +182,35 @@ fn poll_entries(entries: &mut [libc::pollfd], timeout: Option<Duration>) -> io::
     let count = libc::nfds_t::try_from(entries.len()).map_err(io::Error::other)?;
     // SAFETY: pointer and count describe `entries`; the timeout, if there is one, lives through the call.
     let code = unsafe { libc::ppoll(entries.as_mut_ptr(), count, timeout, std::ptr::null()) };
-    match check(code) {
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-        other => other.map(drop),
+    check(code).map(drop)
+}
+
+fn unless_interrupted(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::Interrupted {
+        return Ok(());
     }
+    Err(error)
+}
+
+/// A signal interrupts `poll` however its handler was installed, although most programs ask for calls to go on. The
+/// system does not say which signal it was, so those decide that could have been it.
+fn unless_calls_go_on(error: io::Error) -> io::Result<()> {
+    if (1..=libc::SIGRTMAX()).any(ends_calls) {
+        return Err(error);
+    }
+    unless_interrupted(error)
+}
+
+/// Whether the handler of a signal was installed so that waiting calls end.
+fn ends_calls(signal: libc::c_int) -> bool {
+    // These come from the program's own instructions, never while it waits.
+    let is_fault = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL].contains(&signal);
+    // SAFETY: all zeros is a valid `sigaction`: the default action, no flags.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: asks only, and `action` is a place for the answer.
+    let code = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    let is_caught = ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction);
+    !is_fault && code == 0 && is_caught && action.sa_flags & libc::SA_RESTART == 0
 }
 
 /// A flag that threads can wait for together with sockets: readable while it is up.

@@ -217,6 +217,13 @@ pub enum ReceiveError {
     System(#[from] io::Error),
 }
 
+impl ReceiveError {
+    /// Whether a signal came whose handler does not let system calls go on.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::System(error) if error.kind() == io::ErrorKind::Interrupted)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

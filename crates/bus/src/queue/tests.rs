@@ -25,6 +25,12 @@ fn backlog(lanes: &[(SubscriptionId, Queue)]) -> Backlog {
     backlog
 }
 
+/// For queues that never make anybody wait.
+fn fill(backlog: &mut Backlog, ids: &[SubscriptionId], event: Event) {
+    let offer = backlog.offer(ids, event, Patience::CanWait);
+    assert!(!matches!(offer, Offer::Full(_)));
+}
+
 fn drain(backlog: &mut Backlog) -> String {
     let mut read = String::new();
     while let Some((_, event)) = backlog.pop() {
@@ -49,7 +55,7 @@ fn each_policy_keeps_what_it_says_and_counts_the_rest() {
         let mut backlog = backlog(&[(A, config)]);
         let mut refused = 0;
         for payload in [b"a", b"b", b"c", b"d", b"e"] {
-            let offer = backlog.offer(A, event("X", payload), Patience::CanWait);
+            let offer = backlog.offer(&[A], event("X", payload), Patience::CanWait);
             refused += u64::from(matches!(offer, Offer::Full(_)));
         }
         let counts = backlog.counts(A);
@@ -65,8 +71,7 @@ fn each_policy_keeps_what_it_says_and_counts_the_rest() {
 fn the_latest_is_kept_for_each_channel() {
     let mut backlog = backlog(&[(A, Queue::latest())]);
     for (channel, payload) in [("X", b"1"), ("Y", b"2"), ("X", b"3")] {
-        let offer = backlog.offer(A, event(channel, payload), Patience::CanWait);
-        assert!(matches!(offer, Offer::Queued));
+        fill(&mut backlog, &[A], event(channel, payload));
     }
     assert_eq!(drain(&mut backlog), "32", "Y is not pushed out by X");
 }
@@ -75,7 +80,7 @@ fn the_latest_is_kept_for_each_channel() {
 fn where_a_network_cannot_wait_the_oldest_makes_room() {
     let mut backlog = backlog(&[(A, Queue::block(1))]);
     for payload in [b"a", b"b"] {
-        let offer = backlog.offer(A, event("X", payload), Patience::CannotWait);
+        let offer = backlog.offer(&[A], event("X", payload), Patience::CannotWait);
         assert!(matches!(offer, Offer::Queued));
     }
     assert_eq!(backlog.counts(A).dropped, 1);
@@ -85,7 +90,7 @@ fn where_a_network_cannot_wait_the_oldest_makes_room() {
 #[test]
 fn a_message_larger_than_the_bound_still_fits_alone() {
     let mut backlog = backlog(&[(A, Queue::keep_newest(4).with_max_bytes(2))]);
-    let offer = backlog.offer(A, event("X", b"large"), Patience::CanWait);
+    let offer = backlog.offer(&[A], event("X", b"large"), Patience::CanWait);
     assert!(matches!(offer, Offer::Queued));
     assert_eq!(drain(&mut backlog), "large");
 }
@@ -94,8 +99,7 @@ fn a_message_larger_than_the_bound_still_fits_alone() {
 fn subscriptions_share_one_order_but_not_their_room() {
     let mut backlog = backlog(&[(A, Queue::keep_newest(1)), (B, Queue::keep_newest(9))]);
     for (id, payload) in [(A, b"1"), (B, b"2"), (A, b"3"), (B, b"4")] {
-        let offer = backlog.offer(id, event("X", payload), Patience::CanWait);
-        assert!(matches!(offer, Offer::Queued));
+        fill(&mut backlog, &[id], event("X", payload));
     }
     assert_eq!(backlog.counts(A).dropped, 1);
     assert_eq!(backlog.counts(B).dropped, 0);
@@ -106,11 +110,69 @@ fn subscriptions_share_one_order_but_not_their_room() {
 fn a_closed_subscription_takes_its_messages_along() {
     let mut backlog = backlog(&[(A, Queue::default()), (B, Queue::default())]);
     for (id, payload) in [(A, b"1"), (B, b"2"), (A, b"3")] {
-        let offer = backlog.offer(id, event("X", payload), Patience::CanWait);
-        assert!(matches!(offer, Offer::Queued));
+        fill(&mut backlog, &[id], event("X", payload));
     }
     backlog.close(A);
-    let offer = backlog.offer(A, event("X", b"4"), Patience::CanWait);
+    let offer = backlog.offer(&[A], event("X", b"4"), Patience::CanWait);
     assert!(matches!(offer, Offer::Dropped));
     assert_eq!(drain(&mut backlog), "2");
+}
+
+#[test]
+fn an_event_for_several_is_taken_for_all_of_them_at_once() {
+    let mut backlog = backlog(&[(A, Queue::default()), (B, Queue::default())]);
+    let wanted: [(&[SubscriptionId], _); 4] =
+        [(&[A, B], b"1"), (&[B], b"2"), (&[A], b"3"), (&[A, B], b"4")];
+    for (ids, payload) in wanted {
+        fill(&mut backlog, ids, event("X", payload));
+    }
+    let mut wanted_by = Vec::new();
+    for (ids, payload) in wanted {
+        let event = backlog.pop_for_all(&mut wanted_by).expect("it waits");
+        assert_eq!((&wanted_by[..], &event.payload[..]), (ids, &payload[..]));
+    }
+    assert!(backlog.pop_for_all(&mut wanted_by).is_none());
+    assert!(wanted_by.is_empty() && backlog.is_empty());
+}
+
+#[test]
+fn what_one_queue_dropped_is_not_taken_for_it() {
+    let queues = [(A, Queue::keep_oldest(1)), (B, Queue::keep_newest(1))];
+    let mut backlog = backlog(&queues);
+    for payload in [b"1", b"2"] {
+        fill(&mut backlog, &[A, B], event("X", payload));
+    }
+    let mut wanted_by = Vec::new();
+    for (id, payload) in [(A, b"1"), (B, b"2")] {
+        let event = backlog.pop_for_all(&mut wanted_by).expect("it waits");
+        assert_eq!(
+            (&wanted_by[..], &event.payload[..]),
+            (&[id][..], &payload[..])
+        );
+    }
+}
+
+#[test]
+fn a_later_event_in_an_older_place_is_not_mistaken_for_the_older_one() {
+    let mut backlog = backlog(&[(A, Queue::default()), (B, Queue::latest())]);
+    for payload in [b"1", b"2"] {
+        fill(&mut backlog, &[A, B], event("X", payload));
+    }
+    let mut wanted_by = Vec::new();
+    for (id, payload) in [(A, b"1"), (B, b"2"), (A, b"2")] {
+        let event = backlog.pop_for_all(&mut wanted_by).expect("it waits");
+        assert_eq!(
+            (&wanted_by[..], &event.payload[..]),
+            (&[id][..], &payload[..])
+        );
+    }
+}
+
+#[test]
+fn while_one_of_several_has_no_room_nobody_gets_it() {
+    let mut backlog = backlog(&[(A, Queue::default()), (B, Queue::block(1))]);
+    let mut offer = |payload| backlog.offer(&[A, B], event("X", payload), Patience::CanWait);
+    assert!(matches!(offer(b"1"), Offer::Queued));
+    assert!(matches!(offer(b"2"), Offer::Full(_)));
+    assert_eq!(backlog.counts(A).waiting, 1);
 }
