@@ -44,6 +44,7 @@ mod clock;
 mod cork;
 mod counts;
 mod event;
+pub mod eventlog;
 mod inbox;
 mod mailbox;
 mod pattern;

@@ -2,6 +2,10 @@
 
 #[path = "it/conformance.rs"]
 mod conformance;
+#[path = "it/eventlog.rs"]
+mod eventlog;
+#[path = "it/folder.rs"]
+mod folder;
 #[path = "it/namespace.rs"]
 mod namespace;
 #[path = "it/queues.rs"]
