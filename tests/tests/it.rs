@@ -11,6 +11,7 @@ mod hostile;
 mod interop;
 mod memory;
 mod messages;
+mod python;
 mod relay;
 mod repo;
 mod transports;
