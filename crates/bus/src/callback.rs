@@ -1,7 +1,7 @@
 //! Functions that are called with each message, one after the other, on one thread.
 
 use crate::bus::{Bus, Shared, SubscribeError, Tallies};
-use crate::clock::Deadline;
+use crate::clock::{Attention, Deadline};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
@@ -127,7 +127,10 @@ struct Worker {
 impl Worker {
     fn run(self) {
         loop {
-            match self.pump.next(&self.mailbox, Deadline::Never) {
+            match self
+                .pump
+                .next(&self.mailbox, Deadline::Never, Attention::Prompt)
+            {
                 Ok(Some((id, event))) => self.call(id, event),
                 Ok(None) => {}
                 Err(_) if self.mailbox.ended().is_some() => return,

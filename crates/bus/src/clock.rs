@@ -67,6 +67,15 @@ impl Deadline {
 pub struct Wait<'a> {
     pub(crate) deadline: Deadline,
     pub(crate) interrupt: &'a Flag,
+    pub(crate) attention: Attention,
+}
+
+/// Whether one who waits must notice an interrupt at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attention {
+    Prompt,
+    /// A moment later will do: nothing closes while this one waits.
+    Lax,
 }
 
 impl Wait<'_> {
@@ -80,6 +89,12 @@ impl Wait<'_> {
     #[must_use]
     pub fn is_poll(&self) -> bool {
         matches!(self.deadline, Deadline::Now)
+    }
+
+    /// Whether it is fine to be deaf to interrupts for as long as `time`.
+    #[must_use]
+    pub fn may_be_inattentive(&self, time: Duration) -> bool {
+        self.attention == Attention::Lax && self.left().is_none_or(|left| left >= time)
     }
 
     /// Becomes readable when the waiting should end. To be polled beside a transport's own descriptors.

@@ -1,7 +1,7 @@
 //! Several subscriptions, read by one thread in one order.
 
 use crate::bus::{Bus, SubscribeError};
-use crate::clock::Deadline;
+use crate::clock::{Attention, Deadline};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
@@ -168,7 +168,7 @@ impl Inbox {
         self.bus
             .shared
             .pump
-            .next(&self.mailbox, deadline)
+            .next(&self.mailbox, deadline, Attention::Lax)
             .map_err(RecvError)
     }
 

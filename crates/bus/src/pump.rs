@@ -17,7 +17,7 @@
 //! where the policies decide. It reads all the time if somebody cannot call in, such as the owner of a file
 //! descriptor that an event loop watches.
 
-use crate::clock::{Deadline, Wait};
+use crate::clock::{Attention, Deadline, Wait};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::queue::SubscriptionId;
@@ -30,8 +30,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long nobody has to read before relief comes. The receive buffer has to last that long.
-const RELIEF_AFTER: Duration = Duration::from_millis(2);
 /// How many times relief looks in vain before it sleeps until somebody stops reading. Waking it takes the reader's time.
 const VAIN_LOOKS: u32 = 16;
 
@@ -86,6 +84,7 @@ impl Pump {
         &self,
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
+        attention: Attention,
     ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
         self.next_by(Mailbox::pop, mailbox, deadline)
     }
@@ -109,13 +108,15 @@ impl Pump {
             is_leading: false,
         };
         loop {
+            // Whoever has no time still gets what the transport holds, so time is not looked at before it was read.
+            let mut has_looked = true;
             if !self.transport.is_read_by_bus() {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
-                    Lead::Held => self.read(deadline)?,
+                    Lead::Held => self.read(deadline, attention)?,
                     // The leader before us may have delivered to us since we looked.
-                    Lead::Taken => {}
+                    Lead::Taken => has_looked = false,
                     Lead::Others => mailbox.wait(deadline),
                 }
             }
@@ -127,7 +128,7 @@ impl Pump {
                 Some(End::Exhausted) => return Err(ReceiveError::End),
                 None => {}
             }
-            if deadline.has_passed() {
+            if has_looked && deadline.has_passed() {
                 return Ok(None);
             }
         }
@@ -146,7 +147,7 @@ impl Pump {
             && self.transport.holds_unread()
             && seat.lead() != Lead::Others
         {
-            self.read(Deadline::Now)?;
+            self.read(Deadline::Now, Attention::Prompt)?;
             n_reads += 1;
         }
         Ok(())
@@ -212,7 +213,7 @@ impl Pump {
                 ReliefTask::Read => Deadline::Never,
             };
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read(deadline);
+            let outcome = self.read(deadline, Attention::Prompt);
             self.depart(true);
             if outcome.is_err_and(|error| !error.is_interrupted()) {
                 self.pause();
@@ -241,7 +242,9 @@ impl Pump {
                 continue;
             }
             let departures = state.departures;
-            let woken = self.unattended.wait_timeout(state, RELIEF_AFTER);
+            let woken = self
+                .unattended
+                .wait_timeout(state, self.transport.stamina());
             (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
             if state.is_led || state.departures != departures || self.is_closing() {
                 *n_vain_looks += 1;
@@ -268,11 +271,12 @@ impl Pump {
         }
     }
 
-    fn read(&self, deadline: Deadline) -> Result<(), ReceiveError> {
+    fn read(&self, deadline: Deadline, attention: Attention) -> Result<(), ReceiveError> {
         let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
+            attention,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
         if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {

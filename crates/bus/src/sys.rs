@@ -11,8 +11,8 @@ mod mmsg;
 mod netlink;
 
 pub(crate) use diag::{ReceiverRoom, SocketDiag};
-pub(crate) use mmsg::{Batch, Datagrams, Piece, Segmenting, send_datagrams, send_one};
-pub(crate) use netlink::LinkWatch;
+pub(crate) use mmsg::{Batch, Datagrams, Patience, Piece, Segmenting, send_datagrams, send_one};
+pub(crate) use netlink::{LinkNews, LinkWatch};
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A way to carry messages between buses.
 ///
@@ -47,6 +48,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// Whether something waits to be read. A cheap guess; `true` costs a needless look.
     fn holds_unread(&self) -> bool {
         true
+    }
+
+    /// How long it can surely be left unread. Then somebody looks whether it is pressed.
+    fn stamina(&self) -> Duration {
+        Duration::from_millis(20)
     }
 
     /// Whether what waits to be read will soon be lost for want of room.
@@ -184,7 +190,7 @@ pub enum SendError {
     #[error("the network is busy: nothing was accepted for {waited:?}")]
     Busy {
         /// How long it was tried.
-        waited: std::time::Duration,
+        waited: Duration,
     },
     /// There is nobody to send to, for now.
     #[error("not connected to {to}")]

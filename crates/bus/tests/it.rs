@@ -1,4 +1,5 @@
 //! The bus through its public interface: every transport, real sockets, network namespaces of the tests' own.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 #[path = "it/conformance.rs"]
 mod conformance;
@@ -10,3 +11,5 @@ mod folder;
 mod namespace;
 #[path = "it/queues.rs"]
 mod queues;
+#[path = "it/udpm.rs"]
+mod udpm;

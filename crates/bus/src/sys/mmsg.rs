@@ -19,6 +19,15 @@ pub(crate) struct Batch {
     headers: Box<[libc::mmsghdr]>,
     /// How many slots the next call offers: few while traffic is thin, since preparing one takes time.
     n_offered: usize,
+    n_reads: u64,
+}
+
+/// Whether a read waits for the first datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    None,
+    /// As long as the socket's own timeout says, deaf to everything else.
+    Inattentive,
 }
 
 struct Slot {
@@ -67,16 +76,22 @@ impl Batch {
             slots,
             headers,
             n_offered: 1,
+            n_reads: 0,
         }
     }
 
-    /// Takes what waits at the socket, at most `max` datagrams, without waiting for more. Returns how many there are,
-    /// and whether that was all.
+    /// Takes what waits at the socket, at most `max` datagrams. Returns how many there are, and whether that was all.
     pub(crate) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,
         max: usize,
+        patience: Patience,
     ) -> io::Result<(usize, bool)> {
+        let flags = match patience {
+            Patience::None => libc::MSG_DONTWAIT,
+            Patience::Inattentive => libc::MSG_WAITFORONE,
+        };
+        self.n_reads += 1;
         let n_offered = self.n_offered.min(max).clamp(1, self.slots.len());
         for (slot, header) in self
             .slots
@@ -93,13 +108,20 @@ impl Batch {
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 count,
-                libc::MSG_DONTWAIT,
+                flags,
                 ptr::null_mut(),
             )
         };
         let n_received = match check(code) {
             Ok(count) => usize::try_from(count).unwrap_or(0),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                0
+            }
             Err(error) => return Err(error),
         };
         let is_all = n_received < n_offered;
@@ -109,6 +131,11 @@ impl Batch {
             (self.n_offered * 4).min(self.slots.len())
         };
         Ok((n_received, is_all))
+    }
+
+    /// How many reads there were.
+    pub(crate) fn count_reads(&self) -> u64 {
+        self.n_reads
     }
 
     /// What the last call put into slot `at`.
@@ -183,6 +210,8 @@ impl Slot {
 pub(crate) struct Piece<'a> {
     pub(crate) header: &'a [u8],
     pub(crate) body: &'a [u8],
+    /// Pieces of different groups are never handed over as one.
+    pub(crate) group: usize,
 }
 
 impl Piece<'_> {

@@ -10,17 +10,34 @@ pub(crate) struct LinkWatch {
     socket: OwnedFd,
 }
 
+/// What was said since the last time.
+#[derive(Debug, Default)]
+pub(crate) struct LinkNews {
+    /// Whether anything was said at all. What exactly changed is not of interest, but for:
+    pub(crate) has_changed: bool,
+    /// The numbers of interfaces that are gone for good. Overruns may hide some.
+    pub(crate) gone: Vec<u32>,
+}
+
+const HEADER_SIZE: usize = 16;
+/// Where `struct ifinfomsg` has the number of its interface.
+const INDEX_AT: usize = HEADER_SIZE + 4;
+
 impl LinkWatch {
     pub(crate) fn new() -> io::Result<Self> {
-        let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;
+        let groups = libc::RTMGRP_LINK
+            | libc::RTMGRP_IPV4_IFADDR
+            | libc::RTMGRP_IPV6_IFADDR
+            | libc::RTMGRP_IPV4_ROUTE
+            | libc::RTMGRP_IPV6_ROUTE;
         let socket = netlink_socket(libc::NETLINK_ROUTE, groups.unsigned_abs())?;
         Ok(Self { socket })
     }
 
-    /// Whether there was word since the last time. What exactly changed is not of interest.
-    pub(crate) fn take(&self) -> bool {
-        let mut buffer = [0_u8; 8_192];
-        let mut heard = false;
+    /// What was said since the last time. Does not wait.
+    pub(crate) fn take(&self) -> LinkNews {
+        let mut buffer = [0_u8; 16_384];
+        let mut news = LinkNews::default();
         loop {
             // SAFETY: pointer and size describe `buffer`.
             let code = unsafe {
@@ -31,12 +48,38 @@ impl LinkWatch {
                     libc::MSG_DONTWAIT,
                 )
             };
-            // An overrun (ENOBUFS) is word too: more than could be told.
-            if code < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::ENOBUFS) {
-                return heard;
-            }
-            heard = true;
+            let Ok(size) = usize::try_from(code) else {
+                // An overrun is news too: more than could be told.
+                if io::Error::last_os_error().raw_os_error() == Some(libc::ENOBUFS) {
+                    news.has_changed = true;
+                    continue;
+                }
+                return news;
+            };
+            news.has_changed = true;
+            find_gone(buffer.get(..size).unwrap_or_default(), &mut news.gone);
         }
+    }
+}
+
+/// Finds the interfaces that messages say are gone.
+#[expect(
+    clippy::host_endian_bytes,
+    reason = "netlink speaks the host's byte order"
+)]
+fn find_gone(mut messages: &[u8], gone: &mut Vec<u32>) {
+    while let Some((header, _)) = messages.split_first_chunk::<HEADER_SIZE>() {
+        let [a, b, c, d, e, f, ..] = *header;
+        let length = usize::try_from(u32::from_ne_bytes([a, b, c, d])).unwrap_or(usize::MAX);
+        let index = messages.get(INDEX_AT..).and_then(<[u8]>::first_chunk);
+        if u16::from_ne_bytes([e, f]) == libc::RTM_DELLINK
+            && let Some(index) = index
+        {
+            gone.push(u32::from_ne_bytes(*index));
+        }
+        // A length below the header's would keep us here for ever.
+        let step = length.max(HEADER_SIZE).next_multiple_of(4);
+        messages = messages.get(step..).unwrap_or_default();
     }
 }
 

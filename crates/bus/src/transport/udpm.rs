@@ -25,6 +25,7 @@ use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError
 use crate::url::{BadUrl, Url};
 use receiver::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Options of `udpm` URLs.
 #[derive(Clone, Debug)]
@@ -103,7 +104,10 @@ impl Transport for Udpm {
             return Ok(());
         }
         if receiving.receiver.is_none() {
-            receiving.receiver = Some(Arc::new(Receiver::open(&self.settings)?));
+            receiving.receiver = Some(Arc::new(Receiver::open(
+                &self.settings,
+                self.sender.source(),
+            )?));
         }
         if let Some(receiver) = &receiving.receiver {
             receiver.want(interest);
@@ -124,6 +128,14 @@ impl Transport for Udpm {
     fn holds_unread(&self) -> bool {
         self.receiver()
             .is_some_and(|receiver| receiver.fill().0 > 0)
+    }
+
+    fn stamina(&self) -> Duration {
+        // What the system grants by default holds a hundred small messages.
+        match self.receiver().map_or(0, |receiver| receiver.fill().1) {
+            0..0x20_0000 => Duration::from_millis(2),
+            _ => Duration::from_millis(20),
+        }
     }
 
     fn is_pressed(&self) -> bool {

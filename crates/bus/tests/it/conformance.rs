@@ -52,6 +52,7 @@ const PROMISES: &[(&str, Promise)] = &[
     ("sizes_from_nothing_to_large_arrive", sizes),
     ("patterns_choose_whole_names", patterns),
     ("silence_is_not_an_error", silence),
+    ("what_is_there_is_taken_without_waiting", without_waiting),
     ("an_ended_subscription_gets_nothing", unsubscribe),
     ("a_subscription_after_the_last_one_ended_works", resubscribe),
     ("two_subscriptions_both_get_it", two_subscriptions),
@@ -81,6 +82,21 @@ fn every_transport_keeps_every_promise() {
 fn next(inbox: &Inbox) -> Event {
     let received = inbox.recv_timeout(LONG).expect("the transport works");
     received.expect("a message comes in time").1
+}
+
+fn without_waiting(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.events("NOW").unwrap();
+    assert!(inbox.try_recv().unwrap().is_none());
+    publisher.publish_bytes("NOW", b"now").unwrap();
+    let deadline = std::time::Instant::now() + LONG;
+    while std::time::Instant::now() < deadline {
+        if let Some((_, event)) = inbox.try_recv().unwrap() {
+            assert_eq!(&event.payload[..], b"now");
+            return;
+        }
+    }
+    panic!("expected a message for whoever asks often enough, found none");
 }
 
 fn assert_quiet(inbox: &Inbox) {

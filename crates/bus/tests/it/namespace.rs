@@ -24,3 +24,18 @@ pub(crate) fn ip(arguments: &str) {
     let status = status.expect("iproute2 is installed");
     assert!(status.success(), "ip {arguments}: {status}");
 }
+
+/// What `ip` prints in the namespace of this thread.
+pub(crate) fn ip_says(arguments: &str) -> String {
+    let output = Command::new("ip").args(arguments.split(' ')).output();
+    let output = output.expect("iproute2 is installed");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What the kernel calls this thread: `ip` puts links into the namespace of a thread by it.
+pub(crate) fn thread_id() -> u32 {
+    let path = std::fs::read_link("/proc/thread-self").expect("proc is mounted");
+    let name = path.file_name().and_then(|name| name.to_str());
+    let id = name.and_then(|name| name.parse().ok());
+    id.expect("proc names threads by number")
+}

@@ -13,7 +13,11 @@
 
 use crate::pattern::{Outline, Pattern, Template};
 use crate::sys::Instruction;
+use std::net::Ipv4Addr;
 
+const SOURCE_PORT_AT: u32 = 0;
+/// In the IP header, which the machine finds at addresses of its own.
+const SOURCE_ADDRESS_AT: u32 = 0xfff0_0000 + 12;
 const MAGIC_AT: u32 = 8;
 const CHANNEL_AT: u32 = 16;
 const SHORT_MAGIC: u32 = 0x4c43_3032;
@@ -22,12 +26,31 @@ const DROP: u32 = 0;
 /// Each pattern costs the kernel time for each datagram.
 const MAX_PATTERNS: usize = 16;
 
-/// The program for these patterns, or none when they are too many or too clever for it.
-pub(super) fn program(patterns: &[Pattern]) -> Option<Vec<Instruction>> {
+/// Where a sender's datagrams come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) address: Ipv4Addr,
+    pub(super) port: u16,
+}
+
+/// The program for these patterns, or none when they are too many or too clever for it. With a source, it judges only
+/// what comes from there.
+pub(super) fn program(patterns: &[Pattern], source: Option<Source>) -> Option<Vec<Instruction>> {
     if patterns.is_empty() || patterns.len() > MAX_PATTERNS {
         return None;
     }
-    let mut program = vec![
+    let mut program = Vec::new();
+    if let Some(Source { address, port }) = source {
+        program.extend([
+            load_half(SOURCE_PORT_AT),
+            jump_if_equal(port.into(), 1, 0),
+            give(PASS),
+            load_word(SOURCE_ADDRESS_AT),
+            jump_if_equal(address.to_bits(), 1, 0),
+            give(PASS),
+        ]);
+    }
+    program.extend([
         load_length(),
         // Too short for a channel: passes, to be counted as malformed.
         jump_if_at_least(CHANNEL_AT + 1, 1, 0),
@@ -35,7 +58,7 @@ pub(super) fn program(patterns: &[Pattern]) -> Option<Vec<Instruction>> {
         load_word(MAGIC_AT),
         jump_if_equal(SHORT_MAGIC, 1, 0),
         give(PASS),
-    ];
+    ]);
     for pattern in patterns {
         let (template, ends) = match pattern.outline()? {
             Outline::Exact(name) => (name, true),
@@ -79,6 +102,10 @@ fn load_length() -> Instruction {
 
 fn load_word(at: u32) -> Instruction {
     plain(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, at)
+}
+
+fn load_half(at: u32) -> Instruction {
+    plain(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, at)
 }
 
 fn load_byte(at: u32) -> Instruction {

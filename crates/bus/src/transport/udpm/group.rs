@@ -1,6 +1,6 @@
 //! A multicast group: what a URL says of it, and sockets set up for it.
 
-use crate::sys;
+use crate::sys::{self, LinkNews};
 use crate::transport::{ListenError, OpenError};
 use crate::url::{BadUrl, Options, Url};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
@@ -10,6 +10,8 @@ use std::os::fd::AsFd as _;
 
 const DEFAULT_ADDRESS: Ipv4Addr = Ipv4Addr::new(239, 255, 76, 67);
 const DEFAULT_PORT: u16 = 7667;
+/// From the kernel's headers; the `libc` crate does not have it.
+const IPV6_MULTICAST_ALL: i32 = 29;
 
 /// A group, and how to reach it.
 #[derive(Clone, Debug)]
@@ -19,6 +21,13 @@ pub(crate) struct Group {
     pub(crate) ttl: u8,
     /// Where to send and listen; what the routes say, otherwise.
     pub(crate) interface: Option<Interface>,
+}
+
+/// The way to a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) max_datagram: usize,
 }
 
 /// An interface as people name it.
@@ -70,6 +79,12 @@ impl Group {
             }
         };
         set_up().map_err(OpenError::system(format!("set up a socket for {address}")))?;
+        let anywhere: SocketAddr = match self.address {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let bound = socket.bind(&anywhere.into());
+        bound.map_err(OpenError::system("bind a UDP socket"))?;
         if let Some(interface) = &self.interface {
             self.send_through(&socket, interface)
                 .map_err(OpenError::system(format!(
@@ -86,7 +101,10 @@ impl Group {
         let bind = || {
             let socket = self.socket()?;
             socket.set_reuse_address(true)?;
-            socket.bind(&address.into())?;
+            if self.interface.is_some() {
+                self.listen_only_where_joined(&socket)?;
+            }
+            socket.bind(&self.scoped(address)?.into())?;
             Ok(socket)
         };
         let socket = bind().map_err(|source| ListenError::System {
@@ -105,6 +123,26 @@ impl Group {
         Ok(socket)
     }
 
+    /// Without this, Linux also delivers what comes through interfaces where another program has joined.
+    fn listen_only_where_joined(&self, socket: &Socket) -> io::Result<()> {
+        let (level, name) = match self.address {
+            SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_MULTICAST_ALL),
+            SocketAddr::V6(_) => (libc::IPPROTO_IPV6, IPV6_MULTICAST_ALL),
+        };
+        sys::set_option(socket.as_fd(), level, name, 0)
+    }
+
+    /// The address as it has to be said to the system: an address of one link needs the link beside it.
+    fn scoped(&self, address: SocketAddr) -> io::Result<SocketAddr> {
+        match address {
+            SocketAddr::V6(mut address) if is_link_local(address.into()) => {
+                address.set_scope_id(self.interface_v6()?);
+                Ok(address.into())
+            }
+            SocketAddr::V4(_) | SocketAddr::V6(_) => Ok(address),
+        }
+    }
+
     pub(crate) fn join(&self, socket: &Socket) -> io::Result<()> {
         match self.address.ip() {
             IpAddr::V4(group) => socket.join_multicast_v4_n(&group, &self.interface_v4()?),
@@ -112,30 +150,59 @@ impl Group {
         }
     }
 
-    /// Leaves and joins, since a membership does not outlive its interface.
-    pub(crate) fn join_again(&self, socket: &Socket) -> io::Result<()> {
-        let left = match self.address.ip() {
-            IpAddr::V4(group) => socket.leave_multicast_v4_n(&group, &self.interface_v4()?),
-            IpAddr::V6(group) => socket.leave_multicast_v6(&group, self.interface_v6()?),
-        };
-        // There was nothing to leave: the membership went with the interface.
-        drop(left);
-        self.join(socket)
+    /// Joins what the changes of interfaces have left to be joined, and says whether that was anything. Memberships
+    /// that are in force are left alone, so that nothing is lost on interfaces that did not change.
+    pub(crate) fn join_missing(&self, socket: &Socket, news: &LinkNews) -> bool {
+        for index in &news.gone {
+            // The system remembers memberships of interfaces that are gone, and allows only so many. Most of those that
+            // went were none of ours.
+            drop(match self.address.ip() {
+                IpAddr::V4(group) => {
+                    socket.leave_multicast_v4_n(&group, &InterfaceIndexOrAddress::Index(*index))
+                }
+                IpAddr::V6(group) => socket.leave_multicast_v6(&group, *index),
+            });
+        }
+        if self.address.is_ipv6()
+            && is_link_local(self.address)
+            && let Ok(index) = self.interface_v6()
+        {
+            // The socket listens to one link by its number, and a link that comes again has another. Only the
+            // privileged may change that; others have to subscribe anew.
+            let (name, index) = (libc::SO_BINDTOIFINDEX, index.cast_signed());
+            drop(sys::set_option(
+                socket.as_fd(),
+                libc::SOL_SOCKET,
+                name,
+                index,
+            ));
+        }
+        // An error says that the group is joined, or that there is nothing yet to join on: then word will come.
+        self.join(socket).is_ok()
     }
 
-    /// The largest datagram that goes to the group in one piece.
-    pub(crate) fn path_datagram(&self) -> io::Result<usize> {
-        let probe = self.socket()?;
-        if let Some(interface) = &self.interface {
-            self.send_through(&probe, interface)?;
+    /// Has a socket send through the interface of that name or address as it is now.
+    pub(crate) fn choose_interface(&self, socket: &Socket) -> io::Result<()> {
+        match &self.interface {
+            Some(interface) => self.send_through(socket, interface),
+            None => Ok(()),
         }
-        probe.connect(&self.address.into())?;
+    }
+
+    /// How datagrams go to the group now: from which address, and how large they may be to go in one piece.
+    pub(crate) fn path(&self) -> io::Result<Path> {
+        let probe = self.socket()?;
+        self.choose_interface(&probe)?;
+        probe.connect(&self.scoped(self.address)?.into())?;
         let (level, name, headers) = match self.address {
             SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_MTU, 28),
             SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_MTU, 48),
         };
         let mtu = sys::option(probe.as_fd(), level, name)?;
-        Ok(usize::try_from(mtu).unwrap_or(0).saturating_sub(headers))
+        Ok(Path {
+            source: probe.local_addr()?.as_socket().map(|address| address.ip()),
+            max_datagram: usize::try_from(mtu).unwrap_or(0).saturating_sub(headers),
+        })
     }
 
     fn socket(&self) -> io::Result<Socket> {
@@ -197,8 +264,9 @@ fn wrong_family() -> io::Error {
     )
 }
 
+/// Whether a group exists once on each link, or once on each interface, so that it means nothing without one.
 fn is_link_local(address: SocketAddr) -> bool {
-    matches!(address.ip(), IpAddr::V6(group) if group.segments().first().is_some_and(|first| first & 0x000f == 2))
+    matches!(address.ip(), IpAddr::V6(group) if group.segments().first().is_some_and(|first| matches!(first & 0x000f, 1 | 2)))
 }
 
 /// Reads `GROUP:PORT`, `GROUP`, `:PORT` or nothing; what is missing is LCM's default.

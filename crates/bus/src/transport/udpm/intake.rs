@@ -26,6 +26,7 @@ pub(crate) struct Intake {
     senders: Senders,
     reassembler: Reassembler<SocketAddr>,
     spares: Spares,
+    own: Option<SocketAddr>,
     is_following: bool,
     datagrams: u64,
     malformed: u64,
@@ -51,9 +52,11 @@ struct Followed {
     heard: u64,
 }
 
-impl Default for Intake {
-    fn default() -> Self {
+impl Intake {
+    /// `own` is where our own datagrams come from: their sequence tells nothing, since we need not see them all.
+    pub(crate) fn new(own: Option<SocketAddr>) -> Self {
         Self {
+            own,
             senders: Senders::default(),
             reassembler: Reassembler::new(Limits::default()),
             spares: Spares::default(),
@@ -150,7 +153,7 @@ impl Intake {
         sequence: u32,
         see: fn(&mut Track, u32) -> Seen,
     ) -> Option<Seen> {
-        if !self.is_following {
+        if !self.is_following || self.own == Some(sender) {
             return None;
         }
         let heard = self.datagrams;

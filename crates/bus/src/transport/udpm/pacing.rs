@@ -2,8 +2,8 @@
 //!
 //! A large message is a burst of datagrams that may be larger than a receiver's buffer, and on one host nothing slows
 //! the sender down. So before a burst the sender asks the kernel how full the buffers of the group's receivers are,
-//! whoever they belong to, and waits a moment when the fullest has no room. A receiver that does not make room is not
-//! waited for again until it does: publishing never depends on the slowest.
+//! whoever they belong to, and waits a moment when the fullest has no room. A receiver that does not keep up with a
+//! modest rate is left behind, and not waited for again until it has caught up: publishing never depends on the slowest.
 //!
 //! Receivers on other hosts are behind a network that is slower than they are.
 
@@ -12,8 +12,10 @@ use crate::sys::{ReceiverRoom, SocketDiag};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// How long a receiver may make no room at all before it is left behind.
+/// How long a burst may wait for a receiver, whatever else.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// What a receiver has to keep up with beyond that: 50 MB a second.
+const NS_PER_BYTE: u64 = 20;
 /// Between two looks at the buffers. The timer's own slack comes on top.
 const PAUSE: Duration = Duration::from_micros(20);
 /// How long a look at the buffers holds good.
@@ -29,8 +31,11 @@ pub(super) struct Pacer {
     diag: Option<SocketDiag>,
     room: usize,
     looked: Option<Instant>,
-    /// Receivers left behind, with how full they were.
-    stuck: Vec<(u32, usize)>,
+    /// What was sent in this burst, in bytes, and how long was waited in it for the receiver that is the fullest.
+    sent: u64,
+    waited: Duration,
+    /// Receivers left behind, by their inodes.
+    behind: Vec<u32>,
 }
 
 impl Pacer {
@@ -40,7 +45,9 @@ impl Pacer {
             diag: SocketDiag::new().ok(),
             room: 0,
             looked: None,
-            stuck: Vec::new(),
+            sent: 0,
+            waited: Duration::ZERO,
+            behind: Vec::new(),
         }
     }
 
@@ -49,17 +56,19 @@ impl Pacer {
         if self.looked.is_none_or(|looked| looked.elapsed() > FRESH) {
             self.room = 0;
         }
+        self.sent = 0;
+        self.waited = Duration::ZERO;
     }
 
     /// Waits until there is room for a datagram, or a run of them handed over as one, of `size` bytes.
     pub(super) fn wait_for_room(&mut self, size: usize) {
         let cost = size + OVERHEAD;
+        self.sent += size as u64;
         if let Some(room) = self.room.checked_sub(cost) {
             self.room = room;
             return;
         }
-        let mut fullest_before = usize::MAX;
-        let mut patience_ends = clock::monotonic() + PATIENCE;
+        let mut since = clock::monotonic();
         while let Some((room, fullest)) = self.look() {
             // Half of it: others send too, and the books are rough.
             if room / 2 >= cost || fullest.used == 0 {
@@ -67,18 +76,23 @@ impl Pacer {
                 return;
             }
             let now = clock::monotonic();
-            if fullest.used < fullest_before {
-                fullest_before = fullest.used;
-                patience_ends = now + PATIENCE;
-            } else if now >= patience_ends {
-                self.stuck.push((fullest.inode, fullest.used));
-                patience_ends = now + PATIENCE;
-                fullest_before = usize::MAX;
+            self.waited += now.duration_since(since);
+            since = now;
+            if self.waited >= self.patience(&fullest) {
+                self.behind.push(fullest.inode);
+                self.waited = Duration::ZERO;
             }
             pause();
         }
         // Nobody listens here, or nobody can tell: look again after a megabyte or so.
         self.room = 1 << 20;
+    }
+
+    /// How long this burst may have waited for a receiver. The kernel tells of room only once a quarter of a buffer has
+    /// been read, so that the owner of a large one seems to do nothing for that long.
+    fn patience(&self, receiver: &ReceiverRoom) -> Duration {
+        let unseen = (receiver.limit / 4) as u64;
+        PATIENCE + Duration::from_nanos((self.sent + unseen).saturating_mul(NS_PER_BYTE))
     }
 
     /// The room of the receiver that has the least, and that receiver; none when nobody listens on this host.
@@ -97,17 +111,16 @@ impl Pacer {
             receiver.address == group || receiver.address.is_unspecified()
         };
         let receivers: Vec<_> = receivers.into_iter().filter(hears_group).collect();
-        let has_moved = |(inode, used): &(u32, usize)| {
+        let has_caught_up = |inode: &u32| {
             !receivers
                 .iter()
-                .any(|receiver| receiver.inode == *inode && receiver.used >= *used)
+                .any(|receiver| receiver.inode == *inode && receiver.used > receiver.limit / 2)
         };
-        self.stuck.retain(|stuck| !has_moved(stuck));
-        let is_stuck =
-            |receiver: &ReceiverRoom| self.stuck.iter().any(|(inode, _)| *inode == receiver.inode);
+        self.behind.retain(|inode| !has_caught_up(inode));
+        let is_behind = |receiver: &ReceiverRoom| self.behind.contains(&receiver.inode);
         receivers
             .iter()
-            .filter(|receiver| !is_stuck(receiver))
+            .filter(|receiver| !is_behind(receiver))
             .map(|receiver| (receiver.limit.saturating_sub(receiver.used), *receiver))
             .min_by_key(|(room, _)| *room)
     }

@@ -1,16 +1,18 @@
 //! The receiving socket, read in batches by whoever waits for a message.
 
-use super::filter;
+use super::filter::{self, Source};
 use super::{Group, Intake, Settings};
 use crate::clock::Wait;
 use crate::counts::{NetworkCounts, SenderCounts};
 use crate::router::{Inlet, Interest};
-use crate::sys::{self, Batch, Instruction, LinkWatch};
+use crate::sys::{self, Batch, Instruction, LinkWatch, Patience};
 use crate::transport::{ListenError, ReceiveError};
 use socket2::Socket;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Datagrams for one call into the kernel. Each needs 64 KiB, touched only when it is used.
 const BATCH: usize = 32;
@@ -18,6 +20,12 @@ const BATCH: usize = 32;
 const MAX_READS: usize = 4;
 /// The receive buffer asked for where the system lets us have any: half a second at a gigabit a second.
 const AMBITIOUS_BUFFER: usize = 64 << 20;
+
+/// How long a reader that need not notice anything else may wait for a datagram in one call into the kernel, which
+/// saves the second call that waiting for several things takes.
+const INATTENTION: Duration = Duration::from_millis(50);
+/// How many reads between two looks for changed interfaces, when there is no silence.
+const LINKS_EVERY: u64 = 1_024;
 
 /// A socket in the group.
 #[derive(Debug)]
@@ -27,29 +35,55 @@ pub(super) struct Receiver {
     /// Word of interfaces that come and go. Without it, memberships are never renewed.
     links: Option<LinkWatch>,
     receive_buffer: usize,
+    source: Option<Source>,
+    /// Whoever reads holds it, also while waiting for a datagram.
+    batch: Mutex<Batch>,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    batch: Batch,
     intake: Intake,
     filter: Filter,
     rejoins: u64,
+    /// Whether the last read left nothing in the socket.
+    has_read_all: bool,
 }
 
 /// Whether the kernel leaves out what nobody wants.
 #[derive(Debug, Default)]
 struct Filter {
-    /// What it would run, if the subscriptions are simple enough.
-    program: Option<Vec<Instruction>>,
-    /// While it runs: the drop counts when it was attached.
+    /// What it would run, if the subscriptions are simple enough, to leave out what we publish ourselves and do not
+    /// want back: always worth it, since it would wake us for nothing.
+    own: Option<Vec<Instruction>>,
+    /// The same for what anybody publishes: only worth it when that is most of the traffic, since then gaps in the
+    /// senders' sequences mean nothing any more.
+    all: Option<Vec<Instruction>>,
+    /// Which of them runs.
+    scope: Option<Scope>,
+    /// It pays to leave out what anybody publishes, as soon as nothing that was coalesced waits in the socket.
+    is_due: bool,
+    /// While one runs: the drop counts when it was attached.
     since: Option<DropMarks>,
     /// Left out so far, in phases that are over.
     filtered: u64,
     /// The counts of unwanted and all datagrams when the present window began.
     window: (u64, u64),
     overflowed: u64,
+}
+
+/// Whose datagrams are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Own,
+    All,
+}
+
+/// What came of attaching a program.
+enum Attached {
+    Program,
+    NotYet,
+    Nothing,
 }
 
 /// Drops at our socket, and overflows of all sockets of the host.
@@ -63,7 +97,11 @@ struct DropMarks {
 const WINDOW: u64 = 2_000;
 
 impl Receiver {
-    pub(super) fn open(settings: &Settings) -> Result<Self, ListenError> {
+    /// `source` is where our own datagrams come from.
+    pub(super) fn open(
+        settings: &Settings,
+        source: Option<SocketAddr>,
+    ) -> Result<Self, ListenError> {
         let group = settings.group.clone();
         let socket = group.receiving_socket(group.address.port())?;
         let receive_buffer =
@@ -77,39 +115,64 @@ impl Receiver {
             group,
             links: LinkWatch::new().ok(),
             receive_buffer,
+            source: match source {
+                Some(SocketAddr::V4(source)) => Some(Source {
+                    address: *source.ip(),
+                    port: source.port(),
+                }),
+                Some(SocketAddr::V6(_)) | None => None,
+            },
+            batch: Mutex::new(Batch::new(BATCH)),
             state: Mutex::new(State {
-                batch: Batch::new(BATCH),
-                intake: Intake::default(),
+                intake: Intake::new(source),
                 filter: Filter::default(),
                 rejoins: 0,
+                has_read_all: false,
             }),
         })
     }
 
     pub(super) fn want(&self, interest: &Interest) {
         let mut state = self.lock();
-        self.stop_filtering(&mut state);
-        state.filter.program = filter::program(interest.patterns());
+        let patterns = interest.patterns();
+        state.filter.own = self
+            .source
+            .and_then(|source| filter::program(patterns, Some(source)));
+        state.filter.all = filter::program(patterns, None);
+        self.filter(&mut state, Scope::Own);
     }
 
     pub(super) fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        if !wait.is_poll() && !self.wait(wait)? {
+        let mut batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut patience = Patience::None;
+        if wait.may_be_inattentive(INATTENTION) {
+            patience = Patience::Inattentive;
+        } else if !wait.is_poll() && !self.wait(wait)? {
             return Ok(());
         }
-        let mut state = self.lock();
+        let mut n_all = 0;
         for _ in 0..MAX_READS {
-            let State { batch, intake, .. } = &mut *state;
-            let (n_received, is_all) = batch.receive(self.socket.as_fd(), BATCH)?;
+            let (n_received, is_all) = batch.receive(self.socket.as_fd(), BATCH, patience)?;
+            let mut state = self.lock();
             for at in 0..n_received {
                 if let Some(datagrams) = batch.get(at) {
-                    intake.take(&datagrams, inlet);
+                    state.intake.take(&datagrams, inlet);
                 }
             }
+            state.has_read_all = is_all;
+            self.judge_filter(&mut state);
+            n_all += n_received;
             if is_all || !wait.is_poll() {
                 break;
             }
         }
-        self.judge_filter(&mut state);
+        // Whoever does not wait for word of changed interfaces hears of it in silence, or now and then.
+        let n_reads = batch.count_reads();
+        if let Some(links) = &self.links
+            && (n_all == 0 || n_reads.is_multiple_of(LINKS_EVERY))
+        {
+            self.follow_links(links);
+        }
         Ok(())
     }
 
@@ -122,10 +185,18 @@ impl Receiver {
         };
         let descriptors = [self.socket.as_fd(), links.as_fd(), wait.interrupt()];
         let [has_data, has_news, _] = sys::poll(descriptors, timeout)?;
-        if has_news && links.take() && self.group.join_again(&self.socket).is_ok() {
-            self.lock().rejoins += 1;
+        if has_news {
+            self.follow_links(links);
         }
         Ok(has_data)
+    }
+
+    /// Joins again where a membership went with its interface.
+    fn follow_links(&self, links: &LinkWatch) {
+        let news = links.take();
+        if news.has_changed && self.group.join_missing(&self.socket, &news) {
+            self.lock().rejoins += 1;
+        }
     }
 
     /// Attaches or detaches the filter when a window of datagrams says that it pays.
@@ -133,47 +204,87 @@ impl Receiver {
         let (unwanted, all) = state.intake.unwanted();
         let (unwanted_before, all_before) = state.filter.window;
         let n_seen = all - all_before;
-        if n_seen < WINDOW {
-            return;
-        }
-        state.filter.window = (unwanted, all);
-        match &state.filter.since {
+        let is_all = state.filter.scope == Some(Scope::All);
+        if n_seen >= WINDOW {
+            state.filter.window = (unwanted, all);
             // Three of four are of no use: without them, a reader sleeps that much more.
-            None if (unwanted - unwanted_before) * 4 >= n_seen * 3 => self.start_filtering(state),
-            Some(marks) if u64::from(self.marks().socket.wrapping_sub(marks.socket)) < n_seen => {
-                self.stop_filtering(state);
+            let is_due = !is_all && (unwanted - unwanted_before) * 4 >= n_seen * 3;
+            state.filter.is_due = is_due && state.filter.all.is_some();
+            if is_all && state.filter.left_out_since(self.marks()) < n_seen {
+                self.filter(state, Scope::Own);
             }
-            None | Some(_) => {}
+        }
+        if state.filter.is_due && state.has_read_all {
+            self.filter(state, Scope::All);
         }
     }
 
-    fn start_filtering(&self, state: &mut State) {
-        let Some(program) = &state.filter.program else {
-            return;
+    /// Has the kernel leave out what nobody wants, from ourselves or from all, as far as it can.
+    fn filter(&self, state: &mut State, scope: Scope) {
+        let now = self.marks();
+        let Totals {
+            filtered,
+            overflowed,
+        } = state.filter.settled(now);
+        let was_all = state.filter.scope == Some(Scope::All);
+        let attached = match (scope, &state.filter.own, &state.filter.all) {
+            (Scope::Own, Some(program), _) => self.attach(program, scope),
+            (Scope::All, _, Some(program)) => self.attach(program, scope),
+            (Scope::Own, None, _) | (Scope::All, _, None) => Attached::Nothing,
         };
-        let socket = self.socket.as_fd();
-        // A coalesced packet would be judged by its first message alone.
-        let started = sys::set_option(socket, libc::SOL_UDP, libc::UDP_GRO, 0)
-            .and_then(|()| sys::attach_filter(socket, program));
-        if started.is_ok() {
-            state.filter.since = Some(self.marks());
-            state.intake.follow_senders(false);
-        }
-    }
-
-    fn stop_filtering(&self, state: &mut State) {
-        if state.filter.since.is_none() {
-            return;
-        }
-        let (filtered, overflowed) = state.filter.totals(self.marks());
-        let socket = self.socket.as_fd();
-        // Without coalescing it works as well, only slower.
-        drop(sys::detach_filter(socket));
-        drop(sys::set_option(socket, libc::SOL_UDP, libc::UDP_GRO, 1));
+        let scope = match attached {
+            Attached::Program => Some(scope),
+            // All is as it was, to be tried again after the next read.
+            Attached::NotYet => return,
+            Attached::Nothing => {
+                if state.filter.scope.is_some() {
+                    drop(sys::detach_filter(self.socket.as_fd()));
+                }
+                drop(self.coalesce(true));
+                None
+            }
+        };
+        state.filter.is_due = false;
+        state.filter.scope = scope;
+        state.filter.since = scope.map(|_| now);
         state.filter.filtered = filtered;
         state.filter.overflowed = overflowed;
-        state.filter.since = None;
-        state.intake.follow_senders(true);
+        let is_all = scope == Some(Scope::All);
+        if is_all != was_all {
+            state.intake.follow_senders(!is_all);
+        }
+    }
+
+    fn attach(&self, program: &[Instruction], scope: Scope) -> Attached {
+        let socket = self.socket.as_fd();
+        // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
+        // coalesced before could not be taken apart any more, so there must be none in the socket either. Our own
+        // packets never mix channels.
+        let is_ready = match scope {
+            Scope::Own => {
+                drop(self.coalesce(true));
+                true
+            }
+            Scope::All => self.coalesce(false).is_ok() && self.fill().0 == 0,
+        };
+        if !is_ready {
+            drop(self.coalesce(true));
+            return Attached::NotYet;
+        }
+        match sys::attach_filter(socket, program) {
+            Ok(()) => Attached::Program,
+            Err(_unsupported) => Attached::Nothing,
+        }
+    }
+
+    /// Kernels before 5.0 cannot; then each datagram comes by itself.
+    fn coalesce(&self, is_on: bool) -> io::Result<()> {
+        sys::set_option(
+            self.socket.as_fd(),
+            libc::SOL_UDP,
+            libc::UDP_GRO,
+            i32::from(is_on),
+        )
     }
 
     fn marks(&self) -> DropMarks {
@@ -194,7 +305,7 @@ impl Receiver {
     pub(super) fn counts(&self) -> NetworkCounts {
         let state = self.lock();
         let marks = self.marks();
-        let (filtered, _) = state.filter.totals(marks);
+        let Totals { filtered, .. } = state.filter.settled(marks);
         NetworkCounts {
             kernel_drops: u64::from(marks.socket).saturating_sub(filtered),
             filtered,
@@ -214,24 +325,33 @@ impl Receiver {
 }
 
 impl Filter {
-    /// What the filter left out, and what overflowed while it ran. The kernel counts both as one; overflows of the
+    /// The books as of `now`. The kernel counts what the filter left out and what overflowed as one; overflows of the
     /// whole host tell them apart as far as that goes.
-    fn totals(&self, now: DropMarks) -> (u64, u64) {
-        let Some(since) = self.since else {
-            return (self.filtered, self.overflowed);
-        };
-        let dropped = u64::from(now.socket.wrapping_sub(since.socket));
-        let overflowed = now.overflows.saturating_sub(since.overflows).min(dropped);
-        (
-            self.filtered + dropped - overflowed,
-            self.overflowed + overflowed,
-        )
+    fn settled(&self, now: DropMarks) -> Totals {
+        let dropped = self.left_out_since(now);
+        let since = self.since.map_or(now.overflows, |since| since.overflows);
+        let overflowed = now.overflows.saturating_sub(since).min(dropped);
+        Totals {
+            filtered: self.filtered + dropped - overflowed,
+            overflowed: self.overflowed + overflowed,
+        }
     }
+
+    fn left_out_since(&self, now: DropMarks) -> u64 {
+        self.since
+            .map_or(0, |since| u64::from(now.socket.wrapping_sub(since.socket)))
+    }
+}
+
+/// What was left out on purpose, and what overflowed meanwhile.
+struct Totals {
+    filtered: u64,
+    overflowed: u64,
 }
 
 /// Asks for time stamps, coalescing and a large buffer; returns the buffer that was granted.
 fn set_up(socket: &Socket, receive_buffer: Option<usize>) -> io::Result<usize> {
-    socket.set_nonblocking(true)?;
+    socket.set_read_timeout(Some(INATTENTION))?;
     sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
     // Kernels before 5.0 cannot; then each datagram comes by itself.
     drop(sys::set_option(

@@ -1,7 +1,7 @@
 //! The sending socket: headers, cuts, batches.
 
-use super::Settings;
 use super::pacing::Pacer;
+use super::{Group, Settings};
 use crate::clock;
 use crate::sys::{self, Piece, Segmenting};
 use crate::transport::{OpenError, Outgoing, SendError};
@@ -30,8 +30,11 @@ const SEND_BUFFER: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Sender {
     socket: Socket,
+    group: Group,
     /// The largest datagram that the path carries whole.
     path_datagram: usize,
+    /// Where our datagrams come from, as far as that is known.
+    source: Option<SocketAddr>,
     state: Mutex<State>,
 }
 
@@ -51,10 +54,21 @@ impl Sender {
         // The system may grant less; then a burst waits sooner.
         drop(socket.set_send_buffer_size(SEND_BUFFER));
         // Without a route nothing can be said about the path, and sending will say why.
-        let path_datagram = settings.group.path_datagram().unwrap_or(MAX_DATAGRAM_SIZE);
+        let path = settings.group.path().ok();
+        let path_datagram = path.map_or(MAX_DATAGRAM_SIZE, |path| path.max_datagram);
         let path_datagram = settings.max_datagram.unwrap_or(path_datagram);
+        let port = socket
+            .local_addr()
+            .ok()
+            .and_then(|address| address.as_socket());
+        let address = path.and_then(|path| path.source);
+        let source = address
+            .zip(port)
+            .map(|(address, bound)| (address, bound.port()).into());
         Ok(Self {
             socket,
+            source,
+            group: settings.group.clone(),
             path_datagram: path_datagram.clamp(MIN_DATAGRAM, MAX_DATAGRAM_SIZE),
             state: Mutex::new(State {
                 next_sequence: 0,
@@ -65,7 +79,12 @@ impl Sender {
         })
     }
 
-    /// Sends to the group's own port.
+    /// Where our datagrams come from, as far as that is known.
+    pub(crate) fn source(&self) -> Option<SocketAddr> {
+        self.source
+    }
+
+    /// Sends to a group, which may differ from the sender's own in the port.
     pub(crate) fn send_to(
         &self,
         group: SocketAddr,
@@ -123,6 +142,7 @@ impl Line<'_> {
         let piece = Piece {
             header: &header,
             body: message.payload,
+            group: 0,
         };
         let sent = self.patiently(|line| sys::send_one(line.sender.socket.as_fd(), line.to, piece));
         self.state.headers = header;
@@ -150,7 +170,14 @@ impl Line<'_> {
             ends.push(headers.len());
         }
         let bodies = messages.iter().map(|message| message.payload);
-        let sent = self.send_pieces(&pieces(&headers, &ends, bodies));
+        let mut pieces = pieces(&headers, &ends, bodies);
+        // A filter at our own receiver judges what is handed over as one by its first channel.
+        let mut n_changes = 0;
+        for (piece, [message, next]) in pieces.iter_mut().skip(1).zip(messages.array_windows()) {
+            n_changes += usize::from(message.channel != next.channel);
+            piece.group = n_changes;
+        }
+        let sent = self.send_pieces(&pieces);
         self.state.headers = headers;
         sent
     }
@@ -187,11 +214,11 @@ impl Line<'_> {
         let mut rest = pieces;
         while let Some(first) = rest.first() {
             let n_equal = self.equal_run(rest);
-            let (segmenting, run) = match u16::try_from(first.len()) {
+            let (segmenting, n_run) = match u16::try_from(first.len()) {
                 Ok(size) if n_equal > 1 => (Segmenting::Equal(size), n_equal),
-                _ => (Segmenting::Apart, 1),
+                _ => (Segmenting::Apart, self.unequal_run(rest)),
             };
-            let run = rest.get(..run).unwrap_or_default();
+            let run = rest.get(..n_run).unwrap_or_default();
             self.state
                 .pacer
                 .wait_for_room(run.iter().map(Piece::len).sum());
@@ -231,14 +258,32 @@ impl Line<'_> {
         let most = usize::from(MAX_SEGMENTS)
             .min(MAX_DATAGRAM_SIZE / size.max(1))
             .min(pieces.len());
+        let group = pieces.first().map_or(0, |first| first.group);
         let equal = pieces
             .iter()
             .take(most)
-            .take_while(|piece| piece.len() == size)
+            .take_while(|piece| piece.len() == size && piece.group == group)
             .count();
-        let is_last_smaller =
-            equal < most && pieces.get(equal).is_some_and(|last| last.len() < size);
+        let is_last_smaller = equal < most
+            && pieces
+                .get(equal)
+                .is_some_and(|last| last.len() < size && last.group == group);
         equal + usize::from(is_last_smaller)
+    }
+
+    /// How many datagrams from the first on have to go one by one, in one call: as many as make a burst.
+    fn unequal_run(&self, pieces: &[Piece<'_>]) -> usize {
+        let mut n_bytes = 0;
+        let mut n_run = 0;
+        while let Some(piece) = pieces.get(n_run)
+            && n_run < usize::from(MAX_SEGMENTS)
+            && (n_run == 0 || n_bytes + piece.len() <= MAX_DATAGRAM_SIZE)
+            && (n_run == 0 || self.equal_run(pieces.get(n_run..).unwrap_or_default()) == 1)
+        {
+            n_bytes += piece.len();
+            n_run += 1;
+        }
+        n_run
     }
 
     /// Tries again while the interface is busy, but not for ever.
@@ -247,11 +292,18 @@ impl Line<'_> {
         mut send: impl FnMut(&mut Self) -> io::Result<()>,
     ) -> Result<(), SendError> {
         let mut started = None;
+        let mut has_chosen = false;
         loop {
             let error = match send(self) {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
+            // An interface that went and came again has another number, by which the socket has to be told of it.
+            if !has_chosen && is_interface_gone(&error) {
+                has_chosen = true;
+                self.sender.group.choose_interface(&self.sender.socket)?;
+                continue;
+            }
             let is_busy = error.kind() == io::ErrorKind::WouldBlock
                 || error.raw_os_error() == Some(libc::ENOBUFS);
             if !is_busy && error.kind() != io::ErrorKind::Interrupted {
@@ -285,8 +337,19 @@ fn pieces<'a>(
         .map(|(start, end)| headers.get(start..*end).unwrap_or_default());
     headers
         .zip(bodies)
-        .map(|(header, body)| Piece { header, body })
+        .map(|(header, body)| Piece {
+            header,
+            body,
+            group: 0,
+        })
         .collect()
+}
+
+fn is_interface_gone(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENODEV | libc::ENXIO | libc::ENETUNREACH | libc::EADDRNOTAVAIL)
+    )
 }
 
 fn cannot_segment(error: &io::Error) -> bool {
