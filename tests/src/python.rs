@@ -105,7 +105,7 @@ impl Python {
         for dir in language.dirs {
             settings.set(dir, ours.to_string_lossy());
         }
-        let files = emit(&compiled.types, language, &settings);
+        let files = emit(language, &compiled.types, &settings);
         for file in files.expect("the types of the tests have names that Python allows") {
             let folder = file.path.parent().expect("a file is in a folder");
             std::fs::create_dir_all(folder).expect("the target folder can be written");
@@ -127,7 +127,9 @@ fn hash(path: &Path, hasher: &mut DefaultHasher) {
     path.hash(hasher);
     if !path.is_dir() {
         let bytes = std::fs::read(path);
-        bytes.expect("what the module is made of is there").hash(hasher);
+        bytes
+            .expect("what the module is made of is there")
+            .hash(hasher);
         return;
     }
     let entries = std::fs::read_dir(path).expect("a source folder can be read");

@@ -11,8 +11,11 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyType};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What LCM calls no limit. Bytes are bounded besides, by [`Queue::DEFAULT_MAX_BYTES`].
-const MANY: usize = 1 << 24;
+/// How much may wait where LCM knows no limit.
+const UNLIMITED: Room = Room {
+    n_messages: 1 << 20,
+    n_bytes: 1 << 30,
+};
 
 /// A handler of messages on some channels, as `LCM.subscribe()` returns it.
 #[pyclass(frozen, weakref, module = "bowline", name = "LCMSubscription")]
@@ -89,11 +92,11 @@ impl QueueChoice {
     /// From the arguments of `subscribe`.
     pub(crate) fn new(policy: Option<&str>, capacity: Option<i64>) -> PyResult<Self> {
         let is_chosen = policy.is_some() || capacity.is_some();
-        let capacity = capacity.map_or(Queue::DEFAULT_CAPACITY, at_least_one);
+        let room = capacity.map_or(Room::default(), Room::new);
         let queue = match policy {
             None if !is_chosen => Queue::default(),
-            None | Some("keep_newest") => Queue::keep_newest(capacity),
-            Some("keep_oldest") => Queue::keep_oldest(capacity),
+            None | Some("keep_newest") => room.of(Queue::keep_newest),
+            Some("keep_oldest") => room.of(Queue::keep_oldest),
             Some("latest") => Queue::latest(),
             Some(found) => {
                 return Err(PyValueError::new_err(format!(
@@ -109,11 +112,11 @@ impl QueueChoice {
     }
 
     /// With room for another number of messages. Where nobody chose, a queue of limited size does what LCM's do.
-    fn with_capacity(self, capacity: usize) -> Self {
+    fn with_room(self, room: Room) -> Self {
         let queue = match self.queue.when_full() {
-            _ if !self.is_chosen => Queue::keep_oldest(capacity),
-            WhenFull::DropNewest => Queue::keep_oldest(capacity),
-            WhenFull::DropOldest => Queue::keep_newest(capacity),
+            _ if !self.is_chosen => room.of(Queue::keep_oldest),
+            WhenFull::DropNewest => room.of(Queue::keep_oldest),
+            WhenFull::DropOldest => room.of(Queue::keep_newest),
             // One message of each channel is all there ever is; nobody is made to wait from Python.
             WhenFull::KeepLatest | WhenFull::Block => self.queue,
         };
@@ -121,11 +124,36 @@ impl QueueChoice {
     }
 }
 
-/// LCM takes zero and less for no limit.
-fn at_least_one(capacity: i64) -> usize {
-    match usize::try_from(capacity) {
-        Ok(1..) => usize::try_from(capacity).unwrap_or(MANY).min(MANY),
-        Ok(0) | Err(_) => MANY,
+/// How much may wait.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    n_messages: usize,
+    n_bytes: usize,
+}
+
+impl Room {
+    /// LCM takes zero and less for no limit.
+    fn new(n_messages: i64) -> Self {
+        match usize::try_from(n_messages) {
+            Ok(n_messages @ 1..) => Self {
+                n_messages,
+                ..Self::default()
+            },
+            Ok(0) | Err(_) => UNLIMITED,
+        }
+    }
+
+    fn of(self, policy: impl FnOnce(usize) -> Queue) -> Queue {
+        policy(self.n_messages).with_max_bytes(self.n_bytes)
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            n_messages: Queue::DEFAULT_CAPACITY,
+            n_bytes: Queue::DEFAULT_MAX_BYTES,
+        }
     }
 }
 
@@ -222,11 +250,12 @@ impl Subscription {
 #[pymethods]
 impl Subscription {
     /// Sets how many messages may wait to be handled. When there are more, new ones are dropped and counted, as LCM
-    /// does, unless a policy was chosen with `queue=` at `subscribe()`. Zero and less is no limit but that of memory.
+    /// does, unless a policy was chosen with `queue=` at `subscribe()`. Zero and less stand for a great
+    /// many.
     fn set_queue_capacity(&self, num_messages: i64) -> PyResult<()> {
         self.check_alive()?;
         let mut choice = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        *choice = choice.with_capacity(at_least_one(num_messages));
+        *choice = choice.with_room(Room::new(num_messages));
         self.inbox.set_queue(self.id, choice.queue());
         Ok(())
     }
