@@ -18,6 +18,7 @@
 //! A new implementation is one row in [`IMPLEMENTATIONS`].
 
 use crate::content::{content, digest};
+use crate::liblcm;
 use crate::netns::Namespace;
 use crate::peers::{Peers, run, workspace};
 use crate::process::Process;
@@ -82,8 +83,19 @@ const JAVA: Implementation = Implementation {
     ..C
 };
 
+/// The program for liblcm, not built again, on our library in its place.
+const DROP_IN: Implementation = Implementation {
+    name: "drop-in",
+    program: |peers| {
+        let program = build_c(peers).pop().expect("it is one word");
+        liblcm::on_library(&liblcm::our_library(), Path::new(&program))
+    },
+    delivers_unsent_bytes: false,
+    ..C
+};
+
 /// All of them.
-pub const IMPLEMENTATIONS: &[&Implementation] = &[&C, &PYTHON, &JAVA];
+pub const IMPLEMENTATIONS: &[&Implementation] = &[&C, &DROP_IN, &PYTHON, &JAVA];
 
 /// The one with that name.
 #[must_use]
@@ -212,7 +224,7 @@ impl Implementation {
     }
 }
 
-fn source(name: &str) -> PathBuf {
+pub(crate) fn source(name: &str) -> PathBuf {
     workspace().join("tests/peers").join(name)
 }
 
@@ -260,7 +272,7 @@ fn build_java(peers: &Peers) -> Vec<OsString> {
 /// What is built from a source, below `target/`, once for each text of the source.
 ///
 /// Tests run at the same time, in several threads and maybe processes, so it is built under another name and then moved.
-fn built(name: &str, source: &Path, build: impl FnOnce(&Path)) -> PathBuf {
+pub(crate) fn built(name: &str, source: &Path, build: impl FnOnce(&Path)) -> PathBuf {
     static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let text = std::fs::read(source).expect("the source of a peer can be read");
     let folder = workspace().join("target/bus-peers");

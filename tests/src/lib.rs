@@ -26,6 +26,7 @@ pub mod drivers;
 pub mod dump;
 pub mod hostile;
 pub mod lcm_datagram;
+pub mod liblcm;
 pub mod netns;
 pub mod peers;
 pub mod process;

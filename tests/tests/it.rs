@@ -9,6 +9,7 @@ mod generated;
 mod golden;
 mod hostile;
 mod interop;
+mod liblcm;
 mod memory;
 mod messages;
 mod python;

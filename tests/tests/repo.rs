@@ -107,6 +107,7 @@ fn every_crate_is_on_the_map() {
 #[test]
 fn source_files_are_of_a_readable_size() {
     let mut folders = vec![
+        root().join("bindings"),
         root().join("crates"),
         root().join("bench"),
         root().join("tests"),

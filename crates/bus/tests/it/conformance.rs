@@ -56,6 +56,12 @@ const PROMISES: &[(&str, Promise)] = &[
     ("an_ended_subscription_gets_nothing", unsubscribe),
     ("a_subscription_after_the_last_one_ended_works", resubscribe),
     ("two_subscriptions_both_get_it", two_subscriptions),
+    (
+        "a_message_can_be_taken_once_for_all_subscriptions_of_an_inbox",
+        taken_once,
+    ),
+    ("what_is_not_read_yet_can_be_counted", counted),
+    ("a_closed_inbox_lets_its_reader_go", closed_inbox),
     ("threads_may_share_a_bus", threads),
     ("several_readers_each_get_their_own", several_readers),
     ("a_descriptor_is_readable_while_something_waits", descriptor),
@@ -234,6 +240,62 @@ fn two_subscriptions(subject: &Subject) {
     );
     publisher.publish_bytes("X", b"both").unwrap();
     assert_eq!(next(&other).payload, next(&one).payload);
+}
+
+fn taken_once(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.inbox();
+    let [exact, prefix, regex] =
+        ["AB", "A.*", "B|AB"].map(|pattern| inbox.subscribe(pattern, Queue::default()).unwrap());
+    let elsewhere = subscriber.events("AB").unwrap();
+    let published: [(&str, &[_]); 4] = [
+        ("AB", &[exact, prefix, regex]),
+        ("B", &[regex]),
+        ("AC", &[prefix]),
+        ("AB", &[exact, prefix, regex]),
+    ];
+    for (channel, _) in published {
+        publisher.publish_bytes(channel, b"").unwrap();
+    }
+    let mut wanted_by = Vec::new();
+    for (channel, expected) in published {
+        let event = inbox.recv_for_all(Some(LONG), &mut wanted_by).unwrap();
+        let event = event.expect("a message comes in time");
+        assert_eq!(
+            (event.channel.as_str(), &wanted_by[..]),
+            (channel, expected)
+        );
+    }
+    let nothing = inbox.recv_for_all(Some(QUIET), &mut wanted_by).unwrap();
+    assert!(nothing.is_none() && wanted_by.is_empty());
+    assert_eq!([next(&elsewhere), next(&elsewhere)].len(), 2);
+}
+
+fn counted(subject: &Subject) {
+    let (publisher, subscriber) = ((subject.open)(), (subject.open)());
+    let inbox = subscriber.inbox();
+    let id = inbox.subscribe("N", Queue::default()).unwrap();
+    let last = subscriber.events("LAST").unwrap();
+    for _ in 0..3 {
+        publisher.publish_bytes("N", b"").unwrap();
+    }
+    publisher.publish_bytes("LAST", b"").unwrap();
+    next(&last);
+    inbox.read_out().unwrap();
+    assert_eq!(inbox.queue_counts(id).waiting, 3);
+}
+
+fn closed_inbox(subject: &Subject) {
+    let bus = (subject.open)();
+    let inbox = bus.events("X").unwrap();
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(|| tell.send(inbox.recv()).unwrap());
+        inbox.close();
+        let outcome = told.recv_timeout(LONG).expect("the reader is let go");
+        assert!(outcome.unwrap_err().is_end());
+    });
+    assert!(inbox.try_recv().unwrap_err().is_end(), "and stays closed");
 }
 
 fn threads(subject: &Subject) {
