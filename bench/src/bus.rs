@@ -4,7 +4,6 @@
 //! exists for the run only. Systems take turns within each case, so that a noisy moment hits all of them; tables show
 //! the median of the turns and what they ranged over.
 
-mod exchange;
 mod namespace;
 mod questions;
 mod systems;
@@ -13,7 +12,7 @@ mod table;
 pub(crate) use namespace::{IN_NAMESPACE, run_in_namespace};
 pub(crate) use questions::is_question;
 
-use exchange::{Case, Outcome};
+use bench_worker::exchange::{self, Case, Outcome};
 use systems::System;
 
 /// How long to measure.
@@ -73,7 +72,7 @@ fn measure<'c>(
                 if let (Some(system), Some(turns)) =
                     (results.systems.get(idx), outcomes.get_mut(idx))
                 {
-                    turns.push(exchange::run(system, case)?);
+                    turns.push(exchange::run(*system, case)?);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Compile time: 500 .lcm files to Rust, beside lcm-gen's time for the same files to C++.
 
-use crate::{machine, peers};
+use crate::{peers, stopwatch};
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +38,7 @@ pub(crate) fn run(work: &Path) -> anyhow::Result<()> {
 
 fn seconds(command: &mut Command) -> anyhow::Result<f64> {
     let mut result = Ok(String::new());
-    let time = machine::time(|| result = peers::run(command));
+    let time = stopwatch::time(|| result = peers::run(command));
     result?;
     Ok(time.as_secs_f64())
 }

@@ -6,11 +6,12 @@
 
 mod bus;
 mod compile;
-mod machine;
 mod marshal;
 mod peers;
+mod stopwatch;
 
 use anyhow::ensure;
+use bench_worker::machine;
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -1,6 +1,6 @@
 //! Encoding and decoding: the LCM paper's Fig. 6, against lcm-gen's C at -O3.
 
-use crate::{machine, peers};
+use crate::{peers, stopwatch};
 use anyhow::Context as _;
 use bowline_lang::{Rules, Source, compile};
 use bowline_msgs::{Image, ImageRef, Laser, Path as Route, PathRef, Waypoint};
@@ -247,7 +247,7 @@ trait Owned: Message + for<'a> Decode<'a> + 'static {}
 impl<M: Message + for<'a> Decode<'a> + 'static> Owned for M {}
 
 fn turn(n: u32, work: &dyn Fn()) -> f64 {
-    machine::time(|| (0..n).for_each(|_| work())).as_secs_f64() * 1e9 / f64::from(n)
+    stopwatch::time(|| (0..n).for_each(|_| work())).as_secs_f64() * 1e9 / f64::from(n)
 }
 
 fn c_turn(c: &Path, case: &str, operation: &str, n: u32) -> anyhow::Result<f64> {

@@ -15,13 +15,16 @@
 //! second (0: as fast as it can), or `step`: then each line of stdin is the index of a message to publish, and is
 //! answered with `sent INDEX`.
 //!
+//! Ours also answers the line `counts` on stdin of a receiver; see [`ask_counts`].
+//!
 //! A new implementation is one row in [`IMPLEMENTATIONS`].
 
 use crate::content::{content, digest};
 use crate::liblcm;
 use crate::netns::Namespace;
 use crate::peers::{Peers, run, workspace};
-use crate::process::Process;
+use crate::process::{Process, own_program};
+use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -33,7 +36,7 @@ pub const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 pub const URL_ACROSS_LINKS: &str = "udpm://239.255.76.67:7667?ttl=1";
 
 /// Who speaks LCM, and what it can and cannot do.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Implementation {
     /// What it is called.
     pub name: &'static str,
@@ -94,8 +97,19 @@ const DROP_IN: Implementation = Implementation {
     ..C
 };
 
+/// Ours. Asks for as large a buffer as it can have by itself, and tracks which bytes arrived.
+const BOWLINE: Implementation = Implementation {
+    name: "bowline",
+    program: |_| vec![own_program("peer").into()],
+    url_options: "",
+    surely_receives_bytes: usize::MAX,
+    keeps_up_megabits_per_second: 4000,
+    forgets_last_byte: |_, _| false,
+    delivers_unsent_bytes: false,
+};
+
 /// All of them.
-pub const IMPLEMENTATIONS: &[&Implementation] = &[&C, &DROP_IN, &PYTHON, &JAVA];
+pub const IMPLEMENTATIONS: &[&Implementation] = &[&C, &DROP_IN, &PYTHON, &JAVA, &BOWLINE];
 
 /// The one with that name.
 #[must_use]
@@ -165,7 +179,48 @@ impl fmt::Display for Pace {
     }
 }
 
+/// Asks a receiver of ours what its bus counted. What it says of messages meanwhile is added to `heard`.
+#[must_use]
+pub fn ask_counts(receiver: &mut Process, heard: &mut Vec<String>) -> Value {
+    receiver.tell("counts");
+    loop {
+        let line = receiver.line();
+        if line.starts_with('{') {
+            return serde_json::from_str(&line).expect("our peer says JSON");
+        }
+        heard.push(line);
+    }
+}
+
+/// As [`ask_counts`], again and again until it has had so many datagrams.
+#[must_use]
+pub fn await_datagrams(
+    receiver: &mut Process,
+    n_datagrams: usize,
+    heard: &mut Vec<String>,
+) -> Value {
+    // Only guards against asking for ever.
+    const MAX_QUESTIONS: usize = 200_000;
+    for _ in 0..MAX_QUESTIONS {
+        let counts = ask_counts(receiver, heard);
+        if counts["datagrams"] == n_datagrams {
+            return counts;
+        }
+    }
+    let counts = ask_counts(receiver, heard);
+    panic!("expected {n_datagrams} datagrams, found {counts}");
+}
+
 impl Implementation {
+    /// The same with the system's default buffers.
+    #[must_use]
+    pub fn with_default_buffers(self) -> Self {
+        Self {
+            url_options: "",
+            ..self
+        }
+    }
+
     /// Starts a receiver, which has subscribed when this returns.
     #[must_use]
     pub fn receive(

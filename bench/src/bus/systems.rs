@@ -1,6 +1,7 @@
 //! Who takes part. Another system is a worker and a row here.
 
 use crate::peers;
+use bench_worker::exchange::{Case, Launch};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -13,7 +14,7 @@ pub(crate) struct System {
     /// Where it is built, below `target/`.
     folder: &'static str,
     /// In the worker's notation.
-    pub(super) address: &'static str,
+    address: &'static str,
 }
 
 pub(super) static BOWLINE: System = System {
@@ -101,17 +102,26 @@ impl System {
             self.program().display()
         )
     }
+}
 
-    /// The worker, killed after `limit_s` seconds, on one core if `is_pinned`.
-    pub(super) fn command(&self, limit_s: u32, is_pinned: bool) -> anyhow::Result<Command> {
-        let mut command = Command::new("timeout");
-        command.arg("--kill-after=1").arg(limit_s.to_string());
-        if is_pinned {
-            command.args(["taskset", "--cpu-list", "0"]);
-        }
-        command
-            .arg(self.program())
-            .env("LD_LIBRARY_PATH", peers::lcm_lib()?);
+impl Launch for System {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn address(&self) -> &str {
+        self.address
+    }
+
+    fn command(&self, case: &Case) -> anyhow::Result<Command> {
+        let mut command = if case.is_pinned {
+            let mut command = Command::new("taskset");
+            command.args(["--cpu-list", "0"]).arg(self.program());
+            command
+        } else {
+            Command::new(self.program())
+        };
+        command.env("LD_LIBRARY_PATH", peers::lcm_lib()?);
         Ok(command)
     }
 }

@@ -21,13 +21,15 @@ pub struct Settings {
     pub n_peers: usize,
     /// Which of them this is.
     pub idx: usize,
+    /// Whether they are threads of this process.
+    pub is_inside: bool,
 }
 
 impl Settings {
     /// # Errors
     /// Says which argument was not understood.
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self> {
-        let usage = "expected VERB ADDRESS [--rate N] [--size N] [--seconds S] [--batch] [--peers N] [--idx N]";
+        let usage = "expected VERB ADDRESS [--rate N] [--size N] [--seconds S] [--batch] [--peers N] [--idx N] [--inside]";
         let mut settings = Self {
             verb: args.next().context(usage)?,
             address: args.next().context(usage)?,
@@ -37,11 +39,19 @@ impl Settings {
             is_batched: false,
             n_peers: 1,
             idx: 0,
+            is_inside: false,
         };
         while let Some(name) = args.next() {
-            if name == "--batch" {
-                settings.is_batched = true;
-                continue;
+            match name.as_str() {
+                "--batch" => {
+                    settings.is_batched = true;
+                    continue;
+                }
+                "--inside" => {
+                    settings.is_inside = true;
+                    continue;
+                }
+                _ => {}
             }
             let value = args
                 .next()

@@ -17,13 +17,20 @@
 //! --batch       hand messages over many at a time
 //! --peers N     how many sub or pong workers there are
 //! --idx N       which of them this is
+//! --inside      pub and ping: have the sub or pong workers as threads, for transports that do not leave a process
 //! ```
 //!
-//! Each prints `ready` once it would miss nothing, and one line of flat JSON at its end.
+//! Each prints `ready` once it would miss nothing, and one line of flat JSON at its end. With `--inside` the lines of
+//! the others come first. A worker ends when whoever started it does, and when it takes much longer than it should.
+//!
+//! [`exchange`] starts workers and makes figures of their reports, for `make bench` and for `bowline bench`.
 
 mod args;
 #[cfg(feature = "bowline")]
 mod bowline;
+pub mod exchange;
+mod liblcm;
+pub mod machine;
 mod payload;
 mod sys;
 mod tally;
@@ -32,7 +39,8 @@ mod verbs;
 pub use args::Settings;
 #[cfg(feature = "bowline")]
 pub use bowline::Bowline;
-pub use verbs::{Run, main};
+pub use liblcm::Liblcm;
+pub use verbs::{Run, main, run};
 
 use anyhow::Result;
 use std::time::Duration;
@@ -41,7 +49,7 @@ use std::time::Duration;
 pub const POLL: Duration = Duration::from_millis(100);
 
 /// One system under test.
-pub trait System {
+pub trait System: Sync {
     /// Joins, as one process does.
     ///
     /// # Errors

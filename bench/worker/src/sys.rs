@@ -37,6 +37,18 @@ pub(crate) fn sharpen_timers() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
 }
 
+/// Has the kernel end this process when the one that started it ends, so that an interrupted run leaves nobody behind.
+pub(crate) fn end_with_parent() {
+    // SAFETY: this call takes numbers and touches no memory of ours.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+/// Has the kernel end this process after so many seconds, whatever it waits for.
+pub(crate) fn end_after(seconds: u32) {
+    // SAFETY: this call takes a number, and the signal's default is to end the process.
+    unsafe { libc::alarm(seconds) };
+}
+
 /// User and system time of this process so far.
 pub(crate) fn cpu_ns() -> u64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();

@@ -107,12 +107,14 @@ impl Tally {
             times.get((times.len() * percent / 100).min(times.len().saturating_sub(1)))
         };
         let at = |percent| at(percent).copied().unwrap_or(0);
+        let mean = times.iter().sum::<u64>() / (times.len() as u64).max(1);
         vec![
             ("received", self.received),
             ("unique", self.unique),
             ("bytes", self.bytes),
             ("first_ns", self.first_ns),
             ("last_ns", self.last_ns),
+            ("mean_ns", mean),
             ("p50_ns", at(50)),
             ("p99_ns", at(99)),
             ("max_ns", at(100)),

@@ -2,12 +2,13 @@
 
 use crate::args::Settings;
 use crate::payload::{self, END};
-use crate::sys::{cpu_ns, now_ns, sharpen_timers, sleep_until};
+use crate::sys::{cpu_ns, end_after, end_with_parent, now_ns, sharpen_timers, sleep_until};
 use crate::tally::{Next, Tally};
 use crate::{Handler, Publisher, System};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use std::io::Read as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const DATA: &str = "bench.data";
@@ -75,36 +76,104 @@ impl Run {
     }
 }
 
+/// A worker may take this much longer than twice the time that it publishes: to start, to wait, to notice silence.
+const GRACE_S: f64 = 30.0;
+
 /// A worker's whole `main`.
 ///
 /// # Errors
 /// When the command line is wrong or the system fails.
 pub fn main(system: &dyn System) -> Result<()> {
-    let settings = Settings::parse(std::env::args().skip(1))?;
+    run(system, std::env::args().skip(1))
+}
+
+/// A worker with its arguments, from the verb on.
+///
+/// # Errors
+/// When the arguments are wrong or the system fails.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a number of seconds; the cast saturates"
+)]
+pub fn run(system: &dyn System, args: impl Iterator<Item = String>) -> Result<()> {
+    let settings = Settings::parse(args)?;
+    end_with_parent();
+    end_after((2.0 * settings.seconds + GRACE_S) as u32);
     sharpen_timers();
-    let report = match settings.verb.as_str() {
-        "pub" => publish(system, &settings)?,
-        "sub" => subscribe(system, &settings)?,
-        "idle" => idle(system, &settings)?,
-        "ping" => ping(system, &settings)?,
-        "pong" => pong(system, &settings)?,
-        verb => bail!("expected pub, sub, idle, ping or pong, found {verb:?}"),
+    let reports = if settings.is_inside {
+        inside(system, &settings)?
+    } else {
+        vec![perform(system, &settings, &ready)?]
     };
-    let fields: Vec<String> = report
-        .iter()
-        .map(|(name, value)| format!("\"{name}\":{value}"))
-        .collect();
-    println!("{{{}}}", fields.join(","));
+    for report in reports {
+        let fields: Vec<String> = report
+            .iter()
+            .map(|(name, value)| format!("\"{name}\":{value}"))
+            .collect();
+        println!("{{{}}}", fields.join(","));
+    }
     Ok(())
 }
 
 type Report = Vec<(&'static str, u64)>;
 
+/// Called once a worker would miss nothing.
+type Ready<'a> = &'a dyn Fn();
+
 fn ready() {
     println!("ready");
 }
 
-fn publish(system: &dyn System, settings: &Settings) -> Result<Report> {
+fn perform(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result<Report> {
+    match settings.verb.as_str() {
+        "pub" => publish(system, settings, ready),
+        "sub" => subscribe(system, settings, ready),
+        "idle" => idle(system, settings, ready),
+        "ping" => ping(system, settings, ready),
+        "pong" => pong(system, settings, ready),
+        verb => bail!("expected pub, sub, idle, ping or pong, found {verb:?}"),
+    }
+}
+
+/// All workers in this process; the one at the centre reports last, and for the CPU time of all.
+fn inside(system: &dyn System, settings: &Settings) -> Result<Vec<Report>> {
+    let verb = match settings.verb.as_str() {
+        "pub" => "sub",
+        "ping" => "pong",
+        verb => bail!("expected pub or ping with --inside, found {verb:?}"),
+    };
+    let (is_ready, all_ready) = sync_channel(settings.n_peers);
+    std::thread::scope(|scope| {
+        let mut peers = Vec::new();
+        for idx in 0..settings.n_peers {
+            let settings = Settings {
+                verb: verb.to_owned(),
+                idx,
+                ..settings.clone()
+            };
+            let is_ready = is_ready.clone();
+            let ready = move || {
+                let _is_heard = is_ready.send(());
+            };
+            peers.push(scope.spawn(move || perform(system, &settings, &ready)));
+        }
+        drop(is_ready);
+        let n_ready = all_ready.iter().take(settings.n_peers).count();
+        ensure!(n_ready == settings.n_peers, "not all peers could start");
+        let centre = perform(system, settings, &ready)?;
+        let mut reports = Vec::new();
+        for peer in peers {
+            let report = peer.join().map_err(|_panic| anyhow!("a peer panicked"))??;
+            let is_own = |(name, _): &(&str, u64)| *name != "cpu_ns";
+            reports.push(report.into_iter().filter(is_own).collect());
+        }
+        reports.push(centre);
+        Ok(reports)
+    })
+}
+
+fn publish(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result<Report> {
     let endpoint = system.open(settings)?;
     let mut publisher = endpoint.publisher(DATA)?;
     publisher.wait_for_subscribers(settings.n_peers)?;
@@ -163,10 +232,13 @@ impl Pace {
     )]
     fn new(settings: &Settings, start_ns: u64) -> Self {
         let ns = (settings.seconds * 1e9) as u64;
-        // A sender that cannot keep its pace is cut off rather than waited for.
+        // A sender that cannot keep its pace is cut off rather than waited for; a moment of stillness is not that.
         let (n, ns) = match settings.rate_hz {
             0 => (u64::MAX, ns),
-            rate => ((settings.seconds * rate as f64) as u64, ns * 2),
+            rate => {
+                let limit = ns + ns.max(1000 * NS_PER_MS);
+                ((settings.seconds * rate as f64) as u64, limit)
+            }
         };
         Self {
             start_ns,
@@ -225,7 +297,7 @@ fn counting(
     (handler, tally, run)
 }
 
-fn subscribe(system: &dyn System, settings: &Settings) -> Result<Report> {
+fn subscribe(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result<Report> {
     let endpoint = system.open(settings)?;
     let mut subscriber = endpoint.subscriber(&[DATA.to_string()])?;
     let (handler, tally, run) = counting(Tally::count, 1);
@@ -246,7 +318,7 @@ fn subscribe(system: &dyn System, settings: &Settings) -> Result<Report> {
 }
 
 /// What a process pays for traffic that it does not want.
-fn idle(system: &dyn System, settings: &Settings) -> Result<Report> {
+fn idle(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result<Report> {
     let endpoint = system.open(settings)?;
     let mut subscriber = endpoint.subscriber(&[OTHER.to_string()])?;
     let (handler, tally, run) = counting(Tally::count, 1);
@@ -271,7 +343,7 @@ fn pong_channel(idx: usize) -> String {
     format!("bench.pong.{idx}")
 }
 
-fn ping(system: &dyn System, settings: &Settings) -> Result<Report> {
+fn ping(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result<Report> {
     let endpoint = system.open(settings)?;
     let channels: Vec<String> = (0..settings.n_peers).map(pong_channel).collect();
     let mut subscriber = endpoint.subscriber(&channels)?;
@@ -305,7 +377,7 @@ fn ping(system: &dyn System, settings: &Settings) -> Result<Report> {
     Ok(report)
 }
 
-fn pong(system: &dyn System, settings: &Settings) -> Result<Report> {
+fn pong(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result<Report> {
     let endpoint = system.open(settings)?;
     let mut publisher = endpoint.publisher(&pong_channel(settings.idx))?;
     let mut subscriber = endpoint.subscriber(&[PING.to_string()])?;

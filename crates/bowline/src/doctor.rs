@@ -14,8 +14,12 @@ mod report;
 mod snapshot;
 mod url;
 
+pub(crate) use checks::size;
+pub(crate) use finding::printable;
+
 use crate::{Outcome, output};
 use clap::Args;
+use finding::Verdict;
 use gather::Sending;
 use report::Colours;
 use std::io::IsTerminal as _;
@@ -72,6 +76,17 @@ pub(crate) fn run(args: &Doctor) -> anyhow::Result<Outcome> {
     } else {
         Outcome::Diagnostics
     })
+}
+
+/// What is wrong with the place that a URL names, as the doctor would say it; nothing if messages arrive there.
+pub(crate) fn complaint(url: &str) -> Option<String> {
+    let snapshot = gather::gather(Target::choose(Some(url), None, None), Sending::Allowed);
+    let mut findings = checks::check(&snapshot);
+    if report::is_healthy(&findings) {
+        return None;
+    }
+    findings.retain(|(_, finding)| finding.verdict == Verdict::Bad);
+    Some(report::to_text(&snapshot, &findings, Colours::Off))
 }
 
 #[expect(

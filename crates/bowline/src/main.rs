@@ -2,10 +2,12 @@
 //!
 //! Each verb is a module with a `run`. Exit codes: 0 fine, 1 something is wrong with the input, 2 wrong usage.
 
+mod bench;
 mod demo;
 mod doctor;
 mod generate;
 mod input;
+mod list;
 mod output;
 mod types;
 
@@ -50,19 +52,23 @@ fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(false)
+        .subcommand(bench::command())
         .subcommand(
             Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
         )
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(generate::command())
+        .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(types)
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     match matches.subcommand() {
+        Some(("bench", matches)) => bench::run(matches),
         Some(("demo", _)) => demo::run(),
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
+        Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),
     }

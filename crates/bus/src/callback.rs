@@ -1,7 +1,7 @@
 //! Functions that are called with each message, one after the other, on one thread.
 
 use crate::bus::{Bus, Shared, SubscribeError, Tallies};
-use crate::clock::{Attention, Deadline};
+use crate::clock::{Deadline, Reader};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
@@ -129,7 +129,7 @@ impl Worker {
         loop {
             match self
                 .pump
-                .next(&self.mailbox, Deadline::Never, Attention::Prompt)
+                .next(&self.mailbox, Deadline::Never, Reader::Callbacks)
             {
                 Ok(Some((id, event))) => self.call(id, event),
                 Ok(None) => {}

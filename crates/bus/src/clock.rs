@@ -67,15 +67,18 @@ impl Deadline {
 pub struct Wait<'a> {
     pub(crate) deadline: Deadline,
     pub(crate) interrupt: &'a Flag,
-    pub(crate) attention: Attention,
+    pub(crate) reader: Reader,
 }
 
-/// Whether one who waits must notice an interrupt at once.
+/// Who reads a transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attention {
-    Prompt,
-    /// A moment later will do: nothing closes while this one waits.
-    Lax,
+pub(crate) enum Reader {
+    /// A thread that waits for its own mailbox. The bus cannot close meanwhile.
+    Subscriber,
+    /// The thread that calls back.
+    Callbacks,
+    /// A thread of the bus that reads no mailbox.
+    Relief,
 }
 
 impl Wait<'_> {
@@ -94,7 +97,13 @@ impl Wait<'_> {
     /// Whether it is fine to be deaf to interrupts for as long as `time`.
     #[must_use]
     pub fn may_be_inattentive(&self, time: Duration) -> bool {
-        self.attention == Attention::Lax && self.left().is_none_or(|left| left >= time)
+        self.reader == Reader::Subscriber && self.left().is_none_or(|left| left >= time)
+    }
+
+    /// Whether a thread of the bus reads, not one that reads mailboxes too: it can wait for those who do.
+    #[must_use]
+    pub fn is_for_others(&self) -> bool {
+        self.reader == Reader::Relief
     }
 
     /// Becomes readable when the waiting should end. To be polled beside a transport's own descriptors.

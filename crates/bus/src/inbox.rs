@@ -1,7 +1,7 @@
 //! Several subscriptions, read by one thread in one order.
 
 use crate::bus::{Bus, SubscribeError};
-use crate::clock::{Attention, Deadline};
+use crate::clock::{Deadline, Reader};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
@@ -144,6 +144,7 @@ impl Inbox {
             |mailbox| mailbox.pop_for_all(wanted_by),
             &self.mailbox,
             deadline,
+            Reader::Subscriber,
         );
         next.map_err(RecvError)
     }
@@ -168,7 +169,7 @@ impl Inbox {
         self.bus
             .shared
             .pump
-            .next(&self.mailbox, deadline, Attention::Lax)
+            .next(&self.mailbox, deadline, Reader::Subscriber)
             .map_err(RecvError)
     }
 

@@ -17,7 +17,7 @@
 //! where the policies decide. It reads all the time if somebody cannot call in, such as the owner of a file
 //! descriptor that an event loop watches.
 
-use crate::clock::{Attention, Deadline, Wait};
+use crate::clock::{Deadline, Reader, Wait};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::queue::SubscriptionId;
@@ -51,6 +51,8 @@ pub(crate) struct Pump {
     is_interrupted: AtomicBool,
     /// From then on the flag stays up: nobody may wait any more.
     is_closing: AtomicBool,
+    /// Whether the transport said that nothing more will come: relief need not ask again. Changed under the lock.
+    is_exhausted: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -76,6 +78,7 @@ impl Pump {
             interrupt: Flag::new()?,
             is_interrupted: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
+            is_exhausted: AtomicBool::new(false),
         })
     }
 
@@ -84,9 +87,9 @@ impl Pump {
         &self,
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
-        attention: Attention,
+        reader: Reader,
     ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
-        self.next_by(Mailbox::pop, mailbox, deadline)
+        self.next_by(Mailbox::pop, mailbox, deadline, reader)
     }
 
     /// The next that `pop` takes out of `mailbox`; `None` when nothing came in time.
@@ -95,6 +98,7 @@ impl Pump {
         mut pop: impl FnMut(&Mailbox) -> Option<T>,
         mailbox: &Arc<Mailbox>,
         deadline: Deadline,
+        reader: Reader,
     ) -> Result<Option<T>, ReceiveError> {
         if mailbox.is_exact() {
             self.read_out(mailbox)?;
@@ -114,7 +118,7 @@ impl Pump {
                 mailbox.wait(deadline);
             } else {
                 match seat.lead() {
-                    Lead::Held => self.read(deadline, attention)?,
+                    Lead::Held => self.read(deadline, reader)?,
                     // The leader before us may have delivered to us since we looked.
                     Lead::Taken => has_looked = false,
                     Lead::Others => mailbox.wait(deadline),
@@ -147,7 +151,7 @@ impl Pump {
             && self.transport.holds_unread()
             && seat.lead() != Lead::Others
         {
-            self.read(Deadline::Now, Attention::Prompt)?;
+            self.read(Deadline::Now, Reader::Subscriber)?;
             n_reads += 1;
         }
         Ok(())
@@ -158,6 +162,8 @@ impl Pump {
         let mut state = self.lock();
         state.n_absent += 1;
         state.is_relief_asleep = false;
+        // Whoever is new has to be told of the end too.
+        self.is_exhausted.store(false, Ordering::Release);
         self.unattended.notify_all();
     }
 
@@ -180,6 +186,10 @@ impl Pump {
             return Ok(());
         }
         let mut state = self.lock();
+        if self.is_exhausted.swap(false, Ordering::AcqRel) {
+            // Whoever is new has to be told of the end too.
+            self.unattended.notify_all();
+        }
         if state.relief.is_none() {
             let pump = Arc::clone(self);
             let thread = std::thread::Builder::new().name("bowline-relief".to_owned());
@@ -213,7 +223,7 @@ impl Pump {
                 ReliefTask::Read => Deadline::Never,
             };
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read(deadline, Attention::Prompt);
+            let outcome = self.read(deadline, Reader::Relief);
             self.depart(true);
             if outcome.is_err_and(|error| !error.is_interrupted()) {
                 self.pause();
@@ -228,11 +238,11 @@ impl Pump {
             if self.is_closing() {
                 return None;
             }
-            if state.n_absent > 0 && !state.is_led {
+            if state.n_absent > 0 && !state.is_led && !self.is_exhausted() {
                 state.is_led = true;
                 return Some(ReliefTask::Read);
             }
-            if state.is_led && *n_vain_looks >= VAIN_LOOKS {
+            if self.is_exhausted() || (state.is_led && *n_vain_looks >= VAIN_LOOKS) {
                 state.is_relief_asleep = true;
                 state = self
                     .unattended
@@ -271,12 +281,12 @@ impl Pump {
         }
     }
 
-    fn read(&self, deadline: Deadline, attention: Attention) -> Result<(), ReceiveError> {
+    fn read(&self, deadline: Deadline, reader: Reader) -> Result<(), ReceiveError> {
         let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
-            attention,
+            reader,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
         if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {
@@ -286,6 +296,8 @@ impl Pump {
             // For all readers, once they have read what is in their mailboxes.
             Err(ReceiveError::End) => {
                 self.router.end(End::Exhausted);
+                let _state = self.lock();
+                self.is_exhausted.store(true, Ordering::Release);
                 Ok(())
             }
             outcome => outcome,
@@ -308,6 +320,10 @@ impl Pump {
             drop(state);
             self.unattended.notify_one();
         }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.is_exhausted.load(Ordering::Acquire)
     }
 
     fn is_closing(&self) -> bool {

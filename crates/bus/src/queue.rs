@@ -172,6 +172,8 @@ pub(crate) enum Patience {
     CanWait,
     /// A network: where the policy is to wait, the oldest makes room instead.
     CannotWait,
+    /// A log, which waits for room whatever the policy; only what "latest" replaces is lost.
+    Lossless,
 }
 
 impl Backlog {
@@ -309,8 +311,12 @@ impl Backlog {
 impl Lane {
     /// Whether a publisher has to wait until there is room.
     fn must_wait(&self, size: usize, patience: Patience) -> bool {
-        let can_wait = self.config.when_full == WhenFull::Block && patience == Patience::CanWait;
-        can_wait && self.is_full_for(size)
+        let waits = match patience {
+            Patience::CannotWait => false,
+            Patience::CanWait => self.config.when_full == WhenFull::Block,
+            Patience::Lossless => true,
+        };
+        waits && self.is_full_for(size)
     }
 
     /// Says whether the event waits now.

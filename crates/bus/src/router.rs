@@ -251,6 +251,17 @@ impl Inlet {
         self.put(channel, body, arrival, Patience::CanWait)
     }
 
+    /// Hands in a message of a log, and waits where a queue is full, whatever its policy. Only for threads that read
+    /// no mailbox themselves.
+    pub fn deliver_without_loss(
+        &mut self,
+        channel: &str,
+        body: Body<'_>,
+        arrival: Arrival,
+    ) -> bool {
+        self.put(channel, body, arrival, Patience::Lossless)
+    }
+
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
         let route = Arc::clone(self.route(channel));
         let Some(((last, last_ids), others)) = route.targets.split_last() else {

@@ -7,10 +7,14 @@
 )]
 
 mod diag;
+#[cfg(feature = "shm")]
+mod loan;
 mod mmsg;
 mod netlink;
 
 pub(crate) use diag::{ReceiverRoom, SocketDiag};
+#[cfg(feature = "shm")]
+pub(crate) use loan::{descriptor, fill};
 pub(crate) use mmsg::{Batch, Datagrams, Patience, Piece, Segmenting, send_datagrams, send_one};
 pub(crate) use netlink::{LinkNews, LinkWatch};
 

@@ -3,7 +3,10 @@
 //! A transport is one file below `transport/` and one row of [`SCHEMES`]. It holds no subscriptions and starts no
 //! threads that read: the bus owns both, and reads a transport on the thread that waits for its messages.
 
+pub mod file;
 pub mod memq;
+#[cfg(feature = "shm")]
+pub mod shm;
 pub mod udpm;
 
 use crate::clock::Wait;
@@ -104,9 +107,20 @@ pub struct Scheme {
 /// All transports, sorted by name. Add yours here; nothing else needs to change.
 pub const SCHEMES: &[Scheme] = &[
     Scheme {
+        name: "file",
+        summary: "a log, played or written: file:///path/to/log?mode=r&speed=1.0",
+        open: file::open,
+    },
+    Scheme {
         name: "memq",
         summary: "within this process, without copies: memq:// for one bus, memq://NAME to share",
         open: memq::open,
+    },
+    #[cfg(feature = "shm")]
+    Scheme {
+        name: "shm",
+        summary: "shared memory on one host, without copies for large messages: shm://NAME",
+        open: shm::open,
     },
     Scheme {
         name: "udpm",

@@ -1,15 +1,26 @@
 //! The bus through its public interface: every transport, real sockets, network namespaces of the tests' own.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "a test that cannot go on panics, and its numbers are small"
+)]
 
 #[path = "it/conformance.rs"]
 mod conformance;
 #[path = "it/eventlog.rs"]
 mod eventlog;
+#[path = "it/file.rs"]
+mod file;
 #[path = "it/folder.rs"]
 mod folder;
 #[path = "it/namespace.rs"]
 mod namespace;
 #[path = "it/queues.rs"]
 mod queues;
+#[cfg(feature = "shm")]
+#[path = "it/shm.rs"]
+mod shm;
 #[path = "it/udpm.rs"]
 mod udpm;

@@ -50,7 +50,7 @@ pub(crate) fn check(snapshot: &Snapshot) -> Vec<(&'static str, Finding)> {
 }
 
 /// A number of bytes for people.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let (unit, name) = match bytes {
         0..1_000 => return format!("{bytes} B"),
         1_000..1_000_000 => (1_000, "kB"),

@@ -1,8 +1,11 @@
 //! The `bowline` command as people and scripts use it.
 
+mod bench;
 mod demo;
 mod doctor;
 mod generate;
+mod list;
+mod namespace;
 mod types;
 
 use std::fs;
@@ -64,6 +67,11 @@ fn wrong_usage_is_exit_code_2() {
         &["gen", "a.lcm"],
         &["gen", "--rust", "out"],
         &["gen", "--rust", "out", "missing.lcm"],
+        &["bench", "echo", "--url", "udpm://239.255.76.67:7667?ttl=1"],
+        &["bench", "echo", "--rates", "0"],
+        &["bench", "oneway", "--clients", "0"],
+        &["bench", "oneway", "--liblcm", "missing"],
+        &["list", "--for", "soon"],
         &["types", "fingerprint"],
         &["types", "fingerprint", "missing.lcm"],
         &["types", "fingerprint", "/dev/zero"],
@@ -85,7 +93,10 @@ fn every_verb_explains_itself_with_an_example() {
     let folder = scratch("help");
     for verb in [
         &["gen"][..],
+        &["bench", "echo"],
+        &["bench", "oneway"],
         &["doctor"],
+        &["list"],
         &["types", "fingerprint"],
         &["types", "check"],
         &["types", "diff"],

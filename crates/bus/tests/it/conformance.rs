@@ -1,6 +1,6 @@
 //! What every transport promises, each promise once, run over all of them.
 
-use crate::namespace;
+use crate::namespace::{self, wait_until};
 use bowline_bus::transport::SCHEMES;
 use bowline_bus::{Bus, Event, Inbox, Queue};
 use std::collections::BTreeMap;
@@ -35,10 +35,21 @@ fn subject(scheme: &str) -> Option<Subject> {
             &format!("memq://conformance-{:?}", std::thread::current().id()),
             8 << 20,
         )),
+        "shm" => Some(by_url(
+            &format!(
+                "shm://conformance-{}-{:?}",
+                std::process::id(),
+                std::thread::current().id()
+            ),
+            64 << 20,
+        )),
         "udpm" => Some(by_url("udpm://239.255.76.67:7667?ttl=0", 8 << 20)),
         _ => None,
     }
 }
+
+/// What cannot hear itself makes promises of its own: `file.rs`.
+const ONE_WAY: &[&str] = &["file"];
 
 type Promise = fn(&Subject);
 
@@ -73,7 +84,10 @@ const PROMISES: &[(&str, Promise)] = &[
 
 #[test]
 fn every_transport_keeps_every_promise() {
-    for scheme in SCHEMES {
+    for scheme in SCHEMES
+        .iter()
+        .filter(|scheme| !ONE_WAY.contains(&scheme.name))
+    {
         namespace::run(move || {
             for (name, promise) in PROMISES {
                 let subject = subject(scheme.name)
@@ -95,14 +109,12 @@ fn without_waiting(subject: &Subject) {
     let inbox = subscriber.events("NOW").unwrap();
     assert!(inbox.try_recv().unwrap().is_none());
     publisher.publish_bytes("NOW", b"now").unwrap();
-    let deadline = std::time::Instant::now() + LONG;
-    while std::time::Instant::now() < deadline {
-        if let Some((_, event)) = inbox.try_recv().unwrap() {
-            assert_eq!(&event.payload[..], b"now");
-            return;
-        }
-    }
-    panic!("expected a message for whoever asks often enough, found none");
+    let mut taken = None;
+    wait_until("a message for whoever asks often enough", || {
+        taken = inbox.try_recv().unwrap();
+        taken.is_some()
+    });
+    assert_eq!(&taken.unwrap().1.payload[..], b"now");
 }
 
 fn assert_quiet(inbox: &Inbox) {
@@ -150,7 +162,9 @@ fn sizes(subject: &Subject) {
         0, 1, 7, 1_400, 1_472, 8_192, 65_493, 65_494, 65_495, 65_535, 65_536, 200_000,
     ];
     for size in edges.into_iter().chain([subject.large]) {
-        let payload: Vec<u8> = (0..size).map(|at| (at * 7 + at / 251) as u8).collect();
+        let payload: Vec<u8> = (0..size)
+            .map(|at| (at * 7 + at / 251).to_le_bytes()[0])
+            .collect();
         publisher.publish_bytes("SIZE", &payload).unwrap();
         let event = next(&inbox);
         assert_eq!(event.payload.len(), size);
@@ -185,16 +199,8 @@ fn patterns(subject: &Subject) {
         assert_eq!(next(&everything).channel.as_str(), channel);
     }
     assert_quiet(&inbox);
-    assert_eq!(
-        subscriber
-            .events("A(")
-            .unwrap_err()
-            .to_string()
-            .lines()
-            .count()
-            > 0,
-        true
-    );
+    let error = subscriber.events("A(").unwrap_err().to_string();
+    assert!(!error.is_empty());
 }
 
 fn silence(subject: &Subject) {
@@ -398,7 +404,7 @@ fn batches(subject: &Subject) {
     let mut cork = publisher.cork();
     for number in 0..500_u32 {
         // Sizes and channels vary, so that runs of equal datagrams begin and end.
-        let payload = vec![number as u8; 100 + (number as usize / 40) * 7];
+        let payload = vec![number.to_le_bytes()[0]; 100 + (number as usize / 40) * 7];
         cork.publish_bytes(if number % 50 < 25 { "B1" } else { "B2" }, &payload)
             .unwrap();
     }
@@ -409,7 +415,11 @@ fn batches(subject: &Subject) {
         .unwrap();
     for number in 0..500_u32 {
         let event = next(&inbox);
-        assert_eq!(event.payload[0], number as u8, "message {number}");
+        assert_eq!(
+            event.payload[0],
+            number.to_le_bytes()[0],
+            "message {number}"
+        );
         assert_eq!(event.payload.len(), 100 + (number as usize / 40) * 7);
     }
     assert_eq!(next(&inbox).payload.len(), 100_000);

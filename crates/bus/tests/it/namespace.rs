@@ -1,6 +1,10 @@
 //! A network of a test's own.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Guards against hanging for ever; nothing is measured with it.
+const LONG: Duration = Duration::from_secs(30);
 
 /// Runs `test` on a thread in a network namespace where only loopback exists and carries multicast. Threads that
 /// `test` starts are in it too.
@@ -38,4 +42,17 @@ pub(crate) fn thread_id() -> u32 {
     let name = path.file_name().and_then(|name| name.to_str());
     let id = name.and_then(|name| name.parse().ok());
     id.expect("proc names threads by number")
+}
+
+/// Asks until the answer is yes. For what no event tells.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "guards against asking for ever; nothing is measured with it"
+)]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LONG;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "expected {what}, found none");
+        std::thread::yield_now();
+    }
 }

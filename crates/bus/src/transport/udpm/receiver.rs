@@ -256,22 +256,19 @@ impl Receiver {
     }
 
     fn attach(&self, program: &[Instruction], scope: Scope) -> Attached {
-        let socket = self.socket.as_fd();
         // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
         // coalesced before could not be taken apart any more, so there must be none in the socket either. Our own
         // packets never mix channels.
-        let is_ready = match scope {
-            Scope::Own => {
-                drop(self.coalesce(true));
-                true
-            }
-            Scope::All => self.coalesce(false).is_ok() && self.fill().0 == 0,
-        };
-        if !is_ready {
+        if scope == Scope::All && !(self.coalesce(false).is_ok() && self.fill().0 == 0) {
             drop(self.coalesce(true));
             return Attached::NotYet;
         }
-        match sys::attach_filter(socket, program) {
+        let attached = sys::attach_filter(self.socket.as_fd(), program);
+        if scope == Scope::Own {
+            // Only now: the program before this one may have been one for all.
+            drop(self.coalesce(true));
+        }
+        match attached {
             Ok(()) => Attached::Program,
             Err(_unsupported) => Attached::Nothing,
         }
@@ -375,7 +372,7 @@ fn set_up(socket: &Socket, receive_buffer: Option<usize>) -> io::Result<usize> {
 
 /// How many datagrams all sockets of this network namespace lost for want of room.
 fn host_overflows() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/net/snmp").ok()?;
+    let text = std::fs::read_to_string("/proc/thread-self/net/snmp").ok()?;
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
     let (names, values) = (lines.next()?, lines.next()?);
     let at = names.split(' ').position(|name| name == "RcvbufErrors")?;

@@ -1,8 +1,8 @@
 //! The C API of liblcm, loaded at run time so that no build depends on where the library is.
 #![expect(unsafe_code, reason = "a C library has no safe side")]
 
-use anyhow::{Context as _, Result, bail, ensure};
-use bench_worker::Handler;
+use crate::Handler;
+use anyhow::{Context as _, Result, ensure};
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::time::Duration;
@@ -110,11 +110,14 @@ impl Lcm {
 }
 
 fn load() -> Result<Functions> {
-    // SAFETY: loading liblcm runs its initialisers, which are sound.
-    let library = unsafe { libc::dlopen(c"liblcm.so".as_ptr(), libc::RTLD_NOW) };
-    if library.is_null() {
-        bail!("expected liblcm.so in LD_LIBRARY_PATH, found none");
-    }
+    // The wheel has both names, a system without LCM's headers only the second.
+    let library = [c"liblcm.so", c"liblcm.so.1"].into_iter().map(|name| {
+        // SAFETY: loading liblcm runs its initialisers, which are sound.
+        unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) }
+    });
+    let library = { library }
+        .find(|library| !library.is_null())
+        .context("expected liblcm.so in LD_LIBRARY_PATH, found none")?;
     let symbol = |name: &CStr| {
         // SAFETY: the library stays loaded.
         let symbol = unsafe { libc::dlsym(library, name.as_ptr()) };

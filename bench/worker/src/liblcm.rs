@@ -1,20 +1,18 @@
-//! liblcm as a worker: `liblcm.so` from `LD_LIBRARY_PATH`, driven through its C API.
+//! liblcm as a system: `liblcm.so` from `LD_LIBRARY_PATH`, driven through its C API.
 //!
 //! ADDRESS is an LCM URL; `#unlimited` after it lifts the limit of 30 messages per subscription.
 
-mod liblcm;
+mod api;
 
+use crate::{Endpoint, Handler, POLL, Publisher, Run, Settings, Subscriber, System};
 use anyhow::Result;
-use bench_worker::{Endpoint, Handler, POLL, Publisher, Run, Settings, Subscriber, System};
-use liblcm::Lcm;
+use api::Lcm;
 use std::ffi::CString;
 use std::sync::Arc;
 
-fn main() -> Result<()> {
-    bench_worker::main(&Liblcm)
-}
-
-struct Liblcm;
+/// Stock LCM.
+#[derive(Debug)]
+pub struct Liblcm;
 
 impl System for Liblcm {
     fn open(&self, settings: &Settings) -> Result<Box<dyn Endpoint>> {

@@ -1,10 +1,10 @@
-//! What the figures were measured on, and the stopwatch.
+//! What figures were measured on.
 
 use std::fs;
-use std::time::Duration;
 
 /// One line about this machine.
-pub(crate) fn describe() -> String {
+#[must_use]
+pub fn describe() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo
@@ -21,19 +21,9 @@ pub(crate) fn describe() -> String {
 }
 
 /// How busy the machine was before the benchmark added to it: other work makes every figure worse.
-pub(crate) fn describe_load() -> String {
+#[must_use]
+pub fn describe_load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let recent = load.split(' ').next().unwrap_or("unknown");
     format!("load over the last minute, before this: {recent}")
-}
-
-/// How long `work` takes.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a benchmark is about the real clock"
-)]
-pub(crate) fn time(work: impl FnOnce()) -> Duration {
-    let start = std::time::Instant::now();
-    work();
-    start.elapsed()
 }

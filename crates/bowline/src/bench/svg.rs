@@ -1,0 +1,317 @@
+//! Line charts as SVG: panels with axes, curves that can be told apart in grey, and nothing else.
+//!
+//! Written by hand because it is less than what a plotting library would bring along, and looks as we want.
+
+use std::fmt::Write as _;
+
+/// A rectangle to draw in, in pixels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Area {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
+/// How values become places.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scale {
+    /// From 0 to this.
+    Linear(f64),
+    /// Between these, by decades.
+    Log(f64, f64),
+}
+
+impl Scale {
+    /// From 0 to a round number not below the largest value.
+    pub(crate) fn linear(values: impl Iterator<Item = f64>) -> Self {
+        let max = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+        let step = step(max);
+        Self::Linear((max / step).ceil().max(1.0) * step)
+    }
+
+    /// Whole decades around all values.
+    pub(crate) fn log(values: impl Iterator<Item = f64>) -> Self {
+        let positive = values.filter(|value| value.is_finite() && *value > 0.0);
+        let (low, high) = positive.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| {
+            (low.min(value), high.max(value))
+        });
+        if high <= 0.0 {
+            return Self::Log(1.0, 10.0);
+        }
+        let low = 10_f64.powf(low.log10().floor());
+        Self::Log(low, 10_f64.powf(high.log10().ceil()).max(low * 10.0))
+    }
+
+    /// Between 0 and 1.
+    fn place(self, value: f64) -> f64 {
+        let place = match self {
+            Self::Linear(max) => value / max,
+            Self::Log(low, high) => (value.max(low) / low).log10() / (high / low).log10(),
+        };
+        place.clamp(0.0, 1.0)
+    }
+
+    fn ticks(self) -> Vec<f64> {
+        match self {
+            Self::Linear(max) => {
+                let step = step(max);
+                (0..=10)
+                    .map(|n| f64::from(n) * step)
+                    .take_while(|tick| *tick <= max * 1.001)
+                    .collect()
+            }
+            Self::Log(low, high) => (0..12)
+                .map(|n| low * 10_f64.powi(n))
+                .take_while(|tick| *tick <= high * 1.001)
+                .collect(),
+        }
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, so that there are three to six ticks.
+fn step(max: f64) -> f64 {
+    if max <= 0.0 {
+        return 1.0;
+    }
+    let power = 10_f64.powf((max / 4.0).log10().floor());
+    let factors = [1.0, 2.0, 5.0, 10.0];
+    let factor = factors
+        .into_iter()
+        .find(|factor| max / (factor * power) <= 5.0);
+    factor.unwrap_or(10.0) * power
+}
+
+fn number(value: f64) -> String {
+    let decimals = match value {
+        0.0..=0.0 | 1.0.. => usize::from(value.fract() > 1e-9),
+        0.1..1.0 => 1,
+        0.01..0.1 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// How the curves of one system look: colour, dashes and marker differ, so that one suffices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    colour: &'static str,
+    dashes: &'static str,
+    marker: Marker,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Marker {
+    Disc,
+    Square,
+    Triangle,
+    Diamond,
+}
+
+/// Dark to light.
+const STYLES: [Style; 4] = [
+    Style {
+        colour: "#0b3c6f",
+        dashes: "",
+        marker: Marker::Disc,
+    },
+    Style {
+        colour: "#d1600a",
+        dashes: "7 4",
+        marker: Marker::Square,
+    },
+    Style {
+        colour: "#2e9c6d",
+        dashes: "2 3",
+        marker: Marker::Triangle,
+    },
+    Style {
+        colour: "#a98bc2",
+        dashes: "10 3 2 3",
+        marker: Marker::Diamond,
+    },
+];
+
+impl Style {
+    /// Beyond the last it begins anew.
+    pub(crate) fn of(idx: usize) -> Self {
+        let [first, ..] = STYLES;
+        STYLES.get(idx % STYLES.len()).copied().unwrap_or(first)
+    }
+}
+
+/// A drawing that grows.
+pub(crate) struct Svg {
+    body: String,
+    width: f64,
+    height: f64,
+}
+
+const GREY: &str = "#666";
+const PALE: &str = "#ddd";
+
+impl Svg {
+    pub(crate) fn new(width: f64, height: f64) -> Self {
+        Self {
+            body: String::new(),
+            width,
+            height,
+        }
+    }
+
+    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+        let _a_string_takes_everything = writeln!(self.body, "{element}");
+    }
+
+    pub(crate) fn text(&mut self, x: f64, y: f64, attributes: &str, text: &str) {
+        self.add(format_args!(
+            r#"<text x="{x:.1}" y="{y:.1}" {attributes}>{}</text>"#,
+            escape(text)
+        ));
+    }
+
+    fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), stroke: &str) {
+        self.add(format_args!(
+            r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" stroke="{stroke}"/>"#
+        ));
+    }
+
+    /// The frame of a panel, with ticks, and numbers below and at the left.
+    pub(crate) fn axes(&mut self, area: Area, x: Scale, y: Scale) {
+        let bottom = area.y + area.height;
+        for tick in y.ticks() {
+            let at = bottom - y.place(tick) * area.height;
+            self.line((area.x, at), (area.x + area.width, at), PALE);
+            self.text(
+                area.x - 6.0,
+                at + 4.0,
+                r##"text-anchor="end" fill="#444""##,
+                &number(tick),
+            );
+        }
+        for tick in x.ticks() {
+            let at = area.x + x.place(tick) * area.width;
+            self.line((at, bottom), (at, bottom + 4.0), GREY);
+            self.text(
+                at,
+                bottom + 16.0,
+                r##"text-anchor="middle" fill="#444""##,
+                &number(tick),
+            );
+        }
+        self.line((area.x, bottom), (area.x + area.width, bottom), GREY);
+    }
+
+    /// A straight line from 0 for comparison, as far as the panel goes.
+    pub(crate) fn reference(&mut self, area: Area, x: Scale, y: Scale, slope: f64) {
+        let (Scale::Linear(max_x), Scale::Linear(max_y)) = (x, y) else {
+            return;
+        };
+        let end = max_x.min(max_y / slope);
+        let at = place(area, x, y, (end, end * slope));
+        let start = place(area, x, y, (0.0, 0.0));
+        self.add(format_args!(
+            r##"<path d="M{:.1} {:.1}L{:.1} {:.1}" stroke="#777" stroke-width="1.2" stroke-dasharray="1.5 3" fill="none"/>"##,
+            start.0, start.1, at.0, at.1
+        ));
+    }
+
+    /// A curve through points, with a marker on each.
+    pub(crate) fn curve(
+        &mut self,
+        area: Area,
+        x: Scale,
+        y: Scale,
+        points: &[(f64, f64)],
+        style: Style,
+    ) {
+        let places: Vec<(f64, f64)> = points
+            .iter()
+            .map(|&point| place(area, x, y, point))
+            .collect();
+        let path: Vec<String> = places
+            .iter()
+            .map(|(x, y)| format!("{x:.1} {y:.1}"))
+            .collect();
+        if !path.is_empty() {
+            self.stroke(&format!("M{}", path.join("L")), style);
+        }
+        for at in places {
+            self.marker(at, style);
+        }
+    }
+
+    /// A piece of curve for the legend.
+    pub(crate) fn sample(&mut self, x: f64, y: f64, style: Style) {
+        self.stroke(&format!("M{x:.1} {y:.1}h36"), style);
+        self.marker((x + 18.0, y), style);
+    }
+
+    fn stroke(&mut self, path: &str, style: Style) {
+        let Style { colour, dashes, .. } = style;
+        self.add(format_args!(
+            r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dashes}"/>"#
+        ));
+    }
+
+    fn marker(&mut self, (x, y): (f64, f64), style: Style) {
+        let colour = style.colour;
+        let (path, fill) = match style.marker {
+            Marker::Disc => ("m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", colour),
+            Marker::Square => ("m-3.5 -3.5h7v7h-7z", "#fff"),
+            Marker::Triangle => ("m0 -4.5l4.5 8h-9z", colour),
+            Marker::Diamond => ("m0 -5l5 5l-5 5l-5 -5z", "#fff"),
+        };
+        self.add(format_args!(
+            r#"<path d="M{x:.1} {y:.1}{path}" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>"#
+        ));
+    }
+
+    pub(crate) fn finish(self) -> String {
+        let Self {
+            body,
+            width,
+            height,
+        } = self;
+        format!(
+            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="Helvetica, Arial, sans-serif" font-size="11">
+<rect width="100%" height="100%" fill="#fff"/>
+{body}</svg>
+"##
+        )
+    }
+}
+
+fn place(area: Area, x: Scale, y: Scale, (value_x, value_y): (f64, f64)) -> (f64, f64) {
+    (
+        area.x + x.place(value_x) * area.width,
+        area.y + (1.0 - y.place(value_y)) * area.height,
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        for max in [0.0, 0.3, 1.0, 7.0, 31.9, 99.0, 128.0, 4_100.0] {
+            let scale = Scale::linear([max].into_iter());
+            let Scale::Linear(top) = scale else {
+                panic!("linear gives linear");
+            };
+            assert!(top >= max, "{max}");
+            let n = scale.ticks().len();
+            assert!((2..=7).contains(&n), "{max}: {n} ticks");
+        }
+        let ticks = Scale::log([0.05, 8.0].into_iter()).ticks();
+        let names: Vec<String> = ticks.into_iter().map(number).collect();
+        assert_eq!(names, ["0.01", "0.1", "1", "10"]);
+    }
+}

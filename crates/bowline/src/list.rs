@@ -1,0 +1,167 @@
+//! `bowline list`: what is on a bus, and what was lost on the way here.
+//!
+//! In: every event of the bus for a while. Out: a table of channels, then every counter that the bus has, so that
+//! "nothing was lost" is something to read and not to hope for. It decodes nothing.
+
+mod channels;
+mod report;
+
+use crate::{Outcome, output};
+use bowline_bus::{Bus, Inbox, Queue};
+use channels::Channels;
+use clap::Args;
+use report::Report;
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  bowline list                                       two seconds of what programs use by default
+  bowline list 'udpm://239.255.76.67:7667?ttl=1'     of another bus
+  bowline list --for 10s                             listen longer
+  bowline list --json | jq -r '.channels[].channel'  only the names
+
+It subscribes to everything, so it also shows what a busy receiver would lose.
+Exit code 0 if anything was heard; 1 if nothing was: `bowline doctor` may know why.";
+
+#[derive(Args, Debug)]
+#[command(about = "List the channels on a bus, their traffic, and everything that was lost", after_help = EXAMPLES)]
+pub(crate) struct List {
+    #[arg(
+        help = "Where the bus is; without it $BOWLINE_URL, then $LCM_DEFAULT_URL, then udpm://239.255.76.67:7667?ttl=0"
+    )]
+    url: Option<String>,
+    /// How long to listen, as in 500ms, 2s or 1m
+    #[arg(long = "for", value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    period: Duration,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How often the table is drawn again for people who watch.
+const REFRESH: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(args: &List) -> anyhow::Result<Outcome> {
+    let bus = Bus::open(args.url.as_deref().unwrap_or_default())?;
+    let inbox = bus.inbox();
+    inbox.subscribe(".*", Queue::default())?;
+    let mut screen = (!args.json && std::io::stdout().is_terminal()).then(Screen::default);
+    let report = listen(&bus, &inbox, args.period, &mut screen)?;
+    if args.json {
+        output::line(&format!("{:#}", report.to_json()))?;
+    } else if let Some(screen) = &mut screen {
+        screen.finish(&report.to_text())?;
+    } else {
+        output::bytes(report.to_text().as_bytes())?;
+    }
+    if report.channels.is_empty() {
+        output::note(&format!(
+            "nothing was heard in {:?}: is anybody publishing? `bowline doctor {}` says whether messages can arrive",
+            args.period,
+            bus.url()
+        ));
+        return Ok(Outcome::Diagnostics);
+    }
+    Ok(Outcome::Fine)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a listener's period is one of the real clock"
+)]
+fn listen(
+    bus: &Bus,
+    inbox: &Inbox,
+    period: Duration,
+    screen: &mut Option<Screen>,
+) -> anyhow::Result<Report> {
+    let start = Instant::now();
+    let mut channels = Channels::default();
+    let mut refresh_at = REFRESH;
+    loop {
+        let elapsed = start.elapsed();
+        if elapsed >= period {
+            return Ok(Report::new(bus, channels, elapsed));
+        }
+        if let Some(screen) = screen
+            && elapsed >= refresh_at
+        {
+            refresh_at = elapsed + REFRESH;
+            screen.draw(&Report::new(bus, channels.clone(), elapsed).to_text())?;
+        }
+        match inbox.recv_timeout((period - elapsed).min(REFRESH)) {
+            Ok(Some((_, event))) => channels.count(&event),
+            Ok(None) => {}
+            Err(error) if error.is_end() => {
+                return Ok(Report::new(bus, channels, start.elapsed()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A terminal on which a text is drawn over the one before.
+#[derive(Default)]
+struct Screen {
+    n_lines: usize,
+}
+
+impl Screen {
+    /// Draws what fits, so that the cursor can find back.
+    fn draw(&mut self, text: &str) -> anyhow::Result<()> {
+        let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
+        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+        let lines: Vec<String> = text
+            .lines()
+            .take(height.saturating_sub(1))
+            .map(|line| line.chars().take(width).collect())
+            .collect();
+        let frame = format!("{}{}\n", self.back(), lines.join("\n"));
+        self.n_lines = lines.len();
+        output::bytes(frame.as_bytes())
+    }
+
+    fn finish(&mut self, text: &str) -> anyhow::Result<()> {
+        output::bytes(format!("{}{text}", self.back()).as_bytes())
+    }
+
+    /// Takes the cursor to the beginning of the last text, and that text away.
+    fn back(&self) -> String {
+        match self.n_lines {
+            0 => String::new(),
+            n => format!("\x1b[{n}A\x1b[J"),
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || format!("expected a duration such as 500ms, 2s or 1m, found {text:?}");
+    let at = text
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+        .ok_or_else(expected)?;
+    let (number, unit) = text.split_at(at);
+    let unit_s = match unit {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        _ => return Err(expected()),
+    };
+    let number: f64 = number.parse().map_err(|_unspecific| expected())?;
+    Duration::try_from_secs_f64(number * unit_s).map_err(|_unspecific| expected())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_carry_units() {
+        for (text, ms) in [("500ms", 500), ("2s", 2_000), ("0.5s", 500), ("1m", 60_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)));
+        }
+        for text in ["", "2", "s", "2 s", "-2s", "1e99s", "..s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

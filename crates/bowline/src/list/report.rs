@@ -1,0 +1,262 @@
+//! What people read, and what programs read.
+
+use super::channels::{Channels, Traffic};
+use crate::doctor::{printable, size};
+use crate::output::table;
+use bowline_bus::{Bus, Counts, QueueCounts, SenderCounts};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Senders that are shown to people; programs get all.
+const MAX_SHOWN_SENDERS: usize = 16;
+
+/// Everything that is known after listening.
+pub(crate) struct Report {
+    url: String,
+    elapsed: Duration,
+    pub(crate) channels: Channels,
+    counts: Counts,
+    senders: Vec<SenderCounts>,
+    subscriptions: Vec<(String, QueueCounts)>,
+}
+
+/// A counter: its name for people and programs, what it counts, and its value.
+type Counter = (&'static str, &'static str, u64);
+
+impl Report {
+    pub(crate) fn new(bus: &Bus, channels: Channels, elapsed: Duration) -> Self {
+        Self {
+            url: bus.url().to_string(),
+            elapsed,
+            channels,
+            counts: bus.counts(),
+            senders: bus.senders(),
+            subscriptions: bus.subscriptions(),
+        }
+    }
+
+    /// Every way to lose a message, and what else arrived that no channel shows.
+    fn counters(&self) -> Vec<Counter> {
+        let network = &self.counts.network;
+        vec![
+            ("lost", "messages of which nothing arrived", network.lost),
+            (
+                "incomplete",
+                "messages of which parts never arrived",
+                network.incomplete,
+            ),
+            (
+                "kernel drops",
+                "datagrams that found the receive buffer full",
+                network.kernel_drops,
+            ),
+            (
+                "queue drops",
+                "messages that this program was too slow for",
+                self.counts.queue_drops,
+            ),
+            (
+                "malformed",
+                "datagrams that are not LCM's, or broken",
+                network.malformed,
+            ),
+            (
+                "conflicts",
+                "fragments that contradict each other",
+                network.conflicts,
+            ),
+            (
+                "duplicates",
+                "messages or parts that arrived again",
+                network.duplicates,
+            ),
+            (
+                "late",
+                "messages that arrived after a later one",
+                network.late,
+            ),
+            (
+                "partial",
+                "messages of which parts are still to come",
+                network.partial,
+            ),
+            (
+                "filtered",
+                "datagrams that the kernel kept away, unwanted here",
+                network.filtered,
+            ),
+            (
+                "unwanted",
+                "messages that nobody here subscribes to",
+                network.unwanted,
+            ),
+            (
+                "reconnects",
+                "times that the bus was lost and found again",
+                network.reconnects,
+            ),
+        ]
+    }
+
+    fn hz(&self, n: u64) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let n = n as f64;
+        n / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Bytes a second, rounded.
+    fn bandwidth(&self, traffic: &Traffic) -> u64 {
+        let ms = self.elapsed.as_millis().max(1);
+        u64::try_from(u128::from(traffic.bytes) * 1000 / ms).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        let Counts {
+            received,
+            received_bytes,
+            network,
+            ..
+        } = &self.counts;
+        let mut text = format!(
+            "{}, {:.1} s\n\n",
+            printable(&self.url),
+            self.elapsed.as_secs_f64()
+        );
+        let mut rows = vec![row([
+            "channel",
+            "messages",
+            "rate",
+            "bandwidth",
+            "last size",
+            "sender",
+        ])];
+        rows.extend(
+            self.channels
+                .iter()
+                .map(|(channel, traffic)| self.channel_row(channel, traffic)),
+        );
+        text += &table(&rows, &[0, 5]);
+        if self.channels.unlisted > 0 {
+            text += &format!(
+                "and {} messages on further channels\n",
+                self.channels.unlisted
+            );
+        }
+        text += &format!(
+            "\nreceived {received} messages, {}, from {} sender{}; receive buffer {}\n\n",
+            size(*received_bytes),
+            network.senders,
+            if network.senders == 1 { "" } else { "s" },
+            size(network.receive_buffer),
+        );
+        let counters = self.counters().into_iter();
+        let rows: Vec<_> = counters
+            .map(|(name, meaning, value)| row([name, &value.to_string(), meaning]))
+            .collect();
+        text += &table(&rows, &[0, 2]);
+        text + &self.senders_text()
+    }
+
+    fn channel_row(&self, channel: &str, traffic: &Traffic) -> Vec<String> {
+        let mut sender = traffic
+            .senders
+            .first()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        if traffic.senders.len() > 1 {
+            sender += &format!(" and {} more", traffic.senders.len() - 1);
+        }
+        vec![
+            printable(channel),
+            traffic.messages.to_string(),
+            format!("{:.1}/s", self.hz(traffic.messages)),
+            format!("{}/s", size(self.bandwidth(traffic))),
+            size(traffic.last_size as u64),
+            sender,
+        ]
+    }
+
+    fn senders_text(&self) -> String {
+        if self.senders.is_empty() {
+            return String::new();
+        }
+        let mut rows = vec![row([
+            "sender",
+            "received",
+            "lost",
+            "duplicates",
+            "late",
+            "restarts",
+        ])];
+        let shown = self.senders.iter().take(MAX_SHOWN_SENDERS).map(|counts| {
+            let SenderCounts {
+                sender,
+                received,
+                lost,
+                duplicates,
+                late,
+                restarts,
+            } = counts;
+            let numbers = [received, lost, duplicates, late, restarts].map(u64::to_string);
+            [vec![sender.to_string()], numbers.to_vec()].concat()
+        });
+        rows.extend(shown);
+        let mut text = format!("\n{}", table(&rows, &[0]));
+        if let Some(n @ 1..) = self.senders.len().checked_sub(MAX_SHOWN_SENDERS) {
+            text += &format!("and {n} more\n");
+        }
+        text
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let channel = |(channel, traffic): (&bowline_bus::Channel, &Traffic)| {
+            json!({
+                "channel": channel.as_str(),
+                "messages": traffic.messages,
+                "bytes": traffic.bytes,
+                "rate_hz": self.hz(traffic.messages),
+                "bandwidth_bps": self.bandwidth(traffic),
+                "last_size": traffic.last_size,
+                "senders": traffic.senders.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            })
+        };
+        let sender = |counts: &SenderCounts| {
+            json!({
+                "sender": counts.sender.to_string(),
+                "received": counts.received,
+                "lost": counts.lost,
+                "duplicates": counts.duplicates,
+                "late": counts.late,
+                "restarts": counts.restarts,
+            })
+        };
+        let subscription = |(pattern, counts): &(String, QueueCounts)| json!({ "pattern": pattern, "queued": counts.queued, "dropped": counts.dropped, "waiting": counts.waiting });
+        let network = &self.counts.network;
+        let mut counts = Map::new();
+        for (name, value) in [
+            ("received", self.counts.received),
+            ("received_bytes", self.counts.received_bytes),
+            ("datagrams", network.datagrams),
+            ("senders", network.senders),
+            ("receive_buffer", network.receive_buffer),
+            ("unlisted", self.channels.unlisted),
+        ] {
+            counts.insert(name.to_owned(), value.into());
+        }
+        for (name, _, value) in self.counters() {
+            counts.insert(name.replace(' ', "_"), value.into());
+        }
+        json!({
+            "url": self.url,
+            "seconds": self.elapsed.as_secs_f64(),
+            "channels": self.channels.iter().map(channel).collect::<Vec<_>>(),
+            "counts": counts,
+            "senders": self.senders.iter().map(sender).collect::<Vec<_>>(),
+            "subscriptions": self.subscriptions.iter().map(subscription).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_owned).to_vec()
+}

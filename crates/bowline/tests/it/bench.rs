@@ -1,0 +1,175 @@
+//! `bowline bench`: that it measures, not what.
+
+use crate::namespace::{HEALTHY, Namespace};
+use crate::{bowline_in, scratch, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The reference library, which `scripts/setup-peers` installs.
+fn liblcm() -> PathBuf {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    let peers = std::env::var_os("BOWLINE_PEERS").map_or(target, PathBuf::from);
+    let pythons =
+        fs::read_dir(peers.join("venv/lib")).expect("the lcm wheel is there: run `make peers`");
+    pythons
+        .flatten()
+        .map(|python| python.path().join("site-packages/lib"))
+        .find(|folder| folder.join("liblcm.so").exists())
+        .expect("the lcm wheel has a library: run `make peers`")
+}
+
+fn parses_as_xml(path: &Path) -> bool {
+    let script = "import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])";
+    let status = Command::new("python3")
+        .args(["-c", script])
+        .arg(path)
+        .status();
+    status.expect("python3 is there").success()
+}
+
+#[test]
+fn the_echo_test_has_figures_for_us_and_for_liblcm_and_a_plot() {
+    let folder = scratch("bench-echo");
+    let namespace = Namespace::new(HEALTHY);
+    let output = namespace
+        .command(env!("CARGO_BIN_EXE_bowline"))
+        .args([
+            "bench",
+            "echo",
+            "--quick",
+            "--clients",
+            "1,2",
+            "--rates",
+            "200",
+            "--bytes",
+            "80k",
+            "--json",
+        ])
+        .arg("--plot")
+        .arg(folder.join("echo.svg"))
+        .arg("--liblcm")
+        .arg(liblcm())
+        .output()
+        .expect("nsenter is there");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("[4/4]"), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let points = report["points"].as_array().expect("there are points");
+    let who: Vec<_> = points
+        .iter()
+        .map(|point| (&point["system"], &point["receivers"]))
+        .collect();
+    assert_eq!(
+        format!("{who:?}"),
+        r#"[(String("bowline"), Number(1)), (String("liblcm"), Number(1)), (String("bowline"), Number(2)), (String("liblcm"), Number(2))]"#
+    );
+    for point in points {
+        for figure in ["delivered_mbps", "mean_us", "p50_us", "p99_us"] {
+            assert!(point[figure].as_f64() > Some(0.0), "{figure} in {point:#}");
+        }
+    }
+    assert!(parses_as_xml(&folder.join("echo.svg")));
+}
+
+#[test]
+fn one_way_is_measured_within_a_process_and_for_each_size() {
+    let folder = scratch("bench-oneway");
+    let arguments = [
+        "bench",
+        "oneway",
+        "--quick",
+        "--url",
+        "memq://",
+        "--clients",
+        "2",
+        "--rates",
+        "0",
+        "--sizes",
+        "100,5000",
+        "--plot",
+        "plot.svg",
+    ];
+    let output = bowline_in(&folder, &arguments, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("delivered/s"),
+        "{}",
+        stdout(&output)
+    );
+    for name in ["plot-100.svg", "plot-5000.svg"] {
+        assert!(parses_as_xml(&folder.join(name)), "{name}");
+    }
+}
+
+#[test]
+fn a_network_without_multicast_is_diagnosed_instead_of_measured() {
+    let namespace = Namespace::new("true");
+    let output = namespace
+        .command(env!("CARGO_BIN_EXE_bowline"))
+        .args(["bench", "oneway", "--quick"])
+        .output()
+        .expect("nsenter is there");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("ip link set lo multicast on"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn an_interrupted_run_leaves_nobody_behind() {
+    let folder = scratch("bench-interrupted");
+    let namespace = Namespace::new(HEALTHY);
+    let mut bench = namespace
+        .command(env!("CARGO_BIN_EXE_bowline"))
+        .args([
+            "bench",
+            "echo",
+            "--clients",
+            "2",
+            "--rates",
+            "100",
+            "--plot",
+        ])
+        .arg(folder.join("never.svg"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("nsenter is there");
+    let path = format!("/proc/{0}/task/{0}/children", bench.id());
+    let mut children = Vec::new();
+    until("workers start", || {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        children = text.split_whitespace().map(str::to_owned).collect();
+        children.len() >= 3
+    });
+    bench.kill().expect("it runs");
+    bench.wait().expect("it can be waited for");
+    until("workers end", || {
+        !children.iter().any(|child| is_running(child))
+    });
+}
+
+/// What nobody has asked about yet is still there, as a zombie.
+fn is_running(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit(')')
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a process that hangs must not hang the test"
+)]
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited too long until {what}");
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,151 @@
+//! `bowline list` beside publishers, good and bad.
+
+use crate::namespace::{HEALTHY, Namespace};
+use crate::{bowline_in, scratch, stderr, stdout};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
+
+/// A publisher that says `ready` and goes on until dropped.
+struct Publisher(Child);
+
+impl Publisher {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a publisher starts");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("it is piped");
+        BufReader::new(output)
+            .read_line(&mut line)
+            .expect("it says something");
+        assert_eq!(line, "ready\n");
+        Self(child)
+    }
+
+    /// Our own bus, on the channel `bench.data`.
+    fn ours(namespace: &Namespace) -> Self {
+        let mut command = namespace.command(env!("CARGO_BIN_EXE_bowline"));
+        command.args(["bench", "worker", "bowline", "pub", URL]);
+        command.args(["--rate", "200", "--seconds", "60"]);
+        Self::start(&mut command)
+    }
+
+    /// Skips every second number, sends every message twice, and rubbish between them.
+    fn bad(namespace: &Namespace) -> Self {
+        let script = "\
+import socket, struct, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+print('ready', flush=True)
+for n in range(0, 12000, 2):
+    for datagram in [b'LC02' + struct.pack('>I', n) + b'bad\\x1b[31m\\0' + b'12345'] * 2 + [b'rubbish']:
+        s.sendto(datagram, ('239.255.76.67', 7667))
+    time.sleep(0.005)
+";
+        Self::start(namespace.command("python3").args(["-c", script]))
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        let _ended = (self.0.kill(), self.0.wait());
+    }
+}
+
+fn list(namespace: &Namespace, arguments: &[&str]) -> Output {
+    let mut command = namespace.command(env!("CARGO_BIN_EXE_bowline"));
+    command.arg("list").args(arguments);
+    command.output().expect("nsenter is there")
+}
+
+#[test]
+fn channels_are_listed_with_their_traffic() {
+    let namespace = Namespace::new(HEALTHY);
+    let _publisher = Publisher::ours(&namespace);
+    let output = list(&namespace, &["--for", "1s", "--json", URL]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let channel = &report["channels"][0];
+    assert_eq!(channel["channel"], "bench.data");
+    assert_eq!(channel["last_size"], 800);
+    let messages = channel["messages"].as_u64().expect("a count");
+    assert!(messages > 0);
+    assert_eq!(channel["bytes"], 800 * messages);
+    assert_eq!(channel["senders"].as_array().map(Vec::len), Some(1));
+    assert_eq!(report["senders"][0]["sender"], channel["senders"][0]);
+    assert_eq!(report["subscriptions"][0]["pattern"], ".*");
+    for count in [
+        "lost",
+        "incomplete",
+        "queue_drops",
+        "malformed",
+        "duplicates",
+        "late",
+    ] {
+        assert_eq!(report["counts"][count], 0, "{count}");
+    }
+    assert!(report["counts"]["receive_buffer"].as_u64() > Some(0));
+}
+
+#[test]
+fn whatever_was_lost_is_shown() {
+    let namespace = Namespace::new(HEALTHY);
+    let _publisher = Publisher::bad(&namespace);
+    let output = list(&namespace, &["--for", "1s", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    for count in ["lost", "malformed", "duplicates"] {
+        assert!(
+            report["counts"][count].as_u64() > Some(0),
+            "{count} in {report:#}"
+        );
+    }
+    assert!(
+        report["senders"][0]["lost"].as_u64() > Some(0),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn a_table_for_people_is_harmless_and_complete() {
+    let namespace = Namespace::new(HEALTHY);
+    let _publisher = Publisher::bad(&namespace);
+    let text = stdout(&list(&namespace, &["--for", "500ms"]));
+    assert!(
+        text.contains("bad?[31m") && !text.contains('\x1b'),
+        "{text}"
+    );
+    for word in [
+        "channel",
+        "rate",
+        "bandwidth",
+        "last size",
+        "sender",
+        "lost",
+        "incomplete",
+        "kernel drops",
+        "queue drops",
+        "malformed",
+        "duplicates",
+        "late",
+        "filtered",
+        "receive buffer",
+    ] {
+        assert!(text.contains(word), "no {word} in {text}");
+    }
+}
+
+#[test]
+fn silence_is_exit_code_1_and_a_hint() {
+    let folder = scratch("list-silence");
+    let output = bowline_in(&folder, &["list", "--for", "10ms", "memq://"], b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("bowline doctor memq://"),
+        "{}",
+        stderr(&output)
+    );
+}

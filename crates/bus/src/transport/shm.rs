@@ -1,0 +1,511 @@
+//! Memory shared between processes of one host, by iceoryx2: a large message is written once and read where it is.
+//!
+//! ```text
+//! shm://NAME                 who opens the same name hears each other
+//!      ?slots=2048           messages of each publisher that wait for a receiver; then the oldest makes room
+//! ```
+//!
+//! A message in memory:
+//!
+//! ```text
+//!  0           8           16    17             to a multiple of 8
+//! ┌───────────┬───────────┬─────┬─────────┬─────┬─────────┐
+//! │ sequence  │ sent, ns  │ n   │ channel │ pad │ payload │   little-endian
+//! └───────────┴───────────┴─────┴─────────┴─────┴─────────┘
+//! ```
+//!
+//! One iceoryx2 service for a name, not one for a channel: patterns need no discovery, one descriptor wakes a reader,
+//! order holds across channels, and what a receiver does not want costs it a look at a pointer. The price is that all
+//! channels of a publisher share its slots.
+//!
+//! Publishers never wait. The iceoryx2 event makes a call into the system only when a receiver has said that it sleeps,
+//! so a reader says so as late as it can: when it found nothing twice.
+
+use crate::clock::{self, Wait};
+use crate::counts::{NetworkCounts, SenderCounts};
+use crate::event::{Arrival, Sender};
+use crate::router::{Body, Inlet, Interest};
+use crate::sys;
+use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::url::Url;
+use bytes::Bytes;
+use iceoryx2::port::listener::Listener;
+use iceoryx2::port::notifier::Notifier;
+use iceoryx2::port::publisher::Publisher;
+use iceoryx2::port::subscriber::Subscriber;
+use iceoryx2::port::{LoanError, SendError as DeliveryError};
+use iceoryx2::prelude::{
+    AllocationStrategy, BackpressureStrategy, LogLevel, Node, NodeBuilder, ServiceName,
+    SignalHandlingMode, ipc_threadsafe, set_log_level_from_env_or,
+};
+use iceoryx2::sample::Sample;
+use iceoryx2::service::port_factory::{event, publish_subscribe};
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+type Ipc = ipc_threadsafe::Service;
+
+/// Messages of one publisher that wait for one receiver.
+const DEFAULT_SLOTS: usize = 2_048;
+/// Messages of one publisher that the readers of one bus hold at the same time. Beyond that they are copied.
+const MAX_BORROWED: usize = 64;
+/// Buses that receive, or publish, under one name.
+const MAX_PORTS: usize = 32;
+/// Smaller messages are copied: that is cheaper than to hold a slot for long.
+const MIN_BORROWED_LEN: usize = 4 << 10;
+/// Up to there the first segment of a publisher is enough.
+const FIRST_LEN: usize = 4 << 10;
+/// How many messages are handed in before control goes back.
+const MAX_RUN: usize = 64;
+/// How many publishers' sequences are followed.
+const MAX_SENDERS: usize = 4_096;
+/// Before the channel: sequence, time, length of the channel.
+const FIXED_LEN: usize = 17;
+
+/// Opens the bus of a name.
+pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+    let mut options = url.options();
+    let slots = options.parse::<usize>("slots", "a number from 1 to 65536")?;
+    let slots = slots.unwrap_or(DEFAULT_SLOTS);
+    if !(1..=65_536).contains(&slots) {
+        return Err(options
+            .bad(format!("slots= expects 1 to 65536, found {slots}"))
+            .into());
+    }
+    let name = format!("bowline/{}", url.address());
+    let name = ServiceName::new(&name)
+        .map_err(|error| options.bad(format!("expected a name, as in shm://robot: {error:?}")))?;
+    options.finish()?;
+    Ok(Arc::new(Shm {
+        place: Place::open(&name, slots)?,
+        outlet: Mutex::default(),
+        receiving: Mutex::default(),
+    }))
+}
+
+#[derive(Debug)]
+struct Shm {
+    place: Place,
+    /// Made with the first message.
+    outlet: Mutex<Option<Outlet>>,
+    receiving: Mutex<Receiving>,
+}
+
+/// The services of a name.
+struct Place {
+    _node: Node<Ipc>,
+    messages: publish_subscribe::PortFactory<Ipc, [u8], ()>,
+    events: event::PortFactory<Ipc>,
+    slots: usize,
+}
+
+impl Place {
+    fn open(name: &ServiceName, slots: usize) -> Result<Self, OpenError> {
+        // It reports what we report ourselves, to a terminal that may be somebody's screen.
+        set_log_level_from_env_or(LogLevel::Fatal);
+        // Making a node clears away what dead ones left. Signals are the program's business.
+        let node = NodeBuilder::new()
+            .signal_handling_mode(SignalHandlingMode::Disabled)
+            .create::<Ipc>()
+            .map_err(failed("join shared memory"))?;
+        let messages = node
+            .service_builder(name)
+            .publish_subscribe::<[u8]>()
+            .enable_safe_overflow(true)
+            .history_size(0)
+            .subscriber_max_buffer_size(slots)
+            .subscriber_max_borrowed_samples(MAX_BORROWED + 1)
+            .max_subscribers(MAX_PORTS)
+            .max_publishers(MAX_PORTS)
+            .max_nodes(2 * MAX_PORTS)
+            .open_or_create()
+            .map_err(failed(
+                "open shared memory; all of one name need the same slots=",
+            ))?;
+        let events = node
+            .service_builder(name)
+            .event()
+            .max_listeners(MAX_PORTS)
+            .max_notifiers(MAX_PORTS)
+            .max_nodes(2 * MAX_PORTS)
+            .open_or_create()
+            .map_err(failed("open the events of shared memory"))?;
+        Ok(Self {
+            _node: node,
+            messages,
+            events,
+            slots,
+        })
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({} slots)", self.slots)
+    }
+}
+
+fn failed<E: std::error::Error + Send + Sync + 'static>(
+    doing: &'static str,
+) -> impl FnOnce(E) -> OpenError {
+    move |error| OpenError::System {
+        doing: doing.to_owned(),
+        source: io::Error::other(error),
+    }
+}
+
+/// Where one bus publishes.
+struct Outlet {
+    publisher: Publisher<Ipc, [u8], ()>,
+    notifier: Notifier<Ipc>,
+    next_sequence: u64,
+}
+
+impl Outlet {
+    fn new(place: &Place) -> Result<Self, SendError> {
+        let refused = |error: String| SendError::System(io::Error::other(error));
+        // Every receiver's slots hold the newest of ours, so they are the same ones.
+        let n_samples = place.slots + MAX_PORTS * MAX_BORROWED + 4;
+        let publisher = place
+            .messages
+            .publisher_builder()
+            .initial_max_slice_len(FIRST_LEN)
+            .allocation_strategy(AllocationStrategy::PowerOfTwo)
+            .backpressure_strategy(BackpressureStrategy::DiscardData)
+            .override_sample_preallocation(move |worst_case| worst_case.min(n_samples))
+            .create()
+            .map_err(|error| refused(format!("no publisher: {error:?}")))?;
+        let notifier = place.events.notifier_builder().create();
+        Ok(Self {
+            publisher,
+            notifier: notifier.map_err(|error| refused(format!("no notifier: {error:?}")))?,
+            next_sequence: 0,
+        })
+    }
+
+    fn send(&mut self, message: &Outgoing<'_>) -> Result<(), SendError> {
+        let mut head = [0; 96];
+        let head_len = write_head(&mut head, self.next_sequence, message.channel);
+        let head = head.get(..head_len).unwrap_or_default();
+        let size = head_len + message.payload.len();
+        let loan = self.publisher.loan_slice_uninit(size);
+        let loan = loan.map_err(|error| not_lent(error, size))?;
+        sys::fill(loan, &[head, message.payload])
+            .send()
+            .map_err(not_delivered)?;
+        self.next_sequence += 1;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Outlet({} sent)", self.next_sequence)
+    }
+}
+
+fn not_lent(error: LoanError, size: usize) -> SendError {
+    match error {
+        LoanError::OutOfMemory | LoanError::ExceedsMaxLoans => SendError::Busy {
+            waited: Duration::ZERO,
+        },
+        LoanError::ExceedsMaxLoanSize => SendError::TooLarge {
+            size,
+            limit: FIRST_LEN,
+        },
+        LoanError::InternalFailure => SendError::System(io::Error::other(error)),
+    }
+}
+
+fn not_delivered(error: DeliveryError) -> SendError {
+    SendError::System(io::Error::other(error))
+}
+
+/// Writes what comes before a payload; says how long it is. Channels were checked to be at most 63 bytes.
+fn write_head(head: &mut [u8; 96], sequence: u64, channel: &str) -> usize {
+    let n_channel = u8::try_from(channel.len()).unwrap_or(u8::MAX);
+    let pieces: [&[u8]; 4] = [
+        &sequence.to_le_bytes(),
+        &clock::wall_ns().to_le_bytes(),
+        &[n_channel],
+        channel.as_bytes(),
+    ];
+    let bytes = pieces.into_iter().flatten();
+    for (place, byte) in head.iter_mut().zip(bytes) {
+        *place = *byte;
+    }
+    head_len(channel.len())
+}
+
+fn head_len(n_channel: usize) -> usize {
+    (FIXED_LEN + n_channel).next_multiple_of(8)
+}
+
+/// What comes before a payload.
+struct Head<'a> {
+    sequence: u64,
+    sent_ns: i64,
+    channel: &'a str,
+    len: usize,
+}
+
+impl<'a> Head<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (sequence, rest) = bytes.split_first_chunk()?;
+        let (sent_ns, rest) = rest.split_first_chunk()?;
+        let (n_channel, rest) = rest.split_first()?;
+        let n_channel = usize::from(*n_channel);
+        let len = head_len(n_channel);
+        let channel = std::str::from_utf8(rest.get(..n_channel)?).ok()?;
+        (bytes.len() >= len).then_some(Self {
+            sequence: u64::from_le_bytes(*sequence),
+            sent_ns: i64::from_le_bytes(*sent_ns),
+            channel,
+            len,
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Receiving {
+    /// There while somebody subscribes.
+    receiver: Option<Arc<Receiver>>,
+    /// Of receivers that are gone.
+    past: NetworkCounts,
+}
+
+/// Where one bus receives.
+struct Receiver {
+    subscriber: Subscriber<Ipc, [u8], ()>,
+    listener: Listener<Ipc>,
+    senders: Mutex<HashMap<u64, SenderCounts>>,
+    /// What each sender's next sequence is; only the one thread that receives takes it.
+    expected: Mutex<HashMap<u64, u64>>,
+    /// Messages that readers hold where they are.
+    n_borrowed: Arc<AtomicUsize>,
+    n_received: AtomicU64,
+    n_lost: AtomicU64,
+    n_malformed: AtomicU64,
+}
+
+/// A message that a reader holds in shared memory.
+struct Borrowed {
+    sample: Sample<Ipc, [u8], ()>,
+    n_borrowed: Arc<AtomicUsize>,
+}
+
+impl AsRef<[u8]> for Borrowed {
+    fn as_ref(&self) -> &[u8] {
+        self.sample.payload()
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        self.n_borrowed.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Receiver {
+    fn open(place: &Place) -> Result<Self, ListenError> {
+        let refused = |error: String| ListenError::System {
+            doing: "receive from shared memory".to_owned(),
+            source: io::Error::other(error),
+            hint: None,
+        };
+        // First, so that no message comes without a way to be told.
+        let listener = place.events.listener_builder().create();
+        let listener = listener.map_err(|error| refused(format!("no listener: {error:?}")))?;
+        let subscriber = place.messages.subscriber_builder().create();
+        Ok(Self {
+            subscriber: subscriber.map_err(|error| refused(format!("no subscriber: {error:?}")))?,
+            listener,
+            senders: Mutex::default(),
+            expected: Mutex::default(),
+            n_borrowed: Arc::default(),
+            n_received: AtomicU64::new(0),
+            n_lost: AtomicU64::new(0),
+            n_malformed: AtomicU64::new(0),
+        })
+    }
+
+    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
+        if self.take_run(inlet)? || wait.is_poll() {
+            return Ok(());
+        }
+        // From here on publishers tell us, so what came before that has to be looked for once more.
+        self.listener.try_wait(|_| {}).map_err(io::Error::other)?;
+        if self.take_run(inlet)? {
+            return Ok(());
+        }
+        let descriptors = [sys::descriptor(&self.listener), wait.interrupt()];
+        let [is_told, _] = sys::poll(descriptors, wait.left())?;
+        if is_told {
+            self.take_run(inlet)?;
+        }
+        Ok(())
+    }
+
+    /// Hands in what is there, up to a bound; whether there was something.
+    fn take_run(&self, inlet: &mut Inlet) -> Result<bool, ReceiveError> {
+        for n_taken in 0..MAX_RUN {
+            let sample = self.subscriber.receive().map_err(io::Error::other)?;
+            let Some(sample) = sample else {
+                return Ok(n_taken > 0);
+            };
+            self.take(sample, inlet);
+        }
+        Ok(true)
+    }
+
+    fn take(&self, sample: Sample<Ipc, [u8], ()>, inlet: &mut Inlet) {
+        self.n_received.fetch_add(1, Ordering::Relaxed);
+        let sender = low_bits(sample.origin().value());
+        let Some(head) = Head::read(sample.payload()) else {
+            self.n_malformed.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        self.follow(sender, head.sequence);
+        let arrival = Arrival {
+            received_ns: head.sent_ns,
+            sender: Sender::Memory(sender),
+            sequence: u32::try_from(head.sequence & u64::from(u32::MAX)).ok(),
+        };
+        let payload = sample.payload().get(head.len..).unwrap_or_default();
+        if payload.len() < MIN_BORROWED_LEN
+            || self.n_borrowed.load(Ordering::Relaxed) >= MAX_BORROWED
+            || !inlet.wants(head.channel)
+        {
+            inlet.deliver(head.channel, Body::Borrowed(payload), arrival);
+            return;
+        }
+        let (channel, head_len) = (head.channel.to_owned(), head.len);
+        self.n_borrowed.fetch_add(1, Ordering::Relaxed);
+        let n_borrowed = Arc::clone(&self.n_borrowed);
+        let whole = Bytes::from_owner(Borrowed { sample, n_borrowed });
+        inlet.deliver(&channel, Body::Owned(whole.slice(head_len..)), arrival);
+    }
+
+    /// Counts what a sender sent that never came.
+    fn follow(&self, sender: u64, sequence: u64) {
+        let mut expected = lock(&self.expected);
+        if expected.len() >= MAX_SENDERS && !expected.contains_key(&sender) {
+            expected.clear();
+            lock(&self.senders).clear();
+        }
+        let next = expected.insert(sender, sequence.wrapping_add(1));
+        let lost = next.map_or(0, |next| sequence.saturating_sub(next));
+        self.n_lost.fetch_add(lost, Ordering::Relaxed);
+        let mut senders = lock(&self.senders);
+        let counts = senders.entry(sender).or_insert(SenderCounts {
+            sender: Sender::Memory(sender),
+            received: 0,
+            lost: 0,
+            duplicates: 0,
+            late: 0,
+            restarts: 0,
+        });
+        counts.received += 1;
+        counts.lost += lost;
+    }
+
+    fn counts(&self) -> NetworkCounts {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        NetworkCounts {
+            datagrams: load(&self.n_received),
+            lost: load(&self.n_lost),
+            malformed: load(&self.n_malformed),
+            senders: lock(&self.senders).len() as u64,
+            ..NetworkCounts::default()
+        }
+    }
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receiver({:?})", self.counts())
+    }
+}
+
+fn low_bits(id: u128) -> u64 {
+    u64::try_from(id & u128::from(u64::MAX)).unwrap_or_default()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shm {
+    fn receiver(&self) -> Option<Arc<Receiver>> {
+        lock(&self.receiving).receiver.clone()
+    }
+}
+
+impl Transport for Shm {
+    fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
+        let mut outlet = lock(&self.outlet);
+        let outlet = match &mut *outlet {
+            Some(outlet) => outlet,
+            none => none.insert(Outlet::new(&self.place)?),
+        };
+        let sent = messages.iter().try_for_each(|message| outlet.send(message));
+        // Also when one failed: those before it are there.
+        let told = outlet.notifier.notify().map(drop);
+        sent?;
+        told.map_err(|error| SendError::System(io::Error::other(error)))
+    }
+
+    fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
+        let mut receiving = lock(&self.receiving);
+        if interest.is_empty() {
+            if let Some(gone) = receiving.receiver.take() {
+                receiving.past = receiving.past.plus(&gone.counts());
+            }
+        } else if receiving.receiver.is_none() {
+            receiving.receiver = Some(Arc::new(Receiver::open(&self.place)?));
+        }
+        Ok(())
+    }
+
+    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
+        match self.receiver() {
+            Some(receiver) => receiver.receive(inlet, wait),
+            // A change of subscriptions interrupts this.
+            None => sys::poll([wait.interrupt()], wait.left())
+                .map(drop)
+                .map_err(ReceiveError::System),
+        }
+    }
+
+    fn holds_unread(&self) -> bool {
+        self.receiver()
+            .is_some_and(|receiver| receiver.subscriber.has_samples().unwrap_or(true))
+    }
+
+    /// How full the slots are cannot be seen, so whatever waits for a while is moved.
+    fn is_pressed(&self) -> bool {
+        self.holds_unread()
+    }
+
+    fn counts(&self) -> NetworkCounts {
+        let receiving = lock(&self.receiving);
+        let present = receiving
+            .receiver
+            .as_ref()
+            .map(|receiver| receiver.counts());
+        receiving.past.plus(&present.unwrap_or_default())
+    }
+
+    fn senders(&self) -> Vec<SenderCounts> {
+        let Some(receiver) = self.receiver() else {
+            return Vec::new();
+        };
+        let mut senders: Vec<_> = lock(&receiver.senders).values().copied().collect();
+        senders.sort_unstable_by_key(|counts| counts.sender);
+        senders
+    }
+}

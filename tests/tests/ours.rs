@@ -1,0 +1,182 @@
+//! What our bus promises beside the others: room for stock receivers, datagrams that fit, and times of arrival.
+
+use bowline_tests::bus_peers::{
+    Pace, Sending, URL, URL_ACROSS_LINKS, ask_counts, await_datagrams, implementation,
+};
+use bowline_tests::netns::{Namespace, Port};
+use bowline_tests::peers::{Peers, run};
+use bowline_tests::process::{Process, own_program};
+use bowline_tests::tap::Heard;
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+fn sending<'s>(channel: &'s str, sizes: &'s [usize]) -> Sending<'s> {
+    Sending {
+        channel,
+        n_channels: 1,
+        seed: 51,
+        count: 0,
+        pace: Pace::Step,
+        sizes,
+    }
+}
+
+/// Linux's default buffers hold three fragments, so from stock senders no such message arrives.
+#[test]
+fn stock_receivers_with_default_buffers_get_large_messages_from_us() {
+    let peers = &Peers::find();
+    for name in ["C", "Python"] {
+        let place = Namespace::new();
+        let stock = implementation(name).with_default_buffers();
+        let sending = sending("large", &[1_000_000, 3_000_000, 100]);
+        let receiver = stock.receive(peers, &place, URL, "large", 0);
+        let mut sender = implementation("bowline").send(peers, &place, URL, &sending);
+        for index in 0..15 {
+            sender.tell(index);
+        }
+        for index in 0..15 {
+            assert_eq!(receiver.line(), sending.line(index), "{name}");
+        }
+    }
+}
+
+#[test]
+fn over_a_link_our_datagrams_fit_its_frames_and_everyone_understands_them() {
+    const SIZES: &[usize] = &[0, 1_460, 1_461, 70_000, 1_000_000];
+    let peers = &Peers::find();
+    let [here, there] = [(); 2].map(|()| Namespace::without_multicast());
+    let port = |namespace, address| Port {
+        namespace,
+        device: "net0",
+        address: Some(address),
+    };
+    Namespace::link([port(&here, "10.7.0.1/24"), port(&there, "10.7.0.2/24")]);
+    // A network is slower than receivers are.
+    here.limit_rate("net0", 400);
+    let tap = Process::start_ready(
+        "tap",
+        there.command(own_program("tap")).arg("239.255.76.67:7667"),
+    );
+    let sending = sending("far", SIZES);
+    for name in ["C", "Python", "Java", "bowline"] {
+        let receiver = implementation(name).receive(peers, &there, URL_ACROSS_LINKS, "far", 0);
+        let mut sender = implementation("bowline").send(peers, &here, URL_ACROSS_LINKS, &sending);
+        for index in 0..SIZES.len() as u64 {
+            sender.tell(index);
+            assert_eq!(receiver.line(), sending.line(index), "{name}");
+        }
+    }
+    let heard: Vec<Heard> = tap
+        .finish()
+        .iter()
+        .map(|line| Heard::from_line(line))
+        .collect();
+    let ours = heard
+        .iter()
+        .filter(|heard| heard.source.ip().to_string() == "10.7.0.1");
+    let largest = ours.map(|heard| heard.size).max();
+    assert_eq!(largest, Some(1_472));
+}
+
+#[test]
+fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
+    let peers = &Peers::find();
+    let place = Namespace::new();
+    let sending = sending("time", &[100]);
+    let mut receiver = implementation("bowline").receive(peers, &place, URL, "time", 0);
+    let mut sender = implementation("C").send(peers, &place, URL, &sending);
+    let signal = |name: &str| run(Command::new("kill").args([name, &receiver.id().to_string()]));
+    // liblcm gives a time of its own to all but the first thousands; this is about any.
+    signal("-STOP");
+    let before = now_ns();
+    sender.tell(0);
+    assert_eq!(sender.line(), "sent 0");
+    let has_arrived = || {
+        let output = place.command("cat").arg("/proc/net/udp").output();
+        let table = String::from_utf8(output.expect("cat runs").stdout).expect("text");
+        // Bytes that wait in the socket of the group's port stand behind the second colon of the queues.
+        let is_ours = |line: &&str| line.contains(":1DF3 00000000:0000");
+        table
+            .lines()
+            .filter(is_ours)
+            .any(|line| !line.contains(":00000000 00:"))
+    };
+    while !has_arrived() {}
+    let arrived = now_ns();
+    while now_ns() < arrived + 50_000_000 {
+        std::thread::yield_now();
+    }
+    signal("-CONT");
+    assert_eq!(receiver.line(), sending.line(0));
+    let counts = ask_counts(&mut receiver, &mut Vec::new());
+    let received = counts["received_ns"].as_i64().expect("a time");
+    assert!(
+        (before..=arrived).contains(&received),
+        "{before} {received} {arrived}"
+    );
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel stamps with the real time"
+)]
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.expect("after the epoch").as_nanos()).expect("before 2262")
+}
+
+/// lcm.jar sends from the group's port: its senders on one host have one address and the same sequence numbers.
+#[test]
+fn two_java_senders_of_one_host_get_all_short_messages_through_and_nothing_mixed() {
+    const N_SHORT: u64 = 200;
+    let peers = &Peers::find();
+    let place = Namespace::new();
+    let sendings = ["one", "other"].map(|channel| Sending {
+        seed: channel.len() as u64,
+        ..sending(channel, &[100, 1_000, 60_000])
+    });
+    let java = implementation("Java");
+    let mut receiver = implementation("bowline").receive(peers, &place, URL, ".*", 0);
+    let mut senders = sendings
+        .each_ref()
+        .map(|sending| java.send(peers, &place, URL, sending));
+    let mut expected = BTreeSet::new();
+    for index in 0..N_SHORT {
+        for (sender, sending) in senders.iter_mut().zip(&sendings) {
+            sender.tell(index);
+            assert!(expected.insert(sending.line(index)));
+        }
+    }
+    let n_datagrams = expected.len();
+    let heard: BTreeSet<String> = (0..n_datagrams).map(|_| receiver.line()).collect();
+    assert_eq!(heard, expected);
+    drop(senders);
+
+    // The same sizes, numbers and channel: only the content tells them apart.
+    let sendings = [1, 2].map(|seed| Sending {
+        seed,
+        ..sending("large", &[200_000])
+    });
+    let mut senders = sendings
+        .each_ref()
+        .map(|sending| java.send(peers, &place, URL, sending));
+    for index in 0..20 {
+        for sender in &mut senders {
+            sender.tell(index);
+        }
+    }
+    for sender in &senders {
+        for index in 0..20 {
+            assert_eq!(sender.line(), format!("sent {index}"));
+        }
+    }
+    let mut heard = Vec::new();
+    let n_fragments = 2 * 20 * 4;
+    let counts = await_datagrams(&mut receiver, n_datagrams + n_fragments, &mut heard);
+    let whole: BTreeSet<String> = sendings
+        .iter()
+        .flat_map(|sending| (0..20).map(|index| sending.line(index)))
+        .collect();
+    assert!(heard.iter().all(|line| whole.contains(line)), "{counts}");
+}
