@@ -16,6 +16,7 @@ mod loss;
 mod memory;
 mod messages;
 mod ours;
+mod python;
 mod relay;
 mod repo;
 mod transports;
