@@ -79,7 +79,12 @@ fn paths_in_the_documents_exist() {
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
         for quoted in read(name).split('`').skip(1).step_by(2) {
             let is_path = quoted.contains('/') && !quoted.contains([' ', '*', '(', '"', '<', '\n']);
-            let places = ["", "crates/lang/src/", "crates/wire/src/"];
+            let places = [
+                "",
+                "crates/bus/src/",
+                "crates/lang/src/",
+                "crates/wire/src/",
+            ];
             assert!(
                 !is_path
                     || places
