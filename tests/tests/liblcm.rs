@@ -186,6 +186,20 @@ fn a_log_that_one_library_wrote_the_other_reads() {
 }
 
 #[test]
+fn a_log_is_written_and_played_as_a_bus_by_both() {
+    let bench = Bench::new();
+    let program = c_program(&bench.peers);
+    let log = scratch().join("bus.log");
+    let url = |options: &str| format!("file://{}?{options}", log.display());
+    for library in [bench.theirs(), our_library()] {
+        bench.run(&library, &program, ["record", &url("mode=w")]);
+        for case in ["play", "play_by_poll"] {
+            bench.assert_same(&program, [case, &url("speed=0")]);
+        }
+    }
+}
+
+#[test]
 fn appending_goes_on_counting_and_damage_ends_nothing() {
     let bench = Bench::new();
     let program = c_program(&bench.peers);
