@@ -10,12 +10,12 @@ FUZZ_TARGETS := datagrams dynamic eventlog generated language tcpq
 FUZZ_SECONDS ?= 10
 SOAK_SECONDS ?= 1200
 
-.PHONY: demo test gen liblcm bench soak peers check fuzz
+.PHONY: demo test gen liblcm python bench soak peers check models fuzz
 
 demo: ## what there is so far, in a minute
 	$(CARGO) run --quiet --release -p bowline -- demo
 
-test: peers check fuzz ## everything: peers, formatting, lints, tests, fuzzing
+test: peers check models fuzz ## everything: peers, formatting, lints, tests, schedules, fuzzing
 	@echo "make test: all passed"
 
 check:
@@ -24,6 +24,9 @@ check:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(CARGO) test --workspace --all-features
 
+models: ## the bus under thousands of schedules, and twins of it that must fail
+	$(CARGO) test --quiet --locked --manifest-path tests/models/Cargo.toml --target-dir target/models
+
 gen: ## types/ -> crates/msgs
 	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated types/
 
@@ -31,6 +34,9 @@ liblcm: ## LCM's C library on our bus, for programs that exist: target/release/l
 	$(CARGO) build --quiet --release -p bowline-liblcm
 	cp target/release/liblcm.so target/release/liblcm.so.1.new
 	mv target/release/liblcm.so.1.new target/release/liblcm.so.1
+
+python: ## the Python module: a wheel in target/wheels, for every Python since 3.9
+	python3 -m pip wheel --quiet --no-deps --wheel-dir target/wheels ./bindings/python
 
 bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" for a part
 	$(CARGO) build --quiet --release -p bowline -p bowline-bench -p bench-worker

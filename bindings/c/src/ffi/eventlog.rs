@@ -68,7 +68,8 @@ fn open(path: &CStr, mode: &CStr) -> Option<EventLog> {
     let path_name = Path::new(OsStr::from_bytes(path.to_bytes()));
     let is_continued = mode == c"a" && path_name.is_file();
     // What cannot be read can perhaps be appended to; LCM counts from 0 always.
-    let eventcount = is_continued.then(|| number_after_last(path_name).unwrap_or(0));
+    let eventcount =
+        is_continued.then(|| number_after_last(path_name).map_or(0, |(number, _)| number));
     // `errno` says why not, as after any `fopen`.
     let f = Stdio::open(path, file_mode).ok()?;
     Some(EventLog {
