@@ -429,8 +429,11 @@ impl Writer {
     }
 }
 
-/// The number with which a log goes on, and how long it is.
-fn number_after_last(path: &Path) -> Result<(i64, u64), OpenLogError> {
+/// The number with which a log goes on, and how long it is: for those who append in their own way.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn number_after_last(path: &Path) -> Result<(i64, u64), OpenLogError> {
     let unreadable = |error: ReadLogError| OpenLogError::of(path, "append to")(error.source);
     let mut reader = Reader::open(path)?;
     let size = reader.size().map_err(unreadable)?;
