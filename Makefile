@@ -10,12 +10,12 @@ FUZZ_TARGETS := datagrams dynamic eventlog generated language tcpq
 FUZZ_SECONDS ?= 10
 SOAK_SECONDS ?= 1200
 
-.PHONY: demo test gen liblcm python bench soak peers check fuzz
+.PHONY: demo test gen liblcm python bench soak peers check models fuzz
 
 demo: ## what there is so far, in a minute
 	$(CARGO) run --quiet --release -p bowline -- demo
 
-test: peers check fuzz ## everything: peers, formatting, lints, tests, fuzzing
+test: peers check models fuzz ## everything: peers, formatting, lints, tests, schedules, fuzzing
 	@echo "make test: all passed"
 
 check:
@@ -23,6 +23,9 @@ check:
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(CARGO) test --workspace --all-features
+
+models: ## the bus under thousands of schedules, and twins of it that must fail
+	$(CARGO) test --quiet --locked --manifest-path tests/models/Cargo.toml --target-dir target/models
 
 gen: ## types/ -> crates/msgs
 	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated types/

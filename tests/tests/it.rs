@@ -8,6 +8,7 @@ mod fingerprints;
 mod generated;
 mod golden;
 mod hostile;
+mod hubs_and_ports;
 mod interop;
 mod liblcm;
 mod logs;

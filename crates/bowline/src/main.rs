@@ -6,6 +6,7 @@ mod bench;
 mod demo;
 mod doctor;
 mod generate;
+mod hub;
 mod input;
 mod list;
 mod output;
@@ -58,6 +59,7 @@ fn command() -> Command {
         )
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(generate::command())
+        .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(types)
 }
@@ -68,6 +70,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("demo", _)) => demo::run(),
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
+        Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),

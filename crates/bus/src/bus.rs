@@ -17,7 +17,7 @@ use bowline_wire::{Decode, EncodeError, Message};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// A way to publish and subscribe. Cheap to clone, and usable from any thread.
@@ -36,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) router: Arc<Router>,
     pub(crate) pump: Arc<Pump>,
     callbacks: OnceLock<Callbacks>,
+    callbacks_starting: Mutex<()>,
     batcher: Option<Batcher>,
     tallies: Arc<Tallies>,
 }
@@ -97,6 +98,7 @@ impl Bus {
             router,
             pump: Arc::new(pump),
             callbacks: OnceLock::new(),
+            callbacks_starting: Mutex::default(),
             batcher,
             tallies,
         };
@@ -275,6 +277,9 @@ impl Bus {
     }
 
     fn callbacks(&self) -> Result<&Callbacks, SubscribeError> {
+        // One at a time: a second thread that reads for nobody would never end.
+        let starting = &self.shared.callbacks_starting;
+        let _starting = starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(callbacks) = self.shared.callbacks.get() {
             return Ok(callbacks);
         }
@@ -283,7 +288,6 @@ impl Bus {
             source,
             hint: None,
         })?;
-        // Two threads may have raced here; the loser's thread ends with its mailbox.
         Ok(self.shared.callbacks.get_or_init(|| started))
     }
 
@@ -311,6 +315,13 @@ impl Bus {
             callback_panics: load(&tallies.callback_panics),
             network,
         }
+    }
+
+    /// What keeps messages from coming and going now, in words: that no hub answers, for one. `None` where nothing is
+    /// known to be wrong.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.transport.trouble()
     }
 
     /// What is known of each sender, on transports that tell senders apart.

@@ -26,7 +26,9 @@ pub struct Callback {
 impl Drop for Callback {
     fn drop(&mut self) {
         self.bus.shared.router.unsubscribe(self.id);
-        self.handlers.lock().remove(&self.id);
+        // Dropped when the lock is gone: it may own anything, such as another callback.
+        let handler = self.handlers.lock().remove(&self.id);
+        drop(handler);
         // Wanting less cannot fail in a way that matters: at worst, more arrives than is wanted.
         drop(self.bus.shared.announce_interest());
     }
@@ -84,12 +86,13 @@ impl Callbacks {
     ) -> Result<Callback, SubscribeError> {
         let pattern = Pattern::new(pattern)?;
         let shared = &bus.shared;
+        // What comes at once waits until there is a handler.
+        let mut handlers = self.handlers.lock();
         let id = shared
             .router
             .subscribe(pattern, Queue::default(), &self.mailbox);
-        self.handlers
-            .lock()
-            .insert(id, Arc::new(Mutex::new(handler)));
+        handlers.insert(id, Arc::new(Mutex::new(handler)));
+        drop(handlers);
         let callback = Callback {
             bus: bus.clone(),
             id,

@@ -76,10 +76,13 @@ impl Mailbox {
     pub(crate) fn end(&self, end: End) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
-        state.tell();
+        let waker = state.tell();
         drop(state);
         self.changed.notify_all();
         self.room.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// Whether the transport should be read out before anything is taken.
@@ -95,14 +98,11 @@ impl Mailbox {
     /// Takes an event in for some of the subscriptions. Waits for room only if a queue says so and the caller can.
     pub(crate) fn put(&self, ids: &[SubscriptionId], mut event: Event, patience: Patience) {
         let mut state = self.lock();
-        loop {
+        let waker = loop {
             let was_empty = state.backlog.is_empty();
             match state.backlog.offer(ids, event, patience) {
                 Offer::Queued => {
-                    if was_empty {
-                        state.tell();
-                    }
-                    break;
+                    break if was_empty { state.tell() } else { None };
                 }
                 Offer::Full(returned) if state.end.is_none() => {
                     event = returned;
@@ -116,11 +116,14 @@ impl Mailbox {
                 // The queue counted it; or nobody will read here any more.
                 Offer::Full(_) | Offer::Dropped => return,
             }
-        }
+        };
         let is_awaited = state.n_readers_waiting > 0;
         drop(state);
         if is_awaited {
             self.changed.notify_one();
+        }
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
@@ -198,7 +201,9 @@ impl Mailbox {
         if !state.backlog.is_empty() || state.end.is_some() {
             return false;
         }
-        state.waker = Some(waker.clone());
+        let former = state.waker.replace(waker.clone());
+        drop(state);
+        drop(former);
         true
     }
 
@@ -209,13 +214,14 @@ impl Mailbox {
 }
 
 impl State {
-    fn tell(&mut self) {
+    /// Raises the flag. A waker is for the caller to wake once the lock is gone: it may run or drop anything, such as
+    /// the inbox of this mailbox.
+    #[must_use]
+    fn tell(&mut self) -> Option<Waker> {
         if let Some(flag) = &self.flag {
             flag.raise();
         }
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
+        self.waker.take()
     }
 
     fn lower_flag_if_empty(&self) {

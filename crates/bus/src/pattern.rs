@@ -87,6 +87,16 @@ impl Pattern {
         }
     }
 
+    /// The only channel that it matches, if there is only one.
+    #[must_use]
+    pub(crate) fn only_channel(&self) -> Option<String> {
+        let Kind::Exact(template) = &self.kind else {
+            return None;
+        };
+        let bytes: Option<Vec<u8>> = template.0.iter().copied().collect();
+        String::from_utf8(bytes?).ok()
+    }
+
     /// As it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -211,6 +221,18 @@ mod tests {
     fn an_exact_name_has_no_special_characters() {
         let pattern = Pattern::exact("vehicle.pose");
         assert!(pattern.matches("vehicle.pose") && !pattern.matches("vehicle_pose"));
+        for (pattern, only) in [
+            (pattern, Some("vehicle.pose")),
+            (
+                Pattern::new(r"vehicle\.pose").unwrap(),
+                Some("vehicle.pose"),
+            ),
+            (Pattern::new("vehicle.pose").unwrap(), None),
+            (Pattern::new("vehicle.*").unwrap(), None),
+            (Pattern::new("a|b").unwrap(), None),
+        ] {
+            assert_eq!(pattern.only_channel().as_deref(), only, "{pattern:?}");
+        }
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub(crate) struct Pump {
 #[derive(Debug, Default)]
 struct State {
     is_led: bool,
+    /// One entry for each thread, so a mailbox that several threads read may be here several times.
     waiting: Vec<Arc<Mailbox>>,
     /// Counts the times that somebody stopped reading.
     departures: u64,
@@ -106,11 +107,7 @@ impl Pump {
         if let Some(event) = pop(mailbox) {
             return Ok(Some(event));
         }
-        let mut seat = Seat {
-            pump: self,
-            mailbox,
-            is_leading: false,
-        };
+        let mut seat = Seat::new(self, mailbox);
         loop {
             // Whoever has no time still gets what the transport holds, so time is not looked at before it was read.
             let mut has_looked = true;
@@ -140,11 +137,7 @@ impl Pump {
 
     /// Moves what the transport holds into the mailboxes, so that queues keep the newest of all there is.
     pub(crate) fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
-        let mut seat = Seat {
-            pump: self,
-            mailbox,
-            is_leading: false,
-        };
+        let mut seat = Seat::new(self, mailbox);
         let mut n_reads = 0;
         while self.transport.is_read_by_bus()
             && n_reads < MAX_READ_OUT
@@ -289,8 +282,12 @@ impl Pump {
             reader,
         };
         let outcome = self.transport.receive(&mut inlet, &wait);
-        if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {
+        if self.is_interrupted.swap(false, Ordering::AcqRel) {
             self.interrupt.lower();
+            // Asked afterwards: had it been closed between asking and lowering, the flag would be down for good.
+            if self.is_closing() {
+                self.interrupt.raise();
+            }
         }
         match outcome {
             // For all readers, once they have read what is in their mailboxes.
@@ -359,45 +356,54 @@ struct Seat<'a> {
     pump: &'a Pump,
     mailbox: &'a Arc<Mailbox>,
     is_leading: bool,
+    is_waiting: bool,
 }
 
-impl Seat<'_> {
+impl<'a> Seat<'a> {
+    fn new(pump: &'a Pump, mailbox: &'a Arc<Mailbox>) -> Self {
+        Self {
+            pump,
+            mailbox,
+            is_leading: false,
+            is_waiting: false,
+        }
+    }
+
     /// Takes the lead if nobody has it; otherwise queues up for it.
     fn lead(&mut self) -> Lead {
         if self.is_leading {
             return Lead::Held;
         }
         let mut state = self.pump.lock();
-        let place = state
-            .waiting
-            .iter()
-            .position(|other| Arc::ptr_eq(other, self.mailbox));
         if state.is_led {
-            if place.is_none() {
+            if !self.is_waiting {
+                self.is_waiting = true;
                 state.waiting.push(Arc::clone(self.mailbox));
             }
             return Lead::Others;
         }
-        if let Some(place) = place {
-            state.waiting.remove(place);
-        }
+        self.wait_no_more(&mut state);
         state.is_led = true;
         self.is_leading = true;
         Lead::Taken
+    }
+
+    fn wait_no_more(&mut self, state: &mut State) {
+        if !std::mem::take(&mut self.is_waiting) {
+            return;
+        }
+        // Threads that read one mailbox are told together, so it does not matter whose entry this is.
+        let mut waiting = state.waiting.iter();
+        if let Some(place) = waiting.position(|other| Arc::ptr_eq(other, self.mailbox)) {
+            state.waiting.remove(place);
+        }
     }
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        let mut state = self.pump.lock();
-        let place = state
-            .waiting
-            .iter()
-            .position(|other| Arc::ptr_eq(other, self.mailbox));
-        if let Some(place) = place {
-            state.waiting.remove(place);
-        }
-        drop(state);
+        let pump = self.pump;
+        self.wait_no_more(&mut pump.lock());
         self.pump.depart(self.is_leading);
     }
 }

@@ -126,8 +126,13 @@ impl Router {
 
     /// Tells all mailboxes that nothing more will come.
     pub(crate) fn end(&self, end: End) {
-        for entry in &self.read().subscriptions {
-            entry.mailbox.end(end);
+        let table = self.read();
+        let mailboxes = table.subscriptions.iter();
+        let mailboxes: Vec<_> = mailboxes.map(|entry| Arc::clone(&entry.mailbox)).collect();
+        // Whoever is told may end a subscription at once.
+        drop(table);
+        for mailbox in mailboxes {
+            mailbox.end(end);
         }
     }
 

@@ -7,16 +7,20 @@
 )]
 
 mod diag;
+mod epoll;
 #[cfg(feature = "shm")]
 mod loan;
 mod mmsg;
 mod netlink;
+mod stream;
 
 pub(crate) use diag::{ReceiverRoom, SocketDiag};
+pub(crate) use epoll::Epoll;
 #[cfg(feature = "shm")]
 pub(crate) use loan::{descriptor, fill};
 pub(crate) use mmsg::{Batch, Datagrams, Patience, Piece, Segmenting, send_datagrams, send_one};
 pub(crate) use netlink::{LinkNews, LinkWatch};
+pub(crate) use stream::{read_stream, write_stream};
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
@@ -147,19 +151,32 @@ pub(crate) fn poll<const N: usize>(
     Ok(entries.map(|entry| entry.revents != 0))
 }
 
-/// [`poll`] for as many descriptors as there are.
+/// What to wait for at a descriptor, and what there was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Readiness {
+    pub(crate) read: bool,
+    pub(crate) write: bool,
+}
+
+/// [`poll`] for as many descriptors as there are, in either direction. A descriptor in trouble is ready for all that
+/// was asked, so that whoever uses it sees the trouble.
 pub(crate) fn poll_many(
-    descriptors: &[BorrowedFd<'_>],
+    descriptors: &[(BorrowedFd<'_>, Readiness)],
     timeout: Option<Duration>,
-) -> io::Result<Vec<bool>> {
-    let entry = |descriptor: &BorrowedFd<'_>| libc::pollfd {
+) -> io::Result<Vec<Readiness>> {
+    let entry = |(descriptor, wanted): &(BorrowedFd<'_>, Readiness)| libc::pollfd {
         fd: descriptor.as_raw_fd(),
-        events: libc::POLLIN,
+        events: if wanted.read { libc::POLLIN } else { 0 }
+            | if wanted.write { libc::POLLOUT } else { 0 },
         revents: 0,
     };
     let mut entries: Vec<_> = descriptors.iter().map(entry).collect();
     poll_entries(&mut entries, timeout).or_else(unless_calls_go_on)?;
-    Ok(entries.iter().map(|entry| entry.revents != 0).collect())
+    let ready = |entry: &libc::pollfd| Readiness {
+        read: entry.revents & !libc::POLLOUT != 0,
+        write: entry.revents & !libc::POLLIN != 0,
+    };
+    Ok(entries.iter().map(ready).collect())
 }
 
 /// Waits until a descriptor can be written, or for `timeout`; says whether it can.

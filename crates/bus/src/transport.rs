@@ -5,8 +5,10 @@
 
 pub mod file;
 pub mod memq;
+pub mod mpudpm;
 #[cfg(feature = "shm")]
 pub mod shm;
+pub mod tcpq;
 pub mod udpm;
 
 use crate::clock::Wait;
@@ -66,6 +68,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// What was seen so far.
     fn counts(&self) -> NetworkCounts;
 
+    /// What keeps messages from coming and going now, in words, if the transport knows of anything.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// What was seen so far of each sender, where senders can be told apart.
     fn senders(&self) -> Vec<SenderCounts> {
         Vec::new()
@@ -116,11 +123,21 @@ pub const SCHEMES: &[Scheme] = &[
         summary: "within this process, without copies: memq:// for one bus, memq://NAME to share",
         open: memq::open,
     },
+    Scheme {
+        name: "mpudpm",
+        summary: "UDP multicast with channels spread over ports: mpudpm://239.255.76.67:7667?ttl=0&nports=500",
+        open: mpudpm::open,
+    },
     #[cfg(feature = "shm")]
     Scheme {
         name: "shm",
         summary: "shared memory on one host, without copies for large messages: shm://NAME",
         open: shm::open,
+    },
+    Scheme {
+        name: "tcpq",
+        summary: "TCP through a hub (`bowline hub`): tcpq://127.0.0.1:7700",
+        open: tcpq::open,
     },
     Scheme {
         name: "udpm",
@@ -217,6 +234,16 @@ pub enum SendError {
     ReceiveOnly {
         /// The transport, as in "a log that is being read".
         what: &'static str,
+    },
+    /// The channel is not for users.
+    #[error(
+        "expected a channel of your own, found {channel:?}: names that begin with {prefix} are the transport's"
+    )]
+    Reserved {
+        /// Where it was to be published.
+        channel: String,
+        /// What names must not begin with.
+        prefix: &'static str,
     },
     /// The system refused.
     #[error("cannot send: {0}")]

@@ -15,6 +15,8 @@ mod eventlog;
 mod file;
 #[path = "it/folder.rs"]
 mod folder;
+#[path = "it/hub.rs"]
+mod hub;
 #[path = "it/namespace.rs"]
 mod namespace;
 #[path = "it/queues.rs"]

@@ -17,6 +17,15 @@ use core::fmt;
 /// The version that LCM's libraries send. liblcm ignores the hub's, and the hub does not look at hellos at all.
 pub const VERSION: u32 = 0x0100;
 
+/// The version that our hub sends: it confirms subscriptions. Nobody else's library looks at a hub's version.
+///
+/// A subscription to a name that begins with [`CONFIRM_PREFIX`] is answered with an empty message on that channel, to
+/// whoever asked and to nobody else. All it asked for before is then in force.
+pub const CONFIRMING_VERSION: u32 = 0x0101;
+
+/// What subscriptions begin with that only ask for an answer.
+pub const CONFIRM_PREFIX: &str = "#!bowline_CONFIRM_";
+
 /// Bytes of a hello.
 pub const HELLO_LEN: usize = 8;
 
@@ -43,7 +52,13 @@ impl Side {
     /// What this side says first.
     #[must_use]
     pub fn hello(self) -> [u8; HELLO_LEN] {
-        let number = u64::from(self.magic()) << 32 | u64::from(VERSION);
+        self.hello_of_version(VERSION)
+    }
+
+    /// The same, with another version.
+    #[must_use]
+    pub fn hello_of_version(self, version: u32) -> [u8; HELLO_LEN] {
+        let number = u64::from(self.magic()) << 32 | u64::from(version);
         number.to_be_bytes()
     }
 
@@ -208,6 +223,27 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(Frame<'a>, 
     )))
 }
 
+/// How long the frame at the front of `bytes` is, as far as they say it already. What is unknown is not counted, and
+/// nothing is checked: that is what [`parse`] does.
+#[must_use]
+pub fn known_len(bytes: &[u8]) -> usize {
+    let Some((kind, rest)) = read_u32(bytes) else {
+        return 4;
+    };
+    let Some((name_len, rest)) = read_u32(rest) else {
+        return 8;
+    };
+    let name_len = usize::try_from(name_len).unwrap_or(usize::MAX);
+    let until_name = name_len.saturating_add(8);
+    if kind != PUBLISH {
+        return until_name;
+    }
+    let payload_len = rest.get(name_len..).and_then(read_u32);
+    let payload_len = payload_len.map_or(0, |(length, _)| length);
+    let payload_len = usize::try_from(payload_len).unwrap_or(usize::MAX);
+    until_name.saturating_add(4).saturating_add(payload_len)
+}
+
 fn read_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (number, rest) = bytes.split_first_chunk()?;
     Some((u32::from_be_bytes(*number), rest))
@@ -367,7 +403,9 @@ impl core::error::Error for WriteFrameError {}
 #[cfg(test)]
 #[expect(clippy::indexing_slicing, reason = "a test that panics has failed")]
 mod tests {
-    use super::{BadFrame, BadHello, Frame, HELLO_LEN, Limits, Part, Side, VERSION, parse};
+    use super::{
+        BadFrame, BadHello, Frame, HELLO_LEN, Limits, Part, Side, VERSION, known_len, parse,
+    };
     use alloc::string::ToString as _;
     use alloc::vec::Vec;
     use proptest::prelude::{any, prop, proptest};
@@ -456,7 +494,9 @@ mod tests {
             let length = bytes.len();
             for n in 0..length {
                 assert_eq!(parse(&bytes[..n], &LIMITS), Ok(None));
+                assert!(known_len(&bytes[..n]) > n && known_len(&bytes[..n]) <= length);
             }
+            assert_eq!(known_len(&bytes), length);
             bytes.extend_from_slice(&after);
             assert_eq!(parse(&bytes, &LIMITS), Ok(Some((frame, length))));
         }

@@ -4,6 +4,7 @@ mod bench;
 mod demo;
 mod doctor;
 mod generate;
+mod hub;
 mod list;
 mod namespace;
 mod types;

@@ -14,7 +14,8 @@ mod receiver;
 mod sender;
 
 pub(crate) use group::Group;
-pub(crate) use intake::Intake;
+pub(crate) use intake::{Intake, Sink};
+pub(crate) use receiver::set_up;
 pub(crate) use sender::Sender;
 
 use crate::clock::Wait;
@@ -22,7 +23,7 @@ use crate::counts::{NetworkCounts, SenderCounts};
 use crate::router::{Inlet, Interest};
 use crate::sys;
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
-use crate::url::{BadUrl, Url};
+use crate::url::{BadUrl, Options, Url};
 use receiver::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -40,15 +41,20 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn from_url(url: &Url) -> Result<Self, BadUrl> {
         let mut options = url.options();
-        let settings = Self {
-            group: Group::from_url(url, &mut options)?,
-            receive_buffer: options.size("recv_buf_size")?,
-            max_datagram: options.size("max_datagram")?,
-        };
+        let settings = Self::take(url, &mut options)?;
         // LCM took it once, and still does without effect.
         options.text("transmit_only");
         options.finish()?;
         Ok(settings)
+    }
+
+    /// Takes the options that all multicast has in common.
+    pub(crate) fn take(url: &Url, options: &mut Options<'_>) -> Result<Self, BadUrl> {
+        Ok(Self {
+            group: Group::from_url(url, options)?,
+            receive_buffer: options.size("recv_buf_size")?,
+            max_datagram: options.size("max_datagram")?,
+        })
     }
 }
 

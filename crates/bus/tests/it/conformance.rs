@@ -2,7 +2,7 @@
 
 use crate::namespace::{self, wait_until};
 use bowline_bus::transport::SCHEMES;
-use bowline_bus::{Bus, Event, Inbox, Queue};
+use bowline_bus::{Bus, Event, Hub, Inbox, Queue};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -43,6 +43,13 @@ fn subject(scheme: &str) -> Option<Subject> {
             ),
             64 << 20,
         )),
+        "mpudpm" => Some(by_url("mpudpm://239.255.76.67:7667?ttl=0", 8 << 20)),
+        "tcpq" => {
+            let hub = Hub::bind("127.0.0.1:0").expect("a hub starts");
+            let mut subject = by_url(&hub.url(), 8 << 20);
+            subject._keep.push(Box::new(hub));
+            Some(subject)
+        }
         "udpm" => Some(by_url("udpm://239.255.76.67:7667?ttl=0", 8 << 20)),
         _ => None,
     }
@@ -75,6 +82,8 @@ const PROMISES: &[(&str, Promise)] = &[
     ("a_closed_inbox_lets_its_reader_go", closed_inbox),
     ("threads_may_share_a_bus", threads),
     ("several_readers_each_get_their_own", several_readers),
+    ("threads_may_share_an_inbox", shared_inbox),
+    ("a_look_reads_the_network", look),
     ("a_descriptor_is_readable_while_something_waits", descriptor),
     ("callbacks_are_called_and_survive_panics", callbacks),
     ("batches_keep_their_order", batches),
@@ -354,6 +363,32 @@ fn several_readers(subject: &Subject) {
             }
         }
     });
+}
+
+fn shared_inbox(subject: &Subject) {
+    let bus = (subject.open)();
+    let inbox = bus.events("SHARED").unwrap();
+    std::thread::scope(|scope| {
+        let readers = [(); 3].map(|()| scope.spawn(|| next(&inbox)));
+        for _ in &readers {
+            bus.publish_bytes("SHARED", b"one each").unwrap();
+        }
+        for reader in readers {
+            reader.join().unwrap();
+        }
+    });
+}
+
+fn look(subject: &Subject) {
+    let bus = (subject.open)();
+    let inbox = bus.events("LOOK").unwrap();
+    bus.publish_bytes("LOOK", b"").unwrap();
+    // Nobody waits, so nobody else would ever read it; the network may take its time.
+    let mut looks = std::iter::repeat_with(|| {
+        std::thread::yield_now();
+        inbox.try_recv().unwrap()
+    });
+    assert!(looks.by_ref().take(10_000_000).any(|found| found.is_some()));
 }
 
 fn descriptor(subject: &Subject) {

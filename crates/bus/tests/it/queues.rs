@@ -119,3 +119,38 @@ fn a_wait_ends_at_its_deadline() {
             .is_none()
     );
 }
+
+#[test]
+fn a_waker_may_drop_the_inbox_that_wakes_it() {
+    use futures_core::Stream as _;
+    use std::pin::Pin;
+    use std::sync::{Arc, Mutex};
+    use std::task::{Context, Wake};
+
+    /// A task that is dropped when it is woken, as by an executor that ends.
+    struct Task(Mutex<Option<bowline_bus::EventStream>>);
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            drop(self.0.lock().unwrap().take());
+        }
+    }
+
+    let bus = Bus::open("memq://").unwrap();
+    let task = Arc::new(Task(Mutex::default()));
+    let mut stream = bus.events("X").unwrap().into_stream();
+    let waker = Arc::clone(&task).into();
+    let polled = Pin::new(&mut stream).poll_next(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending());
+    *task.0.lock().unwrap() = Some(stream);
+    bus.publish_bytes("X", b"").unwrap();
+    assert!(bus.subscriptions().is_empty(), "the inbox is gone");
+}
+
+#[test]
+fn a_handler_may_own_another_callback() {
+    let bus = Bus::open("memq://").unwrap();
+    let inner = bus.on_event("INNER", drop).unwrap();
+    let outer = bus.on_event("OUTER", move |_| assert!(!format!("{inner:?}").is_empty()));
+    drop(outer.unwrap());
+    assert!(bus.subscriptions().is_empty(), "both ended");
+}

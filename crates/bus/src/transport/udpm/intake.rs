@@ -70,9 +70,28 @@ impl Intake {
     }
 }
 
+/// Where messages go.
+pub(crate) trait Sink {
+    /// Whether a message on `channel` is worth putting together.
+    fn wants(&mut self, channel: &str) -> bool;
+
+    /// Takes a message; says whether anybody wanted it.
+    fn deliver(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool;
+}
+
+impl Sink for Inlet {
+    fn wants(&mut self, channel: &str) -> bool {
+        Self::wants(self, channel)
+    }
+
+    fn deliver(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool {
+        Self::deliver(self, channel, body, arrival)
+    }
+}
+
 impl Intake {
     /// Takes one read of a socket: a datagram, or several that the kernel coalesced.
-    pub(crate) fn take(&mut self, datagrams: &Datagrams<'_>, inlet: &mut Inlet) {
+    pub(crate) fn take(&mut self, datagrams: &Datagrams<'_>, inlet: &mut impl Sink) {
         let sender = datagrams
             .sender
             .unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into());
@@ -105,7 +124,7 @@ impl Intake {
         &mut self,
         sender: SocketAddr,
         short: &Short<'_>,
-        inlet: &mut Inlet,
+        inlet: &mut impl Sink,
         arrival: Arrival,
     ) {
         self.follow(sender, short.sequence, Track::see);
@@ -118,7 +137,7 @@ impl Intake {
         &mut self,
         sender: SocketAddr,
         fragment: &Fragment<'_>,
-        inlet: &mut Inlet,
+        inlet: &mut impl Sink,
         arrival: Arrival,
     ) {
         if self.follow(sender, fragment.sequence, Track::see_fragment) == Some(Seen::Restarted) {

@@ -52,8 +52,9 @@ impl Pacer {
     }
 
     /// A new burst: what was known of the buffers a while ago is worth nothing.
-    pub(super) fn begin(&mut self) {
-        if self.looked.is_none_or(|looked| looked.elapsed() > FRESH) {
+    pub(super) fn begin(&mut self, group: SocketAddr) {
+        let is_other = std::mem::replace(&mut self.group, group) != group;
+        if is_other || self.looked.is_none_or(|looked| looked.elapsed() > FRESH) {
             self.room = 0;
         }
         self.sent = 0;

@@ -347,7 +347,7 @@ struct Totals {
 }
 
 /// Asks for time stamps, coalescing and a large buffer; returns the buffer that was granted.
-fn set_up(socket: &Socket, receive_buffer: Option<usize>) -> io::Result<usize> {
+pub(crate) fn set_up(socket: &Socket, receive_buffer: Option<usize>) -> io::Result<usize> {
     socket.set_read_timeout(Some(INATTENTION))?;
     sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
     // Kernels before 5.0 cannot; then each datagram comes by itself.

@@ -94,6 +94,7 @@ impl Sender {
         let mut state = self.lock();
         let mut line = Line {
             sender: self,
+            group,
             to: &to,
             state: &mut state,
         };
@@ -127,6 +128,7 @@ impl Sender {
 /// A sender at work.
 struct Line<'a> {
     sender: &'a Sender,
+    group: SocketAddr,
     to: &'a SockAddr,
     state: &'a mut State,
 }
@@ -151,7 +153,7 @@ impl Line<'_> {
 
     /// Runs of short messages go together; a large one goes by itself.
     fn send_batch(&mut self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
-        self.state.pacer.begin();
+        self.state.pacer.begin(self.group);
         for run in messages.chunk_by(|a, b| self.sender.is_short(a) && self.sender.is_short(b)) {
             match run {
                 [large] if !self.sender.is_short(large) => self.send_fragments(large)?,
@@ -188,7 +190,7 @@ impl Line<'_> {
             .map_err(|error| too_large(message, error))?;
         let sequence = self.take_sequence();
         let mut headers = std::mem::take(&mut self.state.headers);
-        self.state.pacer.begin();
+        self.state.pacer.begin(self.group);
         let mut sent = Ok(());
         let mut ends = Vec::with_capacity(MAX_SEGMENTS.into());
         let mut next = 0;

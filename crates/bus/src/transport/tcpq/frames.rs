@@ -1,0 +1,234 @@
+//! From a stream's bytes to whole frames, for clients and the hub alike.
+//!
+//! No sockets here: the caller appends what arrived. Memory follows that, not what a peer claims.
+
+use bowline_wire::tcpq::{self, BadFrame, BadHello, Frame, HELLO_LEN, Limits, Side};
+use bytes::{Bytes, BytesMut};
+
+/// How much is read at once, unless a frame is known to be larger.
+const CHUNK: usize = 64 << 10;
+/// And then: so that one large frame does not keep all others waiting.
+const LARGE_CHUNK: usize = 1 << 20;
+/// Frames from this size on keep the memory they arrived in. Smaller ones would keep the chunk around them too.
+const KEPT_WHOLE: usize = CHUNK / 4;
+
+/// Takes a stream apart.
+#[derive(Debug)]
+pub(crate) struct FrameReader {
+    /// Whose stream it is.
+    side: Side,
+    limits: Limits,
+    buffer: BytesMut,
+    /// What the hello said, once it came.
+    version: Option<u32>,
+}
+
+impl FrameReader {
+    /// For what `side` says.
+    pub(crate) fn new(side: Side, limits: Limits) -> Self {
+        Self {
+            side,
+            limits,
+            buffer: BytesMut::new(),
+            version: None,
+        }
+    }
+
+    /// Where to append what arrives, and how much of it at most.
+    pub(crate) fn room(&mut self) -> (&mut BytesMut, usize) {
+        let n_held = self.buffer.len();
+        let n_known = self.version.map_or(0, |_| tcpq::known_len(&self.buffer));
+        let n_wanted = match n_known.saturating_sub(n_held) {
+            // A large frame gets memory of its own: nothing beyond its end is read into it.
+            missing if n_known > CHUNK => missing.min(n_held.clamp(CHUNK, LARGE_CHUNK)),
+            _ => CHUNK,
+        };
+        (&mut self.buffer, n_wanted.max(1))
+    }
+
+    /// The version of the hello, once it came.
+    pub(crate) fn version(&self) -> Option<u32> {
+        self.version
+    }
+
+    /// The next frame, if it is there as a whole.
+    pub(crate) fn next(&mut self) -> Result<Option<WholeFrame>, BadStream> {
+        if self.version.is_none() {
+            self.version = self.side.read_hello(&self.buffer)?;
+            if self.version.is_none() {
+                return Ok(None);
+            }
+            drop(self.buffer.split_to(HELLO_LEN));
+        }
+        let Some((frame, length)) = tcpq::parse(&self.buffer, &self.limits)? else {
+            return Ok(None);
+        };
+        let whole = match frame {
+            Frame::Publish { channel, .. } => {
+                let channel_len = channel.len();
+                let bytes = self.buffer.split_to(length).freeze();
+                WholeFrame::Publish(Published { bytes, channel_len })
+            }
+            Frame::Subscribe { pattern } => WholeFrame::Subscribe(pattern.to_owned()),
+            Frame::Unsubscribe { pattern } => WholeFrame::Unsubscribe(pattern.to_owned()),
+        };
+        if !matches!(whole, WholeFrame::Publish(_)) {
+            drop(self.buffer.split_to(length));
+        }
+        if self.buffer.is_empty() && self.buffer.capacity() > 2 * CHUNK {
+            self.buffer = BytesMut::new();
+        }
+        Ok(Some(whole))
+    }
+}
+
+/// A frame that came as a whole.
+#[derive(Debug)]
+pub(crate) enum WholeFrame {
+    Publish(Published),
+    Subscribe(String),
+    Unsubscribe(String),
+}
+
+/// A message, still in its frame: it goes to a hub and from a hub in the same form.
+#[derive(Debug)]
+pub(crate) struct Published {
+    bytes: Bytes,
+    channel_len: usize,
+}
+
+/// Kind and length come before the channel, and another length after it.
+const CHANNEL_AT: usize = 8;
+
+impl Published {
+    pub(crate) fn channel(&self) -> &str {
+        let channel = self.bytes.get(CHANNEL_AT..CHANNEL_AT + self.channel_len);
+        // The parser checked it.
+        std::str::from_utf8(channel.unwrap_or_default()).unwrap_or_default()
+    }
+
+    pub(crate) fn payload(&self) -> &[u8] {
+        self.bytes.get(self.payload_at()..).unwrap_or_default()
+    }
+
+    /// The payload to keep as it is, if that does not keep other memory too.
+    pub(crate) fn large_payload(&self) -> Option<Bytes> {
+        (self.bytes.len() >= KEPT_WHOLE).then(|| self.bytes.slice(self.payload_at()..))
+    }
+
+    /// The whole frame, to keep.
+    pub(crate) fn into_frame(self) -> Bytes {
+        if self.bytes.len() >= KEPT_WHOLE {
+            return self.bytes;
+        }
+        Bytes::copy_from_slice(&self.bytes)
+    }
+
+    fn payload_at(&self) -> usize {
+        CHANNEL_AT + self.channel_len + 4
+    }
+}
+
+/// A stream that is not, or no longer, one of frames. There is no way to find the next frame: hang up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadStream {
+    #[error(transparent)]
+    Hello(#[from] BadHello),
+    #[error(transparent)]
+    Frame(#[from] BadFrame),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(payload_len: usize) -> Vec<u8> {
+        let mut bytes = Side::Client.hello().to_vec();
+        let payload = vec![7; payload_len];
+        for frame in [
+            Frame::Subscribe { pattern: "A.*" },
+            Frame::Publish {
+                channel: "AB",
+                payload: &payload,
+            },
+            Frame::Unsubscribe { pattern: "A.*" },
+        ] {
+            frame.write(&mut bytes).unwrap();
+        }
+        bytes
+    }
+
+    /// Feeds a stream in pieces of at most `step` bytes, and says what came out.
+    fn read(stream: &[u8], step: usize) -> Vec<String> {
+        let mut reader = FrameReader::new(Side::Client, Limits::default());
+        let mut said = Vec::new();
+        let mut rest = stream;
+        while !rest.is_empty() {
+            let (buffer, max) = reader.room();
+            let (now, later) = rest.split_at(max.min(step).min(rest.len()));
+            buffer.extend_from_slice(now);
+            rest = later;
+            while let Some(frame) = reader.next().unwrap() {
+                said.push(match frame {
+                    WholeFrame::Publish(message) => {
+                        let sum: usize = message
+                            .payload()
+                            .iter()
+                            .map(|byte| usize::from(*byte))
+                            .sum();
+                        format!("{} {sum}", message.channel())
+                    }
+                    WholeFrame::Subscribe(pattern) => format!("+{pattern}"),
+                    WholeFrame::Unsubscribe(pattern) => format!("-{pattern}"),
+                });
+            }
+        }
+        assert!(
+            reader.buffer.capacity() <= 2 * CHUNK,
+            "nothing is kept of a large frame"
+        );
+        said
+    }
+
+    #[test]
+    fn frames_come_out_whole_however_the_stream_is_cut() {
+        for payload_len in [0, 100, KEPT_WHOLE, CHUNK, CHUNK + 1, 5 << 20] {
+            let expected = [
+                "+A.*".to_owned(),
+                format!("AB {}", 7 * payload_len),
+                "-A.*".to_owned(),
+            ];
+            let steps = if payload_len <= 100 {
+                &[1, 2, 3, 7, 64, 1_000][..]
+            } else {
+                &[1_000, CHUNK, usize::MAX]
+            };
+            for step in steps {
+                assert_eq!(
+                    read(&stream(payload_len), *step),
+                    expected,
+                    "{payload_len} {step}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_claimed_costs_no_memory_until_it_arrives() {
+        let mut reader = FrameReader::new(Side::Client, Limits::default());
+        let mut bytes = Side::Client.hello().to_vec();
+        tcpq::write_publish_header("A", 200 << 20, &mut bytes).unwrap();
+        reader.room().0.extend_from_slice(&bytes);
+        assert!(reader.next().unwrap().is_none());
+        let (_, max) = reader.room();
+        assert!(max <= CHUNK, "{max}");
+    }
+
+    #[test]
+    fn a_stranger_is_told_apart_at_once() {
+        let mut reader = FrameReader::new(Side::Client, Limits::default());
+        reader.room().0.extend_from_slice(b"GET / HTTP/1.1");
+        let error = reader.next().unwrap_err().to_string();
+        assert!(error.contains("expected an LCM client"), "{error}");
+    }
+}
