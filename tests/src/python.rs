@@ -22,6 +22,8 @@ const INGREDIENTS: &[&str] = &[
     "bindings/python/src",
     "crates/bus/Cargo.toml",
     "crates/bus/src",
+    "crates/msgs/Cargo.toml",
+    "crates/msgs/src",
     "crates/wire/Cargo.toml",
     "crates/wire/src",
     "tests/src/python.rs",
