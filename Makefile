@@ -10,7 +10,7 @@ FUZZ_TARGETS := datagrams dynamic eventlog generated language tcpq
 FUZZ_SECONDS ?= 10
 SOAK_SECONDS ?= 1200
 
-.PHONY: demo test gen liblcm bench soak peers check models fuzz
+.PHONY: demo test gen liblcm python bench soak peers check models fuzz
 
 demo: ## what there is so far, in a minute
 	$(CARGO) run --quiet --release -p bowline -- demo
@@ -34,6 +34,9 @@ liblcm: ## LCM's C library on our bus, for programs that exist: target/release/l
 	$(CARGO) build --quiet --release -p bowline-liblcm
 	cp target/release/liblcm.so target/release/liblcm.so.1.new
 	mv target/release/liblcm.so.1.new target/release/liblcm.so.1
+
+python: ## the Python module: a wheel in target/wheels, for every Python since 3.9
+	python3 -m pip wheel --quiet --no-deps --wheel-dir target/wheels ./bindings/python
 
 bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" for a part
 	$(CARGO) build --quiet --release -p bowline -p bowline-bench -p bench-worker

@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.lang.reflect.Field;
 import java.net.DatagramSocket;
 import java.util.Arrays;
@@ -15,9 +16,12 @@ public final class Peer {
 
     private static long nMessages, nBytes;
 
+    /** For our lines only: the library talks on System.out too, about connections. */
+    private static final PrintStream OUT = System.out;
+
     private static synchronized void say(String line) {
-        System.out.println(line);
-        System.out.flush();
+        OUT.println(line);
+        OUT.flush();
     }
 
     private static synchronized void summary() {
@@ -60,6 +64,9 @@ public final class Peer {
      */
     private static LCM open(String url) throws Exception {
         LCM bus = new LCM(url);
+        if (!url.startsWith("udpm")) {
+            return bus;
+        }
         Field providers = LCM.class.getDeclaredField("providers");
         providers.setAccessible(true);
         for (Object provider : (Iterable<?>) providers.get(bus)) {
@@ -137,6 +144,7 @@ public final class Peer {
     }
 
     public static void main(String[] args) throws Exception {
+        System.setOut(System.err);
         switch (args[0]) {
             case "receive":
                 handle(args[1], args[2], Long.parseLong(args[3]), null);

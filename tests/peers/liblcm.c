@@ -390,16 +390,22 @@ static void on_alarm(int signal)
     (void) signal;
 }
 
-static void alarm_soon(int flags)
+// Again and again, because the first may come before anybody waits.
+static void start_alarms(int flags)
 {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = flags};
     sigaction(SIGALRM, &action, NULL);
-    struct itimerval soon = {.it_value = {.tv_usec = 20000}};
-    setitimer(ITIMER_REAL, &soon, NULL);
+    struct itimerval often = {.it_value = {.tv_usec = 20000}, .it_interval = {.tv_usec = 20000}};
+    setitimer(ITIMER_REAL, &often, NULL);
 }
 
 static void *say_later(void *user)
 {
+    // Its sleep would end with the first alarm otherwise.
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
     usleep(100000);
     say(user, "S", "later");
     return NULL;
@@ -410,18 +416,12 @@ static void signals(void)
 {
     lcm_t *lcm = create();
     lcm_subscribe(lcm, "S", print_message, "s");
-    alarm_soon(0);
+    start_alarms(0);
     printf("handle: %d\n", lcm_handle(lcm));
-    alarm_soon(0);
     printf("handle_timeout: %d\n", lcm_handle_timeout(lcm, LONG_MS));
-    sigset_t alarms;
-    sigemptyset(&alarms);
-    sigaddset(&alarms, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    start_alarms(SA_RESTART);
     pthread_t thread;
     pthread_create(&thread, NULL, say_later, lcm);
-    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-    alarm_soon(SA_RESTART);
     printf("handle: %d\n", lcm_handle(lcm));
     pthread_join(thread, NULL);
     lcm_destroy(lcm);
@@ -455,6 +455,43 @@ static void threads(void)
         n_handled += (intptr_t) result;
     }
     printf("handled %d, called %d\n", (int) n_handled, n);
+    lcm_destroy(lcm);
+}
+
+// A log as a transport, to be written and to be played to its end.
+
+static void record(void)
+{
+    lcm_t *lcm = create();
+    char text[16];
+    for (int i = 0; i < 50; i++) {
+        snprintf(text, sizeof text, "%d", i);
+        say(lcm, i % 2 ? "ODD" : "EVEN", text);
+    }
+    lcm_destroy(lcm);
+    printf("recorded\n");
+}
+
+static void play(void)
+{
+    lcm_t *lcm = create();
+    lcm_subscribe(lcm, "ODD", print_message, "odd");
+    lcm_subscribe(lcm, ".*", print_message, "all");
+    for (int i = 0; i < 50; i++)
+        printf("handle: %d\n", lcm_handle(lcm));
+    printf("at the end: %d\n", lcm_handle(lcm));
+    printf("and then: %d\n", lcm_handle(lcm));
+    lcm_destroy(lcm);
+}
+
+static void play_by_poll(void)
+{
+    lcm_t *lcm = create();
+    lcm_subscribe(lcm, ".*", print_message, "all");
+    int fd = lcm_get_fileno(lcm), n = 0;
+    while (is_readable_by_poll(fd, LONG_MS) > 0 && lcm_handle(lcm) == 0)
+        n++;
+    printf("played %d\n", n);
     lcm_destroy(lcm);
 }
 
@@ -643,6 +680,9 @@ static const case_t cases[] = {
     {"writable", writable},
     {"signals", signals},
     {"threads", threads},
+    {"record", record},
+    {"play", play},
+    {"play_by_poll", play_by_poll},
     {"strangers", strangers},
     {"recursion", recursion},
     {"destroy_inside", destroy_inside},

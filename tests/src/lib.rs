@@ -6,7 +6,7 @@
 //!
 //! For the bus: networks of their own ([`netns`]), programs at both ends of a bus that all take the same commands
 //! ([`bus_peers`]), a bad network between them ([`relay`]), a sender that means harm ([`hostile`]), and a listener that
-//! knows what was on the wire ([`tap`]).
+//! knows what was on the wire ([`tap`]). [`python`] installs our Python module.
 //!
 //! The promises themselves are in `tests/it.rs`.
 //!
@@ -30,6 +30,7 @@ pub mod liblcm;
 pub mod netns;
 pub mod peers;
 pub mod process;
+pub mod python;
 pub mod random;
 pub mod relay;
 pub mod report;

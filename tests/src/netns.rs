@@ -71,6 +71,15 @@ impl Namespace {
         command
     }
 
+    /// Moves the calling thread inside, and threads that it starts from now on. For tests that use the bus themselves;
+    /// needs to be root.
+    pub fn enter(&self) {
+        let path = format!("/proc/{}/ns/net", self.holder.id());
+        let network = std::fs::File::open(path).expect("the holder has a network");
+        nix::sched::setns(network, nix::sched::CloneFlags::CLONE_NEWNET)
+            .expect("to enter a network namespace; run the tests as root");
+    }
+
     /// Runs a command line inside, split at spaces. Panics when it fails.
     pub fn run(&self, line: &str) {
         let mut words = line.split_whitespace();

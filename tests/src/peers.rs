@@ -55,6 +55,12 @@ impl Peers {
         self.root.join("venv/bin/python")
     }
 
+    /// The folder with the reference's Python module.
+    #[must_use]
+    pub fn site_packages(&self) -> &Path {
+        &self.site_packages
+    }
+
     /// The reference library for Java.
     #[must_use]
     pub fn jar(&self) -> PathBuf {

@@ -79,7 +79,12 @@ fn paths_in_the_documents_exist() {
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
         for quoted in read(name).split('`').skip(1).step_by(2) {
             let is_path = quoted.contains('/') && !quoted.contains([' ', '*', '(', '"', '<', '\n']);
-            let places = ["", "crates/lang/src/", "crates/wire/src/"];
+            let places = [
+                "",
+                "crates/bus/src/",
+                "crates/lang/src/",
+                "crates/wire/src/",
+            ];
             assert!(
                 !is_path
                     || places
@@ -110,6 +115,7 @@ fn source_files_are_of_a_readable_size() {
         root().join("bindings"),
         root().join("crates"),
         root().join("bench"),
+        root().join("bindings"),
         root().join("tests"),
     ];
     while let Some(folder) = folders.pop() {

@@ -1,12 +1,10 @@
-//! Event logs: the next record of a stream, the record of a time, the number to go on with.
+//! Event logs: the next record of a stream, and the record of a time.
 //!
-//! In: a stream that the program may have moved since the last call, so nothing is remembered here. Out: records, and
-//! the stream right behind them. Damage is skipped, and its size told.
+//! In: a stream that the program may have moved since the last call, so nothing is remembered here, which the bus's own
+//! reader does. Out: records, and the stream right behind them. Damage is skipped, and its size told.
 
 use bowline_wire::eventlog::{MAX_PAYLOAD_LEN, Record, Step, parse};
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::io;
 
 /// What a log is read from.
 pub(crate) trait Stream {
@@ -114,45 +112,6 @@ pub(crate) fn go_to_time(stream: &mut impl Stream, utime: i64) -> io::Result<()>
             }
             Next::End { .. } => return Ok(()),
         }
-    }
-}
-
-/// The last bytes of a log that are looked at for the number of its last record, at first and at most.
-const TAIL: (u64, u64) = (1 << 16, 1 << 28);
-
-/// The number that follows the last record of a log; 0 if there is none.
-pub(crate) fn number_to_go_on_with(path: &Path) -> i64 {
-    let (mut tail, most) = TAIL;
-    loop {
-        match last_number(path, tail) {
-            Ok(Some(number)) => return number.wrapping_add(1),
-            Ok(None) if tail < most => tail *= 16,
-            Ok(None) | Err(_) => return 0,
-        }
-    }
-}
-
-/// The number of the last record within the last `tail` bytes.
-fn last_number(path: &Path, tail: u64) -> io::Result<Option<i64>> {
-    let mut file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Ok(None);
-    }
-    let end = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(end.saturating_sub(tail)))?;
-    let mut bytes = Vec::new();
-    file.take(tail).read_to_end(&mut bytes)?;
-    let (mut rest, mut number) = (&*bytes, None);
-    loop {
-        let n_bytes = match parse(rest, true, MAX_PAYLOAD_LEN) {
-            Step::Record(record) => {
-                number = Some(record.number);
-                record.encoded_len()
-            }
-            Step::Damaged { skipped } => skipped,
-            Step::NeedMore { .. } | Step::End { .. } => return Ok(number),
-        };
-        rest = rest.get(n_bytes..).unwrap_or_default();
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bus's only look at clocks: deadlines of waiting calls, and receive times where the kernel gives none.
 //!
-//! No decision about a message depends on what is read here.
+//! No decision about a message depends on what is read here, with one exception: mpudpm puts off by a moment what
+//! arrived after it began to read, so that messages of several sockets stay in order.
 
 use crate::sys::Flag;
 use std::os::fd::{AsFd as _, BorrowedFd};

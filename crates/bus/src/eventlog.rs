@@ -338,6 +338,8 @@ pub struct Writer {
     file: BufWriter<File>,
     header: Vec<u8>,
     next_number: i64,
+    /// How long the file is with what is still in memory.
+    position: u64,
 }
 
 impl Writer {
@@ -348,7 +350,7 @@ impl Writer {
     pub fn create(path: impl AsRef<Path>) -> Result<Self, OpenLogError> {
         let path = path.as_ref();
         let file = File::create(path).map_err(OpenLogError::of(path, "write"))?;
-        Ok(Self::new(path, file, 0))
+        Ok(Self::new(path, file, 0, 0))
     }
 
     /// Goes on with a log, and with its numbers; starts one if there is none.
@@ -359,16 +361,17 @@ impl Writer {
         let path = path.as_ref();
         let file = OpenOptions::new().append(true).create(true).open(path);
         let file = file.map_err(OpenLogError::of(path, "append to"))?;
-        let number = number_after_last(path)?;
-        Ok(Self::new(path, file, number))
+        let (number, size) = number_after_last(path)?;
+        Ok(Self::new(path, file, number, size))
     }
 
-    fn new(path: &Path, file: File, next_number: i64) -> Self {
+    fn new(path: &Path, file: File, next_number: i64, position: u64) -> Self {
         Self {
             path: path.to_owned(),
             file: BufWriter::with_capacity(CHUNK, file),
             header: Vec::new(),
             next_number,
+            position,
         }
     }
 
@@ -390,7 +393,14 @@ impl Writer {
         let written = self.file.write_all(&self.header);
         let written = written.and_then(|()| self.file.write_all(payload));
         written.map_err(|source| self.failed(source))?;
+        self.position += (self.header.len() + payload.len()) as u64;
         Ok(number)
+    }
+
+    /// Where the next event will start, in bytes from the beginning.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// Hands everything to the system, where other programs can read it.
@@ -419,8 +429,11 @@ impl Writer {
     }
 }
 
-/// The number with which a log goes on.
-fn number_after_last(path: &Path) -> Result<i64, OpenLogError> {
+/// The number with which a log goes on, and how long it is: for those who append in their own way.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn number_after_last(path: &Path) -> Result<(i64, u64), OpenLogError> {
     let unreadable = |error: ReadLogError| OpenLogError::of(path, "append to")(error.source);
     let mut reader = Reader::open(path)?;
     let size = reader.size().map_err(unreadable)?;
@@ -437,9 +450,9 @@ fn number_after_last(path: &Path) -> Result<i64, OpenLogError> {
         }
         match last {
             // What was cut off at the end may have had the number after the last.
-            Some(last) if reader.damaged_bytes > damaged_bytes => return Ok(last + 2),
-            Some(last) => return Ok(last + 1),
-            None if from == 0 => return Ok(0),
+            Some(last) if reader.damaged_bytes > damaged_bytes => return Ok((last + 2, size)),
+            Some(last) => return Ok((last + 1, size)),
+            None if from == 0 => return Ok((0, size)),
             None => tail *= 2,
         }
     }

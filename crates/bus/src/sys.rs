@@ -213,10 +213,11 @@ fn unless_interrupted(error: io::Error) -> io::Result<()> {
     Err(error)
 }
 
-/// A signal interrupts `poll` however its handler was installed, although most programs ask for calls to go on. The
-/// system does not say which signal it was, so those decide that could have been it.
+/// A signal interrupts some waiting calls, `poll` among them, however its handler was installed, although most programs
+/// ask for calls to go on. The system does not say which signal it was, so those decide that could have been it.
 fn unless_calls_go_on(error: io::Error) -> io::Result<()> {
-    if (1..=libc::SIGRTMAX()).any(ends_calls) {
+    let is_interrupted = error.kind() == io::ErrorKind::Interrupted;
+    if is_interrupted && (1..=libc::SIGRTMAX()).any(ends_calls) {
         return Err(error);
     }
     unless_interrupted(error)

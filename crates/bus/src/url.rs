@@ -62,6 +62,13 @@ impl Url {
         &self.address
     }
 
+    /// All options as they are written, in their order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.options
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// Takes an option out that the bus itself understands, whatever the transport.
     pub(crate) fn without_duration(
         mut self,
@@ -198,6 +205,12 @@ impl BadUrl {
             url: url.into(),
             what: what.into(),
         }
+    }
+
+    /// What is wrong, without the URL.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
     }
 }
 

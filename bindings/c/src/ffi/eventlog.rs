@@ -7,6 +7,7 @@ use crate::complaint::complain;
 use crate::ffi::stdio::Stdio;
 use crate::ffi::{guarded, string};
 use crate::log::{self, Found, Next};
+use bowline_bus::eventlog::number_after_last;
 use bowline_wire::eventlog::{Record, write_header};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -64,14 +65,17 @@ fn open(path: &CStr, mode: &CStr) -> Option<EventLog> {
         b"a" => c"ab",
         _ => return None,
     };
-    let eventcount = if mode == c"a" {
-        log::number_to_go_on_with(Path::new(OsStr::from_bytes(path.to_bytes())))
-    } else {
-        0
-    };
+    let path_name = Path::new(OsStr::from_bytes(path.to_bytes()));
+    let is_continued = mode == c"a" && path_name.is_file();
+    // What cannot be read can perhaps be appended to; LCM counts from 0 always.
+    let eventcount =
+        is_continued.then(|| number_after_last(path_name).map_or(0, |(number, _)| number));
     // `errno` says why not, as after any `fopen`.
     let f = Stdio::open(path, file_mode).ok()?;
-    Some(EventLog { f, eventcount })
+    Some(EventLog {
+        f,
+        eventcount: eventcount.unwrap_or(0),
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -1,10 +1,9 @@
 //! Where the bus is: a URL in parts, with everything that is wrong about it.
 
 use super::finding::Verdict;
+use bowline_bus::{DEFAULT_URL, Url};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 
-/// LCM's own default: this host only.
-pub(crate) const DEFAULT: &str = "udpm://239.255.76.67:7667?ttl=0";
 /// What a group's port is where the URL names none.
 const UDP_PORT: u16 = 7667;
 /// Where a hub listens where the URL names no port.
@@ -84,7 +83,7 @@ impl Target {
         let chosen = choices
             .into_iter()
             .find_map(|(text, origin)| Some((text?, origin)));
-        let (text, origin) = chosen.unwrap_or_else(|| (DEFAULT.to_string(), Origin::Default));
+        let (text, origin) = chosen.unwrap_or_else(|| (DEFAULT_URL.to_string(), Origin::Default));
         let mut target = Self::parse(&text, origin);
         if let (Some(ours), Some(theirs), true) = (
             set(bowline),
@@ -138,22 +137,20 @@ impl Parser {
     }
 
     fn place(&mut self, text: &str) -> Option<Place> {
-        let Some((scheme, rest)) = text.split_once("://") else {
-            self.fault(
-                Verdict::Bad,
-                format!("Expected scheme://address?options, found {text:?}."),
-                "Without a scheme no program knows how to send.",
-                Some(DEFAULT),
-            );
-            return None;
+        let url = match Url::parse(text) {
+            Ok(url) => url,
+            Err(error) => {
+                self.fault(
+                    Verdict::Bad,
+                    format!("Expected a URL of a bus, found {text:?}: {}.", error.what()),
+                    "Without one no program knows how to send.",
+                    Some(DEFAULT_URL),
+                );
+                return None;
+            }
         };
-        let (network, options) = rest.split_once('?').unwrap_or((rest, ""));
-        // LCM takes further question marks for separators as well.
-        let options: Vec<(&str, &str)> = options
-            .split(['?', '&'])
-            .filter(|option| !option.is_empty())
-            .map(|option| option.split_once('=').unwrap_or((option, "")))
-            .collect();
+        let (scheme, network) = (url.scheme(), url.address());
+        let options: Vec<(&str, &str)> = url.pairs().collect();
         match scheme {
             "udpm" | "mpudpm" => self.group(scheme, network, &options).map(Place::Multicast),
             "tcpq" => self.hub(network),
@@ -174,7 +171,7 @@ impl Parser {
                         "Expected udpm, mpudpm, tcpq, shm, memq or file before \"://\", found {scheme:?}."
                     ),
                     "Programs refuse a scheme that they do not know.",
-                    Some(DEFAULT),
+                    Some(DEFAULT_URL),
                 );
                 None
             }
@@ -193,7 +190,7 @@ impl Parser {
                 Verdict::Bad,
                 format!("Expected the address of a group in numbers, found {host:?}."),
                 "A multicast group has no name to look up.",
-                Some(DEFAULT),
+                Some(DEFAULT_URL),
             );
             return None;
         };
@@ -364,7 +361,10 @@ mod tests {
             choose(None, Some(""), c),
             ("memq://c".into(), Origin::Variable("LCM_DEFAULT_URL"))
         );
-        assert_eq!(choose(None, None, None), (DEFAULT.into(), Origin::Default));
+        assert_eq!(
+            choose(None, None, None),
+            (DEFAULT_URL.into(), Origin::Default)
+        );
     }
 
     #[test]

@@ -114,15 +114,9 @@ impl Batch {
         };
         let n_received = match check(code) {
             Ok(count) => usize::try_from(count).unwrap_or(0),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) =>
-            {
-                0
-            }
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            // With a timeout on the socket, a signal interrupts this too, however its handler was installed.
+            Err(error) => super::unless_calls_go_on(error).map(|()| 0)?,
         };
         let is_all = n_received < n_offered;
         self.n_offered = if is_all {

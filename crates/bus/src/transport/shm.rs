@@ -61,6 +61,8 @@ const MIN_BORROWED_LEN: usize = 4 << 10;
 const FIRST_LEN: usize = 4 << 10;
 /// How many messages are handed in before control goes back.
 const MAX_RUN: usize = 64;
+/// And how many bytes: what a reader has not touched yet should still be in the processor's cache when it does.
+const MAX_RUN_BYTES: usize = 256 << 10;
 /// How many publishers' sequences are followed.
 const MAX_SENDERS: usize = 4_096;
 /// Before the channel: sequence, time, length of the channel.
@@ -282,14 +284,18 @@ struct Receiving {
 struct Receiver {
     subscriber: Subscriber<Ipc, [u8], ()>,
     listener: Listener<Ipc>,
-    senders: Mutex<HashMap<u64, SenderCounts>>,
-    /// What each sender's next sequence is; only the one thread that receives takes it.
-    expected: Mutex<HashMap<u64, u64>>,
+    senders: Mutex<HashMap<u64, Followed>>,
     /// Messages that readers hold where they are.
     n_borrowed: Arc<AtomicUsize>,
     n_received: AtomicU64,
     n_lost: AtomicU64,
     n_malformed: AtomicU64,
+}
+
+/// A sender, and what its next sequence should be.
+struct Followed {
+    counts: SenderCounts,
+    next: u64,
 }
 
 /// A message that a reader holds in shared memory.
@@ -325,7 +331,6 @@ impl Receiver {
             subscriber: subscriber.map_err(|error| refused(format!("no subscriber: {error:?}")))?,
             listener,
             senders: Mutex::default(),
-            expected: Mutex::default(),
             n_borrowed: Arc::default(),
             n_received: AtomicU64::new(0),
             n_lost: AtomicU64::new(0),
@@ -352,22 +357,29 @@ impl Receiver {
 
     /// Hands in what is there, up to a bound; whether there was something.
     fn take_run(&self, inlet: &mut Inlet) -> Result<bool, ReceiveError> {
+        let mut n_bytes = 0;
         for n_taken in 0..MAX_RUN {
+            if n_bytes > MAX_RUN_BYTES {
+                break;
+            }
             let sample = self.subscriber.receive().map_err(io::Error::other)?;
             let Some(sample) = sample else {
                 return Ok(n_taken > 0);
             };
-            self.take(sample, inlet);
+            n_bytes += self.take(sample, inlet);
         }
         Ok(true)
     }
 
-    fn take(&self, sample: Sample<Ipc, [u8], ()>, inlet: &mut Inlet) {
+    /// Hands in one message; says how large it was.
+    fn take(&self, sample: Sample<Ipc, [u8], ()>, inlet: &mut Inlet) -> usize {
         self.n_received.fetch_add(1, Ordering::Relaxed);
         let sender = low_bits(sample.origin().value());
-        let Some(head) = Head::read(sample.payload()) else {
+        let bytes = sample.payload();
+        let n_bytes = bytes.len();
+        let Some(head) = Head::read(bytes) else {
             self.n_malformed.fetch_add(1, Ordering::Relaxed);
-            return;
+            return n_bytes;
         };
         self.follow(sender, head.sequence);
         let arrival = Arrival {
@@ -375,42 +387,44 @@ impl Receiver {
             sender: Sender::Memory(sender),
             sequence: u32::try_from(head.sequence & u64::from(u32::MAX)).ok(),
         };
-        let payload = sample.payload().get(head.len..).unwrap_or_default();
+        let payload = bytes.get(head.len..).unwrap_or_default();
         if payload.len() < MIN_BORROWED_LEN
             || self.n_borrowed.load(Ordering::Relaxed) >= MAX_BORROWED
             || !inlet.wants(head.channel)
         {
             inlet.deliver(head.channel, Body::Borrowed(payload), arrival);
-            return;
+            return n_bytes;
         }
         let (channel, head_len) = (head.channel.to_owned(), head.len);
         self.n_borrowed.fetch_add(1, Ordering::Relaxed);
         let n_borrowed = Arc::clone(&self.n_borrowed);
         let whole = Bytes::from_owner(Borrowed { sample, n_borrowed });
         inlet.deliver(&channel, Body::Owned(whole.slice(head_len..)), arrival);
+        n_bytes
     }
 
     /// Counts what a sender sent that never came.
     fn follow(&self, sender: u64, sequence: u64) {
-        let mut expected = lock(&self.expected);
-        if expected.len() >= MAX_SENDERS && !expected.contains_key(&sender) {
-            expected.clear();
-            lock(&self.senders).clear();
-        }
-        let next = expected.insert(sender, sequence.wrapping_add(1));
-        let lost = next.map_or(0, |next| sequence.saturating_sub(next));
-        self.n_lost.fetch_add(lost, Ordering::Relaxed);
         let mut senders = lock(&self.senders);
-        let counts = senders.entry(sender).or_insert(SenderCounts {
-            sender: Sender::Memory(sender),
-            received: 0,
-            lost: 0,
-            duplicates: 0,
-            late: 0,
-            restarts: 0,
+        if senders.len() >= MAX_SENDERS && !senders.contains_key(&sender) {
+            senders.clear();
+        }
+        let followed = senders.entry(sender).or_insert(Followed {
+            counts: SenderCounts {
+                sender: Sender::Memory(sender),
+                received: 0,
+                lost: 0,
+                duplicates: 0,
+                late: 0,
+                restarts: 0,
+            },
+            next: sequence,
         });
-        counts.received += 1;
-        counts.lost += lost;
+        let lost = sequence.saturating_sub(followed.next);
+        followed.next = sequence.wrapping_add(1);
+        followed.counts.received += 1;
+        followed.counts.lost += lost;
+        self.n_lost.fetch_add(lost, Ordering::Relaxed);
     }
 
     fn counts(&self) -> NetworkCounts {
@@ -504,7 +518,9 @@ impl Transport for Shm {
         let Some(receiver) = self.receiver() else {
             return Vec::new();
         };
-        let mut senders: Vec<_> = lock(&receiver.senders).values().copied().collect();
+        let followed = lock(&receiver.senders);
+        let mut senders: Vec<_> = followed.values().map(|followed| followed.counts).collect();
+        drop(followed);
         senders.sort_unstable_by_key(|counts| counts.sender);
         senders
     }

@@ -9,7 +9,7 @@
 //! With our hub, a subscription is in force at the hub when the call that made it returns. LCM's does not say when.
 //!
 //! Deliberately absent: a thread. Connecting goes on in the calls that need a connection, and nobody waits for it
-//! longer than [`CONNECT_PATIENCE`].
+//! longer than `CONNECT_PATIENCE`.
 
 mod backoff;
 mod connection;

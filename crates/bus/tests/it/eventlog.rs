@@ -13,6 +13,7 @@ fn write(path: &Path, utimes: &[i64]) {
         assert_eq!(written, number as i64);
     }
     writer.flush().unwrap();
+    assert_eq!(writer.position(), std::fs::metadata(path).unwrap().len());
 }
 
 /// Mostly small, some larger than what is read at once.

@@ -65,6 +65,11 @@ pub(super) fn hub(snapshot: &Snapshot) -> Vec<Finding> {
     let why = "Every message goes through the hub; without it none arrives.";
     let is_here = matches!(host.as_str(), "127.0.0.1" | "localhost" | "::1");
     let command = if is_here {
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.clone()
+        };
         format!("{HUB_COMMAND} tcpq://{host}:{port}")
     } else {
         format!("ssh {} {HUB_COMMAND} tcpq://0.0.0.0:{port}", quote(host))

@@ -1,0 +1,97 @@
+//! Counters as dictionaries. They are taken apart field by field: a new one does not compile until it is here.
+
+use bowline_bus::{Counts, NetworkCounts, QueueCounts};
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict as _, PyDict};
+
+/// All counters of a bus. `undecodable` are those that Python's types could not decode.
+pub(crate) fn of_bus<'py>(
+    py: Python<'py>,
+    counts: &Counts,
+    undecodable: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let Counts {
+        published,
+        published_bytes,
+        publish_failures,
+        received,
+        received_bytes,
+        queue_drops,
+        undecodable: undecodable_in_rust,
+        callback_panics: _,
+        network,
+    } = *counts;
+    let dict = [
+        ("published", published),
+        ("published_bytes", published_bytes),
+        ("publish_failures", publish_failures),
+        ("received", received),
+        ("received_bytes", received_bytes),
+        ("queue_drops", queue_drops),
+        ("undecodable", undecodable_in_rust + undecodable),
+        ("lost", counts.lost()),
+    ]
+    .into_py_dict(py)?;
+    dict.set_item("network", of_network(py, network)?)?;
+    Ok(dict)
+}
+
+fn of_network(py: Python<'_>, counts: NetworkCounts) -> PyResult<Bound<'_, PyDict>> {
+    let NetworkCounts {
+        datagrams,
+        unwanted,
+        lost,
+        late,
+        duplicates,
+        incomplete,
+        partial,
+        partial_bytes,
+        conflicts,
+        kernel_drops,
+        filtered,
+        malformed,
+        senders,
+        reconnects,
+        receive_buffer,
+    } = counts;
+    [
+        ("datagrams", datagrams),
+        ("unwanted", unwanted),
+        ("lost", lost),
+        ("late", late),
+        ("duplicates", duplicates),
+        ("incomplete", incomplete),
+        ("partial", partial),
+        ("partial_bytes", partial_bytes),
+        ("conflicts", conflicts),
+        ("kernel_drops", kernel_drops),
+        ("filtered", filtered),
+        ("malformed", malformed),
+        ("senders", senders),
+        ("reconnects", reconnects),
+        ("receive_buffer", receive_buffer),
+    ]
+    .into_py_dict(py)
+}
+
+/// The counters of one subscription.
+pub(crate) fn of_queue(
+    py: Python<'_>,
+    counts: QueueCounts,
+    undecodable: u64,
+) -> PyResult<Bound<'_, PyDict>> {
+    let QueueCounts {
+        queued,
+        dropped,
+        waiting,
+        waiting_bytes,
+    } = counts;
+    [
+        ("queued", queued),
+        ("dropped", dropped),
+        ("waiting", waiting as u64),
+        ("waiting_bytes", waiting_bytes as u64),
+        ("undecodable", undecodable),
+    ]
+    .into_py_dict(py)
+}
