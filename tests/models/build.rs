@@ -1,4 +1,4 @@
-//! Makes copies of the bus that run under the explorer: one as it is, and one for each twin with its line weakened.
+//! Makes two copies of the bus that run under the explorer: one as it is, and one whose lines the twins can weaken.
 //!
 //! A copy is the bus's own text with other paths: locks, threads, clocks and descriptors are those of `src/kernel.rs`.
 //! So the bus needs no word about models, and a model cannot drift away from what it models.
@@ -22,8 +22,6 @@ const PATHS: &[(&str, &str)] = &[
 const BOUNDS: &[(&str, &str)] = &[("const VAIN_LOOKS: u32 = 16;", "const VAIN_LOOKS: u32 = 1;")];
 /// The only file of the bus that is replaced: the system.
 const SYSTEM: &str = "pub use crate::kernel::Flag;\n";
-/// Files without locks or threads: twins have those of the faithful copy, which saves compiling them again.
-const SHARED: &[&str] = &["counts.rs", "event.rs", "pattern.rs", "queue.rs", "url.rs"];
 /// Modules that live off the system, and that no other module of the bus needs.
 const LEFT_OUT: &[&str] = &["eventlog", "hub"];
 /// The only transport that needs no system.
@@ -45,94 +43,70 @@ fn main() -> io::Result<()> {
     ] {
         println!("cargo::rerun-if-changed={}", input.display());
     }
-    let sources = Sources {
-        bus,
-        promises: here,
-    };
+    for twin in TWINS {
+        assert!(
+            bus.join(twin.file).exists(),
+            "{}: there is no {}",
+            twin.name,
+            twin.file
+        );
+    }
+    let sources = Sources { bus, here };
     let mut modules = String::new();
-    let copies = std::iter::once(None).chain(TWINS.iter().map(Some));
-    for twin in copies {
-        let name = twin.map_or("faithful", |twin| twin.name);
+    for (name, twins) in [("faithful", &[] as &[Twin]), ("weakened", TWINS)] {
         let folder = out.join("copies").join(name);
-        sources.copy(&folder, name, twin)?;
+        sources.copy(&folder, name, twins)?;
         let path = folder.join("mod.rs");
         modules += &format!("#[path = {path:?}]\npub mod {name};\n");
     }
-    modules += "pub const COPIES: &[(&str, &[(&str, fn())])] = &[\n";
-    modules += "    (\"faithful\", faithful::promises::PROMISES),\n";
-    for Twin { name, .. } in TWINS {
-        modules += &format!("    ({name:?}, {name}::promises::PROMISES),\n");
-    }
-    modules += "];\n";
     fs::write(out.join("copies.rs"), modules)
 }
 
 struct Sources {
     bus: PathBuf,
-    promises: PathBuf,
+    here: PathBuf,
 }
 
 impl Sources {
-    fn copy(&self, folder: &Path, name: &str, twin: Option<&Twin>) -> io::Result<()> {
-        let mut is_weakened = twin.is_none();
-        let mut write = |from: &Path, to: &str, prepare: &dyn Fn(String) -> String| {
-            let mut text = fs::read_to_string(from)?;
-            if let Some(twin) = twin.filter(|twin| from.ends_with(twin.file)) {
-                text = twin.weaken(&text);
-                is_weakened = true;
+    fn copy(&self, folder: &Path, name: &str, twins: &[Twin]) -> io::Result<()> {
+        let write = |base: &Path, file: &str, to: &str, prepare: fn(String) -> String| {
+            let mut text = fs::read_to_string(base.join(file))?;
+            for twin in twins.iter().filter(|twin| twin.file == file) {
+                text = twin.build_in(&text);
             }
             let to = folder.join(to);
             fs::create_dir_all(to.parent().unwrap_or(folder))?;
             fs::write(to, adapt(&prepare(text), name))
         };
         for file in rust_files(&self.bus)? {
-            match file.as_str() {
-                "lib.rs" => write(&self.bus.join(file), "mod.rs", &adapt_root)?,
-                "sys.rs" => {}
-                file if LEFT_OUT.iter().any(|module| file == format!("{module}.rs")) => {}
-                shared
-                    if twin.is_some_and(|twin| twin.file != shared && SHARED.contains(&shared)) =>
-                {
-                    let module = shared.trim_end_matches(".rs");
-                    fs::write(
-                        folder.join(shared),
-                        format!("pub use crate::copies::faithful::{module}::*;\n"),
-                    )?;
-                }
-                "transport.rs" => write(&self.bus.join(&file), &file, &adapt_transports)?,
-                _ => write(&self.bus.join(&file), &file, &|text| text)?,
+            match file.trim_end_matches(".rs") {
+                "lib" => write(&self.bus, &file, "mod.rs", adapt_root)?,
+                "transport" => write(&self.bus, &file, &file, adapt_transports)?,
+                "sys" => fs::write(folder.join(file), SYSTEM)?,
+                module if LEFT_OUT.contains(&module) => {}
+                _ => write(&self.bus, &file, &file, |text| text)?,
             }
         }
         let transport = format!("transport/{TRANSPORT}.rs");
-        write(&self.bus.join(&transport), &transport, &|text| text)?;
-        for file in rust_files(&self.promises.join("promises"))? {
-            let file = format!("promises/{file}");
-            write(&self.promises.join(&file), &file, &|text| text)?;
+        write(&self.bus, &transport, &transport, |text| text)?;
+        for file in ["promises.rs", "promises/network.rs"] {
+            write(&self.here, file, file, |text| text)?;
         }
-        write(&self.promises.join("promises.rs"), "promises.rs", &|text| {
-            text
-        })?;
-        fs::write(folder.join("sys.rs"), SYSTEM)?;
-        assert!(is_weakened, "{name}: there is no such file to weaken");
         Ok(())
     }
 }
 
 impl Twin {
-    fn weaken(&self, text: &str) -> String {
-        let Self {
-            name,
-            file,
-            strong,
-            weak,
-            ..
-        } = self;
-        let found = text.matches(strong).count();
+    fn build_in(&self, text: &str) -> String {
+        let Self { name, file, .. } = self;
+        let found = text.matches(self.strong).count();
         assert_eq!(
             found, 1,
-            "the twin `{name}` weakens one place of {file}, and expected to find once:\n{strong}"
+            "the twin `{name}` weakens one place of {file}, and expected to find once:\n{}",
+            self.strong
         );
-        text.replace(strong, weak)
+        let is_weak = format!("crate::kernel::is_weak({name:?})");
+        text.replace(self.strong, &self.weak.replace("WEAK", &is_weak))
     }
 }
 

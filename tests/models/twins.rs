@@ -1,6 +1,6 @@
 //! How to break each promise by one line.
 
-/// A copy of the bus with one line weakened.
+/// A line of the bus that can be weakened.
 #[derive(Clone, Copy, Debug)]
 pub struct Twin {
     pub name: &'static str,
@@ -10,7 +10,7 @@ pub struct Twin {
     pub file: &'static str,
     /// What is there, once.
     pub strong: &'static str,
-    /// What takes its place.
+    /// What takes its place: the same, but for where `WEAK` is true.
     pub weak: &'static str,
 }
 
@@ -21,144 +21,126 @@ pub const TWINS: &[Twin] = &[
         breaks: "a_message_wakes_the_reader_it_is_for",
         file: "pump.rs",
         strong: "Lead::Taken => has_looked = false,",
-        weak: "Lead::Taken => self.read(deadline, reader)?,",
+        weak: r"Lead::Taken if WEAK => self.read(deadline, reader)?,
+                    Lead::Taken => has_looked = false,",
     },
     Twin {
         name: "a_nudge_is_forgotten",
         breaks: "a_reader_that_leaves_passes_the_lead_on",
         file: "pump.rs",
-        strong: "            next.nudge();",
-        weak: "            let _ = next;",
+        strong: "next.nudge();",
+        weak: "if !WEAK { next.nudge(); }",
     },
     Twin {
         name: "relief_reads_without_the_lead",
         breaks: "relief_and_readers_take_turns",
         file: "pump.rs",
-        strong: r"            *n_vain_looks = 0;
-            state.is_led = true;
-",
-        weak: r"            *n_vain_looks = 0;
-",
+        strong: r"*n_vain_looks = 0;
+            state.is_led = true;",
+        weak: r"*n_vain_looks = 0;
+            state.is_led = !WEAK;",
     },
     Twin {
         name: "a_mailbox_waits_once",
         breaks: "several_threads_may_read_one_inbox",
         file: "pump.rs",
-        strong: "            if !self.is_waiting {",
-        weak: "            if !state.waiting.iter().any(|other| Arc::ptr_eq(other, self.mailbox)) {",
+        strong: "if !self.is_waiting {",
+        weak: r"if !self.is_waiting
+                && !(WEAK && state.waiting.iter().any(|other| Arc::ptr_eq(other, self.mailbox)))
+            {",
     },
     Twin {
         name: "closing_an_inbox_interrupts_nobody",
         breaks: "a_closed_inbox_lets_its_readers_go",
         file: "inbox.rs",
-        strong: r"        self.mailbox.end(End::Closed);
-        self.bus.shared.pump.interrupt();
-",
-        weak: r"        self.mailbox.end(End::Closed);
-",
+        strong: r"self.mailbox.end(End::Closed);
+        self.bus.shared.pump.interrupt();",
+        weak: r"self.mailbox.end(End::Closed);
+        if !WEAK { self.bus.shared.pump.interrupt(); }",
     },
     Twin {
         name: "a_waker_is_kept_without_a_look",
         breaks: "a_stream_is_woken_by_what_comes",
         file: "mailbox.rs",
-        strong: r"        if !state.backlog.is_empty() || state.end.is_some() {
+        strong: r"if !state.backlog.is_empty() || state.end.is_some() {
             return false;",
-        weak: r"        if state.end.is_some() {
+        weak: r"if !WEAK && !state.backlog.is_empty() || state.end.is_some() {
             return false;",
     },
     Twin {
         name: "relief_is_not_woken",
         breaks: "a_stream_is_woken_by_what_comes",
         file: "pump.rs",
-        strong: r"            drop(state);
-            self.unattended.notify_one();",
-        weak: "            drop(state);",
+        strong: "self.unattended.notify_one();",
+        weak: "if !WEAK { self.unattended.notify_one(); }",
     },
     Twin {
         name: "the_flag_is_raised_last",
         breaks: "an_interrupt_ends_one_read",
         file: "pump.rs",
-        strong: r"        self.interrupt.raise();
+        strong: r"self.interrupt.raise();
         self.is_interrupted.store(true, Ordering::Release);",
-        weak: r"        self.is_interrupted.store(true, Ordering::Release);
-        self.interrupt.raise();",
+        weak: r"if WEAK {
+            self.is_interrupted.store(true, Ordering::Release);
+        }
+        self.interrupt.raise();
+        if !WEAK {
+            self.is_interrupted.store(true, Ordering::Release);
+        }",
     },
     Twin {
         name: "a_closing_flag_comes_down",
         breaks: "closing_lets_everybody_go",
         file: "pump.rs",
-        strong: r"            if self.is_closing() {
-                self.interrupt.raise();
-            }
-",
-        weak: "",
-    },
-    Twin {
-        name: "closing_is_asked_before_the_flag_comes_down",
-        breaks: "closing_lets_everybody_go",
-        file: "pump.rs",
-        strong: r"        if self.is_interrupted.swap(false, Ordering::AcqRel) {
-            self.interrupt.lower();
-            // Asked afterwards: had it been closed between asking and lowering, the flag would be down for good.
-            if self.is_closing() {
-                self.interrupt.raise();
-            }
-        }
-",
-        weak: r"        if self.is_interrupted.swap(false, Ordering::AcqRel) && !self.is_closing() {
-            self.interrupt.lower();
-        }
-",
+        strong: r"if self.is_closing() {
+                self.interrupt.raise();",
+        weak: r"if !WEAK && self.is_closing() {
+                self.interrupt.raise();",
     },
     Twin {
         name: "callbacks_are_started_at_once",
         breaks: "callbacks_have_one_thread",
         file: "bus.rs",
-        strong: r"        let _starting = starting.lock().unwrap_or_else(PoisonError::into_inner);
-",
-        weak: "",
+        strong: "let _starting = starting.lock()",
+        weak: r"let not_starting = Mutex::default();
+        let starting = if WEAK { &not_starting } else { starting };
+        let _starting = starting.lock()",
     },
     Twin {
         name: "a_handler_comes_after_its_subscription",
         breaks: "a_callback_hears_everything_from_its_start",
         file: "callback.rs",
-        strong: r"        let mut handlers = self.handlers.lock();
-        let id = shared
-            .router
-            .subscribe(pattern, Queue::default(), &self.mailbox);
-",
-        weak: r"        let id = shared
-            .router
-            .subscribe(pattern, Queue::default(), &self.mailbox);
-        let mut handlers = self.handlers.lock();
-",
+        strong: "handlers.insert(id,",
+        weak: r"if WEAK {
+            drop(handlers);
+            handlers = self.handlers.lock();
+        }
+        handlers.insert(id,",
     },
     Twin {
         name: "one_writer_is_not_waiting",
         breaks: "reading_lets_a_blocked_publisher_go_on",
         file: "mailbox.rs",
-        strong: "        if state.n_writers_waiting > 0 {",
-        weak: "        if state.n_writers_waiting > 1 {",
+        strong: "if state.n_writers_waiting > 0 {",
+        weak: "if state.n_writers_waiting > usize::from(WEAK) {",
     },
     Twin {
         name: "a_closed_lane_has_no_room",
         breaks: "unsubscribing_lets_a_blocked_publisher_go_on",
         file: "mailbox.rs",
-        strong: r"        state.lower_flag_if_empty();
-        self.room.notify_all();
-",
-        weak: r"        state.lower_flag_if_empty();
-",
+        strong: r"state.lower_flag_if_empty();
+        self.room.notify_all();",
+        weak: r"state.lower_flag_if_empty();
+        if !WEAK { self.room.notify_all(); }",
     },
     Twin {
         name: "a_larger_queue_is_not_told",
         breaks: "a_larger_queue_lets_a_blocked_publisher_go_on",
         file: "mailbox.rs",
         strong: r"Ordering::Relaxed);
-        self.room.notify_all();
-",
+        self.room.notify_all();",
         weak: r"Ordering::Relaxed);
-",
+        if !WEAK { self.room.notify_all(); }",
     },
     Twin {
         name: "a_route_is_dated_when_it_is_found",
@@ -167,47 +149,38 @@ pub const TWINS: &[Twin] = &[
         strong: ".get_or_insert_with(|| (generation, router.route(channel)));",
         weak: r".get_or_insert_with(|| {
                 let route = router.route(channel);
-                (router.generation.load(Ordering::Acquire), route)
+                let found = WEAK.then(|| router.generation.load(Ordering::Acquire));
+                (found.unwrap_or(generation), route)
             });",
     },
     Twin {
         name: "routes_have_no_date",
         breaks: "nothing_is_routed_to_a_subscription_that_ended",
         file: "router.rs",
-        strong: r"        self.generation.fetch_add(1, Ordering::Release);
-",
-        weak: "",
+        strong: "self.generation.fetch_add(1, Ordering::Release);",
+        weak: "self.generation.fetch_add(u64::from(!WEAK), Ordering::Release);",
     },
     Twin {
         name: "a_look_does_not_read",
         breaks: "a_look_takes_what_the_network_holds",
         file: "pump.rs",
-        strong: "if has_looked && deadline.has_passed() {",
-        weak: "if deadline.has_passed() {",
+        strong: "if has_looked && deadline",
+        weak: "if (has_looked || WEAK) && deadline",
     },
     Twin {
         name: "the_first_message_is_not_told",
         breaks: "what_is_held_back_goes_out_in_time",
         file: "cork.rs",
-        strong: r"        if is_first {
-            self.core.changed.notify_one();
-        }
-",
-        weak: "",
+        strong: "if is_first {",
+        weak: "if is_first && !WEAK {",
     },
     Twin {
         name: "closing_comes_before_sending",
         breaks: "closing_sends_what_is_held_back",
         file: "cork.rs",
-        strong: r"            if state.collected.messages.is_empty() {
-                if state.is_closing {
-                    return;
-                }
-",
-        weak: r"            if state.is_closing {
-                return;
-            }
-            if state.collected.messages.is_empty() {
-",
+        strong: r"if state.collected.messages.is_empty() {
+                if state.is_closing",
+        weak: r"if state.collected.messages.is_empty() || WEAK && state.is_closing {
+                if state.is_closing",
     },
 ];

@@ -16,12 +16,20 @@ thread_local! {
     /// All threads of an execution are coroutines of one thread of the system, so this is what they share.
     static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     static EVENTS: RefCell<Arc<Events>> = RefCell::default();
+    static TWIN: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// Begins an execution: nothing of the one before is left.
-pub fn boot() {
+/// Begins an execution: nothing of the one before is left. The line of `twin` is weak in it.
+pub fn boot(twin: Option<&'static str>) {
+    TWIN.set(twin);
     NOW.set(Duration::ZERO);
     EVENTS.set(Arc::default());
+}
+
+/// Whether the line that the twin of this name weakens is weak.
+#[must_use]
+pub fn is_weak(name: &str) -> bool {
+    TWIN.get() == Some(name)
 }
 
 /// The kernel's lock, and who sleeps in it.

@@ -8,17 +8,18 @@ mod random;
 #[path = "../twins.rs"]
 pub mod twins;
 
-/// The bus as it is, and each twin, as modules.
-#[allow(
-    dead_code,
-    unused,
-    reason = "copies use less than the bus, and twins less than copies"
-)]
+/// The bus as it is, and as twins weaken it.
+#[allow(dead_code, unused_imports, reason = "copies use less than the bus")]
 pub mod copies {
     include!(concat!(env!("OUT_DIR"), "/copies.rs"));
 }
 
-pub use copies::COPIES;
+/// What has to hold, by name.
+pub type Promises = &'static [(&'static str, fn())];
+/// On the bus as it is.
+pub const FAITHFUL: Promises = copies::faithful::promises::PROMISES;
+/// On the bus with lines that can be weak.
+pub const WEAKENED: Promises = copies::weakened::promises::PROMISES;
 
 use random::Random;
 use shuttle::scheduler::{PctScheduler, Scheduler};
@@ -44,17 +45,21 @@ pub struct Outcome {
     pub failure: Option<String>,
 }
 
-/// Runs `model` with `n_rounds` times [`ROUND`] schedules until one fails. In every other round each turn is chosen at
+/// Runs `model`, with the line of `twin` weak, with `n_rounds` times [`ROUND`] schedules until one fails. In every other round each turn is chosen at
 /// random; in those between the turn seldom changes, which finds what needs a thread to be late by much.
 #[must_use]
-pub fn explore(model: fn(), n_rounds: usize, seed: u64) -> Outcome {
+pub fn explore(model: fn(), twin: Option<&'static str>, n_rounds: usize, seed: u64) -> Outcome {
     let mut n_schedules = 0;
     for round in 0..n_rounds {
         let seed = seed.wrapping_add(round as u64);
         let outcome = if round % 2 == 0 {
-            explore_with(model, Random::new(seed, ROUND))
+            explore_with(model, twin, Random::new(seed, ROUND))
         } else {
-            explore_with(model, PctScheduler::new_from_seed(seed, PCT_DEPTH, ROUND))
+            explore_with(
+                model,
+                twin,
+                PctScheduler::new_from_seed(seed, PCT_DEPTH, ROUND),
+            )
         };
         n_schedules += outcome.n_schedules;
         if outcome.failure.is_some() {
@@ -70,7 +75,11 @@ pub fn explore(model: fn(), n_rounds: usize, seed: u64) -> Outcome {
     }
 }
 
-fn explore_with(model: fn(), scheduler: impl Scheduler + 'static) -> Outcome {
+fn explore_with(
+    model: fn(),
+    twin: Option<&'static str>,
+    scheduler: impl Scheduler + 'static,
+) -> Outcome {
     let mut config = Config::new();
     config.max_steps = MaxSteps::FailAfter(MAX_STEPS);
     config.failure_persistence = FailurePersistence::None;
@@ -79,7 +88,7 @@ fn explore_with(model: fn(), scheduler: impl Scheduler + 'static) -> Outcome {
     let counted = Arc::clone(&count);
     let run = move || {
         counted.fetch_add(1, Ordering::Relaxed);
-        kernel::boot();
+        kernel::boot(twin);
         model();
     };
     let outcome = catch_unwind(AssertUnwindSafe(|| Runner::new(scheduler, config).run(run)));
