@@ -18,8 +18,10 @@ use std::time::Duration;
 
 /// How long a network may take nothing before a publisher is told.
 const MAX_BUSY: Duration = Duration::from_millis(100);
-/// How many datagrams go to the kernel in one piece. Older kernels take no more.
-const MAX_SEGMENTS: u16 = 64;
+/// How many datagrams go to the kernel in one piece.
+const MAX_SEGMENTS: u16 = 128;
+/// Kernels before 6.9 take no more than this.
+const OLD_MAX_SEGMENTS: u16 = 64;
 /// Smaller datagrams than this would be mostly headers.
 const MIN_DATAGRAM: usize = 256;
 const MAX_FRAGMENTS: usize = u16::MAX as usize;
@@ -45,6 +47,7 @@ struct State {
     headers: Vec<u8>,
     /// Whether the kernel cuts for us. Not all interfaces let it.
     can_segment: bool,
+    max_segments: u16,
     pacer: Pacer,
 }
 
@@ -74,6 +77,7 @@ impl Sender {
                 next_sequence: 0,
                 headers: Vec::new(),
                 can_segment: true,
+                max_segments: MAX_SEGMENTS,
                 pacer: Pacer::new(settings.group.address),
             }),
         })
@@ -237,11 +241,16 @@ impl Line<'_> {
             Ok(())
         });
         match outcome {
-            // The interface cannot cut, or has become narrower: from now on we hand over one by one.
             Err(SendError::System(error))
                 if segmenting != Segmenting::Apart && cannot_segment(&error) =>
             {
-                self.state.can_segment = false;
+                // An old kernel takes fewer. Otherwise the interface cannot cut, or has become narrower: from now on we
+                // hand over one by one.
+                if run.len() > usize::from(OLD_MAX_SEGMENTS) {
+                    self.state.max_segments = OLD_MAX_SEGMENTS;
+                } else {
+                    self.state.can_segment = false;
+                }
                 Ok(0)
             }
             outcome => outcome.map(|()| n_sent),
@@ -257,7 +266,7 @@ impl Line<'_> {
         {
             return 1;
         }
-        let most = usize::from(MAX_SEGMENTS)
+        let most = usize::from(self.state.max_segments)
             .min(MAX_DATAGRAM_SIZE / size.max(1))
             .min(pieces.len());
         let group = pieces.first().map_or(0, |first| first.group);
