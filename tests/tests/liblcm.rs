@@ -88,7 +88,6 @@ fn a_c_program_prints_the_same_on_both_libraries() {
         ("default_url",        &[MEMQ]),
         ("writable",           &[URL, MEMQ, PORTS]),
         ("signals",            &[URL, PORTS]),
-        ("threads",            &[URL]),
     ];
     for (case, urls) in cases {
         for url in *urls {
@@ -155,6 +154,8 @@ fn what_liblcm_does_not_survive_ours_does() {
         ("queue_default",     MEMQ, "got: 100"),
         ("queue_capacity",    MEMQ, queue_capacity),
         ("queue_unlimited",   MEMQ, "set: 0\nwaiting: 300\ngot: 300"),
+        // Two of its threads may both hear that there is a message, and the second waits forever for another.
+        ("threads",           URL,  "handled 200, called 200"),
         ("threads",           PORTS, "handled 200, called 200"),
         ("threads",           MEMQ, "handled 200, called 200"),
         ("very_large",        URL,  very_large),
