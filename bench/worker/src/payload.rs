@@ -15,6 +15,9 @@ pub(crate) const HEADER: usize = 24;
 /// The sequence number of the marker after the last message.
 pub(crate) const END: u64 = u64::MAX;
 
+/// The sequence number of messages that only make sure that everything is in place.
+pub(crate) const WARM_UP: u64 = u64::MAX - 1;
+
 pub(crate) fn message(size: usize) -> Vec<u8> {
     let mut message: Vec<u8> = (0..=255).cycle().take(size).collect();
     stamp(&mut message, 0, 0);

@@ -1,6 +1,6 @@
 //! Counting what arrives.
 
-use crate::payload::{END, header, sum};
+use crate::payload::{END, WARM_UP, header, sum};
 use crate::sys::now_ns;
 
 /// What a receiver has seen.
@@ -42,6 +42,9 @@ impl Tally {
         let Some((sequence, _, client)) = header(message) else {
             return Next::Message;
         };
+        if sequence == WARM_UP {
+            return Next::Message;
+        }
         if sequence == END {
             self.ended |= 1_u64
                 .checked_shl(u32::try_from(client).unwrap_or(u32::MAX))
@@ -68,6 +71,7 @@ impl Tally {
         let now = now_ns();
         if let Some((sequence, sent_ns, _)) = header(message)
             && sequence != END
+            && sequence != WARM_UP
         {
             self.round_trips_ns.push(now.saturating_sub(sent_ns));
         }

@@ -1,7 +1,7 @@
 //! What workers do.
 
 use crate::args::Settings;
-use crate::payload::{self, END};
+use crate::payload::{self, END, WARM_UP};
 use crate::sys::{cpu_ns, end_after, end_with_parent, now_ns, sharpen_timers, sleep_until};
 use crate::tally::{Next, Tally};
 use crate::{Handler, Publisher, System};
@@ -28,6 +28,10 @@ const PATIENCE_NS: u64 = 10_000 * NS_PER_MS;
 const N_MARKERS: u64 = 8;
 const MARKER_PERIOD_NS: u64 = 20 * NS_PER_MS;
 const N_MARKER_BYTES: usize = 800;
+
+/// Messages before those that count, so that connections and memory are there for every system alike.
+const N_WARM_UP: u64 = 3;
+const WARM_UP_PERIOD_NS: u64 = 50 * NS_PER_MS;
 
 /// Whether a receiver should go on.
 #[derive(Debug, Default)]
@@ -194,6 +198,7 @@ fn publish(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result
 fn send_all(publisher: &mut dyn Publisher, settings: &Settings) -> (u64, u64, u64) {
     let n_batch = if settings.is_batched { N_BATCH } else { 1 };
     let mut messages = vec![payload::message(settings.size); n_batch];
+    warm_up(publisher, settings.size);
     let start = now_ns();
     let pace = Pace::new(settings, start);
     let (mut sent, mut errors) = (0, 0);
@@ -214,6 +219,16 @@ fn send_all(publisher: &mut dyn Publisher, settings: &Settings) -> (u64, u64, u6
         }
     }
     (sent, errors, now_ns() - start)
+}
+
+fn warm_up(publisher: &mut dyn Publisher, size: usize) {
+    let mut message = payload::message(size);
+    payload::stamp(&mut message, WARM_UP, 0);
+    for _ in 0..N_WARM_UP {
+        // What is refused here will be refused, and counted, again.
+        drop(publisher.publish(&message));
+        sleep_until(now_ns() + WARM_UP_PERIOD_NS);
+    }
 }
 
 struct Pace {

@@ -4,7 +4,7 @@ use crate::complaint::complain;
 use crate::ffi::Callback;
 use crate::turn::{Held, Refusal, Turn};
 use bowline_bus::transport::OpenError;
-use bowline_bus::{Bus, Event, Inbox, PublishError, Queue, SubscribeError, SubscriptionId};
+use bowline_bus::{BadUrl, Bus, Event, Inbox, PublishError, Queue, SubscribeError, SubscriptionId};
 use bytes::BytesMut;
 use std::io;
 use std::os::fd::{AsRawFd as _, RawFd};
@@ -52,10 +52,11 @@ pub(crate) struct Delivery<'a> {
 const UNLIMITED: Queue = Queue::keep_oldest(1 << 20).with_max_bytes(1 << 30);
 
 impl Instance {
-    /// Opens the bus that `url` names; an empty one is the default.
-    pub(crate) fn open(url: &str) -> Result<Self, OpenError> {
+    /// Opens the bus that `url` names; an empty one is the default. Options that the transport does not know are told
+    /// to `ignored`.
+    pub(crate) fn open(url: &str, ignored: impl FnMut(&BadUrl)) -> Result<Self, OpenError> {
         Ok(Self {
-            inbox: Arc::new(Bus::open(url)?.inbox()),
+            inbox: Arc::new(Bus::open_ignoring(url, ignored)?.inbox()),
             subscriptions: Mutex::default(),
             turn: Turn::default(),
             has_complained: AtomicBool::new(false),

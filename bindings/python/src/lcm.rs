@@ -4,13 +4,14 @@ use crate::counts;
 use crate::errors::{os_error, publish_error, value_error};
 use crate::payload::Payload;
 use crate::subscription::{QueueChoice, Subscription, Wish};
-use bowline_bus::{Bus, Event, Inbox, SubscribeError, SubscriptionId};
+use bowline_bus::{BadUrl, Bus, Event, Inbox, SubscribeError, SubscriptionId};
 use pyo3::PyTraverseError;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyUserWarning, PyValueError};
 use pyo3::gc::PyVisit;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -43,7 +44,15 @@ impl Lcm {
 
     #[pyo3(signature = (url = None))]
     fn __init__(&self, py: Python<'_>, url: Option<&str>) -> PyResult<()> {
-        let opened = py.detach(|| Bus::open(url.unwrap_or_default()));
+        let mut warnings = Vec::new();
+        let opened = py.detach(|| {
+            let ignored = |option: &BadUrl| warnings.push(format!("ignored: {option}"));
+            Bus::open_ignoring(url.unwrap_or_default(), ignored)
+        });
+        for warning in warnings {
+            let text = CString::new(warning)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+        }
         let bus = opened.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let inbox = Arc::new(bus.inbox());
         let set = self.inbox.set(inbox);

@@ -26,6 +26,12 @@ from support import MEMQ, PATIENCE_MS, UDPM, URLS, handle, rss_bytes
 FOLDER = pathlib.Path(__file__).parent
 
 
+class Open(unittest.TestCase):
+    def test_options_that_nobody_knows_are_warned_of(self):
+        with self.assertWarnsRegex(UserWarning, 'memq has no option "nosuch"'):
+            bowline.LCM(MEMQ + "?nosuch=1")
+
+
 class Publish(unittest.TestCase):
     def test_anything_with_a_buffer_can_be_published(self):
         text = b"some bytes, and a few more of them!!"

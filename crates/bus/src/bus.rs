@@ -11,7 +11,7 @@ use crate::queue::{Queue, QueueCounts};
 use crate::router::{Inlet, Router};
 use crate::subscription::{Received, RecvMessageError, Subscription};
 use crate::transport::{self, ListenError, OpenError, Outgoing, SendError, Transport};
-use crate::url::{DEFAULT_URL, Url};
+use crate::url::{BadUrl, DEFAULT_URL, Url};
 use bowline_wire::datagram::{ChannelError, check_channel};
 use bowline_wire::{Decode, EncodeError, Message};
 use bytes::Bytes;
@@ -56,16 +56,36 @@ impl Bus {
     /// [`DEFAULT_URL`].
     ///
     /// Every transport takes `batch=DURATION`: short messages are held back for at most so long, to go together.
+    /// Within a process they are handed over at once all the same, since that costs nothing.
     ///
     /// # Errors
     /// When the URL is malformed or its transport cannot be opened.
     pub fn open(url: &str) -> Result<Self, OpenError> {
-        let text = if url.is_empty() {
-            default_url()
-        } else {
-            url.to_owned()
-        };
-        let (url, batch) = Url::parse(&text)?.without_duration("batch")?;
+        Self::open_url(parse_or_default(url)?)
+    }
+
+    /// Opens a bus as LCM's own libraries do: options that the transport does not know are told to `ignored`, each
+    /// with what the transport does know, and passed over.
+    ///
+    /// # Errors
+    /// When anything else is wrong with the URL, or its transport cannot be opened.
+    pub fn open_ignoring(url: &str, mut ignored: impl FnMut(&BadUrl)) -> Result<Self, OpenError> {
+        let mut url = parse_or_default(url)?;
+        loop {
+            let opened = Self::open_url(url.clone());
+            let Err(OpenError::Url(error)) = &opened else {
+                return opened;
+            };
+            let Some(option) = error.unknown_option() else {
+                return opened;
+            };
+            ignored(error);
+            url = url.without(option);
+        }
+    }
+
+    fn open_url(url: Url) -> Result<Self, OpenError> {
+        let (url, batch) = url.without_duration("batch")?;
         let transport = transport::open(&url)?;
         Self::assemble(url, transport, batch)
     }
@@ -87,8 +107,9 @@ impl Bus {
         let pump = Pump::new(Arc::clone(&transport), Arc::clone(&router));
         let pump = pump.map_err(OpenError::system("make an event descriptor"))?;
         let tallies = Arc::<Tallies>::default();
-        let batcher =
-            batch.map(|delay| Batcher::start(Arc::clone(&transport), Arc::clone(&tallies), delay));
+        let batcher = batch
+            .filter(|_| transport.is_read_by_bus())
+            .map(|delay| Batcher::start(Arc::clone(&transport), Arc::clone(&tallies), delay));
         let batcher = batcher
             .transpose()
             .map_err(OpenError::system("start a thread"))?;
@@ -403,6 +424,14 @@ pub fn default_url() -> String {
     set("BOWLINE_URL")
         .or_else(|| set("LCM_DEFAULT_URL"))
         .unwrap_or_else(|| DEFAULT_URL.to_owned())
+}
+
+fn parse_or_default(url: &str) -> Result<Url, BadUrl> {
+    if url.is_empty() {
+        Url::parse(&default_url())
+    } else {
+        Url::parse(url)
+    }
 }
 
 /// Why a message was not published.

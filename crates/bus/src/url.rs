@@ -71,12 +71,17 @@ impl Url {
 
     /// Takes an option out that the bus itself understands, whatever the transport.
     pub(crate) fn without_duration(
-        mut self,
+        self,
         key: &'static str,
     ) -> Result<(Self, Option<Duration>), BadUrl> {
         let duration = self.options().duration(key)?;
+        Ok((self.without(key), duration))
+    }
+
+    /// Without an option, as if it had never been written.
+    pub(crate) fn without(mut self, key: &str) -> Self {
         self.options.retain(|(found, _)| found != key);
-        Ok((self, duration))
+        self
     }
 
     /// The options, to be taken one by one.
@@ -186,7 +191,10 @@ impl<'a> Options<'a> {
                 known.join(", ")
             },
         );
-        Err(self.bad(what))
+        Err(BadUrl {
+            unknown_option: Some(unknown.clone()),
+            ..self.bad(what)
+        })
     }
 }
 
@@ -196,6 +204,7 @@ impl<'a> Options<'a> {
 pub struct BadUrl {
     url: String,
     what: Cow<'static, str>,
+    unknown_option: Option<String>,
 }
 
 impl BadUrl {
@@ -204,7 +213,14 @@ impl BadUrl {
         Self {
             url: url.into(),
             what: what.into(),
+            unknown_option: None,
         }
+    }
+
+    /// The option that the transport does not know, if that is what is wrong.
+    #[must_use]
+    pub fn unknown_option(&self) -> Option<&str> {
+        self.unknown_option.as_deref()
     }
 
     /// What is wrong, without the URL.

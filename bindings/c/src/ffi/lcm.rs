@@ -3,7 +3,7 @@
 use crate::complaint::complain;
 use crate::ffi::{guarded, string};
 use crate::instance::{HandleError, Instance, Subscription};
-use bowline_bus::PublishError;
+use bowline_bus::{BadUrl, PublishError};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::Arc;
@@ -57,7 +57,8 @@ unsafe extern "C" fn lcm_create(provider: *const c_char) -> *const Instance {
             complain("lcm_create: the URL is not UTF-8");
             return ptr::null();
         };
-        match Instance::open(url) {
+        let ignored = |option: &BadUrl| complain(format_args!("lcm_create: ignored: {option}"));
+        match Instance::open(url, ignored) {
             Ok(instance) => Arc::into_raw(Arc::new(instance)),
             Err(error) => {
                 complain(format_args!("lcm_create: {error}"));

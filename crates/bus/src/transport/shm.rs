@@ -63,6 +63,8 @@ const FIRST_LEN: usize = 4 << 10;
 const MAX_RUN: usize = 64;
 /// And how many bytes: what a reader has not touched yet should still be in the processor's cache when it does.
 const MAX_RUN_BYTES: usize = 256 << 10;
+/// How often a reader makes way and looks again before it sleeps: to be woken costs both sides more than a few looks.
+const N_LINGER: usize = 8;
 /// How many publishers' sequences are followed.
 const MAX_SENDERS: usize = 4_096;
 /// Before the channel: sequence, time, length of the channel.
@@ -236,9 +238,12 @@ fn write_head(head: &mut [u8; 96], sequence: u64, channel: &str) -> usize {
         &[n_channel],
         channel.as_bytes(),
     ];
-    let bytes = pieces.into_iter().flatten();
-    for (place, byte) in head.iter_mut().zip(bytes) {
-        *place = *byte;
+    let mut at = 0;
+    for piece in pieces {
+        if let Some(place) = head.get_mut(at..at + piece.len()) {
+            place.copy_from_slice(piece);
+        }
+        at += piece.len();
     }
     head_len(channel.len())
 }
@@ -341,6 +346,12 @@ impl Receiver {
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
         if self.take_run(inlet)? || wait.is_poll() {
             return Ok(());
+        }
+        for _ in 0..N_LINGER {
+            std::thread::yield_now();
+            if self.take_run(inlet)? {
+                return Ok(());
+            }
         }
         // From here on publishers tell us, so what came before that has to be looked for once more.
         self.listener.try_wait(|_| {}).map_err(io::Error::other)?;
