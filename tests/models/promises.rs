@@ -360,7 +360,7 @@ fn a_look_takes_what_the_network_holds() {
 }
 
 fn what_is_held_back_goes_out_in_time() {
-    let bus = Bus::open("memq://?batch=1ms").expect("it needs nothing");
+    let (bus, _) = Network::default().open_as("model://?batch=1ms");
     let inbox = bus.events("A").expect("the model refuses nothing");
     let publishers = [(); 2].map(|()| {
         let bus = bus.clone();

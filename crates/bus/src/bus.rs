@@ -90,12 +90,14 @@ impl Bus {
         Self::assemble(url, transport, batch)
     }
 
-    /// A bus on a transport of your own making, with the URL it is to be known by.
+    /// A bus on a transport of your own making, with the URL it is to be known by; of its options, `batch=` is the
+    /// bus's own.
     ///
     /// # Errors
-    /// When the system refuses what reading it needs.
+    /// When that option is malformed, or the system refuses what reading it needs.
     pub fn with_transport(url: Url, transport: Arc<dyn Transport>) -> Result<Self, OpenError> {
-        Self::assemble(url, transport, None)
+        let (url, batch) = url.without_duration("batch")?;
+        Self::assemble(url, transport, batch)
     }
 
     fn assemble(

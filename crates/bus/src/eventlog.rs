@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use bowline_wire::eventlog::{self, HEADER_LEN, MAX_PAYLOAD_LEN, Step, WriteRecordError};
+use bowline_wire::eventlog::{self, HEADER_LEN, MAX_PAYLOAD_LEN, Record, Step, WriteRecordError};
 use bytes::Bytes;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
@@ -52,6 +52,28 @@ pub struct LogEvent {
     pub payload: Bytes,
 }
 
+/// A record where it is in its log.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<'a> {
+    /// Where it begins, in bytes from the beginning of the log.
+    pub offset: u64,
+    /// What it says.
+    pub record: Record<'a>,
+    /// All of its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Bytes of a log that are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DamagedPlace {
+    /// Where they begin, in bytes from the beginning of the log.
+    pub offset: u64,
+    /// How many they are.
+    pub len: u64,
+    /// Whether the log ends with them.
+    pub is_at_end: bool,
+}
+
 /// Reads a log from some place on. Damage is skipped and counted.
 ///
 /// At the end it may be asked again, in case the log has grown.
@@ -66,8 +88,13 @@ pub struct Reader {
     /// Whether a record is expected here. After a seek to anywhere, what comes before the next one is no damage.
     is_aligned: bool,
     damaged_bytes: u64,
+    /// The first of them, until somebody asks.
+    damaged_places: Vec<DamagedPlace>,
     max_payload_len: usize,
 }
+
+/// How many damaged places are remembered one by one.
+const MAX_DAMAGED_PLACES: usize = 1_024;
 
 /// A record in the buffer, at its `start`.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +121,7 @@ impl Reader {
             start: 0,
             is_aligned: true,
             damaged_bytes: 0,
+            damaged_places: Vec::new(),
             max_payload_len: MAX_PAYLOAD_LEN,
         })
     }
@@ -123,6 +151,38 @@ impl Reader {
         };
         self.pass(found);
         Ok(Some(event))
+    }
+
+    /// The next record, where it is read; `None` at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read. Damage is no error.
+    pub fn next_record(&mut self) -> Result<Option<Placed<'_>>, ReadLogError> {
+        let Some(found) = self.find()? else {
+            return Ok(None);
+        };
+        let offset = self.position();
+        let start = self.start;
+        self.pass(found);
+        let bytes = self.buffer.get(start..self.start).unwrap_or_default();
+        let body = bytes.get(HEADER_LEN..).unwrap_or_default();
+        let (channel, payload) = body.split_at_checked(found.channel_len).unwrap_or_default();
+        Ok(Some(Placed {
+            offset,
+            record: Record {
+                number: found.number,
+                utime: found.utime,
+                channel: std::str::from_utf8(channel).unwrap_or_default(),
+                payload,
+            },
+            bytes,
+        }))
+    }
+
+    /// Damage that was found since this was last asked, one place after the other. When there is very much, the rest
+    /// is only counted.
+    pub fn take_damaged_places(&mut self) -> Vec<DamagedPlace> {
+        std::mem::take(&mut self.damaged_places)
     }
 
     /// The events from here on.
@@ -252,9 +312,9 @@ impl Reader {
                     }));
                 }
                 Step::NeedMore { n_bytes } => at_end = !self.fill(n_bytes)?,
-                Step::Damaged { skipped } => self.skip(skipped),
+                Step::Damaged { skipped } => self.skip(skipped, false),
                 Step::End { trailing } => {
-                    self.skip(trailing);
+                    self.skip(trailing, true);
                     return Ok(None);
                 }
             }
@@ -265,10 +325,27 @@ impl Reader {
         self.start += HEADER_LEN + found.channel_len + found.payload_len;
     }
 
-    fn skip(&mut self, n_bytes: usize) {
+    fn skip(&mut self, n_bytes: usize, is_at_end: bool) {
+        let offset = self.position();
         self.start += n_bytes;
-        if self.is_aligned {
-            self.damaged_bytes += n_bytes as u64;
+        if n_bytes == 0 || !self.is_aligned {
+            return;
+        }
+        let len = n_bytes as u64;
+        self.damaged_bytes += len;
+        match self.damaged_places.last_mut() {
+            Some(last) if last.offset + last.len == offset => {
+                last.len += len;
+                last.is_at_end = is_at_end;
+            }
+            Some(_) | None if self.damaged_places.len() < MAX_DAMAGED_PLACES => {
+                self.damaged_places.push(DamagedPlace {
+                    offset,
+                    len,
+                    is_at_end,
+                });
+            }
+            Some(_) | None => {}
         }
     }
 

@@ -89,6 +89,20 @@ pub enum Step<'a> {
     },
 }
 
+/// The record that these bytes are, all of them, where something better than this format says so: a checksum.
+#[must_use]
+pub fn whole(bytes: &[u8]) -> Option<Record<'_>> {
+    let log = Log {
+        bytes,
+        at_end: true,
+        max_payload_len: MAX_PAYLOAD_LEN,
+    };
+    match log.look(0) {
+        Look::Whole { record, end } => (end == bytes.len()).then_some(record),
+        Look::Partial { .. } | Look::Nothing => None,
+    }
+}
+
 /// Writes what comes before the payload: the header and the channel.
 ///
 /// # Errors

@@ -26,8 +26,13 @@ impl Network {
 
     /// Opens a bus on it.
     pub fn open(self) -> (Bus, Arc<Self>) {
+        self.open_as("model://")
+    }
+
+    /// Opens a bus on it, with options.
+    pub fn open_as(self, url: &str) -> (Bus, Arc<Self>) {
         let network = Arc::new(self);
-        let url = Url::parse("model://").expect("a scheme is enough");
+        let url = Url::parse(url).expect("a scheme is enough");
         let bus = Bus::with_transport(url, Arc::clone(&network) as _);
         (bus.expect("the model refuses nothing"), network)
     }
