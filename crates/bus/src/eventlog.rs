@@ -333,19 +333,17 @@ impl Reader {
         }
         let len = n_bytes as u64;
         self.damaged_bytes += len;
-        match self.damaged_places.last_mut() {
-            Some(last) if last.offset + last.len == offset => {
-                last.len += len;
-                last.is_at_end = is_at_end;
-            }
-            Some(_) | None if self.damaged_places.len() < MAX_DAMAGED_PLACES => {
-                self.damaged_places.push(DamagedPlace {
-                    offset,
-                    len,
-                    is_at_end,
-                });
-            }
-            Some(_) | None => {}
+        if let Some(last) = self.damaged_places.last_mut()
+            && last.offset + last.len == offset
+        {
+            last.len += len;
+            last.is_at_end = is_at_end;
+        } else if self.damaged_places.len() < MAX_DAMAGED_PLACES {
+            self.damaged_places.push(DamagedPlace {
+                offset,
+                len,
+                is_at_end,
+            });
         }
     }
 
