@@ -9,6 +9,7 @@ mod generate;
 mod hub;
 mod input;
 mod list;
+mod log;
 mod output;
 mod types;
 
@@ -61,6 +62,7 @@ fn command() -> Command {
         .subcommand(generate::command())
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
+        .subcommand(log::command())
         .subcommand(types)
 }
 
@@ -72,6 +74,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("gen", matches)) => generate::run(matches),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
+        Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),
     }

@@ -3,6 +3,104 @@
 use bowline_wire::heap::{String, Vec};
 use bowline_wire::{self as wire, InField as _};
 
+/// A place in a log that somebody wants to find again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bookmark {
+    /// the moment that is meant, microseconds since the epoch
+    pub utime: i64,
+    /// what was seen there; may be empty
+    pub text: String,
+}
+
+impl wire::Message for Bookmark {
+    const NAME: &'static str = "bowline.bookmark_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
+}
+
+impl wire::Encode for Bookmark {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Bookmark {
+    const MIN_SIZE: usize = 13;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, text })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        Ok(())
+    }
+}
+
+/// A [`Bookmark`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BookmarkRef<'a> {
+    /// the moment that is meant, microseconds since the epoch
+    pub utime: i64,
+    /// what was seen there; may be empty
+    pub text: &'a str,
+}
+
+impl wire::Message for BookmarkRef<'_> {
+    const NAME: &'static str = "bowline.bookmark_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
+}
+
+impl wire::Encode for BookmarkRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for BookmarkRef<'a> {
+    const MIN_SIZE: usize = 13;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, text })
+    }
+}
+
+impl wire::IntoOwned for BookmarkRef<'_> {
+    type Owned = Bookmark;
+
+    fn into_owned(self) -> Bookmark {
+        Bookmark {
+            utime: self.utime,
+            text: wire::IntoOwned::into_owned(self.text),
+        }
+    }
+}
+
 /// Which channels a process knows of and where they are heard, in LCM's mpudpm transport.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelPortMapUpdate {
@@ -644,6 +742,137 @@ impl<'a> wire::Decode<'a> for Pose {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let state: [f64; 12] = wire::Decode::read(reader).in_field("state")?;
         Ok(Self { utime, state })
+    }
+}
+
+/// What the messages of a type look like, so that whoever has the bytes can read them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schema {
+    /// what the messages of the type begin with
+    pub fingerprint: i64,
+    /// of the type, with its package
+    pub name: String,
+    /// length of the description, bytes
+    pub n_bytes: i32,
+    /// the type and all that it contains, in the compact form of run-time schemas
+    pub bytes: Vec<u8>,
+}
+
+impl Schema {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bytes = (self.bytes.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Schema {
+    const NAME: &'static str = "bowline.schema_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb370_f211_249e_2bd6);
+}
+
+impl wire::Encode for Schema {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_bytes", self.n_bytes, self.bytes.len()).in_field("bytes")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.bytes, meter).in_field("bytes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.fingerprint, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.bytes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Schema {
+    const MIN_SIZE: usize = 17;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let bytes: Vec<u8> = reader.list(n_bytes).in_field("bytes")?;
+        Ok(Self { fingerprint, name, n_bytes, bytes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.fingerprint, reader).in_field("fingerprint")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        reader.list_into(&mut self.bytes, self.n_bytes).in_field("bytes")?;
+        Ok(())
+    }
+}
+
+/// A [`Schema`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SchemaRef<'a> {
+    /// what the messages of the type begin with
+    pub fingerprint: i64,
+    /// of the type, with its package
+    pub name: &'a str,
+    /// length of the description, bytes
+    pub n_bytes: i32,
+    /// the type and all that it contains, in the compact form of run-time schemas
+    pub bytes: &'a [u8],
+}
+
+impl wire::Message for SchemaRef<'_> {
+    const NAME: &'static str = "bowline.schema_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb370_f211_249e_2bd6);
+}
+
+impl wire::Encode for SchemaRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_bytes", self.n_bytes, self.bytes.len()).in_field("bytes")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.bytes, meter).in_field("bytes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.fingerprint, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.bytes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SchemaRef<'a> {
+    const MIN_SIZE: usize = 17;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let bytes: &'a [u8] = reader.byte_list(n_bytes).in_field("bytes")?;
+        Ok(Self { fingerprint, name, n_bytes, bytes })
+    }
+}
+
+impl wire::IntoOwned for SchemaRef<'_> {
+    type Owned = Schema;
+
+    fn into_owned(self) -> Schema {
+        Schema {
+            fingerprint: self.fingerprint,
+            name: wire::IntoOwned::into_owned(self.name),
+            n_bytes: self.n_bytes,
+            bytes: wire::IntoOwned::into_owned(self.bytes),
+        }
     }
 }
 

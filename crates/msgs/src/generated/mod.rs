@@ -5,6 +5,10 @@ pub mod bowline;
 /// All types, sorted by name.
 pub const TYPES: &[bowline_wire::TypeEntry] = &[
     bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::BookmarkRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::Bookmark>()
+    },
+    bowline_wire::TypeEntry {
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::ChannelPortMapUpdateRef<'_>>(message)),
         ..bowline_wire::TypeEntry::of::<bowline::ChannelPortMapUpdate>()
     },
@@ -23,6 +27,10 @@ pub const TYPES: &[bowline_wire::TypeEntry] = &[
         ..bowline_wire::TypeEntry::of::<bowline::Path>()
     },
     bowline_wire::TypeEntry::of::<bowline::Pose>(),
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::SchemaRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::Schema>()
+    },
     bowline_wire::TypeEntry {
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::WaypointRef<'_>>(message)),
         ..bowline_wire::TypeEntry::of::<bowline::Waypoint>()

@@ -1,0 +1,28 @@
+//! `bowline log`: record, play, look into and repair logs.
+//!
+//! Each verb is a file in `log/` and a row here.
+
+mod index;
+
+use crate::Outcome;
+use clap::{Command, Subcommand};
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    Index(index::Arguments),
+}
+
+pub(crate) fn command() -> Command {
+    Verb::augment_subcommands(
+        Command::new("log")
+            .about("Record, play, look into and repair logs: LCM event logs and MCAP")
+            .subcommand_required(true)
+            .arg_required_else_help(true),
+    )
+}
+
+pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
+    match verb {
+        Verb::Index(arguments) => index::run(&arguments),
+    }
+}

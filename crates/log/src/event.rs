@@ -1,0 +1,102 @@
+//! What a log consists of.
+
+use bowline_bus::Event;
+use bowline_wire::Fingerprint;
+use bowline_wire::eventlog::Record;
+
+/// One event of a log, where it was read or before it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEvent<'a> {
+    /// The writer's count of its events. Ours count from 0.
+    pub number: i64,
+    /// When it was received, microseconds since the epoch.
+    pub utime: i64,
+    /// Nanoseconds beyond that, below 1000. LCM's logs do not have them.
+    pub nanos: u16,
+    /// Where it was published.
+    pub channel: &'a str,
+    /// The message.
+    pub payload: &'a [u8],
+}
+
+impl<'a> LogEvent<'a> {
+    /// What came over a bus, at the time when it came.
+    #[must_use]
+    pub fn of(event: &'a Event) -> Self {
+        let received_ns = event.arrival.received_ns;
+        Self {
+            number: 0,
+            utime: received_ns.div_euclid(1_000),
+            nanos: u16::try_from(received_ns.rem_euclid(1_000)).unwrap_or(0),
+            channel: event.channel.as_str(),
+            payload: &event.payload,
+        }
+    }
+
+    /// What the message begins with, which says its type. Shorter ones have none.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        let front = self.payload.first_chunk()?;
+        Some(Fingerprint(u64::from_be_bytes(*front)))
+    }
+
+    /// The same event, to keep.
+    #[must_use]
+    pub fn to_owned(self) -> OwnedEvent {
+        let mut owned = OwnedEvent::default();
+        owned.set(self);
+        owned
+    }
+}
+
+impl<'a> From<Record<'a>> for LogEvent<'a> {
+    fn from(record: Record<'a>) -> Self {
+        Self {
+            number: record.number,
+            utime: record.utime,
+            nanos: 0,
+            channel: record.channel,
+            payload: record.payload,
+        }
+    }
+}
+
+/// An event that outlives the reader's next step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnedEvent {
+    /// The writer's count of its events.
+    pub number: i64,
+    /// When it was received, microseconds since the epoch.
+    pub utime: i64,
+    /// Nanoseconds beyond that, below 1000.
+    pub nanos: u16,
+    /// Where it was published.
+    pub channel: String,
+    /// The message.
+    pub payload: Vec<u8>,
+}
+
+impl OwnedEvent {
+    /// Takes over another event, in the memory of the last.
+    pub fn set(&mut self, event: LogEvent<'_>) {
+        self.number = event.number;
+        self.utime = event.utime;
+        self.nanos = event.nanos;
+        self.channel.clear();
+        self.channel.push_str(event.channel);
+        self.payload.clear();
+        self.payload.extend_from_slice(event.payload);
+    }
+
+    /// The event, to hand on.
+    #[must_use]
+    pub fn as_event(&self) -> LogEvent<'_> {
+        LogEvent {
+            number: self.number,
+            utime: self.utime,
+            nanos: self.nanos,
+            channel: &self.channel,
+            payload: &self.payload,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Logs of a bus: recorded without loss, replayed exactly, and found again.
+//!
+//! ```
+//! use bowline_log::{LogEvent, Reader, Writer, WriterOptions};
+//! # let folder = tempfile::tempdir()?;
+//!
+//! for name in ["depth.lcmlog", "depth.mcap"] {
+//!     let path = folder.path().join(name);
+//!     let mut writer = Writer::create(&path, WriterOptions::default())?;
+//!     for (utime, depth) in [(1_000_000, &b"2.5 m"[..]), (2_000_000, b"2.6 m")] {
+//!         writer.write(LogEvent { number: 0, utime, nanos: 0, channel: "sonar.depth", payload: depth })?;
+//!     }
+//!     writer.finish()?;
+//!
+//!     let mut log = Reader::open(&path)?;
+//!     log.seek_to(1_500_000)?;
+//!     let event = log.next_event()?.expect("one event is later");
+//!     assert_eq!((event.number, event.payload), (1, &b"2.6 m"[..]));
+//!     assert!(log.damages().is_empty());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Two formats behind one [`Reader`] and one [`Writer`]: LCM's event log, which every LCM tool reads, and MCAP. Beside a
+//! log stands its index, which makes it quick to open and gives LCM's logs the checksums that they lack. Deliberately
+//! absent: decoding of messages, which is done by whoever wants to see them, with the [`Schemas`] that a log carries.
+
+mod bytes;
+mod damage;
+mod event;
+mod format;
+mod index;
+mod lcm;
+mod mcap;
+mod output;
+mod reader;
+mod schemas;
+mod summary;
+mod writer;
+
+pub use damage::{Damage, DamageKind, Damages};
+pub use event::{LogEvent, OwnedEvent};
+pub use format::Format;
+pub use index::is_index;
+pub use mcap::{Compression, McapOptions};
+pub use reader::{IndexUse, ReadError, Reader};
+pub use schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
+pub use summary::{ChannelSummary, Gap, Summary};
+pub use writer::{WriteError, Writer, WriterOptions};

@@ -1,0 +1,29 @@
+//! MCAP: written by its own library, read by us, because its readers stop at the first damage.
+//!
+//! ```text
+//! magic · header · ( chunk · message indexes · checksums )* · data end · summary · footer · magic
+//! record:     opcode u8 · length u64 · body                                       little-endian
+//! chunk:      start u64 · end u64 · size u64 · CRC-32 u32 · compression text · length u64 · records
+//! checksums:  "BWC1" · a CRC-32 for each message of the chunk before it           our own, opcode 0xC2; others skip it
+//! ```
+//!
+//! A channel of MCAP has one schema, ours have what is published on them: so one of MCAP's for each type on a channel,
+//! with the same topic. Schemas have the encoding `bowline`, messages `lcm`. A chunk is ended whenever events are
+//! flushed, so what a file has at any moment is whole chunks; a file without its end is read like any other.
+
+mod read;
+mod record;
+mod salvage;
+mod write;
+
+pub(crate) use read::McapReader;
+pub(crate) use write::McapEncoder;
+pub use write::{Compression, McapOptions};
+
+/// Our record of checksums.
+const OP_CHECKSUMS: u8 = 0xC2;
+const CHECKSUMS_MAGIC: [u8; 4] = *b"BWC1";
+
+/// What we call our schemas and messages there.
+const SCHEMA_ENCODING: &str = "bowline";
+const MESSAGE_ENCODING: &str = "lcm";

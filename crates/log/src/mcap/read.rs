@@ -1,0 +1,474 @@
+//! Events out of MCAP.
+
+use super::record::{
+    self, Channel, Chunk, ChunkIndex, HEAD_LEN, Message, OP_CHANNEL, OP_CHUNK, OP_CHUNK_INDEX,
+    OP_DATA_END, OP_FOOTER, OP_MESSAGE, OP_SCHEMA, Schema,
+};
+use super::salvage;
+use super::{OP_CHECKSUMS, SCHEMA_ENCODING};
+use crate::bytes::In;
+use crate::damage::{Damage, DamageKind, Damages};
+use crate::event::LogEvent;
+use crate::format::MCAP_MAGIC;
+use crate::schemas::Schemas;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+/// Reads MCAP from the beginning to where it ends, or to where it was cut off.
+#[derive(Debug)]
+pub(crate) struct McapReader {
+    file: BufReader<File>,
+    /// Where the next record is.
+    place: u64,
+    size: u64,
+    body: Vec<u8>,
+    chunk: OpenChunk,
+    topics: HashMap<u16, String>,
+    schemas: Schemas,
+    damages: Damages,
+    is_at_end: bool,
+    /// Of everything before the end of the data, as long as it is read in one go.
+    crc: Option<crc32fast::Hasher>,
+}
+
+/// A chunk whose events are being handed out.
+#[derive(Debug, Default)]
+struct OpenChunk {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+/// An event's place in the open chunk, or in the record outside of any.
+struct Found {
+    header: mcap::records::MessageHeader,
+    start: usize,
+    end: usize,
+    is_in_chunk: bool,
+}
+
+impl McapReader {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let size = file.metadata()?.len();
+        let mut reader = Self {
+            file: BufReader::with_capacity(256 << 10, file),
+            place: 0,
+            size,
+            body: Vec::new(),
+            chunk: OpenChunk::default(),
+            topics: HashMap::new(),
+            schemas: Schemas::default(),
+            damages: Damages::default(),
+            is_at_end: false,
+            crc: None,
+        };
+        reader.rewind()?;
+        Ok(reader)
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) fn position(&self) -> u64 {
+        self.place
+    }
+
+    pub(crate) fn damages(&self) -> &Damages {
+        &self.damages
+    }
+
+    pub(crate) fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    pub(crate) fn rewind(&mut self) -> io::Result<()> {
+        self.damages = Damages::default();
+        self.chunk = OpenChunk::default();
+        self.is_at_end = false;
+        self.crc = Some(crc32fast::Hasher::new());
+        self.go_to(0)?;
+        let mut magic = Vec::new();
+        (&mut self.file).take(8).read_to_end(&mut magic)?;
+        if magic != MCAP_MAGIC {
+            self.damaged(0, magic.len() as u64, DamageKind::Directory);
+        }
+        self.hash(&magic);
+        self.place = magic.len() as u64;
+        Ok(())
+    }
+
+    /// Goes to the first event that is not before `utime`, by the directory if there is one.
+    pub(crate) fn seek_to(&mut self, utime: i64) -> io::Result<()> {
+        self.rewind()?;
+        let from_ns = u64::try_from(utime).unwrap_or(0).saturating_mul(1_000);
+        if let Some(chunks) = self.directory()? {
+            let chunk = chunks.iter().find(|chunk| chunk.end_ns >= from_ns);
+            let place = chunk.map(|chunk| chunk.offset);
+            match place {
+                Some(place) => self.go_to(place)?,
+                None => self.is_at_end = true,
+            }
+            self.crc = None;
+        }
+        loop {
+            let before = (self.place, self.chunk.at);
+            match self.find()? {
+                None => return Ok(()),
+                Some(found) if found.header.log_time < from_ns => {}
+                Some(found) if found.is_in_chunk => {
+                    self.chunk.at = found.start - MESSAGE_FRONT;
+                    return Ok(());
+                }
+                Some(_) => return self.go_to(before.0),
+            }
+        }
+    }
+
+    pub(crate) fn next_event(&mut self) -> io::Result<Option<LogEvent<'_>>> {
+        let Some(found) = self.find()? else {
+            return Ok(None);
+        };
+        let bytes = if found.is_in_chunk {
+            &self.chunk.bytes
+        } else {
+            &self.body
+        };
+        let topic = self.topics.get(&found.header.channel_id);
+        Ok(Some(LogEvent {
+            number: i64::from(found.header.sequence),
+            utime: i64::try_from(found.header.log_time / 1_000).unwrap_or(i64::MAX),
+            nanos: u16::try_from(found.header.log_time % 1_000).unwrap_or(0),
+            channel: topic.map_or("", String::as_str),
+            payload: bytes.get(found.start..found.end).unwrap_or_default(),
+        }))
+    }
+
+    /// The next event on a channel that is known.
+    fn find(&mut self) -> io::Result<Option<Found>> {
+        loop {
+            if let Some(found) = self.find_in_chunk() {
+                return Ok(Some(found));
+            }
+            if self.is_at_end {
+                return Ok(None);
+            }
+            if let Some(found) = self.next_record()? {
+                return Ok(Some(found));
+            }
+        }
+    }
+
+    fn find_in_chunk(&mut self) -> Option<Found> {
+        loop {
+            let at = self.chunk.at;
+            let rest = self.chunk.bytes.get(at..).unwrap_or_default();
+            let (op, len) = record::head(rest)?;
+            let len = usize::try_from(len).ok()?;
+            let body = rest.get(HEAD_LEN..)?.get(..len)?;
+            self.chunk.at = at + HEAD_LEN + len;
+            match op {
+                OP_MESSAGE => {
+                    let message = Message::read(body)?;
+                    if self.topics.contains_key(&message.header.channel_id) {
+                        return Some(Found {
+                            header: message.header,
+                            start: at + MESSAGE_FRONT,
+                            end: self.chunk.at,
+                            is_in_chunk: true,
+                        });
+                    }
+                }
+                OP_CHANNEL | OP_SCHEMA => learn(&mut self.topics, &mut self.schemas, op, body),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads one record of the file; an event if it is one that is in no chunk.
+    fn next_record(&mut self) -> io::Result<Option<Found>> {
+        let place = self.place;
+        let mut head = [0; HEAD_LEN];
+        let left = self.size.saturating_sub(place);
+        if left < HEAD_LEN as u64 {
+            self.end(place, left);
+            return Ok(None);
+        }
+        self.file.read_exact(&mut head)?;
+        let (op, len) = record::head(&head).unwrap_or_default();
+        let next = place + HEAD_LEN as u64;
+        if !is_opcode(op) || len > self.size - next {
+            self.go_to(place)?;
+            return self.recover_record(left).map(|()| None);
+        }
+        self.body.clear();
+        (&mut self.file).take(len).read_to_end(&mut self.body)?;
+        if !self.fits(op, len)? {
+            self.go_to(place)?;
+            return self.recover_record(left).map(|()| None);
+        }
+        self.hash_record(&head, op);
+        self.place = next + len;
+        Ok(self.take_record(op, place))
+    }
+
+    /// Whether the record makes sense, and something that makes sense follows it.
+    fn fits(&mut self, op: u8, len: u64) -> io::Result<bool> {
+        if op < 0x80 && !record::is_plausible(op, len, &self.body) {
+            return Ok(false);
+        }
+        Ok(op == OP_FOOTER || self.peek_op()?.is_none_or(is_opcode))
+    }
+
+    /// The opcode of the record after this one; `None` at the end.
+    fn peek_op(&mut self) -> io::Result<Option<u8>> {
+        Ok(self.file.fill_buf()?.first().copied())
+    }
+
+    fn take_record(&mut self, op: u8, place: u64) -> Option<Found> {
+        match op {
+            OP_CHUNK => self.open_chunk(place),
+            OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, &self.body),
+            OP_DATA_END => self.end_data(place),
+            OP_FOOTER => self.is_at_end = true,
+            OP_MESSAGE => {
+                let message = Message::read(&self.body)?;
+                return self
+                    .topics
+                    .contains_key(&message.header.channel_id)
+                    .then_some(Found {
+                        header: message.header,
+                        start: MESSAGE_FRONT - HEAD_LEN,
+                        end: self.body.len(),
+                        is_in_chunk: false,
+                    });
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn open_chunk(&mut self, place: u64) {
+        self.chunk.at = 0;
+        let is_intact =
+            Chunk::read(&self.body).is_some_and(|chunk| chunk.open(&mut self.chunk.bytes));
+        if !is_intact {
+            self.save_chunk(place);
+        }
+    }
+
+    /// Saves what can be saved of a chunk that is in `body`.
+    fn save_chunk(&mut self, place: u64) {
+        let len = (HEAD_LEN + self.body.len()) as u64;
+        let checksums = self.checksums_ahead().unwrap_or_default();
+        let saved = salvage::chunk(&self.body, checksums.as_deref(), &mut self.chunk.bytes);
+        self.chunk.at = 0;
+        let kind = match saved {
+            salvage::Saved::All => DamageKind::Directory,
+            salvage::Saved::Some { n_saved, n_lost } => DamageKind::Chunk { n_saved, n_lost },
+        };
+        self.damaged(place, len, kind);
+    }
+
+    /// The checksums of the chunk before this place, found without going there.
+    fn checksums_ahead(&mut self) -> io::Result<Option<Vec<u32>>> {
+        let before = self.file.stream_position()?;
+        let found = self.look_for_checksums();
+        self.file.seek(SeekFrom::Start(before))?;
+        found
+    }
+
+    fn look_for_checksums(&mut self) -> io::Result<Option<Vec<u32>>> {
+        let mut place = self.file.stream_position()?;
+        loop {
+            let mut head = [0; HEAD_LEN];
+            if self.size.saturating_sub(place) < HEAD_LEN as u64 {
+                return Ok(None);
+            }
+            self.file.read_exact(&mut head)?;
+            let (op, len) = record::head(&head).unwrap_or_default();
+            place += HEAD_LEN as u64;
+            if len > self.size - place || op == OP_CHUNK {
+                return Ok(None);
+            }
+            let mut body = Vec::new();
+            (&mut self.file).take(len).read_to_end(&mut body)?;
+            place += len;
+            if op == OP_CHECKSUMS {
+                return Ok(record::checksums(op, &body));
+            }
+        }
+    }
+
+    /// Finds back to records after one that makes no sense, and saves what is between if it was a chunk.
+    fn recover_record(&mut self, left: u64) -> io::Result<()> {
+        self.crc = None;
+        let place = self.place;
+        let mut between = Vec::new();
+        let n_between = salvage::distance_to_record(&mut self.file, left, &mut between)?;
+        let Some(n_between) = n_between else {
+            // Cut off while it was written, or damaged up to the end.
+            self.body = between.split_off(HEAD_LEN.min(between.len()));
+            self.place = self.size;
+            let is_chunk = between.first() == Some(&OP_CHUNK);
+            if is_chunk {
+                self.save_chunk(place);
+            } else {
+                self.damaged(place, left, DamageKind::CutOff);
+            }
+            self.is_at_end = true;
+            return Ok(());
+        };
+        self.go_to(place + n_between)?;
+        between.truncate(usize::try_from(n_between).unwrap_or(usize::MAX));
+        self.body = between.split_off(HEAD_LEN.min(between.len()));
+        self.save_chunk(place);
+        Ok(())
+    }
+
+    fn end_data(&mut self, place: u64) {
+        let crc = self.crc.take();
+        let said = In(&self.body).u32().unwrap_or(0);
+        if let Some(crc) = crc
+            && said != 0
+            && crc.finalize() != said
+            && self.damages.is_empty()
+        {
+            self.damaged(place, 13, DamageKind::Directory);
+        }
+        self.is_at_end = true;
+        if !self.has_sound_end().unwrap_or(false) {
+            let after = place + 13;
+            self.damaged(
+                after,
+                self.size - after.min(self.size),
+                DamageKind::Directory,
+            );
+        }
+    }
+
+    /// The file ends where no end was announced: it was cut off, between records or within one.
+    fn end(&mut self, place: u64, left: u64) {
+        self.is_at_end = true;
+        if left > 0 {
+            self.damaged(place, left, DamageKind::CutOff);
+        }
+    }
+
+    /// Whether the summary is what was written.
+    fn has_sound_end(&mut self) -> io::Result<bool> {
+        Ok(self.footer()?.is_some())
+    }
+
+    /// Where the summary begins and ends, if it is what was written.
+    fn footer(&mut self) -> io::Result<Option<(u64, u64)>> {
+        let mut footer = [0; HEAD_LEN + 20 + 8];
+        let Some(at) = self.size.checked_sub(footer.len() as u64) else {
+            return Ok(None);
+        };
+        self.file.seek(SeekFrom::Start(at))?;
+        self.file.read_exact(&mut footer)?;
+        let mut input = In(&footer);
+        let is_footer = input.u8() == Some(OP_FOOTER) && input.u64() == Some(20);
+        let start = input.u64().unwrap_or(0);
+        let _offsets = input.u64();
+        let said = input.u32().unwrap_or(0);
+        if !is_footer || input.0 != MCAP_MAGIC || start > at {
+            return Ok(None);
+        }
+        if start == 0 {
+            return Ok(Some((at, at)));
+        }
+        // Everything from the summary to the footer's own checksum.
+        self.file.seek(SeekFrom::Start(start))?;
+        let mut summary = Vec::new();
+        let n_summed = at - start + (HEAD_LEN + 16) as u64;
+        (&mut self.file).take(n_summed).read_to_end(&mut summary)?;
+        let is_sound = said == 0 || crc32fast::hash(&summary) == said;
+        Ok(is_sound.then_some((start, at)))
+    }
+
+    /// The chunks in their order, by the summary; its channels and schemas are learnt. `None` without a summary.
+    fn directory(&mut self) -> io::Result<Option<Vec<ChunkIndex>>> {
+        let back = self.place;
+        let Some((start, end)) = self.footer()? else {
+            self.go_to(back)?;
+            return Ok(None);
+        };
+        self.file.seek(SeekFrom::Start(start))?;
+        let mut summary = Vec::new();
+        (&mut self.file)
+            .take(end - start)
+            .read_to_end(&mut summary)?;
+        let mut rest = summary.as_slice();
+        let mut chunks = Vec::new();
+        while let Some((op, len)) = record::head(rest) {
+            let body = rest.get(HEAD_LEN..).unwrap_or_default();
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            let Some((body, after)) = body.split_at_checked(len) else {
+                break;
+            };
+            match op {
+                OP_CHUNK_INDEX => chunks.extend(ChunkIndex::read(body)),
+                OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, body),
+                _ => {}
+            }
+            rest = after;
+        }
+        chunks.sort_by_key(|chunk| chunk.offset);
+        self.go_to(back)?;
+        let is_there = !chunks.is_empty() && chunks.iter().all(|chunk| chunk.offset < self.size);
+        Ok(is_there.then_some(chunks))
+    }
+
+    fn go_to(&mut self, place: u64) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(place))?;
+        self.place = place;
+        self.chunk.bytes.clear();
+        self.chunk.at = 0;
+        Ok(())
+    }
+
+    fn damaged(&mut self, offset: u64, len: u64, kind: DamageKind) {
+        self.damages.add(Damage { offset, len, kind });
+    }
+
+    fn hash(&mut self, bytes: &[u8]) {
+        if let Some(crc) = &mut self.crc {
+            crc.update(bytes);
+        }
+    }
+
+    fn hash_record(&mut self, head: &[u8], op: u8) {
+        if op != OP_DATA_END
+            && let Some(crc) = &mut self.crc
+        {
+            crc.update(head);
+            crc.update(&self.body);
+        }
+    }
+}
+
+/// MCAP's own, and those that it leaves to others.
+fn is_opcode(op: u8) -> bool {
+    (1..=0x0F).contains(&op) || op >= 0x80
+}
+
+/// Before a message's data: opcode, length, and its own header.
+const MESSAGE_FRONT: usize = HEAD_LEN + 22;
+
+/// More channels than MCAP has numbers for cannot be; their names are bounded by the file.
+fn learn(topics: &mut HashMap<u16, String>, schemas: &mut Schemas, op: u8, body: &[u8]) {
+    if op == OP_CHANNEL {
+        if let Some(channel) = Channel::read(body) {
+            topics.insert(channel.id, channel.topic.to_owned());
+        }
+    } else if let Some(schema) = Schema::read(body)
+        && schema.encoding == SCHEMA_ENCODING
+    {
+        // What is none of ours is somebody else's, and its messages are bytes to us.
+        drop(schemas.add_bytes(schema.data));
+    }
+}

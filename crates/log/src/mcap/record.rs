@@ -1,0 +1,216 @@
+//! Records of MCAP, from bytes that may be anything.
+
+use super::{CHECKSUMS_MAGIC, OP_CHECKSUMS};
+use crate::bytes::In;
+use mcap::records::MessageHeader;
+use std::io::{self, Read as _};
+
+pub(super) const OP_FOOTER: u8 = 0x02;
+pub(super) const OP_SCHEMA: u8 = 0x03;
+pub(super) const OP_CHANNEL: u8 = 0x04;
+pub(super) const OP_MESSAGE: u8 = 0x05;
+pub(super) const OP_CHUNK: u8 = 0x06;
+pub(super) const OP_MESSAGE_INDEX: u8 = 0x07;
+pub(super) const OP_CHUNK_INDEX: u8 = 0x08;
+pub(super) const OP_DATA_END: u8 = 0x0F;
+
+/// Opcode and length.
+pub(super) const HEAD_LEN: usize = 9;
+
+/// A record's opcode, and how long its body is.
+pub(super) fn head(bytes: &[u8]) -> Option<(u8, u64)> {
+    let mut input = In(bytes);
+    Some((input.u8()?, input.u64()?))
+}
+
+/// What a channel is called.
+pub(super) struct Channel<'a> {
+    pub(super) id: u16,
+    pub(super) topic: &'a str,
+}
+
+impl<'a> Channel<'a> {
+    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+        let mut input = In(body);
+        let id = u16_of(&mut input)?;
+        let _schema_id = u16_of(&mut input)?;
+        Some(Self {
+            id,
+            topic: text(&mut input)?,
+        })
+    }
+}
+
+/// How a type is described.
+pub(super) struct Schema<'a> {
+    pub(super) encoding: &'a str,
+    pub(super) data: &'a [u8],
+}
+
+impl<'a> Schema<'a> {
+    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+        let mut input = In(body);
+        let _id = u16_of(&mut input)?;
+        let _name = text(&mut input)?;
+        Some(Self {
+            encoding: text(&mut input)?,
+            data: short_bytes(&mut input)?,
+        })
+    }
+}
+
+/// A message, and what says when and where.
+#[derive(Clone, Copy)]
+pub(super) struct Message<'a> {
+    pub(super) header: MessageHeader,
+    pub(super) data: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+        let mut input = In(body);
+        let header = MessageHeader {
+            channel_id: u16_of(&mut input)?,
+            sequence: input.u32()?,
+            log_time: input.u64()?,
+            publish_time: input.u64()?,
+        };
+        Some(Self {
+            header,
+            data: input.0,
+        })
+    }
+
+    pub(super) fn crc(&self) -> u32 {
+        message_crc(&self.header, self.data)
+    }
+}
+
+/// The checksum of one message, which MCAP does not have.
+pub(super) fn message_crc(header: &MessageHeader, data: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&header.channel_id.to_le_bytes());
+    crc.update(&header.sequence.to_le_bytes());
+    crc.update(&header.log_time.to_le_bytes());
+    crc.update(&header.publish_time.to_le_bytes());
+    crc.update(data);
+    crc.finalize()
+}
+
+/// A chunk, not decompressed.
+pub(super) struct Chunk<'a> {
+    pub(super) size: u64,
+    pub(super) crc: u32,
+    pub(super) compression: &'a str,
+    pub(super) data: &'a [u8],
+}
+
+impl<'a> Chunk<'a> {
+    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+        let mut input = In(body);
+        let _times = input.take::<16>()?;
+        Some(Self {
+            size: input.u64()?,
+            crc: input.u32()?,
+            compression: text(&mut input)?,
+            data: input.bytes()?,
+        })
+    }
+
+    /// The records in it, if they are what was written.
+    pub(super) fn open(&self, into: &mut Vec<u8>) -> bool {
+        let is_read = decompress(self.compression, self.data, self.size, into).is_ok();
+        let is_whole = is_read && into.len() as u64 == self.size;
+        is_whole && (self.crc == 0 || crc32fast::hash(into) == self.crc)
+    }
+}
+
+/// No chunk is larger when it is decompressed: a few bytes may not claim all memory.
+const MAX_CHUNK: u64 = 4 << 30;
+
+/// Decompresses as far as it goes: what came before damage stays in `into`.
+pub(super) fn decompress(
+    compression: &str,
+    data: &[u8],
+    size: u64,
+    into: &mut Vec<u8>,
+) -> io::Result<()> {
+    into.clear();
+    let size = size.min(MAX_CHUNK);
+    match compression {
+        "" => data.take(size).read_to_end(into),
+        "zstd" => zstd::stream::read::Decoder::new(data)?
+            .take(size)
+            .read_to_end(into),
+        "lz4" => lz4::Decoder::new(data)?.take(size).read_to_end(into),
+        _ => return Err(io::ErrorKind::Unsupported.into()),
+    }
+    .map(drop)
+}
+
+/// Where chunks are, as the directory says.
+pub(super) struct ChunkIndex {
+    pub(super) end_ns: u64,
+    pub(super) offset: u64,
+}
+
+impl ChunkIndex {
+    pub(super) fn read(body: &[u8]) -> Option<Self> {
+        let mut input = In(body);
+        let _start_ns = input.u64()?;
+        Some(Self {
+            end_ns: input.u64()?,
+            offset: input.u64()?,
+        })
+    }
+}
+
+/// The checksums of the messages of a chunk, if that is what this is.
+pub(super) fn checksums(op: u8, body: &[u8]) -> Option<Vec<u32>> {
+    let sums = body.strip_prefix(&CHECKSUMS_MAGIC)?;
+    (op == OP_CHECKSUMS && sums.len().is_multiple_of(4)).then(|| {
+        let (sums, _) = sums.as_chunks();
+        sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect()
+    })
+}
+
+/// Whether a record of that kind can have a body that begins so and is that long.
+pub(super) fn is_plausible(op: u8, len: u64, body: &[u8]) -> bool {
+    match op {
+        0x01 => len >= 8,
+        OP_FOOTER => len == 20,
+        OP_SCHEMA | OP_CHANNEL | 0x0A..=0x0E => (4..1 << 30).contains(&len),
+        OP_MESSAGE => len >= 22,
+        OP_MESSAGE_INDEX => {
+            let mut input = In(body);
+            let n_bytes = u16_of(&mut input).and_then(|_channel| input.u32());
+            n_bytes.is_some_and(|n| len == 6 + u64::from(n) && n.is_multiple_of(16))
+        }
+        OP_CHUNK => {
+            let mut input = In(body);
+            let front = input.take::<28>().and_then(|_front| text(&mut input));
+            let rest = front.and_then(|name| Some((name.len() as u64, input.u64()?)));
+            rest.is_some_and(|(n_name, n_data)| n_data.checked_add(40 + n_name) == Some(len))
+        }
+        OP_CHUNK_INDEX => len >= 56,
+        OP_DATA_END => len == 4,
+        OP_CHECKSUMS => body.starts_with(&CHECKSUMS_MAGIC),
+        _ => false,
+    }
+}
+
+fn u16_of(input: &mut In<'_>) -> Option<u16> {
+    input.take().map(u16::from_le_bytes)
+}
+
+/// MCAP's texts have short lengths.
+fn text<'a>(input: &mut In<'a>) -> Option<&'a str> {
+    std::str::from_utf8(short_bytes(input)?).ok()
+}
+
+fn short_bytes<'a>(input: &mut In<'a>) -> Option<&'a [u8]> {
+    let len = usize::try_from(input.u32()?).ok()?;
+    let (bytes, rest) = input.0.split_at_checked(len)?;
+    input.0 = rest;
+    Some(bytes)
+}

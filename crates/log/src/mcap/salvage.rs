@@ -1,0 +1,167 @@
+//! What can be saved where MCAP is damaged.
+
+use super::record::{self, HEAD_LEN, Message, OP_CHANNEL, OP_MESSAGE, OP_SCHEMA};
+use std::collections::HashMap;
+use std::io::{self, BufReader, Read};
+
+/// What became of a damaged chunk.
+pub(super) enum Saved {
+    /// All of its events are what was written; the damage is around them.
+    All,
+    /// Some are.
+    Some { n_saved: u64, n_lost: Option<u64> },
+}
+
+/// Where the records of a chunk are in its body, for each compression.
+const LAYOUTS: [(&str, usize); 3] = [("zstd", 44), ("lz4", 43), ("", 40)];
+
+/// Puts the records of a damaged chunk that are surely what was written into `into`.
+///
+/// Its header is not believed: each way of reading it is tried, and the checksums of its messages decide.
+pub(super) fn chunk(body: &[u8], checksums: Option<&[u32]>, into: &mut Vec<u8>) -> Saved {
+    let mut best: (u64, Vec<u8>) = (0, Vec::new());
+    for (compression, offset) in LAYOUTS {
+        let data = body.get(offset..).unwrap_or_default();
+        let mut bytes = Vec::new();
+        // As far as it goes.
+        drop(record::decompress(compression, data, u64::MAX, &mut bytes));
+        if is_what_the_header_says(body, &bytes) {
+            *into = bytes;
+            return Saved::All;
+        }
+        if let Some(checksums) = checksums {
+            let found = vouched_for(&bytes, checksums);
+            if found.0 > best.0 {
+                best = found;
+            }
+        }
+    }
+    let (n_saved, bytes) = best;
+    *into = bytes;
+    let n_written = checksums.map(|checksums| checksums.len() as u64);
+    let n_lost = n_written.map(|n_written| n_written.saturating_sub(n_saved));
+    if n_lost == Some(0) {
+        Saved::All
+    } else {
+        Saved::Some { n_saved, n_lost }
+    }
+}
+
+/// Whether the chunk's own checksum, which is at a fixed place, is that of the records.
+fn is_what_the_header_says(body: &[u8], bytes: &[u8]) -> bool {
+    let said = body.get(24..).and_then(|rest| rest.first_chunk::<4>());
+    let said = said.map_or(0, |said| u32::from_le_bytes(*said));
+    said != 0 && !bytes.is_empty() && crc32fast::hash(bytes) == said
+}
+
+/// How often each byte of a damaged chunk is looked at, at most.
+const MAX_LOOKS: usize = 64;
+
+/// The messages of which a checksum speaks, and all that describes them; how many messages, and their records.
+fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
+    let mut left: HashMap<u32, u32> = HashMap::new();
+    for checksum in checksums {
+        *left.entry(*checksum).or_default() += 1;
+    }
+    let (mut n_saved, mut records) = (0, Vec::new());
+    // What claims to be a message at every byte is not looked at for ever.
+    let mut budget = bytes.len().saturating_mul(MAX_LOOKS);
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let Some((op, body, after)) = split_record(rest) else {
+            // A damaged length: the next record that somebody vouches for is further on.
+            rest = rest.get(1..).unwrap_or_default();
+            continue;
+        };
+        let is_good = match op {
+            OP_MESSAGE if body.len() > budget => false,
+            OP_MESSAGE => {
+                budget -= body.len();
+                let crc = Message::read(body).map(|message| message.crc());
+                let count = crc.and_then(|crc| left.get_mut(&crc)).filter(|n| **n > 0);
+                count.map(|count| *count -= 1).is_some()
+            }
+            OP_CHANNEL => record::Channel::read(body).is_some(),
+            OP_SCHEMA => record::Schema::read(body).is_some(),
+            _ => false,
+        };
+        if is_good {
+            n_saved += u64::from(op == OP_MESSAGE);
+            let n_bytes = rest.len() - after.len();
+            records.extend_from_slice(rest.get(..n_bytes).unwrap_or_default());
+            rest = after;
+        } else {
+            rest = rest.get(1..).unwrap_or_default();
+        }
+    }
+    (n_saved, records)
+}
+
+fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (op, len) = record::head(bytes)?;
+    let is_inside = matches!(op, OP_MESSAGE | OP_CHANNEL | OP_SCHEMA);
+    let body = bytes.get(HEAD_LEN..)?;
+    let (body, after) = body.split_at_checked(usize::try_from(len).ok()?)?;
+    is_inside.then_some((op, body, after))
+}
+
+/// How much is looked at in one go.
+const WINDOW: usize = 1 << 20;
+/// No damaged place is taken for a larger chunk: it is left behind piece by piece.
+const MAX_BETWEEN: usize = 256 << 20;
+/// What has to be seen of a record to find it plausible, and the head of the next.
+const FRONT: usize = 64;
+
+/// Looks for the next record behind the one that is damaged, at most `left` bytes away. What is before it goes to
+/// `between`. `None` if there is none: then everything does, up to a bound.
+pub(super) fn distance_to_record<R: Read>(
+    file: &mut BufReader<R>,
+    left: u64,
+    between: &mut Vec<u8>,
+) -> io::Result<Option<u64>> {
+    let mut at = 1;
+    loop {
+        let wanted = (between.len() as u64 + WINDOW as u64).min(left);
+        let n_new = wanted - between.len() as u64;
+        let n_read = file.by_ref().take(n_new).read_to_end(between)?;
+        let is_all = between.len() as u64 >= left || n_read == 0;
+        let end = if is_all {
+            between.len()
+        } else {
+            between.len().saturating_sub(FRONT)
+        };
+        while at < end {
+            if is_record(between, at, left) {
+                return Ok(Some(at as u64));
+            }
+            at += 1;
+        }
+        if is_all {
+            return Ok(None);
+        }
+        if between.len() > MAX_BETWEEN {
+            return Ok(Some(at as u64));
+        }
+    }
+}
+
+/// Whether there is a record at `at` that something follows that could be one, if that can be seen.
+fn is_record(bytes: &[u8], at: usize, left: u64) -> bool {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let Some((op, len)) = record::head(rest) else {
+        return false;
+    };
+    let body = rest.get(HEAD_LEN..).unwrap_or_default();
+    let Some(next) = (at + HEAD_LEN).checked_add(usize::try_from(len).unwrap_or(usize::MAX)) else {
+        return false;
+    };
+    // Messages and the like are too easily mistaken; outside of chunks ours has none of them.
+    let is_telling = matches!(op, 0x02 | 0x06 | 0x07 | 0x08 | 0x0F | 0xC2);
+    if !is_telling || next as u64 > left || !record::is_plausible(op, len, body) {
+        return false;
+    }
+    match bytes.get(next..).and_then(record::head) {
+        Some((op, len)) => (1..=0x0F).contains(&op) && len <= left || op == 0xC2 || op == 0x89,
+        None => true,
+    }
+}

@@ -1,0 +1,129 @@
+//! Descriptions of types that travel with a log, so that it can be read years later.
+
+use bowline_msgs::Schema;
+use bowline_wire::Fingerprint;
+use bowline_wire::schema::{Docs, ReadSchemaError, TypeId, TypeSet};
+use std::collections::BTreeMap;
+
+/// Where descriptions of types are published and recorded, as `bowline.schema_t`.
+pub const SCHEMA_CHANNEL: &str = "bowline.schema";
+
+/// Where bookmarks are published and recorded, as `bowline.bookmark_t`.
+pub const BOOKMARK_CHANNEL: &str = "bowline.bookmark";
+
+/// How many descriptions are kept. Nobody has so many types.
+const MAX_SETS: usize = 65_536;
+
+/// Types by what their messages begin with.
+#[derive(Clone, Debug, Default)]
+pub struct Schemas {
+    /// Each with all that it contains, in the compact form.
+    sets: Vec<Vec<u8>>,
+    types: BTreeMap<Fingerprint, (usize, TypeId)>,
+    parsed: Vec<TypeSet>,
+}
+
+impl PartialEq for Schemas {
+    fn eq(&self, other: &Self) -> bool {
+        self.sets == other.sets
+    }
+}
+
+impl Schemas {
+    /// Adds every type of a set that is not there yet.
+    pub fn add(&mut self, set: &TypeSet) {
+        for (id, _) in set.iter() {
+            if let Some(fingerprint) = set.fingerprint(id)
+                && !self.types.contains_key(&fingerprint)
+            {
+                let closure = set.closure(id);
+                let bytes = closure.to_bytes(Docs::Keep);
+                self.insert(bytes, closure);
+            }
+        }
+    }
+
+    /// Adds the types of a set in its compact form.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), ReadSchemaError> {
+        let set = TypeSet::from_bytes(bytes)?;
+        let is_new = set
+            .iter()
+            .filter_map(|(id, _)| set.fingerprint(id))
+            .any(|fingerprint| !self.types.contains_key(&fingerprint));
+        if is_new {
+            self.insert(bytes.to_vec(), set);
+        }
+        Ok(())
+    }
+
+    /// Adds what others know.
+    pub fn merge(&mut self, other: &Self) {
+        for set in &other.parsed {
+            self.add(set);
+        }
+    }
+
+    fn insert(&mut self, bytes: Vec<u8>, set: TypeSet) {
+        if self.sets.len() >= MAX_SETS {
+            return;
+        }
+        let at = self.sets.len();
+        for (id, _) in set.iter() {
+            if let Some(fingerprint) = set.fingerprint(id) {
+                self.types.entry(fingerprint).or_insert((at, id));
+            }
+        }
+        self.sets.push(bytes);
+        self.parsed.push(set);
+    }
+
+    /// The type whose messages begin so, and the set that it is in.
+    #[must_use]
+    pub fn find(&self, fingerprint: Fingerprint) -> Option<(&TypeSet, TypeId)> {
+        let (at, id) = self.types.get(&fingerprint)?;
+        Some((self.parsed.get(*at)?, *id))
+    }
+
+    /// The full name of the type whose messages begin so.
+    #[must_use]
+    pub fn name(&self, fingerprint: Fingerprint) -> Option<String> {
+        let (set, id) = self.find(fingerprint)?;
+        Some(set.def(id).full_name())
+    }
+
+    /// The description of the type whose messages begin so, and of what it contains, to be published or recorded.
+    #[must_use]
+    pub fn description(&self, fingerprint: Fingerprint) -> Option<Schema> {
+        let (set, id) = self.find(fingerprint)?;
+        let bytes = set.closure(id).to_bytes(Docs::Keep);
+        Some(
+            Schema {
+                fingerprint: i64::from_be_bytes(fingerprint.0.to_be_bytes()),
+                name: set.def(id).full_name(),
+                bytes,
+                ..Schema::default()
+            }
+            .with_lengths(),
+        )
+    }
+
+    /// All types, by what their messages begin with.
+    pub fn iter(&self) -> impl Iterator<Item = (Fingerprint, &TypeSet, TypeId)> {
+        self.types
+            .iter()
+            .filter_map(|(fingerprint, (at, id))| Some((*fingerprint, self.parsed.get(*at)?, *id)))
+    }
+
+    /// Whether no type is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    pub(crate) fn sets(&self) -> &[Vec<u8>] {
+        &self.sets
+    }
+}

@@ -1,0 +1,447 @@
+//! Writes a log of either format.
+
+use crate::event::LogEvent;
+use crate::format::Format;
+use crate::index::{Builder, LogShape, index_path};
+use crate::mcap::{McapEncoder, McapOptions};
+use crate::output::Output;
+use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
+use crate::summary::Summary;
+use bowline_bus::eventlog::number_after_last;
+use bowline_msgs::{Bookmark, Schema};
+use bowline_wire::eventlog::{self, WriteRecordError};
+use bowline_wire::{EncodeError, Fingerprint, Message as _};
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How many types are remembered as described.
+const MAX_DESCRIBED: usize = 65_536;
+
+/// Writes a log.
+///
+/// Events collect in memory until [`flush`](Self::flush) hands them to the system, which is when other programs see
+/// them and they survive the end of this one; they survive a loss of power after [`sync`](Self::sync). When the system
+/// refuses, nothing is lost: what it did not take goes first the next time. So whoever writes decides how much may
+/// collect, by [`n_pending`](Self::n_pending).
+///
+/// Types that `schemas` knows are described in the log before their first message.
+#[derive(Debug)]
+pub struct Writer {
+    encoder: Encoder,
+    output: Output,
+    sidecar: Sidecar,
+    schemas: Schemas,
+    described: HashSet<Fingerprint>,
+    next_number: i64,
+}
+
+#[derive(Debug)]
+enum Encoder {
+    Lcm,
+    Mcap(Box<McapEncoder>),
+}
+
+/// The index beside the log, as long as it can be written.
+#[derive(Debug)]
+struct Sidecar {
+    builder: Option<Builder>,
+    output: Option<Output>,
+    path: PathBuf,
+}
+
+/// How a log is written.
+#[derive(Clone, Debug, Default)]
+pub struct WriterOptions {
+    /// What the log is to be. `None`: what its name says.
+    pub format: Option<Format>,
+    /// How MCAP is written.
+    pub mcap: McapOptions,
+    /// Types to describe in the log.
+    pub schemas: Schemas,
+    /// Leaves the index to whoever needs it first.
+    pub without_index: bool,
+}
+
+impl Writer {
+    /// Starts a log; one of that name is replaced.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        let refused = |source| WriteError::system(path, "start", source);
+        let format = options.format.unwrap_or_else(|| Format::of_name(path));
+        let output = Output::create(path).map_err(refused)?;
+        let (encoder, shape) = match format {
+            Format::Lcm => (Encoder::Lcm, LogShape::Events),
+            Format::Mcap => {
+                let encoder = McapEncoder::new(&options.mcap).map_err(refused)?;
+                (Encoder::Mcap(Box::new(encoder)), LogShape::Chunks)
+            }
+        };
+        let sidecar = if options.without_index {
+            Sidecar::none(path)
+        } else {
+            Sidecar::create(path, shape)
+        };
+        Ok(Self {
+            encoder,
+            output,
+            sidecar,
+            schemas: options.schemas,
+            described: HashSet::new(),
+            next_number: 0,
+        })
+    }
+
+    /// Goes on with an LCM log and its numbers, or starts one. Its index is made anew when it is needed.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or is not of that format: MCAP ends with a directory and cannot go on.
+    pub fn append(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        let format = options.format.unwrap_or_else(|| Format::of_name(path));
+        if format == Format::Mcap {
+            return Err(WriteError::AppendMcap {
+                path: path.to_owned(),
+            });
+        }
+        let refused = |source| WriteError::system(path, "go on with", source);
+        let output = Output::append(path).map_err(refused)?;
+        let (next_number, _) = number_after_last(path).map_err(|error| {
+            let kind = error.kind();
+            refused(io::Error::new(kind, error))
+        })?;
+        let sidecar = Sidecar::none(path);
+        sidecar.remove();
+        Ok(Self {
+            encoder: Encoder::Lcm,
+            output,
+            sidecar,
+            schemas: options.schemas,
+            described: HashSet::new(),
+            next_number,
+        })
+    }
+
+    /// What is written.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        match self.encoder {
+            Encoder::Lcm => Format::Lcm,
+            Encoder::Mcap(_) => Format::Mcap,
+        }
+    }
+
+    /// Where it is written.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.output.path()
+    }
+
+    /// More types to describe.
+    pub fn add_schemas(&mut self, schemas: &Schemas) {
+        self.schemas.merge(schemas);
+    }
+
+    /// Adds an event; its number is the writer's to choose, and is returned.
+    ///
+    /// # Errors
+    /// When no reader could read it. Nothing is added then.
+    pub fn write(&mut self, event: LogEvent<'_>) -> Result<i64, WriteError> {
+        if let Some(fingerprint) = event.fingerprint()
+            && !self.described.contains(&fingerprint)
+        {
+            self.describe(fingerprint, &event)?;
+        }
+        self.put(event)
+    }
+
+    /// Adds a bookmark.
+    ///
+    /// # Errors
+    /// When its text has no encoding.
+    pub fn bookmark(&mut self, utime: i64, text: &str) -> Result<(), WriteError> {
+        let bookmark = Bookmark {
+            utime,
+            text: text.to_owned(),
+        };
+        let payload = bookmark.encode()?;
+        let event = LogEvent {
+            number: 0,
+            utime,
+            nanos: 0,
+            channel: BOOKMARK_CHANNEL,
+            payload: &payload,
+        };
+        self.write(event).map(drop)
+    }
+
+    fn describe(
+        &mut self,
+        fingerprint: Fingerprint,
+        event: &LogEvent<'_>,
+    ) -> Result<(), WriteError> {
+        // Whoever records the descriptions that are on the bus has them in the log already.
+        if event.channel == SCHEMA_CHANNEL
+            && let Ok(schema) = Schema::decode(event.payload)
+        {
+            let described = u64::from_be_bytes(schema.fingerprint.to_be_bytes());
+            self.remember(Fingerprint(described));
+            drop(self.schemas.add_bytes(&schema.bytes));
+            return Ok(());
+        }
+        self.remember(fingerprint);
+        let Some(schema) = self.schemas.description(fingerprint) else {
+            return Ok(());
+        };
+        match &mut self.encoder {
+            Encoder::Mcap(_) => Ok(()),
+            Encoder::Lcm => {
+                let payload = schema.encode()?;
+                let description = LogEvent {
+                    channel: SCHEMA_CHANNEL,
+                    payload: &payload,
+                    ..*event
+                };
+                self.put(description).map(drop)
+            }
+        }
+    }
+
+    fn remember(&mut self, fingerprint: Fingerprint) {
+        if self.described.len() < MAX_DESCRIBED {
+            self.described.insert(fingerprint);
+        }
+    }
+
+    fn put(&mut self, event: LogEvent<'_>) -> Result<i64, WriteError> {
+        let number = self.next_number;
+        let event = LogEvent { number, ..event };
+        let offset = self.output.position();
+        let pending = self.output.pending();
+        let start = pending.len();
+        match &mut self.encoder {
+            Encoder::Lcm => {
+                let n_payload = event.payload.len();
+                eventlog::write_header(number, event.utime, event.channel, n_payload, pending)?;
+                pending.extend_from_slice(event.payload);
+            }
+            Encoder::Mcap(encoder) => {
+                let put = encoder.put(&event, &self.schemas, pending);
+                put.map_err(|source| WriteError::system(self.output.path(), "write", source))?;
+            }
+        }
+        self.next_number += 1;
+        let record = self.output.pending().get(start..).unwrap_or_default();
+        self.sidecar.add(&event, offset, record);
+        Ok(number)
+    }
+
+    /// Bytes that the system has not taken yet.
+    #[must_use]
+    pub fn n_pending(&self) -> usize {
+        let collected = match &self.encoder {
+            Encoder::Lcm => 0,
+            Encoder::Mcap(encoder) => encoder.n_collected(),
+        };
+        self.output.n_pending() + collected
+    }
+
+    /// How long the file will be with what the system has not taken yet; with MCAP, without what is still to be
+    /// compressed.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.output.position()
+    }
+
+    /// How long the file is.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.output.written()
+    }
+
+    /// How many events were added, those of an earlier writer included.
+    #[must_use]
+    pub fn next_number(&self) -> i64 {
+        self.next_number
+    }
+
+    /// How long events may well collect before they are flushed: small chunks of MCAP compress badly.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        match self.encoder {
+            Encoder::Lcm => Duration::ZERO,
+            Encoder::Mcap(_) => Duration::from_millis(50),
+        }
+    }
+
+    /// What was written so far, unless the index was left out.
+    #[must_use]
+    pub fn summary(&self) -> Option<&Summary> {
+        self.sidecar.builder.as_ref().map(Builder::summary)
+    }
+
+    /// Hands everything to the system. With MCAP, that ends a chunk.
+    ///
+    /// # Errors
+    /// When the system refuses, such as for want of space. Call again to go on.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        let refused = |path: &Path, source| WriteError::system(path, "write", source);
+        if let Encoder::Mcap(encoder) = &mut self.encoder {
+            let ended = encoder.end_chunk(self.output.pending());
+            ended.map_err(|source| refused(self.output.path(), source))?;
+        }
+        let flushed = self.output.flush();
+        flushed.map_err(|source| refused(self.output.path(), source))?;
+        self.sidecar.flush();
+        Ok(())
+    }
+
+    /// Has everything on the disk before it returns.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn sync(&mut self) -> Result<(), WriteError> {
+        self.flush()?;
+        let synced = self.output.sync();
+        synced.map_err(|source| WriteError::system(self.output.path(), "write", source))
+    }
+
+    /// Ends the log: everything is on the disk, and the index beside it.
+    ///
+    /// # Errors
+    /// When the system refuses. Call again to go on.
+    pub fn finish(&mut self) -> Result<(), WriteError> {
+        if let Encoder::Mcap(encoder) = &mut self.encoder {
+            let ended = encoder.finish(self.output.pending());
+            ended.map_err(|source| WriteError::system(self.output.path(), "end", source))?;
+        }
+        self.sync()?;
+        self.sidecar.finish(self.output.written());
+        Ok(())
+    }
+}
+
+impl Sidecar {
+    /// Starts an index under another name, so that only a whole one has its own.
+    fn create(log: &Path, shape: LogShape) -> Self {
+        let sidecar = Self::none(log);
+        sidecar.remove();
+        let output = Output::create(&sidecar.partial()).ok();
+        Self {
+            builder: output.is_some().then(|| Builder::new(shape)),
+            output,
+            ..sidecar
+        }
+    }
+
+    fn none(log: &Path) -> Self {
+        Self {
+            builder: None,
+            output: None,
+            path: index_path(log),
+        }
+    }
+
+    fn partial(&self) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".part");
+        name.into()
+    }
+
+    /// An index of what was there before says nothing about what will be.
+    fn remove(&self) {
+        for path in [&self.path, &self.partial()] {
+            drop(fs::remove_file(path));
+        }
+    }
+
+    fn add(&mut self, event: &LogEvent<'_>, offset: u64, record: &[u8]) {
+        if let Some(builder) = &mut self.builder {
+            builder.add(event, offset, &[record]);
+        }
+    }
+
+    /// An index that cannot be written is left out: the log has everything.
+    fn flush(&mut self) {
+        let (Some(builder), Some(output)) = (&mut self.builder, &mut self.output) else {
+            return;
+        };
+        output.pending().extend_from_slice(&builder.take());
+        if output.flush().is_err() {
+            self.give_up();
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.builder = None;
+        self.output = None;
+        self.remove();
+    }
+
+    fn finish(&mut self, log_size: u64) {
+        let (Some(builder), Some(mut output)) = (self.builder.take(), self.output.take()) else {
+            return;
+        };
+        output
+            .pending()
+            .extend_from_slice(&builder.finish(log_size).0);
+        let ended = output.flush().and_then(|()| output.sync());
+        let renamed = ended.and_then(|()| fs::rename(self.partial(), &self.path));
+        if renamed.is_err() {
+            self.give_up();
+        }
+    }
+}
+
+/// Why a log was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// No reader could read the event.
+    #[error(transparent)]
+    Event(#[from] WriteRecordError),
+    /// A message of our own has no encoding.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// MCAP ends with a directory.
+    #[error(
+        "cannot go on with {path:?}: MCAP files end with a directory; record to another file, or to an LCM log"
+    )]
+    AppendMcap {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("cannot {doing} the log {path:?}: {source}")]
+    System {
+        /// What was to be done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl WriteError {
+    fn system(path: &Path, doing: &'static str, source: io::Error) -> Self {
+        Self::System {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// What the system said, if it was the system.
+    #[must_use]
+    pub fn kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::System { source, .. } => Some(source.kind()),
+            Self::Event(_) | Self::Encode(_) | Self::AppendMcap { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Logs through their public interface.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+#[path = "it/damage.rs"]
+mod damage;
+#[path = "it/files.rs"]
+mod files;
+#[path = "it/support.rs"]
+mod support;

@@ -1,0 +1,133 @@
+//! Damage is found and named, and costs the events that it touches and no others.
+
+use crate::support::{KINDS, events, options, read, write};
+use bowline_log::{Compression, DamageKind, IndexUse, OwnedEvent};
+use std::fs;
+use std::path::Path;
+
+/// Whether one list is another without some.
+fn is_part_of(part: &[OwnedEvent], whole: &[OwnedEvent]) -> bool {
+    let mut rest = whole.iter();
+    part.iter().all(|event| rest.any(|other| other == event))
+}
+
+#[test]
+fn a_log_that_is_cut_off_anywhere_has_all_whole_events_before_the_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    for (at, (extension, compression)) in KINDS.iter().enumerate() {
+        let path = folder.path().join(format!("{at}.{extension}"));
+        let written = events(40);
+        write(&path, options(*compression), &written, 4);
+        let bytes = fs::read(&path).unwrap();
+        let mut n_before = 0;
+        for cut in 0..bytes.len() {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            for index in [IndexUse::IfThere, IndexUse::Ignore] {
+                let (found, damages) = read(&path, index);
+                assert!(written.starts_with(&found), "{path:?} cut at {cut}");
+                assert!(
+                    found.len() >= n_before,
+                    "{path:?} cut at {cut}: {} after {n_before}",
+                    found.len()
+                );
+                n_before = found.len();
+                let knows = *extension == "log" && index == IndexUse::IfThere;
+                if knows {
+                    let n_missing: u64 = damages.iter().map(|damage| damage.kind.n_lost()).sum();
+                    assert_eq!(
+                        found.len() as u64 + n_missing,
+                        40,
+                        "{path:?} cut at {cut}: {damages:?}"
+                    );
+                }
+            }
+        }
+        assert_eq!(n_before, 40, "{path:?}");
+    }
+}
+
+/// Flips a bit of every byte, and hands what is then read to `check`.
+fn flip_everywhere(path: &Path, mut check: impl FnMut(usize, Vec<OwnedEvent>, Vec<DamageKind>)) {
+    let bytes = fs::read(path).unwrap();
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(path, flipped).unwrap();
+        let (found, damages) = read(path, IndexUse::IfThere);
+        check(
+            at,
+            found,
+            damages.into_iter().map(|damage| damage.kind).collect(),
+        );
+    }
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn with_an_index_a_flipped_bit_costs_its_event_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.log");
+    let written = events(60);
+    write(&path, options(Compression::None), &written, 1);
+    flip_everywhere(&path, |at, found, damages| {
+        let [DamageKind::Changed { number }] = damages[..] else {
+            panic!("byte {at}: {damages:?}");
+        };
+        let mut expected = written.clone();
+        expected.remove(usize::try_from(number).unwrap());
+        assert!(found == expected, "byte {at}");
+    });
+}
+
+#[test]
+fn in_mcap_a_flipped_bit_is_named_and_costs_at_most_its_event_where_nothing_is_compressed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.mcap");
+    let written = events(30);
+    write(&path, options(Compression::None), &written, 6);
+    flip_everywhere(&path, |at, found, damages| {
+        assert!(!damages.is_empty(), "byte {at} is not named");
+        assert!(is_part_of(&found, &written), "byte {at}");
+        assert!(
+            found.len() >= 29,
+            "byte {at}: {} of 30, {damages:?}",
+            found.len()
+        );
+    });
+}
+
+#[test]
+fn in_compressed_mcap_a_flipped_bit_is_named_and_costs_at_most_its_chunk() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, compression) in [("z.mcap", Compression::Zstd), ("l.mcap", Compression::Lz4)] {
+        let path = folder.path().join(name);
+        let written = events(30);
+        write(&path, options(compression), &written, 6);
+        flip_everywhere(&path, |at, found, damages| {
+            assert!(!damages.is_empty(), "{name}, byte {at} is not named");
+            assert!(is_part_of(&found, &written), "{name}, byte {at}");
+            assert!(
+                found.len() >= 24,
+                "{name}, byte {at}: {} of 30, {damages:?}",
+                found.len()
+            );
+        });
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_an_index_costs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.log");
+    let written = events(60);
+    write(&path, options(Compression::None), &written, 1);
+    let index = folder.path().join("a.log.index");
+    let bytes = fs::read(&index).unwrap();
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(&index, flipped).unwrap();
+        let (found, damages) = read(&path, IndexUse::IfThere);
+        assert!(found == written, "byte {at}: {damages:?}");
+    }
+}
