@@ -16,7 +16,7 @@ fn a_log_that_is_cut_off_anywhere_has_all_whole_events_before_the_cut() {
     let folder = tempfile::tempdir().unwrap();
     for (at, (extension, compression)) in KINDS.iter().enumerate() {
         let path = folder.path().join(format!("{at}.{extension}"));
-        let written = events(40);
+        let written = events(18);
         write(&path, options(*compression), &written, 4);
         let bytes = fs::read(&path).unwrap();
         let mut n_before = 0;
@@ -36,13 +36,15 @@ fn a_log_that_is_cut_off_anywhere_has_all_whole_events_before_the_cut() {
                     let n_missing: u64 = damages.iter().map(|damage| damage.kind.n_lost()).sum();
                     assert_eq!(
                         found.len() as u64 + n_missing,
-                        40,
+                        18,
                         "{path:?} cut at {cut}: {damages:?}"
                     );
                 }
             }
         }
-        assert_eq!(n_before, 40, "{path:?}");
+        // MCAP ends with a directory.
+        let n_expected = if *extension == "log" { 17 } else { 18 };
+        assert_eq!(n_before, n_expected, "{path:?}");
     }
 }
 
