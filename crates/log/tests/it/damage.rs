@@ -48,6 +48,21 @@ fn a_log_that_is_cut_off_anywhere_has_all_whole_events_before_the_cut() {
     }
 }
 
+#[test]
+fn a_log_that_was_cut_off_says_what_is_left_and_its_index_what_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.log");
+    write(&path, options(Compression::None), &events(500), 1);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    for _ in 0..2 {
+        let mut reader = crate::support::open(&path, IndexUse::Make);
+        let n_left = reader.summary().map_or(0, |summary| summary.n_events);
+        assert_eq!(crate::support::rest(&mut reader).len() as u64, n_left);
+        assert_eq!(reader.damages().n_lost(), 500 - n_left);
+    }
+}
+
 /// Flips a bit of every byte, and hands what is then read to `check`.
 fn flip_everywhere(path: &Path, mut check: impl FnMut(usize, Vec<OwnedEvent>, Vec<DamageKind>)) {
     let bytes = fs::read(path).unwrap();
