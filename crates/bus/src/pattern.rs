@@ -56,14 +56,20 @@ impl Pattern {
         if let Some(name) = Template::parse(text) {
             return Ok(Kind::Exact(name));
         }
+        let build = |expression: &str| {
+            fancy_regex::RegexBuilder::new(expression)
+                .backtrack_limit(MAX_BACKTRACKS)
+                .build()
+                .map_err(|source| BadPattern {
+                    pattern: text.to_owned(),
+                    source: Box::new(source),
+                })
+        };
+        // By itself first: what is wrong is then said of the text as it was written, and `A)|(B` does not pass because
+        // the group below happens to close what it opens.
+        build(text)?;
         // The group keeps `A|B` whole: it matches "A" and "B", and nothing that merely begins or ends so.
-        let regex = fancy_regex::RegexBuilder::new(&format!(r"\A(?:{text})\z"))
-            .backtrack_limit(MAX_BACKTRACKS)
-            .build();
-        let regex = regex.map_err(|source| BadPattern {
-            pattern: text.to_owned(),
-            source: Box::new(source),
-        })?;
+        let regex = build(&format!(r"\A(?:{text})\z"))?;
         Ok(Kind::Regex(Box::new(regex)))
     }
 
@@ -239,5 +245,25 @@ mod tests {
     fn a_bad_pattern_is_named() {
         let error = Pattern::new("POSE(").unwrap_err().to_string();
         assert!(error.contains("\"POSE(\""), "{error}");
+    }
+
+    #[test]
+    fn a_bad_pattern_s_mistake_is_within_it() {
+        for text in ["A[", "POSE(", "(?<", "A{2", r"A\", "a|[b-"] {
+            let Err(error) = Pattern::new(text) else {
+                continue;
+            };
+            let fancy_regex::Error::ParseError(position, _) = *error.source else {
+                continue;
+            };
+            assert!(position <= text.len(), "{error}");
+        }
+        let error = Pattern::new("A[").unwrap_err().to_string();
+        assert!(error.contains("at position 2"), "{error}");
+    }
+
+    #[test]
+    fn parentheses_pair_up_within_the_pattern() {
+        assert!(Pattern::new("A)|(B").is_err());
     }
 }
