@@ -23,23 +23,32 @@ impl Url {
     /// Takes a URL apart.
     ///
     /// # Errors
-    /// When there is no `scheme://`, or an option has no `=`.
+    /// When there is no `scheme://`, an option has no `=`, or the first option comes after `&` instead of `?`.
     pub fn parse(text: &str) -> Result<Self, BadUrl> {
-        let bad = |what| BadUrl::new(text, what);
+        let bad = |what: String| BadUrl::new(text, what);
         let (scheme, rest) = text.split_once("://").ok_or_else(|| {
-            bad("expected scheme://address, as in udpm://239.255.76.67:7667?ttl=0")
+            bad("expected scheme://address, as in udpm://239.255.76.67:7667?ttl=0".to_owned())
         })?;
         // LCM lets further question marks separate options too.
         let mut parts = rest.split('?');
         let address = parts.next().unwrap_or_default();
+        if scheme != "file"
+            && let Some((place, options)) = address.split_once('&')
+            && options.contains('=')
+        {
+            let what = format!(
+                "expected ? before the first option: did you mean {scheme}://{place}?{options}"
+            );
+            return Err(bad(what));
+        }
         let mut options = Vec::new();
         for option in parts
             .flat_map(|part| part.split('&'))
             .filter(|option| !option.is_empty())
         {
-            let (key, value) = option.split_once('=').ok_or_else(|| {
-                BadUrl::new(text, format!("expected key=value, found {option:?}"))
-            })?;
+            let (key, value) = option
+                .split_once('=')
+                .ok_or_else(|| bad(format!("expected key=value, found {option:?}")))?;
             options.push((key.to_owned(), value.to_owned()));
         }
         Ok(Self {
@@ -282,6 +291,16 @@ mod tests {
     fn what_is_wrong_is_said_with_what_would_be_right() {
         let error = Url::parse("239.255.76.67").unwrap_err().to_string();
         assert!(error.contains("expected scheme://address"), "{error}");
+
+        let error = Url::parse("udpm://239.255.76.67:7667&ttl=0&iface=lo").unwrap_err();
+        let meant = "did you mean udpm://239.255.76.67:7667?ttl=0&iface=lo";
+        assert!(error.what().ends_with(meant), "{error}");
+        let file = Url::parse("file:///tmp/salt&pepper=1").unwrap();
+        assert_eq!(
+            file.address(),
+            "/tmp/salt&pepper=1",
+            "a file may be called so"
+        );
 
         let url = Url::parse("udpm://?tll=1").unwrap();
         let mut options = url.options();
