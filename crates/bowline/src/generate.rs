@@ -172,9 +172,9 @@ pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         }
     }
     output::note(&format!(
-        "{} types: {} files written, {} unchanged",
-        compiled.types.len(),
-        written.n_new,
+        "{}: {} written, {} unchanged",
+        output::count(compiled.types.len() as u64, "type"),
+        output::count(written.n_new, "file"),
         written.n_unchanged
     ));
     Ok(Outcome::Fine)
@@ -209,8 +209,8 @@ fn settings(language: &Language, matches: &ArgMatches) -> Settings {
 
 #[derive(Default)]
 struct Written {
-    n_new: usize,
-    n_unchanged: usize,
+    n_new: u64,
+    n_unchanged: u64,
 }
 
 impl Written {

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(outcome) => ExitCode::from(outcome as u8),
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output::error(&format!("{error:#}"));
+            output::error(&output::with_causes(&error));
             ExitCode::from(if error.is::<input::Usage>() {
                 Outcome::Usage
             } else {

@@ -57,6 +57,25 @@ pub(crate) fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// An error and its causes, but for those that it has told already.
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text += ": ";
+            text += &cause;
+        }
+    }
+    text
+}
+
+/// One of a thing, or several.
+pub(crate) fn count(number: impl Into<u64>, thing: &str) -> String {
+    let number = number.into();
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{s}")
+}
+
 /// Whether an error is only that nobody reads on.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
@@ -87,4 +106,26 @@ pub(crate) fn table(rows: &[Vec<String>], left: &[usize]) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let refused = || io::Error::from_raw_os_error(19);
+        let told: anyhow::Result<()> =
+            Err(refused()).with_context(|| format!("cannot join: {}\nis it up?", refused()));
+        assert_eq!(
+            with_causes(&told.unwrap_err()),
+            "cannot join: No such device (os error 19)\nis it up?"
+        );
+        let untold: anyhow::Result<()> = Err(refused()).context("cannot join");
+        assert_eq!(
+            with_causes(&untold.unwrap_err()),
+            "cannot join: No such device (os error 19)"
+        );
+    }
 }

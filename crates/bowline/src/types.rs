@@ -167,8 +167,9 @@ fn check(args: &Check) -> anyhow::Result<Outcome> {
         .filter(|diagnostic| diagnostic.severity == Severity::Error)
         .count();
     output::note(&format!(
-        "{} types: {n_errors} errors, {} missing comments or units",
-        compiled.types.len(),
+        "{}: {}, {} missing comments or units",
+        output::count(compiled.types.len() as u64, "type"),
+        output::count(n_errors as u64, "error"),
         findings.len()
     ));
     Ok(outcome(compiled.is_ok() && findings.is_empty()))
@@ -222,6 +223,13 @@ fn show_diff(args: &Diff) -> anyhow::Result<Outcome> {
 
 /// Types to look messages up in: as many as can be understood.
 fn load(sources: &TypeSources) -> anyhow::Result<Compiled> {
+    if let Some(missing) = sources.types.iter().find(|path| !path.exists()) {
+        let missing = missing.display();
+        let message = format!(
+            "expected types in {missing}, found no such file or folder: say where they are with --types DIR"
+        );
+        return Err(Usage(message).into());
+    }
     let (sources, compiled) = input::load_types(&sources.types)?;
     if !compiled.is_ok() {
         output::diagnostics(&compiled.diagnostics, &sources);

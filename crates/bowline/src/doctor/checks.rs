@@ -12,6 +12,7 @@ mod tests;
 
 use super::finding::Finding;
 use super::snapshot::Snapshot;
+use crate::output::count;
 
 /// A check's name, and what it makes of a snapshot: nothing where it is beside the point.
 pub(crate) type Check = (&'static str, fn(&Snapshot) -> Vec<Finding>);
@@ -61,10 +62,4 @@ pub(crate) fn size(bytes: u64) -> String {
         whole @ 0..10 => format!("{whole}.{} {name}", bytes % unit / (unit / 10)),
         whole => format!("{whole} {name}"),
     }
-}
-
-/// One of a thing, or several.
-fn count(number: u64, thing: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{s}")
 }

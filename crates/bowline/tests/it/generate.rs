@@ -30,7 +30,7 @@ fn unchanged_files_are_left_alone() {
     write(&folder, "a.lcm", "package p; struct a { int16_t x; }");
     let third = bowline_in(&folder, &args, b"");
     assert!(
-        stderr(&third).contains("1 files written, 1 unchanged"),
+        stderr(&third).contains("1 file written, 1 unchanged"),
         "{}",
         stderr(&third)
     );

@@ -218,3 +218,14 @@ fn a_type_with_a_mistake_has_no_fingerprint_to_copy() {
         (Some(1), "u 0x0cd325b9ca9eede0\n")
     );
 }
+
+#[test]
+fn whoever_has_no_types_is_told_how_to_name_them() {
+    let folder = scratch("no-types");
+    for verb in [&["types", "encode", "gps_rmc_t"][..], &["types", "decode"]] {
+        let output = bowline_in(&folder, verb, b"");
+        assert_eq!(output.status.code(), Some(2));
+        let text = stderr(&output);
+        assert!(text.contains("--types DIR"), "{verb:?}: {text}");
+    }
+}
