@@ -274,3 +274,37 @@ fn a_pattern_of_the_reference_s_that_comes_late_is_told_our_channels() {
         assert_eq!(heard, Some(format!("LATE 3 {:08x}", digest(b"abc"))));
     });
 }
+
+/// Tells the hub of a pattern that is none, as stock LCM does before it looks at it itself, and says what it hears.
+const CARELESS_CLIENT: &str = "\
+import lcm, sys
+bus = lcm.LCM(sys.argv[1])
+try:
+    bus.subscribe('A[', lambda channel, payload: None)
+except Exception as error:
+    print('refused', error, file=sys.stderr)
+bus.subscribe('M', lambda channel, payload: print(channel, payload.decode(), flush=True))
+while True:
+    bus.handle()
+";
+
+#[test]
+fn a_client_of_the_reference_s_with_one_bad_pattern_stays_and_hears_the_rest() {
+    let peers = Peers::find();
+    inside(|place| {
+        let hub = Hub::bind("127.0.0.1:0").expect("a hub starts");
+        let mut python = place.command(peers.python());
+        python.args(["-c", CARELESS_CLIENT, &hub.url()]);
+        let client = Process::start("Python", &mut python);
+        let bus = Bus::open(&hub.url()).expect("the bus opens");
+        let publish = || {
+            bus.publish_bytes("M", b"heard").expect("it is sent");
+            client.line_within(SHORT)
+        };
+        let mut heard = std::iter::repeat_with(publish).take(MAX_ATTEMPTS).flatten();
+        assert_eq!(heard.next().as_deref(), Some("M heard"));
+        let status = hub.status();
+        assert_eq!(status.joined, 2, "nobody had to come again: {status:?}");
+        assert_eq!(status.ignored, 1, "{status:?}");
+    });
+}

@@ -2,16 +2,20 @@
 //!
 //! The hub itself is in `bowline_bus`; here it gets an address, a status line, and an end when somebody presses ^C.
 
+use crate::doctor::printable;
+use crate::output::count;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Hub;
-use bowline_bus::hub::{Client, Status};
+use bowline_bus::hub::{Client, Happened, News, Status};
 use clap::Args;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
+use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 
 const EXAMPLES: &str = "\
@@ -73,8 +77,39 @@ struct Screen {
     is_json: bool,
     is_terminal: bool,
     shown: Status,
-    /// The number of the last parting that was told.
-    n_partings: u64,
+    /// The number of the last news that was told.
+    n_news: u64,
+    repeats: Repeats,
+}
+
+/// Complaints that come again and again, as from a program that tries again and again.
+#[derive(Default)]
+struct Repeats(BTreeMap<(IpAddr, String), u64>);
+
+/// More than there are kinds of complaints; beyond that it is forgotten what was told.
+const MAX_REPEATS: usize = 256;
+
+impl Repeats {
+    /// The line for some news, unless enough was said: who comes and goes by themselves are always told, complaints
+    /// about one host the first time and then when their number has doubled.
+    fn line(&mut self, news: &News) -> Option<String> {
+        let line = format!("{} {}", news.peer, news.what);
+        match news.what {
+            Happened::Joined | Happened::Left { .. } => return Some(line),
+            Happened::SentAway { .. } | Happened::Ignored { .. } => {}
+        }
+        if self.0.len() >= MAX_REPEATS {
+            self.0.clear();
+        }
+        let key = (news.peer.ip(), news.what.to_string());
+        let n_times = self.0.entry(key).or_default();
+        *n_times += 1;
+        match *n_times {
+            1 => Some(line),
+            n if n.is_power_of_two() => Some(format!("{line} ({n} times so far)")),
+            _ => None,
+        }
+    }
 }
 
 impl Screen {
@@ -94,13 +129,14 @@ impl Screen {
             is_json,
             is_terminal: std::io::stdout().is_terminal(),
             shown: Status::default(),
-            n_partings: 0,
+            n_news: 0,
+            repeats: Repeats::default(),
         })
     }
 
     /// Shows what changed.
     fn show(&mut self, hub: &Hub) -> anyhow::Result<()> {
-        self.tell_partings(hub);
+        self.tell_news(hub);
         let status = hub.status();
         if status == self.shown {
             return Ok(());
@@ -117,20 +153,23 @@ impl Screen {
         Ok(())
     }
 
-    fn tell_partings(&mut self, hub: &Hub) {
-        for parting in hub.partings_since(self.n_partings) {
-            self.n_partings = parting.number;
+    fn tell_news(&mut self, hub: &Hub) {
+        for news in hub.news_since(self.n_news) {
+            self.n_news = news.number;
+            let Some(line) = self.repeats.line(&news) else {
+                continue;
+            };
             let clear = if self.is_terminal && !self.is_json {
                 "\r\x1b[K"
             } else {
                 ""
             };
-            output::note(&format!("{clear}{} left: {}", parting.peer, parting.why));
+            output::note(&format!("{clear}{}", printable(&line)));
         }
     }
 
     fn close(mut self, hub: &Hub) -> anyhow::Result<()> {
-        self.tell_partings(hub);
+        self.tell_news(hub);
         let status = hub.status();
         hub.stop();
         if self.is_json {
@@ -142,10 +181,12 @@ impl Screen {
 }
 
 fn to_line(status: &Status) -> String {
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let clients = count(status.clients.len() as u64, "client");
     let messages = count(status.messages, "message");
-    let line = format!("{clients}, {messages}, {} dropped", status.dropped);
+    let mut line = format!("{clients}, {messages}, {} dropped", status.dropped);
+    if status.ignored > 0 {
+        line += &format!(", {} left out", status.ignored);
+    }
     let slowest = status.clients.iter().max_by_key(|client| client.dropped);
     match slowest {
         Some(client) if client.dropped > 0 => {
@@ -167,6 +208,7 @@ fn to_json(hub: &Hub, status: &Status) -> Value {
             "sent": client.sent,
             "dropped": client.dropped,
             "waiting_bytes": client.waiting_bytes,
+            "ignored": client.ignored,
         })
     };
     json!({
@@ -177,5 +219,43 @@ fn to_json(hub: &Hub, status: &Status) -> Value {
         "messages": status.messages,
         "bytes": status.bytes,
         "dropped": status.dropped,
+        "ignored": status.ignored,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn news(port: u16, what: Happened) -> News {
+        News {
+            number: 1,
+            peer: ([127, 0, 0, 1], port).into(),
+            what,
+        }
+    }
+
+    #[test]
+    fn a_complaint_is_told_less_and_less_often() {
+        let mut repeats = Repeats::default();
+        let why = || "no hello".to_owned();
+        let told: Vec<u16> = (1..=100)
+            .filter(|&n| {
+                let news = news(n, Happened::SentAway { why: why() });
+                repeats.line(&news).is_some()
+            })
+            .collect();
+        assert_eq!(told, [1, 2, 4, 8, 16, 32, 64]);
+        let other = Happened::Ignored { what: why() };
+        assert!(repeats.line(&news(1, other)).is_some(), "another complaint");
+    }
+
+    #[test]
+    fn whoever_comes_and_goes_is_always_told() {
+        let mut repeats = Repeats::default();
+        for n in 1..=10 {
+            let joined = repeats.line(&news(n, Happened::Joined));
+            assert_eq!(joined, Some(format!("127.0.0.1:{n} joined")));
+        }
+    }
 }

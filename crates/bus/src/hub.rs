@@ -5,7 +5,7 @@
 //!
 //! A client that reads slowly, or not at all, is nobody else's problem: what waits for it is bounded, the oldest
 //! messages go first and are counted, and one that takes nothing for a while is sent away. So is one that breaks the
-//! protocol, with a reason.
+//! protocol, with a reason, unless only one frame of it is of no use: that is left out and counted.
 //!
 //! Deliberately absent: authentication and encryption. Whoever reaches the port hears and says anything; bind it to
 //! loopback, or to a network that is yours.
@@ -28,8 +28,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How many partings are remembered for whoever asks.
-const REMEMBERED_PARTINGS: usize = 64;
+/// How much news is remembered for whoever asks.
+const REMEMBERED_NEWS: usize = 64;
 
 /// A running hub, on a thread of its own. Stops when it is dropped.
 ///
@@ -82,6 +82,7 @@ struct Shared {
     bytes: AtomicU64,
     dropped: AtomicU64,
     refused: AtomicU64,
+    ignored: AtomicU64,
     roll: Mutex<Roll>,
 }
 
@@ -89,8 +90,8 @@ struct Shared {
 struct Roll {
     present: Vec<Arc<Gauge>>,
     n_joined: u64,
-    partings: VecDeque<Parting>,
-    n_partings: u64,
+    news: VecDeque<News>,
+    n_news: u64,
 }
 
 /// What a hub did so far.
@@ -109,6 +110,8 @@ pub struct Status {
     /// Messages dropped because a client was slow, over all clients so far. A message that three clients did not get
     /// counts three times.
     pub dropped: u64,
+    /// Subscriptions and messages that were left out because they break a rule, over all clients so far.
+    pub ignored: u64,
 }
 
 /// One client of a hub.
@@ -126,17 +129,52 @@ pub struct Client {
     pub dropped: u64,
     /// About the bytes that wait for it.
     pub waiting_bytes: u64,
+    /// Subscriptions and messages of it that were left out because they break a rule.
+    pub ignored: u64,
 }
 
-/// A client that left, and why.
+/// Something that happened at a hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parting {
-    /// Counts partings, from 1.
+pub struct News {
+    /// Counts news, from 1.
     pub number: u64,
-    /// Where it had connected from.
+    /// Where the client had connected from.
     pub peer: SocketAddr,
-    /// In words, as in "it hung up".
-    pub why: String,
+    /// What it did, or what was done to it.
+    pub what: Happened,
+}
+
+/// What happened to a client. Reasons are in words, as in "it hung up".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// It said hello.
+    Joined,
+    /// It went by itself, or the network failed.
+    Left {
+        /// Which of them.
+        why: String,
+    },
+    /// It had to go.
+    SentAway {
+        /// For what.
+        why: String,
+    },
+    /// It said something that was left out. Told once for each connection; all are counted.
+    Ignored {
+        /// What, and what would have been right.
+        what: String,
+    },
+}
+
+impl fmt::Display for Happened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joined => f.write_str("joined"),
+            Self::Left { why } => write!(f, "left: {why}"),
+            Self::SentAway { why } => write!(f, "was sent away: {why}"),
+            Self::Ignored { what } => write!(f, "stays, but this was left out: {what}"),
+        }
+    }
 }
 
 impl Hub {
@@ -184,6 +222,7 @@ impl Hub {
             bytes: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            ignored: AtomicU64::new(0),
             roll: Mutex::default(),
         });
         let server = Server::new(listener, settings, Arc::clone(&shared));
@@ -220,18 +259,16 @@ impl Hub {
             messages: load(&self.shared.messages),
             bytes: load(&self.shared.bytes),
             dropped: load(&self.shared.dropped),
+            ignored: load(&self.shared.ignored),
         }
     }
 
-    /// Who left since the parting of that number, and why; 0 is the beginning. The oldest may be forgotten.
+    /// What happened since the news of that number; 0 is the beginning. The oldest may be forgotten.
     #[must_use]
-    pub fn partings_since(&self, number: u64) -> Vec<Parting> {
+    pub fn news_since(&self, number: u64) -> Vec<News> {
         let roll = self.shared.roll();
-        let partings = roll.partings.iter();
-        partings
-            .filter(|parting| parting.number > number)
-            .cloned()
-            .collect()
+        let news = roll.news.iter();
+        news.filter(|news| news.number > number).cloned().collect()
     }
 
     /// Hangs up on everybody and ends. May be called from any thread, and again.
@@ -263,25 +300,30 @@ impl Shared {
         roll.present.push(Arc::clone(gauge));
     }
 
-    fn leave(&self, gauge: &Arc<Gauge>, why: &dyn fmt::Display) {
+    fn leave(&self, gauge: &Arc<Gauge>, what: Happened) {
         self.roll()
             .present
             .retain(|present| !Arc::ptr_eq(present, gauge));
-        self.note(gauge.peer, why);
+        self.tell(gauge.peer, what);
     }
 
-    fn note(&self, peer: SocketAddr, why: &dyn fmt::Display) {
-        let mut roll = self.roll();
-        roll.n_partings += 1;
-        let number = roll.n_partings;
-        if roll.partings.len() >= REMEMBERED_PARTINGS {
-            roll.partings.pop_front();
+    /// Counts what was left out, and tells it if there is something to tell.
+    fn ignore(&self, peer: SocketAddr, fault: Option<&client::Fault>) {
+        self.ignored.fetch_add(1, Ordering::Relaxed);
+        if let Some(fault) = fault {
+            let what = fault.to_string();
+            self.tell(peer, Happened::Ignored { what });
         }
-        roll.partings.push_back(Parting {
-            number,
-            peer,
-            why: why.to_string(),
-        });
+    }
+
+    fn tell(&self, peer: SocketAddr, what: Happened) {
+        let mut roll = self.roll();
+        roll.n_news += 1;
+        let number = roll.n_news;
+        if roll.news.len() >= REMEMBERED_NEWS {
+            roll.news.pop_front();
+        }
+        roll.news.push_back(News { number, peer, what });
     }
 
     fn roll(&self) -> MutexGuard<'_, Roll> {

@@ -4,7 +4,9 @@ use super::outbox::Outbox;
 use super::{Client, Settings};
 use crate::pattern::{BadPattern, Pattern};
 use crate::transport::tcpq::frames::{BadStream, FrameReader, Published, WholeFrame};
-use bowline_wire::tcpq::{CONFIRM_PREFIX, CONFIRMING_VERSION, Limits, Side, write_publish_header};
+use bowline_wire::tcpq::{
+    BadFrame, CONFIRM_PREFIX, CONFIRMING_VERSION, Limits, Side, write_publish_header,
+};
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,6 +23,8 @@ pub(super) struct Seat {
     pub(super) gauge: Arc<Gauge>,
     /// How often each was subscribed to.
     patterns: Vec<(Pattern, u32)>,
+    /// Whether it said hello, and others were told so.
+    pub(super) has_joined: bool,
     /// When it connected.
     pub(super) since: Instant,
     /// When it last took something, or had nothing to take.
@@ -36,6 +40,7 @@ pub(super) struct Gauge {
     pub(super) dropped: AtomicU64,
     pub(super) waiting: AtomicU64,
     pub(super) patterns: AtomicU64,
+    pub(super) ignored: AtomicU64,
 }
 
 impl Gauge {
@@ -48,6 +53,7 @@ impl Gauge {
             sent: load(&self.sent),
             dropped: load(&self.dropped),
             waiting_bytes: load(&self.waiting),
+            ignored: load(&self.ignored),
         }
     }
 }
@@ -61,6 +67,18 @@ pub(super) enum Deed {
     WantsChanged,
     /// Nothing.
     Answered,
+    /// Nothing: it was left out. The first of a client comes with the reason.
+    Ignored(Option<Fault>),
+}
+
+/// Why one frame of a client was left out. Where the next one begins is still clear, so the client stays: one that is
+/// sent away comes back and says the same again.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("a subscription: {0}")]
+    Pattern(#[from] BadPattern),
+    #[error("a frame: {0}")]
+    Frame(BadFrame),
 }
 
 /// Why a client is sent away.
@@ -68,8 +86,6 @@ pub(super) enum Deed {
 pub(super) enum Misdeed {
     #[error(transparent)]
     Stream(#[from] BadStream),
-    #[error(transparent)]
-    Pattern(#[from] BadPattern),
     #[error("expected at most {MAX_PATTERNS} subscriptions, found more")]
     TooManyPatterns,
 }
@@ -86,8 +102,10 @@ impl Seat {
                 dropped: AtomicU64::new(0),
                 waiting: AtomicU64::new(0),
                 patterns: AtomicU64::new(0),
+                ignored: AtomicU64::new(0),
             }),
             patterns: Vec::new(),
+            has_joined: false,
             since: now,
             took: now,
         };
@@ -108,15 +126,19 @@ impl Seat {
                 self.confirm(&pattern);
                 Some(Deed::Answered)
             }
-            Some(WholeFrame::Subscribe(pattern)) => {
-                self.subscribe(&pattern)?;
-                Some(Deed::WantsChanged)
-            }
+            Some(WholeFrame::Subscribe(pattern)) => Some(self.subscribe(&pattern)?),
             Some(WholeFrame::Unsubscribe(pattern)) => {
                 self.unsubscribe(&pattern);
                 Some(Deed::WantsChanged)
             }
+            Some(WholeFrame::Unusable(fault)) => Some(self.ignore(Fault::Frame(fault))),
         })
+    }
+
+    /// Counts what is left out; only the first is worth a word, however often it is repeated.
+    fn ignore(&self, fault: Fault) -> Deed {
+        let n_before = self.gauge.ignored.fetch_add(1, Ordering::Relaxed);
+        Deed::Ignored((n_before == 0).then_some(fault))
     }
 
     fn confirm(&mut self, question: &str) {
@@ -126,18 +148,21 @@ impl Seat {
         self.push(frame.into());
     }
 
-    fn subscribe(&mut self, text: &str) -> Result<(), Misdeed> {
+    fn subscribe(&mut self, text: &str) -> Result<Deed, Misdeed> {
         let mut known = self.patterns.iter_mut();
         if let Some((_, count)) = known.find(|(pattern, _)| pattern.as_str() == text) {
             *count = count.saturating_add(1);
-            return Ok(());
+            return Ok(Deed::WantsChanged);
         }
         if self.patterns.len() >= MAX_PATTERNS {
             return Err(Misdeed::TooManyPatterns);
         }
-        self.patterns.push((Pattern::new(text)?, 1));
+        match Pattern::new(text) {
+            Ok(pattern) => self.patterns.push((pattern, 1)),
+            Err(fault) => return Ok(self.ignore(fault.into())),
+        }
         self.count_patterns();
-        Ok(())
+        Ok(Deed::WantsChanged)
     }
 
     fn unsubscribe(&mut self, text: &str) {

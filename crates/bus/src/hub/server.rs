@@ -1,7 +1,7 @@
 //! The one thread of a hub: waits for all sockets at once, reads, relays, writes.
 
 use super::client::{Deed, Misdeed, Seat};
-use super::{Settings, Shared};
+use super::{Happened, Settings, Shared};
 use crate::clock;
 use crate::sys::{self, Readiness};
 use crate::transport::tcpq::frames::Published;
@@ -53,12 +53,22 @@ enum Parting {
     HungUp,
     #[error("{0}")]
     Failed(#[from] io::Error),
-    #[error("it was sent away: {0}")]
+    #[error("{0}")]
     Misdeed(#[from] Misdeed),
-    #[error("it was sent away: it took nothing for {0:?}")]
+    #[error("it took nothing for {0:?}")]
     Stalled(Duration),
-    #[error("it was sent away: it did not say hello")]
+    #[error("it did not say hello")]
     NoHello,
+}
+
+impl From<&Parting> for Happened {
+    fn from(parting: &Parting) -> Self {
+        let why = parting.to_string();
+        match parting {
+            Parting::HungUp | Parting::Failed(_) => Self::Left { why },
+            Parting::Misdeed(_) | Parting::Stalled(_) | Parting::NoHello => Self::SentAway { why },
+        }
+    }
 }
 
 impl Server {
@@ -152,12 +162,13 @@ impl Server {
         if self.clients.len() >= self.settings.max_clients {
             self.shared.refused.fetch_add(1, Ordering::Relaxed);
             let most = self.settings.max_clients;
-            let why = format!("it was refused: there are {most} clients already");
-            self.shared.note(peer, &why);
+            let why = format!("there are {most} clients already");
+            self.shared.tell(peer, Happened::SentAway { why });
             return;
         }
         if let Err(error) = set_up(&stream) {
-            self.shared.note(peer, &error);
+            let why = error.to_string();
+            self.shared.tell(peer, Happened::Left { why });
             return;
         }
         let seat = Seat::new(peer, &self.settings, now);
@@ -190,13 +201,19 @@ impl Server {
             Err(error) if is_passing(&error) => return Ok(()),
             Err(error) => return Err(error.into()),
         }
-        while let Some((_, seat)) = self.clients.get_mut(&id)
-            && let Some(deed) = seat.next()?
-        {
+        while let Some((_, seat)) = self.clients.get_mut(&id) {
+            let deed = seat.next()?;
+            if !seat.has_joined && seat.reader.version().is_some() {
+                seat.has_joined = true;
+                self.shared.tell(seat.gauge.peer, Happened::Joined);
+            }
+            let peer = seat.gauge.peer;
             match deed {
-                Deed::Published(message) => self.relay(message),
-                Deed::WantsChanged => self.routes.clear(),
-                Deed::Answered => {}
+                None => break,
+                Some(Deed::Published(message)) => self.relay(message),
+                Some(Deed::WantsChanged) => self.routes.clear(),
+                Some(Deed::Answered) => {}
+                Some(Deed::Ignored(fault)) => self.shared.ignore(peer, fault.as_ref()),
             }
         }
         Ok(())
@@ -291,7 +308,7 @@ impl Server {
             return;
         };
         self.routes.clear();
-        self.shared.leave(&seat.gauge, parting);
+        self.shared.leave(&seat.gauge, parting.into());
     }
 }
 

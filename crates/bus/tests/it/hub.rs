@@ -1,8 +1,9 @@
 //! The hub and its clients: what one does must not hurt the others, and what breaks must mend by itself.
 
 use crate::namespace;
+use bowline_bus::hub::{self, Happened};
 use bowline_bus::transport::SendError;
-use bowline_bus::{Bus, Hub, Inbox, PublishError, Queue, hub};
+use bowline_bus::{Bus, Hub, Inbox, PublishError, Queue};
 use bowline_wire::tcpq::{self, Frame, HELLO_LEN, Limits, Side};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -95,6 +96,15 @@ fn patterns_of(hub: &Hub, peer: SocketAddr) -> Option<u64> {
     client.map(|client| client.patterns)
 }
 
+/// All who are gone, whatever the reason.
+fn partings(hub: &Hub) -> Vec<hub::News> {
+    let is_gone = |news: &hub::News| match news.what {
+        Happened::Left { .. } | Happened::SentAway { .. } => true,
+        Happened::Joined | Happened::Ignored { .. } => false,
+    };
+    hub.news_since(0).into_iter().filter(is_gone).collect()
+}
+
 const EVERYTHING: &[Frame<'_>] = &[Frame::Subscribe { pattern: ".*" }];
 
 #[test]
@@ -148,12 +158,13 @@ fn a_client_that_takes_nothing_for_too_long_is_sent_away() {
         (patterns_of(&hub, lazy.address())? == 1).then_some(())
     });
     let publisher = Bus::open(&hub.url()).unwrap();
-    let why = until("a parting", || {
+    let news = until("a parting", || {
         publisher.publish_bytes("X", &vec![0; 100_000]).unwrap();
-        hub.partings_since(0).pop()
+        partings(&hub).pop()
     });
-    assert_eq!(why.peer, lazy.address());
-    assert!(why.why.contains("it took nothing for 20ms"), "{why:?}");
+    assert_eq!(news.peer, lazy.address());
+    let expected = "was sent away: it took nothing for 20ms";
+    assert_eq!(news.what.to_string(), expected);
 }
 
 #[test]
@@ -161,21 +172,18 @@ fn one_who_breaks_the_protocol_is_sent_away_with_a_reason_and_nobody_else() {
     let hub = Hub::bind("127.0.0.1:0").unwrap();
     let bus = Bus::open(&hub.url()).unwrap();
     let inbox = bus.events("X").unwrap();
-    let mut bad_pattern = Side::Client.hello().to_vec();
-    tcpq::write_subscribe("POSE(", &mut bad_pattern).unwrap();
     let mut bad_kind = Side::Client.hello().to_vec();
     bad_kind.extend_from_slice(&[0, 0, 0, 9]);
-    let mut long_channel = Side::Client.hello().to_vec();
-    long_channel.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 64]);
+    let mut endless_channel = Side::Client.hello().to_vec();
+    endless_channel.extend_from_slice(&[0, 0, 0, 1, 0, 1, 0, 1]);
     let mut huge = Side::Client.hello().to_vec();
     tcpq::write_publish_header("X", (1 << 28) + 1, &mut huge).unwrap();
     for (number, (said, expected)) in [
         (&b"GET / HTTP/1.1\r\n\r\n"[..], "expected an LCM client"),
-        (&bad_pattern, "found \"POSE(\""),
         (&bad_kind, "expected a frame of kind 1, 2 or 3, found 9"),
         (
-            &long_channel,
-            "expected a channel of at most 63 bytes, found one of 64",
+            &endless_channel,
+            "expected a channel of at most 63 bytes, found one of 65537",
         ),
         (&huge, "expected a payload of at most 268435456 bytes"),
     ]
@@ -184,12 +192,48 @@ fn one_who_breaks_the_protocol_is_sent_away_with_a_reason_and_nobody_else() {
     {
         let mut stranger = Raw::say(&hub, said);
         stranger.read_to_end();
-        let number = number as u64;
-        let parting = until("a parting", || hub.partings_since(number).pop());
-        assert!(parting.why.contains(expected), "{parting:?}");
+        let parting = until("a parting", || partings(&hub).into_iter().nth(number));
+        let what = parting.what.to_string();
+        assert!(what.contains(expected), "{what}");
         bus.publish_bytes("X", b"still here").unwrap();
         assert_eq!(next(&inbox), b"still here");
     }
+}
+
+#[test]
+fn one_bad_pattern_or_long_channel_is_left_out_and_counted_and_its_client_stays() {
+    let hub = Hub::bind("127.0.0.1:0").unwrap();
+    let long = "x".repeat(64);
+    let publish = |channel, payload| Frame::Publish { channel, payload };
+    let mut client = Raw::connect(
+        &hub,
+        &[
+            Frame::Subscribe { pattern: "A[" },
+            Frame::Subscribe { pattern: "A[" },
+            Frame::Subscribe { pattern: "X" },
+            publish(&long, b"nobody gets this"),
+            Frame::Unsubscribe { pattern: "A[" },
+            publish("X", b"echo"),
+        ],
+    );
+    assert_eq!(client.next(), ("X".to_owned(), b"echo".to_vec()));
+    let status = hub.status();
+    assert_eq!((status.ignored, status.messages), (3, 1), "{status:?}");
+    assert_eq!(status.clients[0].ignored, 3, "{status:?}");
+    assert_eq!(status.clients[0].patterns, 1, "{status:?}");
+    let news: Vec<String> = hub
+        .news_since(0)
+        .into_iter()
+        .map(|news| news.what.to_string())
+        .collect();
+    let [joined, ignored] = news.as_slice() else {
+        panic!("expected one word for all that was left out: {news:?}");
+    };
+    assert_eq!(joined, "joined");
+    assert!(
+        ignored.contains("found \"A[\"") && ignored.contains("at position 2"),
+        "{ignored}"
+    );
 }
 
 #[test]

@@ -163,6 +163,10 @@ impl Connection {
                 Ok(Some(WholeFrame::Publish(message))) => message,
                 // Only clients subscribe; a hub that does is harmless.
                 Ok(Some(WholeFrame::Subscribe(_) | WholeFrame::Unsubscribe(_))) => continue,
+                Ok(Some(WholeFrame::Unusable(_))) => {
+                    tallies.malformed.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     tallies.malformed.fetch_add(1, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //!
 //! No sockets here: the caller appends what arrived. Memory follows that, not what a peer claims.
 
-use bowline_wire::tcpq::{self, BadFrame, BadHello, Frame, HELLO_LEN, Limits, Side};
+use bowline_wire::tcpq::{self, BadFrame, BadHello, Frame, HELLO_LEN, Limits, Part, Side};
 use bytes::{Bytes, BytesMut};
 
 /// How much is read at once, unless a frame is known to be larger.
@@ -11,6 +11,8 @@ const CHUNK: usize = 64 << 10;
 const LARGE_CHUNK: usize = 1 << 20;
 /// Frames from this size on keep the memory they arrived in. Smaller ones would keep the chunk around them too.
 const KEPT_WHOLE: usize = CHUNK / 4;
+/// A name that is too long, but not longer than this, costs its frame and not the connection.
+const MAX_SKIPPED_NAME: usize = CHUNK;
 
 /// Takes a stream apart.
 #[derive(Debug)]
@@ -60,8 +62,10 @@ impl FrameReader {
             }
             drop(self.buffer.split_to(HELLO_LEN));
         }
-        let Some((frame, length)) = tcpq::parse(&self.buffer, &self.limits)? else {
-            return Ok(None);
+        let (frame, length) = match tcpq::parse(&self.buffer, &self.limits) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(None),
+            Err(fault) => return self.skip(fault),
         };
         let whole = match frame {
             Frame::Publish { channel, .. } => {
@@ -75,10 +79,41 @@ impl FrameReader {
         if !matches!(whole, WholeFrame::Publish(_)) {
             drop(self.buffer.split_to(length));
         }
+        self.tidy();
+        Ok(Some(whole))
+    }
+
+    /// Leaves out a frame that cannot be used, once it is there as a whole: its lengths still say where the next one
+    /// begins, as long as they can be believed.
+    fn skip(&mut self, fault: BadFrame) -> Result<Option<WholeFrame>, BadStream> {
+        let is_sound = match &fault {
+            BadFrame::NotUtf8 { .. } => true,
+            BadFrame::TooLong { part, found, .. } => {
+                let is_name = matches!(part, Part::Channel | Part::Pattern);
+                is_name && usize::try_from(*found).is_ok_and(|found| found <= MAX_SKIPPED_NAME)
+            }
+            BadFrame::Kind { .. } => false,
+        };
+        let length = tcpq::known_len(&self.buffer);
+        let most = MAX_SKIPPED_NAME
+            .saturating_add(self.limits.payload_len)
+            .saturating_add(CHANNEL_AT + 4);
+        if !is_sound || length > most {
+            return Err(fault.into());
+        }
+        if self.buffer.len() < length {
+            return Ok(None);
+        }
+        drop(self.buffer.split_to(length));
+        self.tidy();
+        Ok(Some(WholeFrame::Unusable(fault)))
+    }
+
+    /// Keeps nothing of a large frame.
+    fn tidy(&mut self) {
         if self.buffer.is_empty() && self.buffer.capacity() > 2 * CHUNK {
             self.buffer = BytesMut::new();
         }
-        Ok(Some(whole))
     }
 }
 
@@ -88,6 +123,8 @@ pub(crate) enum WholeFrame {
     Publish(Published),
     Subscribe(String),
     Unsubscribe(String),
+    /// One that breaks a rule, but ends where it should.
+    Unusable(BadFrame),
 }
 
 /// A message, still in its frame: it goes to a hub and from a hub in the same form.
@@ -180,6 +217,7 @@ mod tests {
                     }
                     WholeFrame::Subscribe(pattern) => format!("+{pattern}"),
                     WholeFrame::Unsubscribe(pattern) => format!("-{pattern}"),
+                    WholeFrame::Unusable(fault) => format!("!{fault}"),
                 });
             }
         }
@@ -222,6 +260,50 @@ mod tests {
         assert!(reader.next().unwrap().is_none());
         let (_, max) = reader.room();
         assert!(max <= CHUNK, "{max}");
+    }
+
+    #[test]
+    fn a_frame_that_breaks_a_rule_costs_itself_and_nothing_after_it() {
+        let mut bytes = Side::Client.hello().to_vec();
+        let long = "x".repeat(64);
+        Frame::Publish {
+            channel: &long,
+            payload: &[7; 1_000],
+        }
+        .write(&mut bytes)
+        .unwrap();
+        Frame::Subscribe {
+            pattern: &"y".repeat(5_000),
+        }
+        .write(&mut bytes)
+        .unwrap();
+        // Latin-1, as Java may send it.
+        bytes.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 2, b'a', 0xE4, 0, 0, 0, 1, 7]);
+        Frame::Subscribe { pattern: "A" }.write(&mut bytes).unwrap();
+        for step in [1, 3, 64, 1_000, usize::MAX] {
+            let expected = [
+                "!expected a channel of at most 63 bytes, found one of 64",
+                "!expected a pattern of at most 4096 bytes, found one of 5000",
+                "!expected a channel in UTF-8, found something else after 1 bytes of it",
+                "+A",
+            ];
+            assert_eq!(read(&bytes, step), expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_nobody_means_end_the_stream() {
+        for claim in [
+            &[0, 0, 0, 1, 0, 1, 0, 1][..],
+            &[0, 0, 0, 2, 0xFF, 0xFF, 0xFF, 0xFF],
+            &[0, 0, 0, 1, 0, 0, 0, 1, 0xE4, 0x20, 0, 0, 0],
+            &[0, 0, 0, 9],
+        ] {
+            let mut reader = FrameReader::new(Side::Client, Limits::default());
+            reader.room().0.extend_from_slice(&Side::Client.hello());
+            reader.room().0.extend_from_slice(claim);
+            assert!(reader.next().is_err(), "{claim:?}");
+        }
     }
 
     #[test]
