@@ -15,7 +15,7 @@ mod snapshot;
 mod url;
 
 pub(crate) use checks::size;
-pub(crate) use finding::printable;
+pub(crate) use finding::{printable, quote};
 
 use crate::{Outcome, output};
 use clap::Args;

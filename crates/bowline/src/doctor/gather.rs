@@ -5,6 +5,7 @@ use super::netlink::{self, Ask, Link, Route};
 use super::proc;
 use super::snapshot::{Host, Hub, Live, Log, Owner, Seen, SharedMemory, Snapshot};
 use super::url::{Group, Place, Target};
+use bowline_bus::transport::udpm;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,8 +21,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How much of another program's output is read: more rules than anyone has.
 const MAX_OUTPUT: u64 = 16 << 20;
-/// The receive buffer that we ask for where the URL names none.
-pub(crate) const WANTED_BYTES: u64 = 8 << 20;
 /// `AF_NETLINK`, which socket2 has no name for.
 const NETLINK: i32 = 16;
 /// The kernel's words for "no route": network unreachable; and for routes that lead nowhere: host unreachable, prohibited,
@@ -211,18 +210,10 @@ fn rp_filter(links: &[Link]) -> BTreeMap<String, u64> {
 }
 
 fn granted_bytes(group: Option<&Group>) -> Seen<u64> {
-    let wanted = group
-        .and_then(|group| group.recv_buf_size)
-        .unwrap_or(WANTED_BYTES);
-    let wanted = usize::try_from(wanted)
-        .unwrap_or(usize::MAX)
-        .min(i32::MAX as usize);
-    let grant = || {
-        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
-        socket.set_recv_buffer_size(wanted)?;
-        socket.recv_buffer_size()
-    };
-    grant().map(|bytes| bytes as u64).map_err(words)
+    let wanted = group.and_then(|group| group.recv_buf_size);
+    let wanted = wanted.map(|wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
+    let granted = udpm::granted_receive_buffer(wanted);
+    granted.map(|bytes| bytes as u64).map_err(words)
 }
 
 fn sockets() -> Seen<Vec<proc::Socket>> {

@@ -21,7 +21,7 @@ pub(crate) struct Snapshot {
     pub(crate) rp_filter: BTreeMap<String, u64>,
     /// Numbers below /proc/sys/net, by their names for `sysctl`.
     pub(crate) settings: BTreeMap<&'static str, u64>,
-    /// What a socket got that asked for as much as the URL says, or as we would like, in the kernel's count.
+    /// The receive buffer that the bus gets as whoever asks now, root or not, for as much as the URL says.
     pub(crate) granted_bytes: Seen<u64>,
     pub(crate) sockets: Seen<Vec<Socket>>,
     pub(crate) owners: Vec<Owner>,

@@ -4,6 +4,8 @@ use super::finding::Verdict;
 use bowline_bus::{DEFAULT_URL, Url};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6};
 
+/// The group where the URL names none.
+const GROUP: &str = "239.255.76.67";
 /// What a group's port is where the URL names none.
 const UDP_PORT: u16 = 7667;
 /// Where a hub listens where the URL names no port.
@@ -140,11 +142,14 @@ impl Parser {
         let url = match Url::parse(text) {
             Ok(url) => url,
             Err(error) => {
+                // An option after & instead of ?, perhaps.
+                let mended = text.replacen('&', "?", 1);
+                let instead = Url::parse(&mended).map_or(DEFAULT_URL, |_| &*mended);
                 self.fault(
                     Verdict::Bad,
                     format!("Expected a URL of a bus, found {text:?}: {}.", error.what()),
                     "Without one no program knows how to send.",
-                    Some(DEFAULT_URL),
+                    Some(instead),
                 );
                 return None;
             }
@@ -180,11 +185,7 @@ impl Parser {
 
     fn group(&mut self, scheme: &str, network: &str, options: &[(&str, &str)]) -> Option<Group> {
         let (host, port) = split_port(network);
-        let host = if host.is_empty() {
-            "239.255.76.67"
-        } else {
-            host
-        };
+        let host = if host.is_empty() { GROUP } else { host };
         let Ok(addr) = host.parse::<IpAddr>() else {
             self.fault(
                 Verdict::Bad,
@@ -194,7 +195,11 @@ impl Parser {
             );
             return None;
         };
-        let port = self.port(port, host, scheme)?;
+        // Where nothing is named, everyone takes the same; LCM's programs only miss a port after an address.
+        let port = match network {
+            "" => UDP_PORT,
+            _ => self.port(port, host, scheme)?,
+        };
         let mut group = Group {
             addr,
             port,
@@ -419,6 +424,30 @@ mod tests {
             assert_eq!(faults[0].verdict, verdict, "{text}");
             assert!(faults[0].found.contains(part), "{text}: {faults:?}");
         }
+    }
+
+    #[test]
+    fn a_url_that_names_no_group_is_everyone_s_default() {
+        for text in ["udpm://", "udpm://?ttl=1", "mpudpm://"] {
+            let target = parse(text);
+            assert_eq!(target.faults, [], "{text}");
+            let group = target.group().unwrap();
+            assert_eq!(
+                (group.addr.to_string().as_str(), group.port),
+                (GROUP, UDP_PORT)
+            );
+        }
+    }
+
+    #[test]
+    fn an_option_after_the_wrong_letter_is_put_right() {
+        let target = parse("udpm://239.255.76.67:7667&ttl=0&iface=lo");
+        let [fault] = target.faults.as_slice() else {
+            panic!("{:?}", target.faults);
+        };
+        assert!(fault.found.contains("did you mean"), "{fault:?}");
+        let instead = "udpm://239.255.76.67:7667?ttl=0&iface=lo";
+        assert_eq!(fault.instead.as_deref(), Some(instead));
     }
 
     #[test]

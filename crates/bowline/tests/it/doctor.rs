@@ -342,6 +342,8 @@ fn logs_and_urls_are_looked_at() {
         ("memq://", 0, "one process"),
         ("udp://239.255.76.67:7667", 1, "found \"udp\""),
         ("udpm://192.168.0.7:7667", 1, "found 192.168.0.7"),
+        ("udpm://robot", 1, "\n    bowline doctor 'udpm://239"),
+        ("memq://a&ttl=0", 1, "\n    bowline doctor 'memq://a?ttl=0'"),
     ] {
         let output = bowline_in(&folder, &["doctor", url], b"");
         assert_eq!(

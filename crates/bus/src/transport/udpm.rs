@@ -25,6 +25,8 @@ use crate::sys;
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
 use crate::url::{BadUrl, Options, Url};
 use receiver::Receiver;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -56,6 +58,16 @@ impl Settings {
             max_datagram: options.size("max_datagram")?,
         })
     }
+}
+
+/// The receive buffer that a subscriber would get here, in bytes, made out with a socket that is bound to nothing.
+/// `wanted` is what its URL says in `recv_buf_size`, if it does. Root may have more than others.
+///
+/// # Errors
+/// When the system has no socket to give.
+pub fn granted_receive_buffer(wanted: Option<usize>) -> io::Result<usize> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    set_up(&socket, wanted)
 }
 
 /// Opens a bus on a multicast group.

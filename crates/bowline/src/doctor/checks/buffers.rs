@@ -1,15 +1,20 @@
 //! Room for what arrives, what was lost for want of it, and fragments.
 
+use super::place::with_url;
 use super::receivers::who;
 use super::{count, size};
 use crate::doctor::finding::{Finding, Fix};
-use crate::doctor::gather::WANTED_BYTES;
 use crate::doctor::snapshot::Snapshot;
+use crate::doctor::url::Group;
 
 /// What a datagram of 64 kB takes in a receive buffer, as the kernel counts: 212,992 bytes hold three.
 const DATAGRAM_BYTES: u64 = 70_000;
 /// Linux's own default for decades. With less, ordinary traffic is lost.
 const LEAST_BYTES: u64 = 212_992;
+/// With room for fewer large datagrams, a message of a few hundred kilobytes is lost as soon as its receiver blinks.
+const FEW_DATAGRAMS: u64 = 6;
+/// The limit that is advised: room for bursts from several senders at once.
+const WANTED_BYTES: u64 = 8 << 20;
 /// Allows messages of several megabytes at once. Without it they are lost on an idle machine.
 const ENOUGH_BYTES: u64 = 4 << 20;
 /// Room for two of the largest datagrams in fragments, which take more than twice their size.
@@ -18,6 +23,9 @@ const LEAST_FRAGMENT_BYTES: u64 = 262_144;
 const ENOUGH_FRAGMENT_BYTES: u64 = 16 << 20;
 /// The largest datagram of LCM, with UDP's header.
 const LARGEST_BYTES: u32 = 65_507 + 8;
+
+const WHY_ROOM: &str =
+    "A large message comes as a burst of 64 kB datagrams; what finds no room is lost.";
 
 pub(super) fn receive(snapshot: &Snapshot) -> Vec<Finding> {
     let Some(group) = snapshot.group() else {
@@ -32,14 +40,19 @@ pub(super) fn receive(snapshot: &Snapshot) -> Vec<Finding> {
         .get("net.core.rmem_default")
         .copied()
         .unwrap_or(max);
-    let why = "A large message comes as a burst of 64 kB datagrams; what finds no room is lost.";
+    let why = WHY_ROOM;
     let wanted = group.recv_buf_size.unwrap_or(0);
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = asked_too_little(snapshot, group).into_iter().collect();
     if max < ENOUGH_BYTES {
         let found = format!(
-            "A program may have a receive buffer of {}: room for {}.",
+            "A program may have a receive buffer of {}{}: room for {}.",
             size(max),
-            count(2 * max / DATAGRAM_BYTES, "large datagram")
+            if snapshot.is_root {
+                " unless it runs as root"
+            } else {
+                ""
+            },
+            room(max),
         );
         let finding = if max < LEAST_BYTES {
             Finding::bad(found, why)
@@ -63,21 +76,67 @@ pub(super) fn receive(snapshot: &Snapshot) -> Vec<Finding> {
         findings.push(Finding::bad(found, why).sysctl("net.core.rmem_default", ENOUGH_BYTES));
     }
     if findings.is_empty() {
-        // The kernel counts twice what was asked for, to pay for its own overhead.
-        let granted = snapshot
-            .granted_bytes
-            .as_ref()
-            .map_or(max, |bytes| bytes / 2);
-        findings.push(Finding::ok(format!(
-            "Bowline gets {}: room for {}. LCM's own programs get {}: room for {}, unless their URL has \
-             recv_buf_size={ENOUGH_BYTES}.",
-            size(granted),
-            count(2 * granted / DATAGRAM_BYTES, "large datagram"),
-            size(default),
-            default / DATAGRAM_BYTES,
-        )));
+        findings.push(Finding::ok(granted(snapshot, group, max, default)));
     }
     findings
+}
+
+/// How many large datagrams fit. The kernel counts twice what was asked for, to pay for its own overhead.
+fn n_datagrams(bytes: u64) -> u64 {
+    2 * bytes / DATAGRAM_BYTES
+}
+
+fn room(bytes: u64) -> String {
+    count(n_datagrams(bytes), "large datagram")
+}
+
+/// Who gets how much: root is not bound by the limit, and LCM's own programs ask for nothing unless told to.
+fn granted(snapshot: &Snapshot, group: &Group, max: u64, default: u64) -> String {
+    let of_others = group.recv_buf_size.unwrap_or(max).min(max);
+    let ours = snapshot.granted_bytes.as_ref().copied();
+    let ours = ours.unwrap_or(of_others);
+    let mut found = if snapshot.is_root && ours != of_others {
+        format!(
+            "Bowline gets {} as root: room for {}; as others {}: room for {}.",
+            size(ours),
+            room(ours),
+            size(of_others),
+            n_datagrams(of_others),
+        )
+    } else {
+        format!("Bowline gets {}: room for {}.", size(ours), room(ours))
+    };
+    if group.recv_buf_size.is_none() {
+        found += &format!(
+            " LCM's own programs get {}: room for {}, unless their URL has recv_buf_size={ENOUGH_BYTES}.",
+            size(default),
+            default / DATAGRAM_BYTES,
+        );
+    }
+    found
+}
+
+/// The URL asks for a buffer that large messages do not fit into, whatever the system would allow.
+fn asked_too_little(snapshot: &Snapshot, group: &Group) -> Option<Finding> {
+    let wanted = group.recv_buf_size?;
+    let granted = snapshot.granted_bytes.as_ref().copied().unwrap_or(wanted);
+    let n_datagrams = n_datagrams(granted);
+    if wanted >= ENOUGH_BYTES || n_datagrams >= FEW_DATAGRAMS {
+        return None;
+    }
+    let found = format!(
+        "The URL asks for a receive buffer of {} and gets {}: room for {}.",
+        size(wanted),
+        size(granted),
+        room(granted),
+    );
+    let mut finding = match n_datagrams {
+        0 => Finding::bad(found, WHY_ROOM),
+        _ => Finding::warn(found, WHY_ROOM),
+    };
+    let instead = format!("{}&recv_buf_size={ENOUGH_BYTES}", group.url(group.ttl));
+    finding.fix = with_url(snapshot.target.origin, &instead);
+    Some(finding)
 }
 
 pub(super) fn losses(snapshot: &Snapshot) -> Vec<Finding> {

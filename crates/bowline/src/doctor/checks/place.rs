@@ -13,14 +13,7 @@ pub(super) fn url(snapshot: &Snapshot) -> Vec<Finding> {
     for fault in &target.faults {
         let mut finding = Finding::new(fault.verdict, fault.found.clone(), fault.why);
         if let Some(instead) = &fault.instead {
-            let variable = match target.origin {
-                Origin::Variable(name) => name,
-                Origin::Argument | Origin::Default => "BOWLINE_URL",
-            };
-            finding = finding
-                .user(format!("export {variable}='{instead}'"))
-                .user(format!("export LCM_DEFAULT_URL='{instead}'"));
-            finding.fix.dedup();
+            finding.fix = with_url(target.origin, instead);
         }
         findings.push(finding);
     }
@@ -31,6 +24,21 @@ pub(super) fn url(snapshot: &Snapshot) -> Vec<Finding> {
         findings.extend(target.place.as_ref().map(describe));
     }
     findings
+}
+
+/// Has programs use another URL, by the way that the present one came: a variable, or what was typed.
+pub(super) fn with_url(origin: Origin, instead: &str) -> Vec<Fix> {
+    let instead = quote(instead);
+    let variables = match origin {
+        Origin::Argument => return vec![Fix::User(format!("bowline doctor {instead}"))],
+        Origin::Variable(name) => [name, "LCM_DEFAULT_URL"],
+        Origin::Default => ["BOWLINE_URL", "LCM_DEFAULT_URL"],
+    };
+    let mut fixes = variables
+        .map(|variable| Fix::User(format!("export {variable}={instead}")))
+        .to_vec();
+    fixes.dedup();
+    fixes
 }
 
 fn describe(place: &Place) -> Finding {

@@ -30,7 +30,7 @@ fn healthy(url: &str) -> Snapshot {
         })),
         rp_filter: [("all".into(), 0), ("eth0".into(), 0)].into(),
         settings: settings.into(),
-        granted_bytes: Ok(8 << 20),
+        granted_bytes: Ok(4 << 20),
         sockets: Ok(Vec::new()),
         owners: Vec::new(),
         can_share_port: Ok(true),
@@ -62,6 +62,13 @@ fn second_card(snapshot: &mut Snapshot) {
     let mut wlan0 = Link::fake(3, "wlan0", &["up", "multicast"]);
     wlan0.addrs = vec!["10.1.0.5".parse().unwrap()];
     snapshot.links.as_mut().unwrap().push(wlan0);
+}
+
+/// The URL asks for so many bytes, and the kernel gives them.
+fn ask_for(snapshot: &mut Snapshot, bytes: u64) {
+    let url = format!("{OUT}&recv_buf_size={bytes}");
+    snapshot.target = Target::choose(Some(&url), None, None);
+    snapshot.granted_bytes = Ok(bytes);
 }
 
 /// An illness, the check that should notice, its verdict and its first command.
@@ -111,6 +118,18 @@ const CASES: &[Case] = &[
         "buffers",
         Verdict::Warn,
         "sysctl -w net.core.rmem_max=9999999",
+    ),
+    (
+        |s| ask_for(s, 2_000),
+        "buffers",
+        Verdict::Bad,
+        "bowline doctor 'udpm://239.255.76.67:7667?ttl=1&recv_buf_size=4194304'",
+    ),
+    (
+        |s| ask_for(s, 100_000),
+        "buffers",
+        Verdict::Warn,
+        "bowline doctor 'udpm://239.255.76.67:7667?ttl=1&recv_buf_size=4194304'",
     ),
     (
         |s| s.counters = Ok([("Ip.ReasmFails".into(), 7)].into()),
@@ -327,4 +346,48 @@ fn sizes_are_for_people() {
     ] {
         assert_eq!(size(bytes), text);
     }
+}
+
+#[test]
+fn a_mistake_is_mended_where_it_was_made() {
+    for (argument, variable, command) in [
+        (
+            Some("udpm://robot"),
+            None,
+            "bowline doctor 'udpm://239.255.76.67:7667?ttl=0'",
+        ),
+        (
+            None,
+            Some("udpm://robot"),
+            "export BOWLINE_URL='udpm://239.255.76.67:7667?ttl=0'",
+        ),
+    ] {
+        let mut snapshot = healthy(OUT);
+        snapshot.target = Target::choose(argument, variable, None);
+        let findings = check(&snapshot);
+        let (_, finding) = findings.first().expect("a mistake in the URL is found");
+        let first = finding.fix.first().map(|fix| fix.command(true));
+        assert_eq!(first.as_deref(), Some(command));
+    }
+}
+
+#[test]
+fn root_is_told_what_others_get() {
+    let found = |is_root, granted_bytes| {
+        let mut snapshot = healthy(OUT);
+        (snapshot.is_root, snapshot.granted_bytes) = (is_root, Ok(granted_bytes));
+        let findings = check(&snapshot);
+        let buffers = findings.into_iter().find(|(name, _)| *name == "buffers");
+        buffers.expect("buffers are looked at").1.found
+    };
+    let root = found(true, 64 << 20);
+    assert!(
+        root.contains("67 MB as root") && root.contains("as others 4.1 MB"),
+        "{root}"
+    );
+    let other = found(false, 4 << 20);
+    assert!(
+        other.starts_with("Bowline gets 4.1 MB: room for 119 large"),
+        "{other}"
+    );
 }
