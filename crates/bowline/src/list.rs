@@ -1,16 +1,16 @@
 //! `bowline list`: what is on a bus, and what was lost on the way here.
 //!
-//! In: every event of the bus for a while. Out: a table of channels, then every counter that the bus has, so that
-//! "nothing was lost" is something to read and not to hope for. It decodes nothing.
+//! In: every event of the bus for a while. Out: a table of channels, then every counter of the bus that is not 0, or
+//! that nothing was lost, so that this is something to read and not to hope for. It decodes nothing.
 
 mod channels;
 mod report;
 
-use crate::{Outcome, output};
+use crate::{Outcome, doctor, output};
 use bowline_bus::{Bus, Inbox, Queue};
 use channels::Channels;
 use clap::Args;
-use report::Report;
+use report::{Detail, Report};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ Examples:
   bowline list                                       two seconds of what programs use by default
   bowline list 'udpm://239.255.76.67:7667?ttl=1'     of another bus
   bowline list --for 10s                             listen longer
+  bowline list -v                                    with the counters that are 0
   bowline list --json | jq -r '.channels[].channel'  only the names
 
 It subscribes to everything, so it also shows what a busy receiver would lose.
@@ -34,6 +35,9 @@ pub(crate) struct List {
     /// How long to listen, as in 500ms, 2s or 1m
     #[arg(long = "for", value_name = "DURATION", default_value = "2s", value_parser = duration)]
     period: Duration,
+    /// Show all counters, those that are 0 too
+    #[arg(short, long)]
+    verbose: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -47,23 +51,40 @@ pub(crate) fn run(args: &List) -> anyhow::Result<Outcome> {
     let inbox = bus.inbox();
     inbox.subscribe(".*", Queue::default())?;
     let mut screen = (!args.json && std::io::stdout().is_terminal()).then(Screen::default);
-    let report = listen(&bus, &inbox, args.period, &mut screen)?;
+    let detail = if args.verbose {
+        Detail::All
+    } else {
+        Detail::Losses
+    };
+    let show = |report: &Report| report.to_text(detail);
+    let report = listen(&bus, &inbox, args.period, |report| match &mut screen {
+        Some(screen) => screen.draw(&show(report)),
+        None => Ok(()),
+    })?;
     if args.json {
         output::line(&format!("{:#}", report.to_json()))?;
     } else if let Some(screen) = &mut screen {
-        screen.finish(&report.to_text())?;
+        screen.finish(&show(&report))?;
     } else {
-        output::bytes(report.to_text().as_bytes())?;
+        output::bytes(show(&report).as_bytes())?;
     }
     if report.channels.is_empty() {
-        output::note(&format!(
-            "nothing was heard in {:?}: is anybody publishing? `bowline doctor {}` says whether messages can arrive",
-            args.period,
-            bus.url()
-        ));
+        let why = why_silent(&bus, &report);
+        output::note(&format!("nothing was heard in {:?}: {why}", args.period));
         return Ok(Outcome::Diagnostics);
     }
     Ok(Outcome::Fine)
+}
+
+fn why_silent(bus: &Bus, report: &Report) -> String {
+    if let Some(trouble) = &report.trouble {
+        return trouble.clone();
+    }
+    if bus.url().scheme() == "memq" {
+        return "memq stays inside one process, so nobody else can be seen there".to_owned();
+    }
+    let url = doctor::quote(&bus.url().to_string());
+    format!("is anybody publishing? `bowline doctor {url}` says whether messages can arrive")
 }
 
 #[expect(
@@ -74,7 +95,7 @@ fn listen(
     bus: &Bus,
     inbox: &Inbox,
     period: Duration,
-    screen: &mut Option<Screen>,
+    mut watch: impl FnMut(&Report) -> anyhow::Result<()>,
 ) -> anyhow::Result<Report> {
     let start = Instant::now();
     let mut channels = Channels::default();
@@ -84,11 +105,9 @@ fn listen(
         if elapsed >= period {
             return Ok(Report::new(bus, channels, elapsed));
         }
-        if let Some(screen) = screen
-            && elapsed >= refresh_at
-        {
+        if elapsed >= refresh_at {
             refresh_at = elapsed + REFRESH;
-            screen.draw(&Report::new(bus, channels.clone(), elapsed).to_text())?;
+            watch(&Report::new(bus, channels.clone(), elapsed))?;
         }
         match inbox.recv_timeout((period - elapsed).min(REFRESH)) {
             Ok(Some((_, event))) => channels.count(&event),
@@ -148,7 +167,12 @@ fn duration(text: &str) -> Result<Duration, String> {
         _ => return Err(expected()),
     };
     let number: f64 = number.parse().map_err(|_unspecific| expected())?;
-    Duration::try_from_secs_f64(number * unit_s).map_err(|_unspecific| expected())
+    let duration = Duration::try_from_secs_f64(number * unit_s);
+    let duration = duration.map_err(|_unspecific| expected())?;
+    if duration.is_zero() {
+        return Err(format!("expected longer than nothing, found {text:?}"));
+    }
+    Ok(duration)
 }
 
 #[cfg(test)]
@@ -160,7 +184,7 @@ mod tests {
         for (text, ms) in [("500ms", 500), ("2s", 2_000), ("0.5s", 500), ("1m", 60_000)] {
             assert_eq!(duration(text), Ok(Duration::from_millis(ms)));
         }
-        for text in ["", "2", "s", "2 s", "-2s", "1e99s", "..s"] {
+        for text in ["", "2", "s", "2 s", "-2s", "1e99s", "..s", "0s", "0.0ms"] {
             assert!(duration(text).is_err(), "{text}");
         }
     }

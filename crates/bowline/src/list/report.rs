@@ -2,7 +2,7 @@
 
 use super::channels::{Channels, Traffic};
 use crate::doctor::{printable, size};
-use crate::output::table;
+use crate::output::{count, table};
 use bowline_bus::{Bus, Counts, QueueCounts, SenderCounts};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -18,6 +18,17 @@ pub(crate) struct Report {
     counts: Counts,
     senders: Vec<SenderCounts>,
     subscriptions: Vec<(String, QueueCounts)>,
+    /// What keeps the bus from working, if something does.
+    pub(crate) trouble: Option<String>,
+}
+
+/// How much people want to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Counters that are not 0.
+    Losses,
+    /// All of them.
+    All,
 }
 
 /// A counter: its name for people and programs, what it counts, and its value.
@@ -32,6 +43,7 @@ impl Report {
             counts: bus.counts(),
             senders: bus.senders(),
             subscriptions: bus.subscriptions(),
+            trouble: bus.trouble(),
         }
     }
 
@@ -110,13 +122,7 @@ impl Report {
         u64::try_from(u128::from(traffic.bytes) * 1000 / ms).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn to_text(&self) -> String {
-        let Counts {
-            received,
-            received_bytes,
-            network,
-            ..
-        } = &self.counts;
+    pub(crate) fn to_text(&self, detail: Detail) -> String {
         let mut text = format!(
             "{}, {:.1} s\n\n",
             printable(&self.url),
@@ -142,19 +148,59 @@ impl Report {
                 self.channels.unlisted
             );
         }
-        text += &format!(
-            "\nreceived {received} messages, {}, from {} sender{}; receive buffer {}\n\n",
-            size(*received_bytes),
-            network.senders,
-            if network.senders == 1 { "" } else { "s" },
-            size(network.receive_buffer),
-        );
+        text += &format!("\n{}\n", self.received_text());
+        if let Some(trouble) = &self.trouble {
+            text += &format!("trouble: {}\n", printable(trouble));
+        }
+        text += &self.counters_text(detail);
+        text + &self.senders_text()
+    }
+
+    /// What came; senders and buffers only where the transport knows of such.
+    fn received_text(&self) -> String {
+        let Counts {
+            received,
+            received_bytes,
+            network,
+            ..
+        } = &self.counts;
+        let messages = count(*received, "message");
+        let mut text = format!("received {messages}, {}", size(*received_bytes));
+        if network.senders > 0 {
+            text += &format!(", from {}", count(network.senders, "sender"));
+        }
+        if network.receive_buffer > 0 {
+            text += &format!("; receive buffer {}", size(network.receive_buffer));
+        }
+        text
+    }
+
+    fn counters_text(&self, detail: Detail) -> String {
         let counters = self.counters().into_iter();
         let rows: Vec<_> = counters
+            .filter(|(_, _, value)| detail == Detail::All || *value > 0)
             .map(|(name, meaning, value)| row([name, &value.to_string(), meaning]))
             .collect();
-        text += &table(&rows, &[0, 2]);
-        text + &self.senders_text()
+        let mut text = String::new();
+        let network = &self.counts.network;
+        let n_lost = self.counts.lost();
+        if n_lost == 0 && network.kernel_drops > 0 {
+            text += &format!(
+                "no loss has shown yet, but {} found no room: probably messages that are lost\n",
+                count(network.kernel_drops, "datagram")
+            );
+        } else if n_lost + network.malformed + network.conflicts == 0 && self.trouble.is_none() {
+            // What a hub drops for a slow client, only the hub knows.
+            text += if self.url.starts_with("tcpq:") {
+                "nothing was lost on the way from the hub; what the hub dropped, it says itself\n"
+            } else {
+                "nothing was lost\n"
+            };
+        }
+        if !rows.is_empty() {
+            text += &format!("\n{}", table(&rows, &[0, 2]));
+        }
+        text
     }
 
     fn channel_row(&self, channel: &str, traffic: &Traffic) -> Vec<String> {
@@ -215,7 +261,7 @@ impl Report {
                 "messages": traffic.messages,
                 "bytes": traffic.bytes,
                 "rate_hz": self.hz(traffic.messages),
-                "bandwidth_bps": self.bandwidth(traffic),
+                "bytes_per_s": self.bandwidth(traffic),
                 "last_size": traffic.last_size,
                 "senders": traffic.senders.iter().map(ToString::to_string).collect::<Vec<_>>(),
             })
@@ -251,6 +297,7 @@ impl Report {
             "seconds": self.elapsed.as_secs_f64(),
             "channels": self.channels.iter().map(channel).collect::<Vec<_>>(),
             "counts": counts,
+            "trouble": self.trouble,
             "senders": self.senders.iter().map(sender).collect::<Vec<_>>(),
             "subscriptions": self.subscriptions.iter().map(subscription).collect::<Vec<_>>(),
         })

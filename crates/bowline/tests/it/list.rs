@@ -75,6 +75,10 @@ fn channels_are_listed_with_their_traffic() {
     let messages = channel["messages"].as_u64().expect("a count");
     assert!(messages > 0);
     assert_eq!(channel["bytes"], 800 * messages);
+    assert_eq!(
+        channel["bytes_per_s"].as_u64().map(|rate| rate > 0),
+        Some(true)
+    );
     assert_eq!(channel["senders"].as_array().map(Vec::len), Some(1));
     assert_eq!(report["senders"][0]["sender"], channel["senders"][0]);
     assert_eq!(report["subscriptions"][0]["pattern"], ".*");
@@ -113,7 +117,7 @@ fn whatever_was_lost_is_shown() {
 fn a_table_for_people_is_harmless_and_complete() {
     let namespace = Namespace::new(HEALTHY);
     let _publisher = Publisher::bad(&namespace);
-    let text = stdout(&list(&namespace, &["--for", "500ms"]));
+    let text = stdout(&list(&namespace, &["--for", "500ms", "-v"]));
     assert!(
         text.contains("bad?[31m") && !text.contains('\x1b'),
         "{text}"
@@ -139,13 +143,74 @@ fn a_table_for_people_is_harmless_and_complete() {
 }
 
 #[test]
+fn counters_that_are_0_are_left_out_and_a_line_says_that_nothing_was_lost() {
+    let namespace = Namespace::new(HEALTHY);
+    let _publisher = Publisher::ours(&namespace);
+    let text = stdout(&list(&namespace, &["--for", "500ms"]));
+    assert!(text.contains("\nnothing was lost\n"), "{text}");
+    for name in ["queue drops", "reconnects", "conflicts"] {
+        assert!(!text.contains(name), "{name} in {text}");
+    }
+}
+
+#[test]
+fn drops_of_the_kernel_are_called_what_they_probably_are() {
+    let namespace = Namespace::new(HEALTHY);
+    // Nothing of it fits, so no gap in its sequence ever shows.
+    let script = "\
+import socket, struct, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+print('ready', flush=True)
+for n in range(12000):
+    s.sendto(b'LC02' + struct.pack('>I', n) + b'large\\0' + bytes(60000), ('239.255.76.67', 7667))
+    time.sleep(0.005)
+";
+    let _publisher = Publisher::start(namespace.command("python3").args(["-c", script]));
+    let tiny = "udpm://239.255.76.67:7667?ttl=0&recv_buf_size=2000";
+    let text = stdout(&list(&namespace, &["--for", "1s", tiny]));
+    assert!(text.contains("no loss has shown yet, but"), "{text}");
+    assert!(!text.contains("nothing was lost"), "{text}");
+}
+
+#[test]
 fn silence_is_exit_code_1_and_a_hint() {
-    let folder = scratch("list-silence");
+    let namespace = Namespace::new(HEALTHY);
+    let output = list(&namespace, &["--for", "10ms", URL]);
+    assert_eq!(output.status.code(), Some(1));
+    // One word for a shell.
+    let hint = format!("`bowline doctor '{URL}'` says");
+    assert!(stderr(&output).contains(&hint), "{}", stderr(&output));
+}
+
+#[test]
+fn where_nobody_can_be_heard_it_says_so() {
+    let folder = scratch("list-alone");
     let output = bowline_in(&folder, &["list", "--for", "10ms", "memq://"], b"");
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        stderr(&output).contains("bowline doctor memq://"),
-        "{}",
-        stderr(&output)
-    );
+    let hint = "memq stays inside one process, so nobody else can be seen there";
+    assert!(stderr(&output).contains(hint), "{}", stderr(&output));
+}
+
+#[test]
+fn a_hub_that_is_not_there_is_trouble_and_not_silence() {
+    let namespace = Namespace::new(HEALTHY);
+    let hub = "tcpq://127.0.0.1:7700";
+    let output = list(&namespace, &["--for", "10ms", hub]);
+    assert_eq!(output.status.code(), Some(1));
+    for text in [stdout(&output), stderr(&output)] {
+        assert!(text.contains("nobody listens there"), "{text}");
+        assert!(!text.contains("nothing was lost"), "{text}");
+    }
+    let output = list(&namespace, &["--for", "10ms", "--json", hub]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    assert!(report["trouble"].is_string(), "{report:#}");
+}
+
+#[test]
+fn an_error_says_each_thing_once() {
+    let namespace = Namespace::new("true");
+    let output = list(&namespace, &["--for", "10ms", URL]);
+    let text = stderr(&output);
+    assert_eq!(text.matches("os error").count(), 1, "{text}");
 }

@@ -73,6 +73,7 @@ fn wrong_usage_is_exit_code_2() {
         &["bench", "oneway", "--clients", "0"],
         &["bench", "oneway", "--liblcm", "missing"],
         &["list", "--for", "soon"],
+        &["list", "--for", "0s"],
         &["types", "fingerprint"],
         &["types", "fingerprint", "missing.lcm"],
         &["types", "fingerprint", "/dev/zero"],
