@@ -19,12 +19,12 @@ pub(super) const LOSS: Figure = Figure {
 pub(super) const DELIVERED: Figure = Figure {
     name: "delivered to each, thousands/s",
     decimals: 1,
-    of: |o| o.delivered_hz / 1e3,
+    of: |o| o.delivered_hz.unwrap_or(0.0) / 1e3,
 };
 pub(super) const GIGABYTES: Figure = Figure {
     name: "delivered, GB/s",
     decimals: 2,
-    of: |o| o.delivered_gbps,
+    of: |o| o.delivered_gbps.unwrap_or(0.0),
 };
 pub(super) const P50: Figure = Figure {
     name: "round trip p50, us",

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+/// With fewer gaps between messages than this, one that comes late makes the rate a matter of luck.
+const LEAST_INTERVALS: f64 = 8.0;
+
 /// How workers of one system are started.
 pub trait Launch {
     /// What people call the system.
@@ -62,10 +65,10 @@ pub struct Case {
 pub struct Outcome {
     /// Messages that were sent, each second.
     pub sent_hz: f64,
-    /// At the subscriber that got fewest; of echoes, the sum of all clients'.
-    pub delivered_hz: f64,
+    /// At the subscriber that got fewest; of echoes, the sum of all clients'. None where too few came to tell a rate.
+    pub delivered_hz: Option<f64>,
     /// The same in bytes.
-    pub delivered_gbps: f64,
+    pub delivered_gbps: Option<f64>,
     /// Of what should have been sent.
     pub loss_percent: f64,
     /// Round trips of echoes.
@@ -100,19 +103,20 @@ fn one_way(system: &dyn Launch, case: &Case) -> Result<Outcome> {
     let sent = published.get("sent")?;
     let mut outcome = Outcome {
         sent_hz: published.sent_hz()?,
-        delivered_hz: f64::INFINITY,
-        delivered_gbps: f64::INFINITY,
         publisher_cpu_us: published.get("cpu_ns")? / sent.max(1.0) / 1e3,
         ..Outcome::default()
     };
     let (mut delivered, mut cpu_ns) = (0.0, 0.0);
+    let mut rates = Vec::new();
     for report in subscribers {
-        let (hz, gbps) = report.delivered()?;
+        rates.push(report.delivered()?);
         delivered += report.get("unique")?;
         // Threads of one process do not know their own.
         cpu_ns += report.get("cpu_ns").unwrap_or(0.0);
-        outcome.delivered_hz = outcome.delivered_hz.min(hz);
-        outcome.delivered_gbps = outcome.delivered_gbps.min(gbps);
+    }
+    if let Some(rates) = rates.into_iter().collect::<Option<Vec<_>>>() {
+        let least = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.min(b.1));
+        (outcome.delivered_hz, outcome.delivered_gbps) = rates.into_iter().reduce(least).unzip();
     }
     outcome.subscriber_cpu_us = cpu_ns / delivered.max(1.0) / 1e3;
     outcome.loss_percent = case.loss_percent(sent, delivered);
@@ -121,7 +125,7 @@ fn one_way(system: &dyn Launch, case: &Case) -> Result<Outcome> {
 
 fn echo(system: &dyn Launch, case: &Case) -> Result<Outcome> {
     let (_, report) = run_all(system, case, "pong", "ping")?;
-    let (delivered_hz, delivered_gbps) = report.delivered()?;
+    let (delivered_hz, delivered_gbps) = report.delivered()?.unzip();
     Ok(Outcome {
         sent_hz: report.sent_hz()?,
         delivered_hz,
@@ -294,15 +298,49 @@ impl Report {
         Ok(self.get("sent")? * 1e9 / self.get("ns")?.max(1.0))
     }
 
-    /// Messages and gigabytes a second, from the first to arrive to the last.
-    fn delivered(&self) -> Result<(f64, f64)> {
+    /// Messages and gigabytes a second, from the first to arrive to the last whose time is known. None where they are
+    /// too few for a rate; but where nothing came, the rate is 0.
+    fn delivered(&self) -> Result<Option<(f64, f64)>> {
+        if self.get("unique")? < 1.0 {
+            return Ok(Some((0.0, 0.0)));
+        }
         let seconds = (self.get("last_ns")? - self.get("first_ns")?) / 1e9;
-        let hz = if seconds > 0.0 {
-            self.get("unique")? / seconds
-        } else {
-            0.0
-        };
+        // The first one only starts the watch.
+        let n_intervals = self.get("unique_at_last")? - 1.0;
+        if n_intervals < LEAST_INTERVALS || seconds <= 0.0 {
+            return Ok(None);
+        }
+        let hz = n_intervals / seconds;
         let bytes_each = self.get("bytes")? / self.get("received")?.max(1.0);
-        Ok((hz, hz * bytes_each / 1e9))
+        Ok(Some((hz, hz * bytes_each / 1e9)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivered(unique_at_last: u32, unique: u32, seconds: u32) -> Option<f64> {
+        let line = format!(
+            r#"{{"unique":{unique},"unique_at_last":{unique_at_last},"received":{unique},"bytes":{},"first_ns":5,"last_ns":{}}}"#,
+            800 * unique,
+            5 + u64::from(seconds) * 1_000_000_000,
+        );
+        let report = Report::parse(&line).expect("a report");
+        let rate = report.delivered().expect("all is there");
+        rate.map(|(hz, _)| hz)
+    }
+
+    #[test]
+    fn a_rate_counts_the_intervals_that_were_timed() {
+        // 1,001 posts, 1,000 gaps; five more came after the last look at the clock.
+        assert_eq!(delivered(1_001, 1_006, 1), Some(1_000.0));
+    }
+
+    #[test]
+    fn a_few_messages_are_no_rate_and_none_are_a_rate_of_0() {
+        assert_eq!(delivered(2, 2, 1), None);
+        assert_eq!(delivered(1, 12, 0), None);
+        assert_eq!(delivered(0, 0, 0), Some(0.0));
     }
 }

@@ -11,6 +11,8 @@ pub(crate) struct Tally {
     bytes: u64,
     first_ns: u64,
     last_ns: u64,
+    /// Of the unique ones, those that had come by then.
+    unique_at_last: u64,
     sum: u64,
     /// Per client: which sequence numbers came.
     seen: Vec<Vec<u64>>,
@@ -59,6 +61,7 @@ impl Tally {
         // Reading the clock costs a fifth of what a batched message costs, so not for each small one.
         if self.first_ns == 0 || message.len() > 10_000 || self.received.is_multiple_of(16) {
             self.last_ns = now_ns();
+            self.unique_at_last = self.unique;
         }
         if self.first_ns == 0 {
             self.first_ns = self.last_ns;
@@ -118,6 +121,7 @@ impl Tally {
             ("bytes", self.bytes),
             ("first_ns", self.first_ns),
             ("last_ns", self.last_ns),
+            ("unique_at_last", self.unique_at_last),
             ("mean_ns", mean),
             ("p50_ns", at(50)),
             ("p99_ns", at(99)),

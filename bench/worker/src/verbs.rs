@@ -218,7 +218,7 @@ fn send_all(publisher: &mut dyn Publisher, settings: &Settings) -> (u64, u64, u6
             errors += 1;
         }
     }
-    (sent, errors, now_ns() - start)
+    (sent, errors, pace.due_ns(sent).max(now_ns()) - start)
 }
 
 fn warm_up(publisher: &mut dyn Publisher, size: usize) {
@@ -263,16 +263,21 @@ impl Pace {
         }
     }
 
+    /// When message `i` is due; at once, flat out. The time of all messages before it ends then, so that the last of
+    /// them has its share too.
+    fn due_ns(&self, i: u64) -> u64 {
+        let offset = (i * 1_000_000_000).checked_div(self.rate_hz);
+        self.start_ns + offset.unwrap_or(0)
+    }
+
     /// Waits until message `i` is due; whether it is to be sent at all.
     fn wait_for(&self, i: u64) -> bool {
         let now = now_ns();
         if i >= self.n || now >= self.end_ns {
             return false;
         }
-        if let Some(offset) = (i * 1_000_000_000).checked_div(self.rate_hz)
-            && self.start_ns + offset > now
-        {
-            sleep_until(self.start_ns + offset);
+        if self.due_ns(i) > now {
+            sleep_until(self.due_ns(i));
         }
         true
     }

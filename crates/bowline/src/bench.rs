@@ -18,17 +18,25 @@ use bench_worker::{Bowline, Liblcm};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches as _};
 use contestant::Contestant;
 use plan::{Plan, Point};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
+const ECHO_EXAMPLES: &str = "\
 Examples:
   bowline bench echo                         the papers' test; takes a while, --quick does not
   bowline bench echo --quick --plot echo.svg
   bowline bench echo --clients 1 --rates 1000,40000 --bytes 10M
+";
+
+const ONE_WAY_EXAMPLES: &str = "\
+Examples:
+  bowline bench oneway --quick
   bowline bench oneway --sizes 800,65536,1000000 --rates 100,1000
   bowline bench oneway --url udpm:// --url memq:// --rates 0
+";
 
-A rate of 0 is flat out. Multicast stays on this host: TTL 0 only. Stock liblcm takes part where it is found:
+const REMARKS: &str = "
+Multicast stays on this host: TTL 0 only. Stock liblcm takes part where it is found:
 the library of the `lcm` package for Python, or what --liblcm says.
 The table goes to standard output, progress to standard error, the plot to a file.";
 
@@ -46,7 +54,6 @@ struct Bench {
         default_value = "1,2,4"
     )]
     clients: Vec<u8>,
-    /// Messages a second; 0 is flat out
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     rates: Vec<u32>,
     /// Bytes a message
@@ -64,14 +71,26 @@ struct Bench {
     /// Stock liblcm: the library, or its folder
     #[arg(long, value_name = "PATH")]
     liblcm: Option<PathBuf>,
-    /// Where the plot goes; for several sizes, one beside the other
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
 }
 
 pub(crate) fn command() -> Command {
-    let verb =
-        |name, about| Bench::augment_args(Command::new(name).about(about)).after_help(EXAMPLES);
+    let verb = |name: &'static str, about, rates: &str, examples| {
+        let rates = format!(
+            "{rates} [default: {}, or with --quick {}]",
+            plan::listed(plan::RATES),
+            plan::listed(plan::QUICK_RATES)
+        );
+        let plot = format!(
+            "Where the plot goes; for several sizes, one beside the other [default: {}]",
+            default_plot(name)
+        );
+        Bench::augment_args(Command::new(name).about(about))
+            .mut_arg("rates", |arg| arg.help(rates))
+            .mut_arg("plot", |arg| arg.help(plot))
+            .after_help(format!("{examples}{REMARKS}"))
+    };
     Command::new("bench")
         .about("Measure a bus as the papers about LCM do, with stock LCM beside it")
         .subcommand_required(true)
@@ -79,10 +98,14 @@ pub(crate) fn command() -> Command {
         .subcommand(verb(
             "echo",
             "Clients echo what they get: bandwidth, loss and round trips over rates",
+            "Messages a second",
+            ECHO_EXAMPLES,
         ))
         .subcommand(verb(
             "oneway",
             "One publisher, some subscribers: delivered rate, loss and CPU over rates and sizes",
+            "Messages a second; 0 is flat out",
+            ONE_WAY_EXAMPLES,
         ))
         .subcommand(
             // What `contestant.rs` starts.
@@ -125,6 +148,7 @@ fn work(matches: &ArgMatches) -> anyhow::Result<Outcome> {
 fn measure(pattern: Pattern, args: &Bench) -> anyhow::Result<Outcome> {
     let plan = Plan::new(pattern, args)?;
     let contestants = contestant::all(&args.url, args.liblcm.as_deref())?;
+    let plots = plot_paths(&plan, args.plot.as_deref())?;
     for contestant in &contestants {
         if let Some(complaint) = doctor::complaint(contestant.url()) {
             output::error(&format!(
@@ -137,19 +161,60 @@ fn measure(pattern: Pattern, args: &Bench) -> anyhow::Result<Outcome> {
     output::note(&machine);
     output::note(&bench_worker::machine::describe_load());
     let points = run_plan(&plan, &contestants)?;
-    let plots = write_plots(&plan, &points, args.plot.as_deref(), &machine)?;
+    // The figures are what took the time: they are shown whatever becomes of the plots.
+    let plotted = write_plots(&plan, &points, &plots, &machine);
+    let shown = if plotted.is_ok() { &*plots } else { &[] };
     if args.json {
-        output::line(&format!(
-            "{:#}",
-            table::to_json(&plan, &points, &machine, &plots)
-        ))?;
+        let report = table::to_json(&plan, &points, &machine, shown);
+        output::line(&format!("{report:#}"))?;
     } else {
         output::bytes(table::to_text(&plan, &points).as_bytes())?;
-        for path in &plots {
+        for (_, path) in shown {
             output::line(&format!("plotted in {}", path.display()))?;
         }
     }
-    Ok(Outcome::Fine)
+    plotted.map(|()| Outcome::Fine)
+}
+
+fn default_plot(verb: &str) -> String {
+    format!("bowline-bench-{verb}.svg")
+}
+
+/// A size of messages, and where its plot goes.
+type PlotPath = (usize, PathBuf);
+
+/// Where the plots go, tried before anything is measured. Where nobody asked for one and none can be had, none.
+fn plot_paths(plan: &Plan, asked: Option<&Path>) -> anyhow::Result<Vec<PlotPath>> {
+    let default = PathBuf::from(default_plot(plan.name()));
+    let path = asked.unwrap_or(&default);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let path_for = |size: usize| match plan.sizes.len() {
+        1 => path.to_path_buf(),
+        _ => path.with_file_name(format!("{stem}-{size}.svg")),
+    };
+    let paths: Vec<PlotPath> = plan.sizes.iter().map(|&n| (n, path_for(n))).collect();
+    let refused = paths
+        .iter()
+        .find_map(|(_, path)| Some((path, try_out(path).err()?)));
+    let Some((path, error)) = refused else {
+        return Ok(paths);
+    };
+    let message = format!("cannot write the plot to {}: {error}", path.display());
+    if asked.is_some() {
+        return Err(Usage(message).into());
+    }
+    output::note(&format!("{message}; going on without"));
+    Ok(Vec::new())
+}
+
+/// Whether a file can be written. What is there stays, and what was not there is not there afterwards.
+fn try_out(path: &Path) -> std::io::Result<()> {
+    let is_new = !path.exists();
+    File::options().append(true).create(true).open(path)?;
+    if is_new {
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
 }
 
 /// Every contestant on every case, in turns, so that a noisy moment hits all of them.
@@ -180,28 +245,16 @@ fn run_plan(plan: &Plan, contestants: &[Contestant]) -> anyhow::Result<Vec<Point
 fn write_plots(
     plan: &Plan,
     points: &[Point],
-    path: Option<&Path>,
+    paths: &[PlotPath],
     machine: &str,
-) -> anyhow::Result<Vec<PathBuf>> {
-    let path = path.map_or_else(
-        || PathBuf::from(format!("bowline-bench-{}.svg", plan.name())),
-        Path::to_path_buf,
-    );
-    let mut paths = Vec::new();
-    for &size in &plan.sizes {
-        let path = if plan.sizes.len() == 1 {
-            path.clone()
-        } else {
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            path.with_file_name(format!("{stem}-{size}.svg"))
-        };
+) -> anyhow::Result<()> {
+    for (size, path) in paths {
         let of_size: Vec<&Point> = points
             .iter()
-            .filter(|point| point.case.size == size)
+            .filter(|point| point.case.size == *size)
             .collect();
-        std::fs::write(&path, plot::draw(plan, size, &of_size, machine))
+        std::fs::write(path, plot::draw(plan, *size, &of_size, machine))
             .with_context(|| format!("cannot write the plot to {}", path.display()))?;
-        paths.push(path);
     }
-    Ok(paths)
+    Ok(())
 }

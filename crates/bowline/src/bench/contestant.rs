@@ -8,6 +8,9 @@ use bowline_bus::Url;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What stock liblcm is called.
+pub(crate) const LIBLCM: &str = "liblcm";
+
 /// A system at an address.
 pub(crate) struct Contestant {
     label: String,
@@ -72,7 +75,7 @@ pub(crate) fn all(urls: &[String], liblcm: Option<&Path>) -> anyhow::Result<Vec<
     };
     match find_liblcm(liblcm)? {
         Some(folder) => contestants.push(Contestant {
-            label: "liblcm".to_owned(),
+            label: LIBLCM.to_owned(),
             kind: Kind::Liblcm(folder),
             address: format!("udpm://{}?ttl=0", group.address()),
         }),
@@ -126,12 +129,22 @@ fn find_liblcm(path: Option<&Path>) -> Result<Option<PathBuf>, Usage> {
         let folder = if path.is_dir() {
             path
         } else {
-            path.parent().unwrap_or(Path::new("."))
+            let parent = path.parent().unwrap_or(Path::new("."));
+            if parent.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                parent
+            }
         };
-        if !has_liblcm(folder) {
+        if !path.exists() || !has_liblcm(folder) {
+            let found = match (path.exists(), path.is_dir()) {
+                (false, _) => "found nothing there",
+                (true, true) => "found no liblcm.so in it",
+                (true, false) => "found no liblcm.so beside it",
+            };
             return Err(Usage(format!(
-                "expected liblcm.so in {}, found none",
-                folder.display()
+                "expected liblcm.so or its folder at {}, {found}",
+                path.display()
             )));
         }
         // The loader would take a relative one from wherever the worker is.
@@ -186,6 +199,15 @@ mod tests {
         let error = checked("udpm://239.255.76.67:7667?ttl=1").unwrap_err();
         assert!(error.is::<Usage>(), "{error}");
         assert!(checked("udpm://239.255.76.67:7667").is_ok());
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_named_as_it_was_typed() {
+        let error = find_liblcm(Some(Path::new("/nope"))).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected liblcm.so or its folder at /nope, found nothing there"
+        );
     }
 
     #[test]

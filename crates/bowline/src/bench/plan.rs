@@ -6,10 +6,10 @@ use bench_worker::exchange::{Case, Outcome, Pattern};
 
 /// As in the papers.
 const BYTES_PER_POINT: u64 = 100_000_000;
-const RATES: &[u32] = &[2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000];
+pub(crate) const RATES: &[u32] = &[2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000];
 
 const QUICK_BYTES_PER_POINT: u64 = 400_000;
-const QUICK_RATES: &[u32] = &[1_000, 5_000];
+pub(crate) const QUICK_RATES: &[u32] = &[1_000, 5_000];
 
 /// How long to publish flat out, where a number of bytes says nothing.
 const FLAT_OUT_S: f64 = 2.0;
@@ -45,6 +45,11 @@ impl Point {
     /// The same in megabytes.
     pub(crate) fn attempted_mbps(&self) -> f64 {
         self.attempted_hz() * to_f64(self.case.size) / 1e6
+    }
+
+    /// Megabytes a second that arrived, if enough came to tell.
+    pub(crate) fn delivered_mbps(&self) -> Option<f64> {
+        self.outcome.delivered_gbps.map(|gbps| gbps * 1e3)
     }
 }
 
@@ -147,6 +152,12 @@ fn case(pattern: Pattern, size: usize, n_peers: usize, rate_hz: u32, seconds: f6
         is_batched: false,
         is_pinned: false,
     }
+}
+
+/// Rates as they are typed.
+pub(crate) fn listed(rates: &[u32]) -> String {
+    let rates: Vec<String> = rates.iter().map(u32::to_string).collect();
+    rates.join(",")
 }
 
 pub(crate) fn to_f64(n: usize) -> f64 {

@@ -18,7 +18,7 @@ pub(crate) struct Area {
 pub(crate) enum Scale {
     /// From 0 to this.
     Linear(f64),
-    /// Between these, by decades.
+    /// Between these, equal factors equally far apart.
     Log(f64, f64),
 }
 
@@ -30,7 +30,7 @@ impl Scale {
         Self::Linear((max / step).ceil().max(1.0) * step)
     }
 
-    /// Whole decades around all values.
+    /// Around all values, from one round number to another.
     pub(crate) fn log(values: impl Iterator<Item = f64>) -> Self {
         let positive = values.filter(|value| value.is_finite() && *value > 0.0);
         let (low, high) = positive.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| {
@@ -39,8 +39,11 @@ impl Scale {
         if high <= 0.0 {
             return Self::Log(1.0, 10.0);
         }
-        let low = 10_f64.powf(low.log10().floor());
-        Self::Log(low, 10_f64.powf(high.log10().ceil()).max(low * 10.0))
+        let round = || round_numbers(low, high);
+        let bottom = round().take_while(|round| *round <= low).last();
+        let bottom = bottom.unwrap_or(low);
+        let top = round().find(|round| *round >= high && *round > bottom);
+        Self::Log(bottom, top.unwrap_or(10.0 * high))
     }
 
     /// Between 0 and 1.
@@ -61,12 +64,29 @@ impl Scale {
                     .take_while(|tick| *tick <= max * 1.001)
                     .collect()
             }
-            Self::Log(low, high) => (0..12)
-                .map(|n| low * 10_f64.powi(n))
-                .take_while(|tick| *tick <= high * 1.001)
-                .collect(),
+            Self::Log(low, high) => {
+                let is_within = |tick: &f64| (low * 0.999..=high * 1.001).contains(tick);
+                let all = || round_numbers(low, high).filter(is_within);
+                if all().count() <= MAX_LOG_TICKS {
+                    return all().collect();
+                }
+                let is_decade = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-6;
+                all().filter(is_decade).collect()
+            }
         }
     }
+}
+
+/// With more, only powers of ten are written at an axis.
+const MAX_LOG_TICKS: usize = 8;
+
+/// 1, 2 and 5 times powers of ten, from below `low` to above `high`.
+fn round_numbers(low: f64, high: f64) -> impl Iterator<Item = f64> {
+    let first = 10_f64.powf(low.log10().floor());
+    (0..40)
+        .map(move |n| first * 10_f64.powi(n))
+        .take_while(move |power| *power <= high * 10.0)
+        .flat_map(|power| [power, 2.0 * power, 5.0 * power])
 }
 
 /// 1, 2 or 5 times a power of ten, so that there are three to six ticks.
@@ -93,46 +113,46 @@ fn number(value: f64) -> String {
 }
 
 /// How the curves of one system look: colour, dashes and marker differ, so that one suffices.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Style {
     colour: &'static str,
     dashes: &'static str,
     marker: Marker,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marker {
     Disc,
+    Ring,
     Square,
+    Block,
     Triangle,
+    Funnel,
     Diamond,
+    Cross,
+    Plus,
 }
 
-/// Dark to light.
-const STYLES: [Style; 4] = [
-    Style {
-        colour: "#0b3c6f",
-        dashes: "",
-        marker: Marker::Disc,
-    },
-    Style {
-        colour: "#d1600a",
-        dashes: "7 4",
-        marker: Marker::Square,
-    },
-    Style {
-        colour: "#2e9c6d",
-        dashes: "2 3",
-        marker: Marker::Triangle,
-    },
-    Style {
-        colour: "#a98bc2",
-        dashes: "10 3 2 3",
-        marker: Marker::Diamond,
-    },
+#[rustfmt::skip]
+const STYLES: [Style; 8] = [
+    Style { colour: "#0b3c6f", dashes: "",             marker: Marker::Disc },
+    Style { colour: "#2e9c6d", dashes: "2 3",          marker: Marker::Triangle },
+    Style { colour: "#8a5fb0", dashes: "10 3 2 3",     marker: Marker::Diamond },
+    Style { colour: "#b01e3c", dashes: "14 4",         marker: Marker::Ring },
+    Style { colour: "#17a2c4", dashes: "4 2",          marker: Marker::Block },
+    Style { colour: "#7a5a2e", dashes: "1 4",          marker: Marker::Funnel },
+    Style { colour: "#e070b0", dashes: "8 3 2 3 2 3",  marker: Marker::Cross },
+    Style { colour: "#888888", dashes: "16 3 4 3",     marker: Marker::Plus },
 ];
 
 impl Style {
+    /// What everything is held against looks the same everywhere.
+    pub(crate) const LIBLCM: Self = Self {
+        colour: "#d1600a",
+        dashes: "7 4",
+        marker: Marker::Square,
+    };
+
     /// Beyond the last it begins anew.
     pub(crate) fn of(idx: usize) -> Self {
         let [first, ..] = STYLES;
@@ -258,9 +278,14 @@ impl Svg {
         let colour = style.colour;
         let (path, fill) = match style.marker {
             Marker::Disc => ("m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", colour),
+            Marker::Ring => ("m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", "#fff"),
             Marker::Square => ("m-3.5 -3.5h7v7h-7z", "#fff"),
+            Marker::Block => ("m-3.5 -3.5h7v7h-7z", colour),
             Marker::Triangle => ("m0 -4.5l4.5 8h-9z", colour),
+            Marker::Funnel => ("m0 4.5l4.5 -8h-9z", "#fff"),
             Marker::Diamond => ("m0 -5l5 5l-5 5l-5 -5z", "#fff"),
+            Marker::Cross => ("m-4 -4l8 8m0 -8l-8 8", "none"),
+            Marker::Plus => ("m-5 0h10m-5 -5v10", "none"),
         };
         self.add(format_args!(
             r#"<path d="M{x:.1} {y:.1}{path}" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>"#
@@ -310,8 +335,23 @@ mod tests {
             let n = scale.ticks().len();
             assert!((2..=7).contains(&n), "{max}: {n} ticks");
         }
-        let ticks = Scale::log([0.05, 8.0].into_iter()).ticks();
-        let names: Vec<String> = ticks.into_iter().map(number).collect();
-        assert_eq!(names, ["0.01", "0.1", "1", "10"]);
+    }
+
+    #[test]
+    fn a_scale_by_factors_begins_and_ends_near_the_values() {
+        #[rustfmt::skip]
+        let cases: &[(&[f64], &[&str])] = &[
+            (&[0.05, 8.0],  &["0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10"]),
+            (&[0.06, 0.09], &["0.05", "0.1"]),
+            (&[0.3],        &["0.2", "0.5"]),
+            (&[2.0],        &["2", "5"]),
+            (&[0.03, 400.], &["0.1", "1", "10", "100"]),
+            (&[],           &["1", "2", "5", "10"]),
+        ];
+        for (values, expected) in cases {
+            let ticks = Scale::log(values.iter().copied()).ticks();
+            let names: Vec<String> = ticks.into_iter().map(number).collect();
+            assert_eq!(&names, expected, "{values:?}");
+        }
     }
 }

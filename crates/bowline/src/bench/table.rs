@@ -1,10 +1,10 @@
 //! The figures for people who read, and for programs.
 
+use super::PlotPath;
 use super::plan::{Plan, Point};
 use crate::output::table;
 use bench_worker::exchange::Pattern;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 
 /// A column: its heading, and what it shows of a point.
 type Column = (&'static str, fn(&Point) -> String);
@@ -19,9 +19,7 @@ const CASE: &[Column] = &[
 ];
 
 const ECHO: &[Column] = &[
-    ("echoes MB/s", |p| {
-        format!("{:.2}", p.outcome.delivered_gbps * 1e3)
-    }),
+    ("echoes MB/s", |p| rate(p.delivered_mbps(), 2)),
     ("lost %", loss),
     ("mean us", |p| format!("{:.0}", p.outcome.mean_us)),
     ("p50 us", |p| format!("{:.0}", p.outcome.p50_us)),
@@ -29,18 +27,23 @@ const ECHO: &[Column] = &[
 ];
 
 const ONE_WAY: &[Column] = &[
-    ("delivered/s", |p| format!("{:.0}", p.outcome.delivered_hz)),
-    ("delivered MB/s", |p| {
-        format!("{:.2}", p.outcome.delivered_gbps * 1e3)
-    }),
+    ("delivered/s", |p| rate(p.outcome.delivered_hz, 0)),
+    ("delivered MB/s", |p| rate(p.delivered_mbps(), 2)),
     ("lost %", loss),
     ("send us", |p| format!("{:.2}", p.outcome.publisher_cpu_us)),
-    ("receive us", |p| match p.outcome.subscriber_cpu_us {
-        // Threads of one process: their time is the publisher's.
-        0.0..=0.0 => "-".to_owned(),
-        us => format!("{us:.2}"),
-    }),
+    ("receive us", |p| rate(receive_us(p), 2)),
 ];
+
+/// A figure, or a dash where there is none.
+fn rate(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// CPU time of a subscriber. Threads of one process do not have their own: it is in the publisher's.
+fn receive_us(point: &Point) -> Option<f64> {
+    let us = point.outcome.subscriber_cpu_us;
+    (us > 0.0).then_some(us)
+}
 
 /// So that "0" means none at all.
 fn loss(point: &Point) -> String {
@@ -76,7 +79,15 @@ pub(crate) fn to_text(plan: &Plan, points: &[Point]) -> String {
             "rate, MB/s: attempted; delivered: to the slowest subscriber; send, receive: CPU time a message"
         }
     };
-    format!("{}{legend}\n", table(&rows, &[5]))
+    let mut text = format!("{}{legend}\n", table(&rows, &[5]));
+    if points.iter().any(|point| point.delivered_mbps().is_none()) {
+        text += "- for a rate: too few messages came to tell one; --bytes asks for more\n";
+    }
+    let is_one_way = matches!(plan.pattern, Pattern::OneWay);
+    if is_one_way && points.iter().any(|point| receive_us(point).is_none()) {
+        text += "- for receive: subscribers in the publisher's process have their time in send\n";
+    }
+    text
 }
 
 /// One point in a few words.
@@ -87,14 +98,14 @@ pub(crate) fn summary(point: &Point) -> String {
         Pattern::OneWay | Pattern::Idle => "to each".to_owned(),
     };
     format!(
-        "{} {:.1} MB/s {what}, {} % lost",
+        "{} {} MB/s {what}, {} % lost",
         point.system,
-        outcome.delivered_gbps * 1e3,
+        rate(point.delivered_mbps(), 1),
         loss(point)
     )
 }
 
-pub(crate) fn to_json(plan: &Plan, points: &[Point], machine: &str, plots: &[PathBuf]) -> Value {
+pub(crate) fn to_json(plan: &Plan, points: &[Point], machine: &str, plots: &[PlotPath]) -> Value {
     let row = |point: &Point| {
         let (case, outcome) = (&point.case, &point.outcome);
         let mut row = json!({
@@ -105,7 +116,7 @@ pub(crate) fn to_json(plan: &Plan, points: &[Point], machine: &str, plots: &[Pat
             "seconds": case.seconds,
             "sent_hz": outcome.sent_hz,
             "delivered_hz": outcome.delivered_hz,
-            "delivered_mbps": outcome.delivered_gbps * 1e3,
+            "delivered_mbps": point.delivered_mbps(),
             "loss_percent": outcome.loss_percent,
         });
         let more = match case.pattern {
@@ -127,7 +138,7 @@ pub(crate) fn to_json(plan: &Plan, points: &[Point], machine: &str, plots: &[Pat
     json!({
         "protocol": plan.name(),
         "machine": machine,
-        "plots": plots,
+        "plots": plots.iter().map(|(_, path)| path).collect::<Vec<_>>(),
         "points": points.iter().map(row).collect::<Vec<_>>(),
     })
 }

@@ -104,6 +104,61 @@ fn one_way_is_measured_within_a_process_and_for_each_size() {
     }
 }
 
+/// Two figures of two messages each, within one process.
+const TINY: &[&str] = &[
+    "bench",
+    "oneway",
+    "--quick",
+    "--url",
+    "memq://",
+    "--clients",
+    "1",
+    "--sizes",
+    "3000000",
+    "--plot",
+];
+
+#[test]
+fn a_plot_that_cannot_be_written_is_known_before_anything_is_measured() {
+    let folder = scratch("bench-no-folder");
+    let output = bowline_in(&folder, &[TINY, &["nope/x.svg"]].concat(), b"");
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(
+        text.contains("cannot write the plot to nope/x.svg"),
+        "{text}"
+    );
+    assert!(!text.contains("[1/"), "{text}");
+}
+
+#[test]
+fn figures_are_shown_although_the_plot_fails() {
+    let folder = scratch("bench-no-room");
+    let output = bowline_in(&folder, &[TINY, &["/dev/full"]].concat(), b"");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot write the plot to /dev/full"));
+    let text = stdout(&output);
+    assert!(text.contains("delivered/s"), "{text}");
+    assert!(!text.contains("plotted in"), "{text}");
+    // Two messages are no rate, and who has no time of its own is explained.
+    for part in ["- for a rate: too few", "- for receive: subscribers in"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn help_offers_nothing_that_is_refused_and_says_where_the_plot_goes() {
+    let folder = scratch("bench-help");
+    for (verb, is_flat_out) in [("echo", false), ("oneway", true)] {
+        let text = stdout(&bowline_in(&folder, &["bench", verb, "--help"], b""));
+        assert_eq!(text.contains("0 is flat out"), is_flat_out, "{text}");
+        assert!(
+            text.contains(&format!("bowline-bench-{verb}.svg")),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn a_network_without_multicast_is_diagnosed_instead_of_measured() {
     let namespace = Namespace::new("true");
