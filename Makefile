@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 PEERS := target/peers
+# Where cargo puts what it builds.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Built for the benchmark only, each in a workspace of its own; zenoh takes minutes, once.
 BENCH_PEERS := iceoryx2 zenoh
 BENCH ?=
@@ -32,8 +34,8 @@ gen: ## types/ -> crates/msgs
 
 liblcm: ## LCM's C library on our bus, for programs that exist: target/release/liblcm.so.1
 	$(CARGO) build --quiet --release -p bowline-liblcm
-	cp target/release/liblcm.so target/release/liblcm.so.1.new
-	mv target/release/liblcm.so.1.new target/release/liblcm.so.1
+	cp $(TARGET)/release/liblcm.so $(TARGET)/release/liblcm.so.1.new
+	mv $(TARGET)/release/liblcm.so.1.new $(TARGET)/release/liblcm.so.1
 
 python: ## the Python module: a wheel in target/wheels, for every Python since 3.9
 	python3 -m pip wheel --quiet --no-deps --wheel-dir target/wheels ./bindings/python
