@@ -307,3 +307,50 @@ impl Report {
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_bus::NetworkCounts;
+
+    fn text(url: &str, network: NetworkCounts) -> String {
+        let report = Report {
+            url: url.to_owned(),
+            elapsed: Duration::from_secs(1),
+            channels: Channels::default(),
+            counts: Counts {
+                network,
+                ..Counts::default()
+            },
+            senders: Vec::new(),
+            subscriptions: Vec::new(),
+            trouble: None,
+        };
+        report.to_text(Detail::Losses)
+    }
+
+    #[test]
+    fn drops_of_the_kernel_are_called_what_they_probably_are() {
+        let drops = NetworkCounts {
+            kernel_drops: 298,
+            ..NetworkCounts::default()
+        };
+        let unnoticed = text("udpm://", drops);
+        let expected = "no loss has shown yet, but 298 datagrams found no room";
+        assert!(unnoticed.contains(expected), "{unnoticed}");
+        assert!(!unnoticed.contains("nothing was lost"), "{unnoticed}");
+        let noticed = text("udpm://", NetworkCounts { lost: 3, ..drops });
+        assert!(!noticed.contains("no loss"), "{noticed}");
+    }
+
+    #[test]
+    fn nothing_was_lost_is_said_only_as_far_as_it_is_known() {
+        let udpm = text("udpm://", NetworkCounts::default());
+        assert!(udpm.ends_with("\nnothing was lost\n"), "{udpm}");
+        let tcpq = text("tcpq://", NetworkCounts::default());
+        assert!(
+            tcpq.contains("what the hub dropped, it says itself"),
+            "{tcpq}"
+        );
+    }
+}
