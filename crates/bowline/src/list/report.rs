@@ -189,7 +189,7 @@ impl Report {
                 "no loss has shown yet, but {} found no room: probably messages that are lost\n",
                 count(network.kernel_drops, "datagram")
             );
-        } else if n_lost + network.malformed + network.conflicts == 0 && self.trouble.is_none() {
+        } else if n_lost + network.malformed + network.conflicts == 0 && self.counts.received > 0 {
             // What a hub drops for a slow client, only the hub knows.
             text += if self.url.starts_with("tcpq:") {
                 "nothing was lost on the way from the hub; what the hub dropped, it says itself\n"
@@ -319,6 +319,7 @@ mod tests {
             elapsed: Duration::from_secs(1),
             channels: Channels::default(),
             counts: Counts {
+                received: 1,
                 network,
                 ..Counts::default()
             },
