@@ -53,7 +53,7 @@ fn check_reports_mistakes_missing_comments_and_missing_units() {
         "no unsigned types",
         "a.y: expected a unit",
         "a.z: expected a comment",
-        "1 errors, 2 missing",
+        "1 error, 2 missing",
     ] {
         assert!(report.contains(part), "expected {part:?} in\n{report}");
     }
