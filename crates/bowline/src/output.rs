@@ -114,6 +114,12 @@ mod tests {
     use anyhow::Context as _;
 
     #[test]
+    fn one_is_not_several() {
+        let counted = [0_u8, 1, 2].map(|number| count(number, "type"));
+        assert_eq!(counted, ["0 types", "1 type", "2 types"]);
+    }
+
+    #[test]
     fn a_cause_is_told_once() {
         let refused = || io::Error::from_raw_os_error(19);
         let told: anyhow::Result<()> =

@@ -6,7 +6,8 @@ use std::time::SystemTime;
 fn unchanged_files_are_left_alone() {
     let folder = scratch("unchanged");
     write(&folder, "a.lcm", "package p; struct a { int8_t x; }");
-    let args = ["gen", "--rust", "out", "a.lcm"];
+    write(&folder, "b.lcm", "package q; struct b { int8_t x; }");
+    let args = ["gen", "--rust", "out", "a.lcm", "b.lcm"];
     let first = bowline_in(&folder, &args, b"");
     assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
     let file = fs::File::options()
@@ -16,7 +17,7 @@ fn unchanged_files_are_left_alone() {
     file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let second = bowline_in(&folder, &args, b"");
     assert!(
-        stderr(&second).contains("0 files written, 2 unchanged"),
+        stderr(&second).contains("2 types: 0 files written, 3 unchanged"),
         "{}",
         stderr(&second)
     );
@@ -30,7 +31,8 @@ fn unchanged_files_are_left_alone() {
     write(&folder, "a.lcm", "package p; struct a { int16_t x; }");
     let third = bowline_in(&folder, &args, b"");
     assert!(
-        stderr(&third).contains("1 file written, 1 unchanged"),
+        // The module above both has the schemas of all.
+        stderr(&third).contains("2 files written, 1 unchanged"),
         "{}",
         stderr(&third)
     );
