@@ -6,7 +6,7 @@ use std::time::SystemTime;
 fn unchanged_files_are_left_alone() {
     let folder = scratch("unchanged");
     write(&folder, "a.lcm", "package p; struct a { int8_t x; }");
-    write(&folder, "b.lcm", "package q; struct b { int8_t x; }");
+    write(&folder, "b.lcm", "package q; struct b { int8_t y; }");
     let args = ["gen", "--rust", "out", "a.lcm", "b.lcm"];
     let first = bowline_in(&folder, &args, b"");
     assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
