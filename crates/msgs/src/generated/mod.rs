@@ -28,6 +28,10 @@ pub const TYPES: &[bowline_wire::TypeEntry] = &[
     },
     bowline_wire::TypeEntry::of::<bowline::Pose>(),
     bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::RecorderRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::Recorder>()
+    },
+    bowline_wire::TypeEntry {
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::SchemaRef<'_>>(message)),
         ..bowline_wire::TypeEntry::of::<bowline::Schema>()
     },
