@@ -150,10 +150,12 @@ impl Recorder {
         self.order(Command::Bookmark(utime, text.into()));
     }
 
-    /// Records what came until now, ends the log, and says how it went.
-    #[must_use]
-    pub fn stop(mut self) -> Status {
-        self.end();
+    /// Records what came until now, ends the log, and says how it went. What there is to know afterwards is in
+    /// [`status`](Self::status) and [`notices_since`](Self::notices_since).
+    pub fn stop(&mut self) -> Status {
+        if self.thread.is_some() {
+            self.end();
+        }
         self.board.status()
     }
 
@@ -163,9 +165,7 @@ impl Recorder {
     }
 
     fn end(&mut self) {
-        self.order(Command::Stop {
-            at_ns: wall_ns(),
-        });
+        self.order(Command::Stop { at_ns: wall_ns() });
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -177,9 +177,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        if self.thread.is_some() {
-            self.end();
-        }
+        self.stop();
     }
 }
 

@@ -87,10 +87,7 @@ impl Writer {
     ///
     /// # Errors
     /// When the file cannot be made, such as because it is there.
-    pub fn create_new(
-        path: impl AsRef<Path>,
-        options: WriterOptions,
-    ) -> Result<Self, WriteError> {
+    pub fn create_new(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, WriteError> {
         let path = path.as_ref();
         let output = Output::create_new(path);
         Self::start(path, output, options)

@@ -104,7 +104,9 @@ fn check_place(place: &str) -> Result<(), ParseConditionError> {
 
 impl Constant {
     fn parse(text: &str) -> Result<Self, ParseConditionError> {
-        let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let quoted = text
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
         if let Some(quoted) = quoted {
             return Ok(Self::Text(quoted.to_owned()));
         }
@@ -209,12 +211,6 @@ impl Watch {
         }
     }
 
-    /// Whether any condition can be about a channel.
-    pub(super) fn concerns(&self, channel: &str) -> bool {
-        let mut patterns = self.conditions.iter().flat_map(Condition::channels);
-        patterns.any(|pattern| pattern.matches(channel))
-    }
-
     /// The first condition that holds for the event.
     pub(super) fn first_met(
         &mut self,
@@ -222,16 +218,15 @@ impl Watch {
         event: &LogEvent<'_>,
         schemas: &Schemas,
     ) -> Option<&Condition> {
-        let met = (0..self.conditions.len()).find(|at| {
-            match self.ask(*at, channel, event, schemas) {
+        let met =
+            (0..self.conditions.len()).find(|at| match self.ask(*at, channel, event, schemas) {
                 Answer::Yes => true,
                 Answer::No => false,
                 Answer::Senseless(why) => {
                     self.complaints.push(why);
                     false
                 }
-            }
-        });
+            });
         met.and_then(|at| self.conditions.get(at))
     }
 
@@ -275,8 +270,12 @@ impl Watch {
             if self.selectors.len() >= MAX_TYPES * self.conditions.len() {
                 return Answer::No;
             }
-            let selector = select(field, types, id)
-                .map_err(|why| format!("{condition:?} on {channel}: {why}", condition = condition.text));
+            let selector = select(field, types, id).map_err(|why| {
+                format!(
+                    "{condition:?} on {channel}: {why}",
+                    condition = condition.text
+                )
+            });
             let complaint = selector.as_ref().err().cloned();
             self.selectors.insert(key.clone(), selector);
             if let Some(why) = complaint {
@@ -295,11 +294,7 @@ impl Watch {
     }
 }
 
-fn select(
-    field: &str,
-    types: &TypeSet,
-    id: TypeId,
-) -> Result<Selector, String> {
+fn select(field: &str, types: &TypeSet, id: TypeId) -> Result<Selector, String> {
     let path = FieldPath::parse(field).map_err(|error| error.to_string())?;
     types.select(id, &path).map_err(|error| error.to_string())
 }
@@ -308,9 +303,7 @@ fn select(
 #[derive(Debug, thiserror::Error)]
 pub enum ParseConditionError {
     /// Nothing says which field.
-    #[error(
-        "expected CHANNEL.FIELD on the left, such as battery.volts < 11.5, found {found:?}"
-    )]
+    #[error("expected CHANNEL.FIELD on the left, such as battery.volts < 11.5, found {found:?}")]
     NoField {
         /// What stands there.
         found: String,

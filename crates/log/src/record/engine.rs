@@ -8,7 +8,9 @@ use super::trigger::Trigger;
 use super::{RECORDER_CHANNEL, RecorderOptions, StartRecorderError};
 use crate::event::LogEvent;
 use crate::schemas::{SCHEMA_CHANNEL, Schemas};
-use bowline_bus::{Bus, Event, Inbox, Queue, QueueCounts, RecvError, SubscribeError, SubscriptionId, wall_ns};
+use bowline_bus::{
+    Bus, Event, Inbox, Queue, QueueCounts, RecvError, SubscribeError, SubscriptionId, wall_ns,
+};
 use bowline_msgs::{Recorder as RecorderMessage, Schema};
 use bowline_wire::Message as _;
 use std::sync::Arc;
@@ -78,7 +80,10 @@ struct Trouble {
 enum End {
     NotYet,
     /// What came until then is still recorded.
-    After { ns: i64, give_up_at: Instant },
+    After {
+        ns: i64,
+        give_up_at: Instant,
+    },
     Reached,
 }
 
@@ -90,7 +95,10 @@ impl Engine {
         board: Arc<Board>,
     ) -> Result<Self, StartRecorderError> {
         let sink = Sink::open(&options)?;
-        let conditions = options.trigger.iter().flat_map(|trigger| &trigger.conditions);
+        let conditions = options
+            .trigger
+            .iter()
+            .flat_map(|trigger| &trigger.conditions);
         let watched = conditions.flat_map(super::Condition::channels).collect();
         let mut gate = Gate::new(
             options.channels,
@@ -146,9 +154,16 @@ impl Engine {
         let worked = self.sink.work(now);
         self.note(worked, now);
         self.show_when_due(now);
-        let due = self.sink.due().map(|due| due.saturating_duration_since(now));
+        let due = self
+            .sink
+            .due()
+            .map(|due| due.saturating_duration_since(now));
         let wait = due.unwrap_or(LOOK_UP_EVERY).min(LOOK_UP_EVERY);
-        let wait = if self.end == End::NotYet { wait } else { Duration::ZERO };
+        let wait = if self.end == End::NotYet {
+            wait
+        } else {
+            Duration::ZERO
+        };
         let mut timeout = wait;
         for _ in 0..MAX_DRAIN {
             if self.trouble.is_some() {
@@ -332,7 +347,9 @@ impl Engine {
     fn obey(&mut self, command: Command) {
         match command {
             Command::Split if self.trouble.is_none() => self.split(),
-            Command::Split => self.board.tell("no new file while nothing can be written".to_owned(), true),
+            Command::Split => self
+                .board
+                .tell("no new file while nothing can be written".to_owned(), true),
             Command::Trigger => self.trigger_by_hand(),
             Command::Bookmark(utime, text) => {
                 self.status.n_bookmarks += 1;
@@ -376,7 +393,10 @@ impl Engine {
                 n_dropped_before: self.queue().dropped,
             });
         }
-        self.board.tell(format!("{why}; the newest data is kept in memory until there is room"), true);
+        self.board.tell(
+            format!("{why}; the newest data is kept in memory until there is room"),
+            true,
+        );
         self.show(now);
         self.tell_bus();
     }

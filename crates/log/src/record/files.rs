@@ -230,9 +230,7 @@ pub(super) fn folder_of(path: &Path) -> OsString {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenFileError {
     /// It is there.
-    #[error(
-        "{path:?} is there already: choose another name, or --increment, --append or --force"
-    )]
+    #[error("{path:?} is there already: choose another name, or --increment, --append or --force")]
     Exists {
         /// The file.
         path: PathBuf,

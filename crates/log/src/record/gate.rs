@@ -60,7 +60,10 @@ impl Gate {
             }
         }
         for pattern in also {
-            if patterns.iter().all(|known| known.as_str() != pattern.as_str()) {
+            if patterns
+                .iter()
+                .all(|known| known.as_str() != pattern.as_str())
+            {
                 self.is_open = false;
                 patterns.push(pattern);
             }

@@ -54,7 +54,9 @@ pub(super) enum Refusal {
     Write(#[from] WriteError),
     #[error(transparent)]
     Open(#[from] OpenFileError),
-    #[error("{left} bytes are left on the disk, less than the {quota} that are to be left to others")]
+    #[error(
+        "{left} bytes are left on the disk, less than the {quota} that are to be left to others"
+    )]
     Quota { left: u64, quota: u64 },
 }
 
@@ -153,7 +155,9 @@ impl Sink {
 
     /// When the next thing is to be done.
     pub(super) fn due(&self) -> Option<Instant> {
-        let flush = self.pending_since.map(|since| since + self.writer.patience());
+        let flush = self
+            .pending_since
+            .map(|since| since + self.writer.patience());
         let sync = self.dirty_since.map(|since| since + self.flush_interval);
         [flush, sync].into_iter().flatten().min()
     }
@@ -161,10 +165,16 @@ impl Sink {
     /// Does what is due.
     pub(super) fn work(&mut self, now: Instant) -> Result<(), Refusal> {
         let patience = self.writer.patience();
-        if self.pending_since.is_some_and(|since| now >= since + patience) {
+        if self
+            .pending_since
+            .is_some_and(|since| now >= since + patience)
+        {
             self.flush(now)?;
         }
-        if self.dirty_since.is_some_and(|since| now >= since + self.flush_interval) {
+        if self
+            .dirty_since
+            .is_some_and(|since| now >= since + self.flush_interval)
+        {
             self.dirty_since = None;
             self.syncer.request(&self.file);
         }
