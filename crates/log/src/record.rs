@@ -150,6 +150,12 @@ impl Recorder {
         self.order(Command::Bookmark(utime, text.into()));
     }
 
+    /// Records until the bus ends, which a log does, and says how it went.
+    pub fn wait(&mut self) -> Status {
+        self.join();
+        self.board.status()
+    }
+
     /// Records what came until now, ends the log, and says how it went. What there is to know afterwards is in
     /// [`status`](Self::status) and [`notices_since`](Self::notices_since).
     pub fn stop(&mut self) -> Status {
@@ -166,6 +172,10 @@ impl Recorder {
 
     fn end(&mut self) {
         self.order(Command::Stop { at_ns: wall_ns() });
+        self.join();
+    }
+
+    fn join(&mut self) {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {

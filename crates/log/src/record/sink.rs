@@ -226,6 +226,7 @@ impl Sink {
 
     /// Ends the last file.
     pub(super) fn finish(&mut self) -> Result<(), Refusal> {
+        self.room.check()?;
         Ok(self.writer.finish()?)
     }
 
