@@ -24,9 +24,5 @@
 #[expect(unreachable_pub, reason = "generated modules are public; this crate shows their types at its root")]
 mod generated;
 
-<<<<<<< HEAD
-pub use generated::{SCHEMA, TYPES};
-=======
->>>>>>> main
 pub use generated::bowline::*;
 pub use generated::{SCHEMA, TYPES};
