@@ -251,7 +251,9 @@ impl Engine {
             return;
         };
         let was_armed = !trigger.is_recording_at(now_ns);
-        trigger.pull(now_ns);
+        let let_go = trigger.pull(now_ns);
+        self.status.n_expired += let_go.n_old;
+        self.status.n_over += let_go.n_over;
         if was_armed {
             self.status.n_triggers += 1;
             self.board.tell(format!("triggered: {reason}"), false);

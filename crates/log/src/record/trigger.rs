@@ -80,10 +80,16 @@ impl Trigger {
         }
     }
 
-    /// Records from now on. What was kept is there to be taken.
-    pub(super) fn pull(&mut self, now_ns: i64) {
+    /// Records from now on. What was kept is there to be taken; what is too old by now is let go of.
+    pub(super) fn pull(&mut self, now_ns: i64) -> LetGo {
+        let let_go = if self.is_armed() {
+            self.let_go(now_ns)
+        } else {
+            LetGo::default()
+        };
         let until_ns = self.after_ns.map(|after| now_ns.saturating_add(after));
         self.state = State::Recording { until_ns };
+        let_go
     }
 
     /// Whether an event of that time is recorded; otherwise it is to be kept.
@@ -109,10 +115,17 @@ impl Trigger {
         let now_ns = event.arrival.received_ns;
         self.kept_bytes += event.payload.len() + EVENT_OVERHEAD;
         self.kept.push_back(event);
+        if is_recording {
+            LetGo::default()
+        } else {
+            self.let_go(now_ns)
+        }
+    }
+
+    /// Lets go of what is too old, or too much.
+    fn let_go(&mut self, now_ns: i64) -> LetGo {
         let mut let_go = LetGo::default();
-        while let Some(oldest) = self.kept.front()
-            && !is_recording
-        {
+        while let Some(oldest) = self.kept.front() {
             let is_old = now_ns.saturating_sub(oldest.arrival.received_ns) > self.before_ns;
             let is_over = self.kept_bytes > self.max_bytes && self.kept.len() > 1;
             if !is_old && !is_over {

@@ -1,8 +1,12 @@
 //! A recorder records what it was asked to, and says what it did not.
 
+#[path = "record/files.rs"]
 mod files;
+#[path = "record/refusal.rs"]
 mod refusal;
+#[path = "record/selection.rs"]
 mod selection;
+#[path = "record/trigger.rs"]
 mod trigger;
 
 use crate::support::{events, read, write};

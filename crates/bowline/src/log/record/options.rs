@@ -123,6 +123,8 @@ fn schemas(paths: &[PathBuf]) -> anyhow::Result<Schemas> {
         }
         schemas.add(&compiled.types);
     }
+    let ours = schemas.add_bytes(bowline_msgs::SCHEMA);
+    ours.expect("generated code describes its types");
     Ok(schemas)
 }
 
