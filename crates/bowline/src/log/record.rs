@@ -15,7 +15,7 @@ use clap::Args;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use screen::Screen;
+use screen::{Audience, Screen};
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -143,12 +143,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let signals = signals().context("cannot wait for signals")?;
     let bus = Bus::open(arguments.lcm_url.as_deref().unwrap_or_default())?;
     let recorder = Recorder::start(&bus, options)?;
-    let mut keyboard = if arguments.json || arguments.quiet {
-        Keyboard::none()
-    } else {
-        Keyboard::open()
-    };
-    let mut screen = Screen::new(arguments.json, arguments.quiet, keyboard.is_there());
+    let (mut keyboard, audience) = audience(arguments);
+    let mut screen = Screen::new(audience);
     screen.begin(&bus, &recorder);
     while !recorder.is_over() && goes_on(&recorder, &signals, &mut keyboard)? {
         screen.show(&recorder, keyboard.note());
@@ -161,6 +157,23 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     } else {
         Outcome::Fine
     })
+}
+
+/// Who looks and who may press keys.
+fn audience(arguments: &Arguments) -> (Keyboard, Audience) {
+    if arguments.json {
+        return (Keyboard::none(), Audience::Json);
+    }
+    if arguments.quiet {
+        return (Keyboard::none(), Audience::Nobody);
+    }
+    let keyboard = Keyboard::open();
+    let audience = if keyboard.is_there() {
+        Audience::Terminal
+    } else {
+        Audience::Reader
+    };
+    (keyboard, audience)
 }
 
 fn signals() -> nix::Result<SignalFd> {

@@ -88,7 +88,10 @@ fn everything_that_came_before_the_end_is_recorded_in_order() {
         let status = recorder.stop();
         assert_eq!(contents(&path), contents_of(&published), "{name}");
         assert_eq!(status.n_recorded, 5_000);
-        assert_eq!(status.n_written_bytes, std::fs::metadata(&path).unwrap().len());
+        assert_eq!(
+            status.n_written_bytes,
+            std::fs::metadata(&path).unwrap().len()
+        );
         assert!(!status.is_lossy(), "{status:?}");
     }
 }
@@ -168,7 +171,8 @@ fn ten_thousand_channels_are_recorded() {
         });
         for round in 0..3_u8 {
             for channel in 0..10_000 {
-                bus.publish_bytes(&format!("many.{channel}"), &[round]).unwrap();
+                bus.publish_bytes(&format!("many.{channel}"), &[round])
+                    .unwrap();
             }
         }
         let status = recorder.stop();

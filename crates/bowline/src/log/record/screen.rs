@@ -19,12 +19,23 @@ const RATE_OVER: Duration = Duration::from_secs(1);
 
 /// Shows how recording goes. Where nobody listens, that is no reason to stop.
 pub(super) struct Screen {
-    is_json: bool,
-    is_quiet: bool,
-    has_terminal: bool,
+    audience: Audience,
     drawn_at: Instant,
     n_notices: u64,
     pace: Pace,
+}
+
+/// Who looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// People who see a line that changes.
+    Terminal,
+    /// People who read what was printed.
+    Reader,
+    /// A program.
+    Json,
+    /// Nobody, unless something is wrong.
+    Nobody,
 }
 
 /// Events and bytes a second, of the last second.
@@ -45,12 +56,10 @@ fn now() -> Instant {
 }
 
 impl Screen {
-    pub(super) fn new(is_json: bool, is_quiet: bool, has_terminal: bool) -> Self {
+    pub(super) fn new(audience: Audience) -> Self {
         let now = now();
         Self {
-            is_json,
-            is_quiet,
-            has_terminal,
+            audience,
             drawn_at: now,
             n_notices: 0,
             pace: Pace {
@@ -65,16 +74,15 @@ impl Screen {
 
     /// The first words: from now on everything is recorded.
     pub(super) fn begin(&mut self, bus: &Bus, recorder: &Recorder) {
-        if self.is_json {
-            return self.print_json(&recorder.status());
-        }
-        if !self.is_quiet {
-            let file = recorder.status().file;
-            let url = printable(&bus.url().to_string());
-            drop(output::line(&format!(
-                "recording {url} to {}",
-                file.display()
-            )));
+        match self.audience {
+            Audience::Json => self.print_json(&recorder.status()),
+            Audience::Nobody => {}
+            Audience::Terminal | Audience::Reader => {
+                let file = recorder.status().file;
+                let url = printable(&bus.url().to_string());
+                let text = format!("recording {url} to {}", file.display());
+                drop(output::line(&text));
+            }
         }
     }
 
@@ -84,36 +92,41 @@ impl Screen {
         let now = now();
         let status = recorder.status();
         self.pace.update(&status, now);
-        let every = if self.is_json { JSON_EVERY } else { DRAW_EVERY };
+        let every = match self.audience {
+            Audience::Json => JSON_EVERY,
+            Audience::Terminal | Audience::Reader | Audience::Nobody => DRAW_EVERY,
+        };
         if now < self.drawn_at + every && note.is_none() {
             return;
         }
         self.drawn_at = now;
-        if self.is_json {
-            self.print_json(&status);
-        } else if self.has_terminal {
-            let line = match note {
-                Some(note) => format!(
-                    "note: {}_   (Enter sets it, Esc drops it)",
-                    printable(&note)
-                ),
-                None => self.line(&status),
-            };
-            let width = terminal_size::terminal_size_of(std::io::stderr());
-            let width = width.map_or(80, |(width, _)| usize::from(width.0));
-            let line: String = line.chars().take(width.saturating_sub(1)).collect();
-            let alarm = if status.alarm.is_some() { RED } else { "" };
-            put(&format!("{CLEAR}{alarm}{line}{PLAIN}"));
+        match self.audience {
+            Audience::Json => self.print_json(&status),
+            Audience::Terminal => self.draw(&status, note),
+            Audience::Reader | Audience::Nobody => {}
         }
+    }
+
+    fn draw(&self, status: &Status, note: Option<String>) {
+        let line = match note {
+            Some(note) => format!(
+                "note: {}_   (Enter sets it, Esc drops it)",
+                printable(&note)
+            ),
+            None => self.line(status),
+        };
+        let width = terminal_size::terminal_size_of(std::io::stderr());
+        let width = width.map_or(80, |(width, _)| usize::from(width.0));
+        let line: String = line.chars().take(width.saturating_sub(1)).collect();
+        let alarm = if status.alarm.is_some() { RED } else { "" };
+        put(&format!("{CLEAR}{alarm}{line}{PLAIN}"));
     }
 
     /// Ends the log, and says what there is to say about it.
     pub(super) fn end(&mut self, mut recorder: Recorder) -> Status {
         let status = recorder.stop();
         self.tell_notices(&recorder);
-        if self.has_terminal {
-            put(CLEAR);
-        }
+        put(self.clear());
         status
     }
 
@@ -125,13 +138,20 @@ impl Screen {
     }
 
     fn tell(&self, text: &str, is_warning: bool) {
-        let clear = if self.has_terminal { CLEAR } else { "" };
         let text = printable(text);
         if is_warning {
-            put(clear);
+            put(self.clear());
             super::warn(&text);
-        } else if !self.is_quiet {
-            output::note(&format!("{clear}{text}"));
+        } else if self.audience != Audience::Nobody {
+            output::note(&format!("{}{text}", self.clear()));
+        }
+    }
+
+    /// What takes the status line away.
+    fn clear(&self) -> &'static str {
+        match self.audience {
+            Audience::Terminal => CLEAR,
+            Audience::Reader | Audience::Json | Audience::Nobody => "",
         }
     }
 
@@ -171,18 +191,16 @@ impl Screen {
 
     /// The last words.
     pub(super) fn summarize(&self, status: &Status) -> anyhow::Result<()> {
-        if self.is_json {
-            return output::line(&self.to_json(status).to_string());
+        match self.audience {
+            Audience::Json => output::line(&self.to_json(status).to_string()),
+            Audience::Terminal | Audience::Reader => output::line(&summary(status)),
+            Audience::Nobody => {
+                if status.is_lossy() {
+                    output::note(&summary(status));
+                }
+                Ok(())
+            }
         }
-        if self.is_quiet && !status.is_lossy() {
-            return Ok(());
-        }
-        let text = summary(status);
-        if self.is_quiet {
-            output::note(&text);
-            return Ok(());
-        }
-        output::line(&text)
     }
 
     fn to_json(&self, status: &Status) -> Value {

@@ -99,13 +99,24 @@ fn splitting_by_size_loses_nothing_and_rotation_keeps_the_newest() {
     assert_eq!(rotated.0.n_files, status.n_files);
     assert_eq!(
         names(folder.path()),
-        ["out.0", "out.0.index", "out.1", "out.1.index", "out.2", "out.2.index"]
+        [
+            "out.0",
+            "out.0.index",
+            "out.1",
+            "out.1.index",
+            "out.2",
+            "out.2.index"
+        ]
     );
     let kept = all(folder.path(), &["out.2", "out.1", "out.0"]);
     assert!(contents_of(&played).ends_with(&kept));
     for name in ["out.0", "out.1", "out.2"] {
         // An index that moved with another log would not be believed.
-        assert!(open(&folder.path().join(name), IndexUse::IfThere).summary().is_some());
+        assert!(
+            open(&folder.path().join(name), IndexUse::IfThere)
+                .summary()
+                .is_some()
+        );
     }
 }
 

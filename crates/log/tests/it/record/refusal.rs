@@ -37,7 +37,10 @@ fn below_the_quota_nothing_is_written_and_the_alarm_is_on_the_bus() {
     assert!(status.is_lossy());
     assert_eq!(contents(&path), []);
     let warnings = recorder.notices_since(0);
-    assert!(warnings.iter().any(|notice| notice.is_warning), "{warnings:?}");
+    assert!(
+        warnings.iter().any(|notice| notice.is_warning),
+        "{warnings:?}"
+    );
 }
 
 #[test]

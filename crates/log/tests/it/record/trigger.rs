@@ -119,7 +119,10 @@ fn no_more_is_kept_than_asked_and_what_was_too_much_is_counted() {
         ..trigger(60, None, &["vehicle.gps.sog == 29"])
     };
     let (status, _) = played(folder.path(), 30, options);
-    assert_eq!(numbers(&folder.path().join("out")), [24, 25, 26, 27, 28, 29]);
+    assert_eq!(
+        numbers(&folder.path().join("out")),
+        [24, 25, 26, 27, 28, 29]
+    );
     assert_eq!((status.n_recorded, status.n_over), (6, 24));
     assert!(status.is_lossy(), "it was asked for a minute");
 }
@@ -127,12 +130,19 @@ fn no_more_is_kept_than_asked_and_what_was_too_much_is_counted() {
 #[test]
 fn a_condition_that_makes_no_sense_is_named_once() {
     let folder = tempfile::tempdir().unwrap();
-    let (status, notices) = played(folder.path(), 30, trigger(5, None, &["vehicle.gps.speed > 1"]));
+    let (status, notices) = played(
+        folder.path(),
+        30,
+        trigger(5, None, &["vehicle.gps.speed > 1"]),
+    );
     assert_eq!(status.n_triggers, 0);
     let [notice] = &notices[..] else {
         panic!("{notices:?}");
     };
-    assert!(notice.contains("speed") && notice.contains("sog"), "{notice}");
+    assert!(
+        notice.contains("speed") && notice.contains("sog"),
+        "{notice}"
+    );
 }
 
 #[test]

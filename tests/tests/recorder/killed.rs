@@ -1,0 +1,133 @@
+//! kill -9 costs the last moment, and nothing else.
+
+use super::{Folder, command, read, signal, start};
+use bowline_bus::wall_ns;
+use bowline_log::{DamageKind, OwnedEvent};
+use bowline_tests::bus_peers::{Pace, Sending, URL, implementation};
+use bowline_tests::netns::Namespace;
+use bowline_tests::peers::Peers;
+use bowline_tests::process::Process;
+use bowline_tests::random::Random;
+use bowline_tests::report::{Job, in_two_threads};
+use nix::sys::signal::Signal;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What was there for longer than this when the recorder was killed must be in the file.
+const MAX_LOST_US: i64 = 100_000;
+const N_ROUNDS: usize = 25;
+const FORMATS: [&str; 4] = ["0.log", "1.log", "2.mcap", "3.mcap"];
+
+/// A recorder that was killed.
+struct Victim {
+    path: PathBuf,
+    killed_at: i64,
+    /// How long it was ready to run, and had no processor: nobody can save what comes meanwhile.
+    starved_us: i64,
+}
+
+fn recorder(place: &Namespace, path: &Path) -> Process {
+    start(&mut command(place, URL, path))
+}
+
+/// Microseconds that all threads of a process together waited for a processor.
+fn starved_us(process: &Process) -> i64 {
+    // `nsenter` has become the recorder.
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.id()));
+    let schedstats = tasks
+        .expect("it runs")
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok());
+    let waited = schedstats.filter_map(|text| text.split(' ').nth(1)?.parse::<i64>().ok());
+    waited.sum::<i64>() / 1_000
+}
+
+/// Kills four recorders, each after a time of its own.
+fn round(place: &Namespace, folder: &Folder, round: usize, random: &mut Random) -> Vec<Victim> {
+    let name = |format| folder.file(format!("{round}-{format}"));
+    let started: Vec<_> = FORMATS
+        .map(|format| (name(format), recorder(place, &name(format))))
+        .into();
+    let victims = started.into_iter().map(|(path, process)| {
+        let life = Duration::from_millis(random.between(20, 150) as u64);
+        assert_eq!(process.lines_while(1, life), [""; 0]);
+        let starved_us = starved_us(&process);
+        let killed_at = wall_ns() / 1_000;
+        signal(&process, Signal::SIGKILL);
+        drop(process.end());
+        Victim {
+            path,
+            killed_at,
+            starved_us,
+        }
+    });
+    victims.collect()
+}
+
+fn check(victim: &Victim, witnessed: &[OwnedEvent]) {
+    let (events, damages) = read(&victim.path);
+    let context = format!("{}: {damages:?}", victim.path.display());
+    let is_expected =
+        |kind: &DamageKind| *kind == DamageKind::CutOff || *kind == DamageKind::Directory;
+    assert!(
+        damages.iter().all(|damage| is_expected(&damage.kind)),
+        "{context}"
+    );
+    let Some(first) = events.first() else {
+        panic!("{context}: there are no events");
+    };
+    let deadline = victim.killed_at - MAX_LOST_US - victim.starved_us;
+    // The same datagram has another time in another socket; the first may have come to one a moment earlier.
+    let began = first.utime + 10_000;
+    let found: HashSet<&[u8]> = events.iter().map(|event| &event.payload[..]).collect();
+    let due = witnessed
+        .iter()
+        .filter(|event| event.utime > began && event.utime < deadline);
+    let lost: Vec<i64> = due
+        .filter(|event| !found.contains(&event.payload[..]))
+        .map(|event| victim.killed_at - event.utime)
+        .collect();
+    assert!(
+        lost.is_empty(),
+        "{context}: {} lost that were {lost:?} us old, starved for {} us",
+        lost.len(),
+        victim.starved_us
+    );
+}
+
+/// Kills recorders of a stream of messages, again and again.
+fn kill_recorders(name: &str, rate_hz: u32, size: usize) {
+    let (place, folder, peers) = (Namespace::new(), Folder::new(name), Peers::find());
+    let sending = Sending {
+        channel: "steady",
+        n_channels: 1,
+        seed: 7,
+        count: 0,
+        pace: Pace::PerSecond(rate_hz),
+        sizes: &[size],
+    };
+    let witness_path = folder.file("witness");
+    let witness = recorder(&place, &witness_path);
+    let sender = implementation("bowline").send(&peers, &place, URL, &sending);
+    let mut random = Random::new(u64::from(rate_hz));
+    let rounds = (0..N_ROUNDS).map(|number| round(&place, &folder, number, &mut random));
+    let victims: Vec<Victim> = rounds.flatten().collect();
+    drop(sender);
+    signal(&witness, Signal::SIGTERM);
+    let (status, _) = witness.end();
+    assert!(status.success(), "the witness has seen everything");
+    let (witnessed, damages) = read(&witness_path);
+    assert_eq!(damages, []);
+    for victim in &victims {
+        check(victim, &witnessed);
+    }
+}
+
+#[test]
+fn after_kill_9_nothing_older_than_100_ms_is_missing_and_the_file_opens() {
+    let jobs: Vec<Job<'_>> = vec![
+        Box::new(|| kill_recorders("slow", 100, 100)),
+        Box::new(|| kill_recorders("quick", 5_000, 1_000)),
+    ];
+    in_two_threads(jobs);
+}
