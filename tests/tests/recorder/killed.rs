@@ -102,7 +102,7 @@ fn kill_recorders(name: &str, rate_hz: u32, size: usize) {
         channel: "steady",
         n_channels: 1,
         seed: 7,
-        count: 0,
+        count: u64::MAX,
         pace: Pace::PerSecond(rate_hz),
         sizes: &[size],
     };

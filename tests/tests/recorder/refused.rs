@@ -1,7 +1,6 @@
 //! A disk that is full or fails is an alarm, not an end; every event is in the file or counted.
 
 use super::{Folder, command, count, end, read, signal, start};
-use bowline_bus::Bus;
 use bowline_log::{BOOKMARK_CHANNEL, LogEvent, Writer, WriterOptions};
 use bowline_tests::bus_peers::{Pace, Sending, URL, implementation};
 use bowline_tests::content::content;
@@ -98,10 +97,10 @@ fn a_disk_that_fills_up_is_an_alarm_and_recording_goes_on_when_there_is_room() {
         assert!(gaps.count() >= 1, "the log says that something is missing");
         events.retain(|event| event.channel == "flood");
         assert!(count(&last, "queue") > 0, "{last}");
-        let n_alarms = count(&last, "recorded") - events.len() as u64;
         let accounted = events.len() as u64 + count(&last, "queue") + count(&last, "unwritten");
+        // Its own alarms are on the bus too, one a second, and may be dropped as others are.
         assert!(
-            (N_MESSAGES..=N_MESSAGES + n_alarms).contains(&accounted),
+            (N_MESSAGES..=N_MESSAGES + 60).contains(&accounted),
             "{} in the file: {last}",
             events.len()
         );
@@ -258,8 +257,6 @@ fn a_log_can_be_recorded_from_a_bus_that_is_a_log() {
     let folder = Folder::new("replay");
     let source = folder.file("source");
     write_source(&source);
-    let bus = Bus::open(&format!("file://{}?speed=0", source.display())).expect("it opens");
-    drop(bus);
     let status = record_with_fault(
         &source,
         &folder.file("copy.log"),
