@@ -16,6 +16,8 @@ pub(crate) struct Output {
     /// Of `pending`, what the system has taken.
     n_taken: usize,
     written: u64,
+    /// What the system said when it refused outside of a flush, for the next flush to say.
+    refusal: Option<io::Error>,
 }
 
 impl Output {
@@ -43,6 +45,7 @@ impl Output {
             pending: Vec::new(),
             n_taken: 0,
             written,
+            refusal: None,
         }
     }
 
@@ -72,6 +75,9 @@ impl Output {
 
     /// Writes what is pending. When the system refuses, what it took is not written again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if let Some(refusal) = self.refusal.take() {
+            return Err(refusal);
+        }
         while self.n_pending() > 0 {
             let rest = self.pending.get(self.n_taken..).unwrap_or_default();
             match self.file.write(rest) {
@@ -95,17 +101,20 @@ impl Output {
     /// does not take is pending, and the next flush says why.
     pub(crate) fn write_through(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while !rest.is_empty() && self.flush().is_ok() {
+        let mut outcome = self.flush();
+        while outcome.is_ok() && !rest.is_empty() {
             match self.file.write(rest) {
-                Ok(n @ 1..) => {
+                Ok(0) => outcome = Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
                     self.written += n as u64;
                     rest = rest.get(n..).unwrap_or_default();
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => break,
+                Err(error) => outcome = Err(error),
             }
         }
         self.pending.extend_from_slice(rest);
+        self.refusal = outcome.err();
     }
 
     /// Has what is written on the disk.

@@ -57,6 +57,8 @@ struct Sidecar {
     builder: Option<Builder>,
     output: Option<Output>,
     path: PathBuf,
+    /// Why there is none, if somebody wanted one.
+    refusal: Option<io::Error>,
 }
 
 /// How a log is written.
@@ -347,6 +349,11 @@ impl Writer {
         }
     }
 
+    /// Why there will be no index beside the log, told once. Whoever needs one makes it then.
+    pub fn take_index_refusal(&mut self) -> Option<io::Error> {
+        self.sidecar.refusal.take()
+    }
+
     /// What was written so far, unless the index was left out.
     #[must_use]
     pub fn summary(&self) -> Option<&Summary> {
@@ -411,10 +418,14 @@ impl Sidecar {
     fn create(log: &Path, shape: LogShape) -> Self {
         let sidecar = Self::none(log);
         sidecar.remove();
-        let output = Output::create(&sidecar.partial()).ok();
+        let (output, refusal) = match Output::create(&sidecar.partial()) {
+            Ok(output) => (Some(output), None),
+            Err(error) => (None, Some(error)),
+        };
         Self {
             builder: output.is_some().then(|| Builder::new(shape)),
             output,
+            refusal,
             ..sidecar
         }
     }
@@ -424,6 +435,7 @@ impl Sidecar {
             builder: None,
             output: None,
             path: index_path(log),
+            refusal: None,
         }
     }
 
@@ -452,12 +464,13 @@ impl Sidecar {
             return;
         };
         output.pending().extend_from_slice(&builder.take());
-        if output.flush().is_err() {
-            self.give_up();
+        if let Err(error) = output.flush() {
+            self.give_up(error);
         }
     }
 
-    fn give_up(&mut self) {
+    fn give_up(&mut self, error: io::Error) {
+        self.refusal = Some(error);
         self.builder = None;
         self.output = None;
         self.remove();
@@ -472,8 +485,8 @@ impl Sidecar {
             .extend_from_slice(&builder.finish(log_size).0);
         let ended = output.flush().and_then(|()| output.sync());
         let renamed = ended.and_then(|()| fs::rename(self.partial(), &self.path));
-        if renamed.is_err() {
-            self.give_up();
+        if let Err(error) = renamed {
+            self.give_up(error);
         }
     }
 }

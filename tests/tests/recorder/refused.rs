@@ -208,7 +208,6 @@ fn a_refused_write_anywhere_costs_nothing_that_is_not_counted() {
     }
     for what in ["error=ENOSPC", "error=EIO"] {
         faults.push(format!("write:{what}:when=3+2"));
-        faults.push(format!("write:{what}:when=4+"));
     }
     faults.push("fdatasync:error=EIO:when=1".to_owned());
     let cases = faults.iter().enumerate().map(|(number, fault)| {

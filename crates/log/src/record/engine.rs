@@ -473,7 +473,11 @@ impl Engine {
             }
         }
         let mut outcome = self.sink.finish();
-        if outcome.is_err() && self.trouble.is_none() {
+        if self.trouble.is_none()
+            && let Err(refusal) = &outcome
+        {
+            self.status.n_write_errors += 1;
+            self.board.tell(refusal.to_string(), true);
             outcome = self.finish_within_grace();
         }
         if let Err(refusal) = outcome {
@@ -527,6 +531,9 @@ impl Engine {
         let (sync_error, n_sync_errors) = self.sink.take_sync_error();
         if let Some(error) = sync_error {
             let text = format!("cannot have the log on the disk, some of it may be lost: {error}");
+            self.board.tell(text, true);
+        }
+        if let Some(text) = self.sink.take_index_refusal() {
             self.board.tell(text, true);
         }
         let bus_trouble = self.bus.trouble();

@@ -37,14 +37,10 @@ pub(super) struct Sink {
     /// The file is to end, or has, and the next is not open.
     is_splitting: bool,
     /// Of the files before this one.
-    past: Totals,
+    past_written: u64,
+    index_refusal: Option<String>,
     pub(super) n_recorded: u64,
     pub(super) n_recorded_bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Totals {
-    written: u64,
 }
 
 /// Why nothing can be written now.
@@ -82,7 +78,8 @@ impl Sink {
             flush_interval: options.flush_interval,
             first_utime: None,
             is_splitting: false,
-            past: Totals::default(),
+            past_written: 0,
+            index_refusal: None,
             n_recorded: 0,
             n_recorded_bytes: 0,
         })
@@ -97,7 +94,7 @@ impl Sink {
     }
 
     pub(super) fn n_written_bytes(&self) -> u64 {
-        self.past.written + self.writer.written()
+        self.past_written + self.writer.written()
     }
 
     pub(super) fn room_left(&self) -> Option<u64> {
@@ -203,9 +200,10 @@ impl Sink {
         self.is_splitting = true;
         self.room.check()?;
         self.writer.finish()?;
+        self.note_index_refusal();
         let writer = self.files.open(schemas)?;
         self.file = Arc::new(writer.try_clone_file()?);
-        self.past.written += self.writer.written();
+        self.past_written += self.writer.written();
         self.writer = writer;
         self.is_splitting = false;
         self.first_utime = None;
@@ -227,7 +225,24 @@ impl Sink {
     /// Ends the last file.
     pub(super) fn finish(&mut self) -> Result<(), Refusal> {
         self.room.check()?;
-        Ok(self.writer.finish()?)
+        self.writer.finish()?;
+        self.note_index_refusal();
+        Ok(())
+    }
+
+    fn note_index_refusal(&mut self) {
+        if let Some(error) = self.writer.take_index_refusal() {
+            let path = self.writer.path().display();
+            self.index_refusal = Some(format!(
+                "no index beside {path}, it is made when it is needed: {error}"
+            ));
+        }
+    }
+
+    /// Why a log has no index beside it, told once.
+    pub(super) fn take_index_refusal(&mut self) -> Option<String> {
+        self.note_index_refusal();
+        self.index_refusal.take()
     }
 
     /// Events that are in no file yet.

@@ -261,7 +261,7 @@ fn summary(status: &Status) -> String {
         ("not recorded, since nothing happened", status.n_expired),
         ("times that something happened", status.n_triggers),
         ("bookmarks", status.n_bookmarks),
-        ("times that the system refused to write", status.n_write_errors),
+        ("refusals of the system to write, each tried again", status.n_write_errors),
         ("LOST: messages that never arrived", status.network.lost),
         ("LOST: messages that arrived in part", status.network.incomplete),
         ("LOST: datagrams that found the receive buffer full", status.network.kernel_drops),
