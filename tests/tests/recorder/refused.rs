@@ -135,14 +135,9 @@ fn write_source(path: &Path) {
 /// Records under strace, with a fault injected into the writes of the log and its index.
 fn record_with_fault(source: &Path, file: &Path, fault: &str) -> Value {
     let mut strace = Command::new("strace");
-    strace.args([
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=write,fdatasync",
-    ]);
+    let trace = file.with_extension("trace");
+    strace.args(["-f", "-qq", "-e", "trace=write,fdatasync", "-o"]);
+    strace.arg(&trace);
     strace.arg("-e").arg(format!("inject={fault}"));
     strace.arg("-P").arg(file);
     strace
@@ -164,6 +159,9 @@ fn record_with_fault(source: &Path, file: &Path, fault: &str) -> Value {
     };
     let status: Value = serde_json::from_str(last).unwrap_or_else(|_| panic!("{}", context()));
     let is_lossy = status["is_lossy"] == true;
+    let trace = std::fs::read_to_string(&trace).expect("strace writes it");
+    let is_told = String::from_utf8_lossy(&output.stderr).contains("warning: ");
+    assert_eq!(trace.contains("(INJECTED)"), is_told, "{}", context());
     assert_eq!(
         output.status.code(),
         Some(i32::from(is_lossy)),
@@ -259,7 +257,7 @@ fn a_log_can_be_recorded_from_a_bus_that_is_a_log() {
     let status = record_with_fault(
         &source,
         &folder.file("copy.log"),
-        "write:error=EIO:when=100000",
+        "write:error=EIO:when=60000",
     );
     assert_eq!(count(&status, "recorded"), u64::from(N_EVENTS));
     assert_eq!(read(&folder.file("copy.log")), read(&source));
