@@ -1,5 +1,7 @@
 //! The recorder as a program among others: killed, out of room, refused by the system, and beside LCM's.
 
+#![expect(clippy::panic, reason = "a test that panics has failed")]
+
 mod beside_lcm;
 mod killed;
 mod refused;

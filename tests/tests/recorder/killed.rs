@@ -49,7 +49,7 @@ fn round(place: &Namespace, folder: &Folder, round: usize, random: &mut Random) 
         .map(|format| (name(format), recorder(place, &name(format))))
         .into();
     let victims = started.into_iter().map(|(path, process)| {
-        let life = Duration::from_millis(random.between(20, 150) as u64);
+        let life = Duration::from_millis(random.between(100, 250) as u64);
         assert_eq!(process.lines_while(1, life), [""; 0]);
         let starved_us = starved_us(&process);
         let killed_at = wall_ns() / 1_000;
@@ -64,7 +64,8 @@ fn round(place: &Namespace, folder: &Folder, round: usize, random: &mut Random) 
     victims.collect()
 }
 
-fn check(victim: &Victim, witnessed: &[OwnedEvent]) {
+/// Says how many events had to be there.
+fn check(victim: &Victim, witnessed: &[OwnedEvent]) -> usize {
     let (events, damages) = read(&victim.path);
     let context = format!("{}: {damages:?}", victim.path.display());
     let size = std::fs::metadata(&victim.path).map_or(0, |metadata| metadata.len());
@@ -80,10 +81,10 @@ fn check(victim: &Victim, witnessed: &[OwnedEvent]) {
     // The same datagram has another time in another socket; the first may have come to one a moment earlier.
     let began = first.utime + 10_000;
     let found: HashSet<&[u8]> = events.iter().map(|event| &event.payload[..]).collect();
-    let due = witnessed
-        .iter()
-        .filter(|event| event.utime > began && event.utime < deadline);
+    let is_due = |event: &&OwnedEvent| event.utime > began && event.utime < deadline;
+    let due: Vec<&OwnedEvent> = witnessed.iter().filter(is_due).collect();
     let lost: Vec<i64> = due
+        .iter()
         .filter(|event| !found.contains(&event.payload[..]))
         .map(|event| victim.killed_at - event.utime)
         .collect();
@@ -93,6 +94,7 @@ fn check(victim: &Victim, witnessed: &[OwnedEvent]) {
         lost.len(),
         victim.starved_us
     );
+    due.len()
 }
 
 /// Kills recorders of a stream of messages, again and again.
@@ -118,9 +120,15 @@ fn kill_recorders(name: &str, rate_hz: u32, size: usize) {
     assert!(status.success(), "the witness has seen everything");
     let (witnessed, damages) = read(&witness_path);
     assert_eq!(damages, []);
-    for victim in &victims {
-        check(victim, &witnessed);
-    }
+    let n_due: usize = victims.iter().map(|victim| check(victim, &witnessed)).sum();
+    println!(
+        "{name}: {} recorders killed, {n_due} events had to be there",
+        victims.len()
+    );
+    assert!(
+        n_due > victims.len(),
+        "they lived too shortly to lose anything"
+    );
 }
 
 #[test]

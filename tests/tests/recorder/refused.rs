@@ -49,7 +49,7 @@ fn a_disk_that_fills_up_is_an_alarm_and_recording_goes_on_when_there_is_room() {
         shell
             .args(["log", "record", "--json", "-m", "1", "-l", URL])
             .arg(&log);
-        let mut shell = shell.env("LOG", &log).env("SAVED", &saved);
+        shell.env("LOG", &log).env("SAVED", &saved);
         let recorder = Process::start("recorder on a small disk", &mut shell);
         let pid = recorder.line();
         let pid: i32 = pid
