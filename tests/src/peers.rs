@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The folder with the reference LCM and the TypeScript compiler.
 #[derive(Clone, Debug)]
@@ -49,6 +50,12 @@ impl Peers {
         self.root.join("venv/bin/lcm-gen")
     }
 
+    /// A program of the reference, not the script that hides how it ends.
+    #[must_use]
+    pub fn lcm_program(&self, name: &str) -> PathBuf {
+        self.site_packages.join("bin").join(name)
+    }
+
     /// The Python that has the reference library.
     #[must_use]
     pub fn python(&self) -> PathBuf {
@@ -84,6 +91,19 @@ impl Peers {
     pub fn tsc(&self) -> PathBuf {
         self.root.join("node/node_modules/.bin/tsc")
     }
+}
+
+/// Our binary, built by cargo as it would be for a user but for the profile.
+#[must_use]
+pub fn bowline() -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        run(Command::new(cargo)
+            .args(["build", "--quiet", "-p", "bowline"])
+            .current_dir(workspace()));
+    });
+    workspace().join("target/debug/bowline")
 }
 
 /// The root of the workspace.

@@ -1,6 +1,6 @@
 //! In place of lcm-gen: the same flags, the same files, and code that mixes with its own in one program.
 
-use bowline_tests::peers::{Peers, run, workspace};
+use bowline_tests::peers::{Peers, bowline, run, workspace};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,6 @@ fn scratch(name: &str) -> PathBuf {
     }
     fs::create_dir_all(&folder).expect("a scratch folder can be made");
     folder
-}
-
-/// The binary, built by cargo as it would be for a user.
-fn bowline() -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
-    run(cargo
-        .args(["build", "--quiet", "-p", "bowline"])
-        .current_dir(workspace()));
-    workspace().join("target/debug/bowline")
 }
 
 /// All files below a folder.

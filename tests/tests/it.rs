@@ -17,6 +17,7 @@ mod memory;
 mod messages;
 mod ours;
 mod python;
+mod recorder;
 mod relay;
 mod repo;
 mod transports;

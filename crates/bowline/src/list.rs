@@ -154,7 +154,7 @@ impl Screen {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let expected = || format!("expected a duration such as 500ms, 2s or 1m, found {text:?}");
     let at = text
         .find(|letter: char| !letter.is_ascii_digit() && letter != '.')

@@ -3,6 +3,7 @@
 //! Each verb is a file in `log/` and a row here.
 
 mod index;
+mod record;
 
 use crate::Outcome;
 use clap::{Command, Subcommand};
@@ -10,6 +11,7 @@ use clap::{Command, Subcommand};
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     Index(index::Arguments),
+    Record(Box<record::Arguments>),
 }
 
 pub(crate) fn command() -> Command {
@@ -24,5 +26,6 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
     match verb {
         Verb::Index(arguments) => index::run(&arguments),
+        Verb::Record(arguments) => record::run(&arguments),
     }
 }

@@ -70,6 +70,13 @@ impl Queue {
         }
     }
 
+    /// Bounds how many messages may wait.
+    #[must_use]
+    pub const fn with_capacity(mut self, capacity: usize) -> Self {
+        self.capacity = if capacity == 0 { 1 } else { capacity };
+        self
+    }
+
     /// Bounds the payload bytes that may wait. One message always fits.
     #[must_use]
     pub const fn with_max_bytes(mut self, max_bytes: usize) -> Self {

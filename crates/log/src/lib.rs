@@ -34,6 +34,7 @@ mod lcm;
 mod mcap;
 mod output;
 mod reader;
+pub mod record;
 mod schemas;
 mod summary;
 mod writer;

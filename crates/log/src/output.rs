@@ -4,6 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+/// Memory that is kept between flushes.
+const MAX_KEPT: usize = 4 << 20;
+
 /// Bytes on their way into a file. What the system does not take stays here, and goes first next time.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -13,12 +16,19 @@ pub(crate) struct Output {
     /// Of `pending`, what the system has taken.
     n_taken: usize,
     written: u64,
+    /// What the system said when it refused outside of a flush, for the next flush to say.
+    refusal: Option<io::Error>,
 }
 
 impl Output {
     /// Starts a file; one of that name is replaced.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self::new(path, File::create(path)?, 0))
+    }
+
+    /// Starts a file that must not be there yet.
+    pub(crate) fn create_new(path: &Path) -> io::Result<Self> {
+        Ok(Self::new(path, File::create_new(path)?, 0))
     }
 
     /// Goes on with a file, or starts it.
@@ -35,6 +45,7 @@ impl Output {
             pending: Vec::new(),
             n_taken: 0,
             written,
+            refusal: None,
         }
     }
 
@@ -64,6 +75,9 @@ impl Output {
 
     /// Writes what is pending. When the system refuses, what it took is not written again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if let Some(refusal) = self.refusal.take() {
+            return Err(refusal);
+        }
         while self.n_pending() > 0 {
             let rest = self.pending.get(self.n_taken..).unwrap_or_default();
             match self.file.write(rest) {
@@ -78,11 +92,38 @@ impl Output {
         }
         self.pending.clear();
         self.n_taken = 0;
+        // One huge event should not be paid for until the end.
+        self.pending.shrink_to(MAX_KEPT);
         Ok(())
+    }
+
+    /// Writes what is pending and then these bytes, without a copy of them as far as the system takes them. What it
+    /// does not take is pending, and the next flush says why.
+    pub(crate) fn write_through(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        let mut outcome = self.flush();
+        while outcome.is_ok() && !rest.is_empty() {
+            match self.file.write(rest) {
+                Ok(0) => outcome = Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    self.written += n as u64;
+                    rest = rest.get(n..).unwrap_or_default();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => outcome = Err(error),
+            }
+        }
+        self.pending.extend_from_slice(rest);
+        self.refusal = outcome.err();
     }
 
     /// Has what is written on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    /// The file, for a thread that has what is written on the disk.
+    pub(crate) fn try_clone_file(&self) -> io::Result<File> {
+        self.file.try_clone()
     }
 }

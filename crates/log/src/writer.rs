@@ -11,11 +11,14 @@ use bowline_bus::eventlog::number_after_last;
 use bowline_msgs::{Bookmark, Schema};
 use bowline_wire::eventlog::{self, WriteRecordError};
 use bowline_wire::{EncodeError, Fingerprint, Message as _};
-use std::collections::HashSet;
-use std::fs;
+use std::collections::{HashSet, VecDeque};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Messages that are so large go to the system without a copy.
+const LARGE: usize = 64 << 10;
 
 /// How many types are remembered as described.
 const MAX_DESCRIBED: usize = 65_536;
@@ -36,6 +39,10 @@ pub struct Writer {
     schemas: Schemas,
     described: HashSet<Fingerprint>,
     next_number: i64,
+    /// Where events end that the system has not taken, each with the number of the next. MCAP's chunks end together.
+    ends: VecDeque<(u64, i64)>,
+    /// Of the events, how many the system has taken.
+    n_taken: i64,
 }
 
 #[derive(Debug)]
@@ -50,6 +57,8 @@ struct Sidecar {
     builder: Option<Builder>,
     output: Option<Output>,
     path: PathBuf,
+    /// Why there is none, if somebody wanted one.
+    refusal: Option<io::Error>,
 }
 
 /// How a log is written.
@@ -72,9 +81,28 @@ impl Writer {
     /// When the file cannot be made.
     pub fn create(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, WriteError> {
         let path = path.as_ref();
+        let output = Output::create(path);
+        Self::start(path, output, options)
+    }
+
+    /// Starts a log, where no file may be yet.
+    ///
+    /// # Errors
+    /// When the file cannot be made, such as because it is there.
+    pub fn create_new(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, WriteError> {
+        let path = path.as_ref();
+        let output = Output::create_new(path);
+        Self::start(path, output, options)
+    }
+
+    fn start(
+        path: &Path,
+        output: io::Result<Output>,
+        options: WriterOptions,
+    ) -> Result<Self, WriteError> {
         let refused = |source| WriteError::system(path, "start", source);
         let format = options.format.unwrap_or_else(|| Format::of_name(path));
-        let output = Output::create(path).map_err(refused)?;
+        let output = output.map_err(refused)?;
         let (encoder, shape) = match format {
             Format::Lcm => (Encoder::Lcm, LogShape::Events),
             Format::Mcap => {
@@ -94,6 +122,8 @@ impl Writer {
             schemas: options.schemas,
             described: HashSet::new(),
             next_number: 0,
+            ends: VecDeque::new(),
+            n_taken: 0,
         })
     }
 
@@ -124,6 +154,8 @@ impl Writer {
             schemas: options.schemas,
             described: HashSet::new(),
             next_number,
+            ends: VecDeque::new(),
+            n_taken: next_number,
         })
     }
 
@@ -221,24 +253,61 @@ impl Writer {
     fn put(&mut self, event: LogEvent<'_>) -> Result<i64, WriteError> {
         let number = self.next_number;
         let event = LogEvent { number, ..event };
-        let offset = self.output.position();
-        let pending = self.output.pending();
-        let start = pending.len();
         match &mut self.encoder {
-            Encoder::Lcm => {
-                let n_payload = event.payload.len();
-                eventlog::write_header(number, event.utime, event.channel, n_payload, pending)?;
-                pending.extend_from_slice(event.payload);
-            }
+            Encoder::Lcm => self.put_record(&event)?,
             Encoder::Mcap(encoder) => {
-                let put = encoder.put(&event, &self.schemas, pending);
+                let put = encoder.put(&event, &self.schemas, self.output.pending());
                 put.map_err(|source| WriteError::system(self.output.path(), "write", source))?;
+                self.sidecar.add(&event, self.output.position(), &[]);
             }
         }
         self.next_number += 1;
-        let record = self.output.pending().get(start..).unwrap_or_default();
-        self.sidecar.add(&event, offset, record);
+        self.note_end();
         Ok(number)
+    }
+
+    fn put_record(&mut self, event: &LogEvent<'_>) -> Result<(), WriteError> {
+        let LogEvent {
+            number,
+            utime,
+            channel,
+            payload,
+            ..
+        } = *event;
+        let offset = self.output.position();
+        let pending = self.output.pending();
+        let start = pending.len();
+        eventlog::write_header(number, utime, channel, payload.len(), pending)?;
+        let header = pending.get(start..).unwrap_or_default();
+        self.sidecar.add(event, offset, &[header, payload]);
+        if payload.len() < LARGE {
+            pending.extend_from_slice(payload);
+        } else {
+            self.output.write_through(payload);
+        }
+        Ok(())
+    }
+
+    /// Remembers where the last event ends.
+    fn note_end(&mut self) {
+        let is_collected = match &self.encoder {
+            Encoder::Lcm => false,
+            Encoder::Mcap(encoder) => encoder.n_collected() > 0,
+        };
+        let last = self.ends.back().map_or(self.n_taken, |(_, number)| *number);
+        if !is_collected && last < self.next_number {
+            self.ends
+                .push_back((self.output.position(), self.next_number));
+        }
+    }
+
+    /// How many events, of those added, the system has taken: the others are lost if nothing more is flushed.
+    #[must_use]
+    pub fn n_taken(&self) -> i64 {
+        let written = self.output.written();
+        let taken = self.ends.partition_point(|(end, _)| *end <= written);
+        let last = taken.checked_sub(1).and_then(|at| self.ends.get(at));
+        last.map_or(self.n_taken, |(_, number)| *number)
     }
 
     /// Bytes that the system has not taken yet.
@@ -270,13 +339,19 @@ impl Writer {
         self.next_number
     }
 
-    /// How long events may well collect before they are flushed: small chunks of MCAP compress badly.
+    /// How long events may well collect before they are flushed: a call into the system for each costs more than the
+    /// event, and small chunks of MCAP compress badly.
     #[must_use]
     pub fn patience(&self) -> Duration {
         match self.encoder {
-            Encoder::Lcm => Duration::ZERO,
+            Encoder::Lcm => Duration::from_millis(10),
             Encoder::Mcap(_) => Duration::from_millis(50),
         }
+    }
+
+    /// Why there will be no index beside the log, told once. Whoever needs one makes it then.
+    pub fn take_index_refusal(&mut self) -> Option<io::Error> {
+        self.sidecar.refusal.take()
     }
 
     /// What was written so far, unless the index was left out.
@@ -294,11 +369,23 @@ impl Writer {
         if let Encoder::Mcap(encoder) = &mut self.encoder {
             let ended = encoder.end_chunk(self.output.pending());
             ended.map_err(|source| refused(self.output.path(), source))?;
+            self.note_end();
         }
         let flushed = self.output.flush();
         flushed.map_err(|source| refused(self.output.path(), source))?;
+        self.ends.clear();
+        self.n_taken = self.next_number;
         self.sidecar.flush();
         Ok(())
+    }
+
+    /// The file that is being written, for a thread of its own to have on the disk what the system has taken.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left.
+    pub fn try_clone_file(&self) -> Result<File, WriteError> {
+        let cloned = self.output.try_clone_file();
+        cloned.map_err(|source| WriteError::system(self.output.path(), "share", source))
     }
 
     /// Has everything on the disk before it returns.
@@ -331,10 +418,14 @@ impl Sidecar {
     fn create(log: &Path, shape: LogShape) -> Self {
         let sidecar = Self::none(log);
         sidecar.remove();
-        let output = Output::create(&sidecar.partial()).ok();
+        let (output, refusal) = match Output::create(&sidecar.partial()) {
+            Ok(output) => (Some(output), None),
+            Err(error) => (None, Some(error)),
+        };
         Self {
             builder: output.is_some().then(|| Builder::new(shape)),
             output,
+            refusal,
             ..sidecar
         }
     }
@@ -344,6 +435,7 @@ impl Sidecar {
             builder: None,
             output: None,
             path: index_path(log),
+            refusal: None,
         }
     }
 
@@ -360,9 +452,9 @@ impl Sidecar {
         }
     }
 
-    fn add(&mut self, event: &LogEvent<'_>, offset: u64, record: &[u8]) {
+    fn add(&mut self, event: &LogEvent<'_>, offset: u64, record: &[&[u8]]) {
         if let Some(builder) = &mut self.builder {
-            builder.add(event, offset, &[record]);
+            builder.add(event, offset, record);
         }
     }
 
@@ -372,12 +464,13 @@ impl Sidecar {
             return;
         };
         output.pending().extend_from_slice(&builder.take());
-        if output.flush().is_err() {
-            self.give_up();
+        if let Err(error) = output.flush() {
+            self.give_up(error);
         }
     }
 
-    fn give_up(&mut self) {
+    fn give_up(&mut self, error: io::Error) {
+        self.refusal = Some(error);
         self.builder = None;
         self.output = None;
         self.remove();
@@ -392,8 +485,8 @@ impl Sidecar {
             .extend_from_slice(&builder.finish(log_size).0);
         let ended = output.flush().and_then(|()| output.sync());
         let renamed = ended.and_then(|()| fs::rename(self.partial(), &self.path));
-        if renamed.is_err() {
-            self.give_up();
+        if let Err(error) = renamed {
+            self.give_up(error);
         }
     }
 }
@@ -433,6 +526,16 @@ impl WriteError {
             doing,
             path: path.to_owned(),
             source,
+        }
+    }
+
+    /// Whether the event is at fault, and not the file: nobody could write it, now or later.
+    #[must_use]
+    pub fn is_about_event(&self) -> bool {
+        match self {
+            Self::Event(_) | Self::Encode(_) => true,
+            Self::System { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
+            Self::AppendMcap { .. } => false,
         }
     }
 

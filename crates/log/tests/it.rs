@@ -6,5 +6,7 @@
 mod damage;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/record.rs"]
+mod record;
 #[path = "it/support.rs"]
 mod support;

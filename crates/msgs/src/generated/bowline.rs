@@ -758,6 +758,168 @@ impl<'a> wire::Decode<'a> for Pose {
     }
 }
 
+/// What a recorder says when something keeps it from recording, and when that is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorder {
+    /// when this was said, microseconds since the epoch
+    pub utime: i64,
+    /// what is being written
+    pub file: String,
+    /// what is wrong, in words; empty when nothing is
+    pub alarm: String,
+    /// events that were recorded since the start, 0 or more
+    pub n_recorded: i64,
+    /// events that are known to be lost since the start, 0 or more
+    pub n_lost: i64,
+    /// events that wait in memory to be written, 0 or more
+    pub n_waiting: i64,
+    /// how much they are, bytes
+    pub waiting_bytes: i64,
+    /// room on the disk, bytes; -1 if nobody knows
+    pub disk_left: i64,
+}
+
+impl wire::Message for Recorder {
+    const NAME: &'static str = "bowline.recorder_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1e94_b4ce_ec73_b5f8);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Recorder {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.file, meter).in_field("file")?;
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.file, writer);
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.n_recorded, writer);
+        wire::Encode::write(&self.n_lost, writer);
+        wire::Encode::write(&self.n_waiting, writer);
+        wire::Encode::write(&self.waiting_bytes, writer);
+        wire::Encode::write(&self.disk_left, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Recorder {
+    const MIN_SIZE: usize = 58;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let file: String = wire::Decode::read(reader).in_field("file")?;
+        let alarm: String = wire::Decode::read(reader).in_field("alarm")?;
+        let n_recorded: i64 = wire::Decode::read(reader).in_field("n_recorded")?;
+        let n_lost: i64 = wire::Decode::read(reader).in_field("n_lost")?;
+        let n_waiting: i64 = wire::Decode::read(reader).in_field("n_waiting")?;
+        let waiting_bytes: i64 = wire::Decode::read(reader).in_field("waiting_bytes")?;
+        let disk_left: i64 = wire::Decode::read(reader).in_field("disk_left")?;
+        Ok(Self { utime, file, alarm, n_recorded, n_lost, n_waiting, waiting_bytes, disk_left })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.file, reader).in_field("file")?;
+        wire::Decode::read_into(&mut self.alarm, reader).in_field("alarm")?;
+        wire::Decode::read_into(&mut self.n_recorded, reader).in_field("n_recorded")?;
+        wire::Decode::read_into(&mut self.n_lost, reader).in_field("n_lost")?;
+        wire::Decode::read_into(&mut self.n_waiting, reader).in_field("n_waiting")?;
+        wire::Decode::read_into(&mut self.waiting_bytes, reader).in_field("waiting_bytes")?;
+        wire::Decode::read_into(&mut self.disk_left, reader).in_field("disk_left")?;
+        Ok(())
+    }
+}
+
+/// A [`Recorder`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecorderRef<'a> {
+    /// when this was said, microseconds since the epoch
+    pub utime: i64,
+    /// what is being written
+    pub file: &'a str,
+    /// what is wrong, in words; empty when nothing is
+    pub alarm: &'a str,
+    /// events that were recorded since the start, 0 or more
+    pub n_recorded: i64,
+    /// events that are known to be lost since the start, 0 or more
+    pub n_lost: i64,
+    /// events that wait in memory to be written, 0 or more
+    pub n_waiting: i64,
+    /// how much they are, bytes
+    pub waiting_bytes: i64,
+    /// room on the disk, bytes; -1 if nobody knows
+    pub disk_left: i64,
+}
+
+impl wire::Message for RecorderRef<'_> {
+    const NAME: &'static str = "bowline.recorder_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1e94_b4ce_ec73_b5f8);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for RecorderRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.file, meter).in_field("file")?;
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.file, writer);
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.n_recorded, writer);
+        wire::Encode::write(&self.n_lost, writer);
+        wire::Encode::write(&self.n_waiting, writer);
+        wire::Encode::write(&self.waiting_bytes, writer);
+        wire::Encode::write(&self.disk_left, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for RecorderRef<'a> {
+    const MIN_SIZE: usize = 58;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let file: &'a str = wire::Decode::read(reader).in_field("file")?;
+        let alarm: &'a str = wire::Decode::read(reader).in_field("alarm")?;
+        let n_recorded: i64 = wire::Decode::read(reader).in_field("n_recorded")?;
+        let n_lost: i64 = wire::Decode::read(reader).in_field("n_lost")?;
+        let n_waiting: i64 = wire::Decode::read(reader).in_field("n_waiting")?;
+        let waiting_bytes: i64 = wire::Decode::read(reader).in_field("waiting_bytes")?;
+        let disk_left: i64 = wire::Decode::read(reader).in_field("disk_left")?;
+        Ok(Self { utime, file, alarm, n_recorded, n_lost, n_waiting, waiting_bytes, disk_left })
+    }
+}
+
+impl wire::IntoOwned for RecorderRef<'_> {
+    type Owned = Recorder;
+
+    fn into_owned(self) -> Recorder {
+        Recorder {
+            utime: self.utime,
+            file: wire::IntoOwned::into_owned(self.file),
+            alarm: wire::IntoOwned::into_owned(self.alarm),
+            n_recorded: self.n_recorded,
+            n_lost: self.n_lost,
+            n_waiting: self.n_waiting,
+            waiting_bytes: self.waiting_bytes,
+            disk_left: self.disk_left,
+        }
+    }
+}
+
 /// What the messages of a type look like, so that whoever has the bytes can read them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
