@@ -2,14 +2,18 @@
 //!
 //! Each verb is a file in `log/` and a row here.
 
+mod control;
 mod index;
+mod play;
 
 use crate::Outcome;
 use clap::{Command, Subcommand};
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    Control(control::Arguments),
     Index(index::Arguments),
+    Play(play::Arguments),
 }
 
 pub(crate) fn command() -> Command {
@@ -23,6 +27,8 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
     match verb {
+        Verb::Control(arguments) => control::run(&arguments),
         Verb::Index(arguments) => index::run(&arguments),
+        Verb::Play(arguments) => play::run(&arguments),
     }
 }

@@ -26,6 +26,14 @@ pub const TYPES: &[bowline_wire::TypeEntry] = &[
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::PathRef<'_>>(message)),
         ..bowline_wire::TypeEntry::of::<bowline::Path>()
     },
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::PlayerRequestRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::PlayerRequest>()
+    },
+    bowline_wire::TypeEntry {
+        recode_borrowed: Some(|message| bowline_wire::recode::<bowline::PlayerStatusRef<'_>>(message)),
+        ..bowline_wire::TypeEntry::of::<bowline::PlayerStatus>()
+    },
     bowline_wire::TypeEntry::of::<bowline::Pose>(),
     bowline_wire::TypeEntry {
         recode_borrowed: Some(|message| bowline_wire::recode::<bowline::SchemaRef<'_>>(message)),
