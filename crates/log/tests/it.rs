@@ -6,5 +6,9 @@
 mod damage;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/play.rs"]
+mod play;
+#[path = "it/play_runner.rs"]
+mod play_runner;
 #[path = "it/support.rs"]
 mod support;

@@ -190,7 +190,8 @@ impl Runner {
             waiting: Waiting::new(),
             now: Duration::ZERO,
             say_at: Duration::ZERO,
-            n_without_look: 0,
+            // What was said before it started comes first.
+            n_without_look: LOOK_EVERY,
             n_without_wait: 0,
             is_over: false,
             failures: Failures::default(),
