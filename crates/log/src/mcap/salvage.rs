@@ -57,7 +57,8 @@ fn is_what_the_header_says(body: &[u8], bytes: &[u8]) -> bool {
 /// How often each byte of a damaged chunk is looked at, at most.
 const MAX_LOOKS: usize = 64;
 
-/// The messages of which a checksum speaks, and all that describes them; how many messages, and their records.
+/// The messages of which a checksum speaks: how many, and their records. Nothing speaks for what describes them, which
+/// is elsewhere too.
 fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
     let mut left: HashMap<u32, u32> = HashMap::new();
     for checksum in checksums {
@@ -73,31 +74,26 @@ fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };
-        let is_good = match op {
-            OP_MESSAGE if body.len() > budget => false,
-            OP_MESSAGE => {
-                budget -= body.len();
-                let crc = Message::read(body).map(|message| message.crc());
-                let count = crc.and_then(|crc| left.get_mut(&crc)).filter(|n| **n > 0);
-                count.map(|count| *count -= 1).is_some()
-            }
-            OP_CHANNEL => record::Channel::read(body).is_some(),
-            OP_SCHEMA => record::Schema::read(body).is_some(),
-            _ => false,
-        };
-        if is_good {
-            n_saved += u64::from(op == OP_MESSAGE);
-            let n_bytes = rest.len() - after.len();
-            records.extend_from_slice(rest.get(..n_bytes).unwrap_or_default());
-            rest = after;
-        } else {
+        let crc = (op == OP_MESSAGE && body.len() <= budget).then(|| {
+            budget -= body.len();
+            Message::read(body).map(|message| message.crc())
+        });
+        let count = crc.flatten().and_then(|crc| left.get_mut(&crc));
+        let Some(count) = count.filter(|count| **count > 0) else {
             rest = rest.get(1..).unwrap_or_default();
-        }
+            continue;
+        };
+        *count -= 1;
+        n_saved += 1;
+        let n_bytes = rest.len() - after.len();
+        records.extend_from_slice(rest.get(..n_bytes).unwrap_or_default());
+        rest = after;
     }
     (n_saved, records)
 }
 
-fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+/// A record of the kinds that are in chunks, and what is behind it.
+pub(super) fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (op, len) = record::head(bytes)?;
     let is_inside = matches!(op, OP_MESSAGE | OP_CHANNEL | OP_SCHEMA);
     let body = bytes.get(HEAD_LEN..)?;
