@@ -774,6 +774,7 @@ impl PlayerRequest {
 impl wire::Message for PlayerRequest {
     const NAME: &'static str = "bowline.player_request_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for PlayerRequest {
@@ -842,6 +843,7 @@ pub struct PlayerRequestRef<'a> {
 impl wire::Message for PlayerRequestRef<'_> {
     const NAME: &'static str = "bowline.player_request_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for PlayerRequestRef<'_> {
@@ -957,6 +959,7 @@ impl PlayerStatus {
 impl wire::Message for PlayerStatus {
     const NAME: &'static str = "bowline.player_status_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for PlayerStatus {
@@ -1110,6 +1113,7 @@ pub struct PlayerStatusRef<'a> {
 impl wire::Message for PlayerStatusRef<'_> {
     const NAME: &'static str = "bowline.player_status_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for PlayerStatusRef<'_> {
