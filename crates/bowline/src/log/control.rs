@@ -14,11 +14,13 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline log control status                  what the player does
+  bowline log control status            what the player does
   bowline log control pause
-  bowline log control step sonar.depth        up to the next event of that channel
-  bowline log control seek +10                10 s forward; -10 back; 90: to 90 s after the beginning
-  bowline log control seek 2026-11-16T05:00Z
+  bowline log control step sonar.depth  up to the next event of that channel
+  bowline log control seek +10          10 s forward; -10 back
+  bowline log control seek 90           to 90 s after the beginning
+  bowline log control seek 2026-11-16T05:00:00Z
+  bowline log control seek 'at the dock'
   bowline log control rate 0.5
   bowline log control disable 'camera\\..*'
 

@@ -26,20 +26,28 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline log play run.lcmlog                           in its own time, onto the default bus
-  bowline log play -s 4 run.mcap                        four times as fast
-  bowline log play -s max -l tcpq://127.0.0.1:7700 run  as fast as the bus takes it
-  bowline log play --start 90 --end -10 --loop run      from 90 s after the beginning to 10 s before the end, again and again
-  bowline log play --start 'at the dock' -p run         wait at a bookmark
+  bowline log play run.lcmlog                       in its own time, onto the default bus
+  bowline log play -s 4 run.mcap                    four times as fast
+  bowline log play -s max -l tcpq://127.0.0.1 run   as fast as the bus takes it
+  bowline log play --start 90 --end -10 --loop run  again and again, but for the first 90 s
+                                                    and the last 10 s
+  bowline log play --start 'at the dock' -p run     wait at a bookmark
   bowline log play -e 'vehicle\\..*' --rename 'vehicle\\.(.*)=recorded.$1' run
 
-WHEN is seconds from the beginning (90), seconds before the end (-10), microseconds since the epoch
-(1763269200000000), a time (2026-11-16T05:00:00Z; without a zone, of this host's) or the text of a bookmark.
+WHEN is one of
+  90                         seconds after the beginning
+  -10                        seconds before the end
+  1763269200000000           microseconds since the epoch
+  2026-11-16T05:00:00Z       a time; without a zone, of this host's
+  at the dock                the text of a bookmark
 
-On a terminal there are keys, ? shows them. Everywhere, `bowline log control` can drive it over the bus.
--v, -s, -e and -l are those of lcm-logplayer, -p and --filter those of lcm-logplayer-gui; where their letters differ,
-lcm-logplayer's are followed: -v is --verbose, and --invert-filter has no letter. Patterns match whole names.
-Events on bowline.player.request and bowline.player.status are not played: they would drive this player.
+On a terminal there are keys: ? shows them. Everywhere, `bowline log control` drives it over
+the bus. A step by channel publishes everything up to that channel's next event, at once.
+
+-v, -s, -e and -l are lcm-logplayer's, -p and --filter lcm-logplayer-gui's. Where their letters
+differ lcm-logplayer's count: -v is --verbose, and --invert-filter has no letter. Patterns match
+whole names. What was recorded on bowline.player.request and bowline.player.status is not
+played, unless it is renamed: it would drive this player.
 
 Exit code 0 if everything was played; 1 if the log is damaged or the bus did not take something.";
 

@@ -17,7 +17,7 @@ use bowline_bus::{Bus, Cork, Inbox, PublishError, Queue, SubscribeError, wall_ns
 use bowline_msgs::{Bookmark, PlayerRequest};
 use bowline_wire::Message as _;
 use std::io;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -103,12 +103,13 @@ pub struct Report {
 }
 
 impl Controls {
-    /// Has the player do something. `false` if it does nothing any more.
+    /// Has the player do something. `false` if it was not taken: too much waits already, or the player is gone. To quit
+    /// is always taken, and may wait for that.
     pub fn send(&self, command: Command) -> bool {
-        // Whoever holds a key down should not be kept by a log that cannot be read.
-        match self.orders.try_send(Order::Command(command)) {
-            Ok(()) | Err(TrySendError::Full(_)) => true,
-            Err(TrySendError::Disconnected(_)) => false,
+        match command {
+            Command::Quit => self.orders.send(Order::Command(command)).is_ok(),
+            // Whoever holds a key down should not be kept by a log that cannot be read.
+            command => self.orders.try_send(Order::Command(command)).is_ok(),
         }
     }
 

@@ -219,15 +219,17 @@ impl Console {
             KeyCode::Up => self.view.selected = self.view.selected.saturating_sub(1),
             KeyCode::Down => self.view.selected = self.view.selected.saturating_add(1),
             KeyCode::Enter => self.toggle_marked(),
-            KeyCode::Char('a') => self.enable_all(),
+            KeyCode::Char('a') => self.tell(Command::Enable(everything())),
             KeyCode::Char('?') => self.view.is_help = !self.view.is_help,
             KeyCode::Esc => self.view.is_help = false,
             _ => "press ? for help".clone_into(&mut self.view.message),
         }
     }
 
-    fn tell(&self, command: Command) {
-        self.controls.send(command);
+    fn tell(&mut self, command: Command) {
+        if !self.controls.send(command) {
+            "the player is busy: that key was lost".clone_into(&mut self.view.message);
+        }
     }
 
     fn marked(&self) -> Option<(Pattern, bool)> {
@@ -248,7 +250,7 @@ impl Console {
         }
     }
 
-    fn toggle_marked(&self) {
+    fn toggle_marked(&mut self) {
         if let Some((pattern, is_enabled)) = self.marked() {
             self.tell(if is_enabled {
                 Command::Disable(pattern)
@@ -258,15 +260,7 @@ impl Console {
         }
     }
 
-    fn enable_all(&self) {
-        for channel in &self.view.report.channels {
-            if !channel.is_enabled {
-                self.tell(Command::Enable(Pattern::exact(&channel.channel)));
-            }
-        }
-    }
-
-    fn set_range(&self, range: Range) {
+    fn set_range(&mut self, range: Range) {
         self.tell(Command::SetRange(range));
     }
 
@@ -290,4 +284,8 @@ impl Console {
         self.view.message = format!("at the bookmark {text:?}");
         self.tell(Command::SeekTo(utime));
     }
+}
+
+fn everything() -> Pattern {
+    Pattern::new(".*").expect("this is a regular expression")
 }

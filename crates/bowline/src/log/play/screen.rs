@@ -1,8 +1,9 @@
 //! What a player looks like on a terminal: a function of what it does, and of the terminal's size.
 
-use super::summary::{lateness, speed};
+use super::summary::speed;
 use bowline_log::play::{Report, State};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the screen is made of.
 #[derive(Debug)]
@@ -20,8 +21,7 @@ pub(crate) struct View {
     pub(crate) mb_per_second: f64,
 }
 
-const KEYS: &str =
-    "space pause  n next  s next of channel  <- -> seek  +- speed  [ ] range  ? help  q quit";
+const KEYS: &str = "space pause  n next  s next of channel  <- -> seek  + - speed  ? help  q quit";
 
 const HELP: &str = "\
 space        pause, go on
@@ -102,12 +102,12 @@ fn bar(view: &View, width: usize) -> String {
     let Some((first, last)) = status.span else {
         return String::new();
     };
-    let place = |utime: i64| {
-        let span = i128::from(last) - i128::from(first);
+    let share = |utime: i64, of: usize| {
+        let span = (i128::from(last) - i128::from(first)).max(0);
         let at = (i128::from(utime) - i128::from(first)).clamp(0, span);
-        let at = at * (room as i128 - 1) / span.max(1);
-        usize::try_from(at).unwrap_or(0)
+        usize::try_from(at * of as i128 / span.max(1)).unwrap_or(0)
     };
+    let place = |utime: i64| share(utime, room - 1);
     let at = status.log_utime.map_or(0, place);
     let mut cells: Vec<char> = (0..room)
         .map(|cell| if cell < at { '=' } else { '-' })
@@ -124,7 +124,7 @@ fn bar(view: &View, width: usize) -> String {
         *cell = '>';
     }
     let cells: String = cells.into_iter().collect();
-    let percent = at * 100 / room.saturating_sub(1).max(1);
+    let percent = status.log_utime.map_or(0, |utime| share(utime, 100));
     format!("[{cells}] {percent:>3} %")
 }
 
@@ -142,9 +142,17 @@ fn figures_line(view: &View) -> String {
         line += &format!(", {} FAILED", report.n_failed);
     }
     if report.lateness.n() > 0 {
-        line += &format!("; late {}", lateness(report));
+        line += &format!("; late {} ms", lateness(report));
     }
     line
+}
+
+/// On average, 99 of 100, at most.
+fn lateness(report: &Report) -> String {
+    let late = &report.lateness;
+    let ms = |late: Duration| late.as_secs_f64() * 1e3;
+    let (mean, p99, max) = (late.mean(), late.permille(990), late.max());
+    format!("{:.2} (p99 {:.2}, max {:.2})", ms(mean), ms(p99), ms(max))
 }
 
 fn channel_lines(view: &View, room: usize) -> Vec<String> {
@@ -165,4 +173,79 @@ fn channel_lines(view: &View, room: usize) -> Vec<String> {
         format!("{mark}[{check}] {:>10}  {name}", channel.n_published)
     }));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_bus::Bus;
+    use bowline_log::play::{Player, PlayerOptions, Range, Runner, RunnerOptions};
+    use bowline_log::{LogEvent, Reader, Writer, WriterOptions};
+
+    /// What a player shows of a log with a channel of a name that means harm, before it plays.
+    fn view() -> View {
+        let folder = std::env::temp_dir().join(format!("bowline-screen-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("log");
+        let mut writer = Writer::create(&path, WriterOptions::default()).unwrap();
+        for utime in [1_000_000, 11_000_000] {
+            let event = LogEvent {
+                number: 0,
+                utime,
+                nanos: 0,
+                channel: "bad\x1b[31m",
+                payload: b"",
+            };
+            writer.write(event).unwrap();
+        }
+        writer.finish().unwrap();
+        let mut player = Player::new(PlayerOptions {
+            span: Some((1_000_000, 11_000_000)),
+            range: Range {
+                start: Some(6_000_000),
+                end: None,
+            },
+            ..PlayerOptions::default()
+        });
+        player.expect_channels(["bad\x1b[31m"]);
+        let bus = Bus::open("memq://").unwrap();
+        let reader = Reader::open(&path).unwrap();
+        let runner = Runner::new(reader, bus, player, RunnerOptions::default());
+        std::fs::remove_dir_all(&folder).unwrap();
+        View {
+            title: "t".repeat(300),
+            report: runner.controls().report(),
+            bookmarks: vec![(2_000_000, "start".to_owned())],
+            selected: 0,
+            message: String::new(),
+            is_help: false,
+            events_per_second: 0.0,
+            mb_per_second: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_screen_is_as_large_as_its_terminal_and_no_larger() {
+        let mut view = view();
+        for is_help in [false, true] {
+            view.is_help = is_help;
+            for (width, height) in [(80, 24), (200, 60), (20, 5), (1, 1), (0, 1)] {
+                let lines = lines(&view, width, height);
+                assert_eq!(lines.len(), height, "{width} x {height}");
+                assert!(lines.iter().all(|line| line.chars().count() <= width));
+                assert!(!lines.iter().any(|line| line.chars().any(char::is_control)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_bar_shows_place_range_and_bookmarks() {
+        let lines = lines(&view(), 29, 24);
+        assert_eq!(lines[2], "[==b=======>---------]  50 %");
+        assert_eq!(
+            lines[1],
+            "playing  x1       0:00:05.0 / 0:00:10.0".get(..29).unwrap()
+        );
+        assert_eq!(lines[6], ">[x]          0  bad?[31m");
+    }
 }

@@ -89,7 +89,7 @@ pub(crate) fn to_json(file: &Path, report: &Report) -> Value {
 }
 
 /// The three figures that say how well the timing was kept.
-pub(crate) fn lateness(report: &Report) -> String {
+fn lateness(report: &Report) -> String {
     let ms = |duration: std::time::Duration| duration.as_secs_f64() * 1e3;
     let late = &report.lateness;
     format!(
