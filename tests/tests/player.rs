@@ -160,28 +160,27 @@ fn lcm_logger_records_what_we_play_and_it_is_the_same_log() {
     let namespace = Namespace::new();
     let folder = folder("player-logger");
     let (log, copy) = (folder.join("log"), folder.join("copy"));
-    write_log(&log, 400, 2_000);
-    let mut logger = namespace.command(their_program("lcm-logger"));
-    logger
-        .args(["-c", "theirs.*", "--flush-interval", "1", "-l", URL])
-        .arg(&copy);
-    let logger = Process::start("lcm-logger", &mut logger);
-    // It says nothing when it is ready. So one event, again and again, until it has it.
-    let deadline = now() + PATIENCE;
-    while content_if_there(&copy).is_empty() {
-        assert!(now() < deadline, "lcm-logger records");
-        play(&namespace, &["-q", "--end", "0", "-l", URL], &log);
-    }
-    let output = play(&namespace, &["-s", "4", "-l", URL], &log);
-    assert!(output.status.success(), "{output:?}");
+    // Slow enough for its queue of 30 messages on a busy host.
+    write_log(&log, 200, 10_000);
     let expected = content(&log);
-    while content_if_there(&copy).last() != expected.last() {
-        assert!(now() < deadline, "lcm-logger records the last");
-        std::thread::yield_now();
-    }
+    let mut logger = namespace.command(their_program("lcm-logger"));
+    logger.args(["-c", "theirs.*", "--flush-interval", "1", "-l", URL]);
+    let logger = Process::start("lcm-logger", logger.arg(&copy));
+    // It does not say when it is ready, and writes what it has when more comes. So one event, again and again.
+    let deadline = now() + PATIENCE;
+    let nudge_until = |is_done: &dyn Fn(&Seen) -> bool| {
+        while !is_done(&content_if_there(&copy)) {
+            assert!(now() < deadline, "lcm-logger records");
+            play(&namespace, &["-q", "--end", "0", "-l", URL], &log);
+        }
+    };
+    nudge_until(&|found| !found.is_empty());
+    let output = play(&namespace, &["-l", URL], &log);
+    assert!(output.status.success(), "{output:?}");
+    nudge_until(&|found| found.contains(&expected[199]));
     drop(logger);
     let found = content(&copy);
-    assert!(found.ends_with(&expected), "{} events", found.len());
+    assert!(found.windows(200).any(|part| part == expected));
 }
 
 fn content_if_there(path: &Path) -> Seen {
@@ -307,7 +306,7 @@ impl Terminal {
             "80",
             "-y",
             "24",
-            "env PS1='$ ' sh",
+            "env PS1='ready> ' sh",
         ]);
         run(&mut command);
         terminal
@@ -357,7 +356,7 @@ fn people_drive_the_player_at_a_terminal() {
     let log = folder.join("log");
     write_log(&log, 7_000, 10_000);
     let terminal = Terminal::new("player");
-    terminal.wait_for(&["$ "]);
+    terminal.wait_for(&["ready>"]);
     let command = format!(
         "{} log play -p -l '{URL}' {}",
         bowline().display(),
@@ -405,7 +404,7 @@ fn people_drive_the_player_at_a_terminal() {
     terminal.keys(&["0", "Space"]);
     // Everything from 5.02 s on but a channel of seven, and the three before.
     let n_played = 3 + (502..7_000).filter(|number| number % 7 != 2).count();
-    let screen = terminal.wait_for(&[&format!("played {n_played} events"), "$ "]);
+    let screen = terminal.wait_for(&[&format!("played {n_played} events"), "ready>"]);
     assert!(
         !screen.contains("space pause"),
         "the screen is as it was:\n{screen}"
@@ -418,7 +417,7 @@ fn a_terminal_is_as_it_was_after_signals() {
     let log = folder.join("log");
     write_log(&log, 100, 10_000);
     let terminal = Terminal::new("signals");
-    terminal.wait_for(&["$ "]);
+    terminal.wait_for(&["ready>"]);
     let pid = folder.join("pid");
     for signal in ["TERM", "INT", "HUP"] {
         let player = format!(

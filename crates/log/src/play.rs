@@ -115,10 +115,20 @@ pub enum Command {
     SeekBy(i64),
     /// Play so fast.
     SetRate(Rate),
+    /// Double the rate.
+    Faster,
+    /// Halve the rate.
+    Slower,
     /// Play this part.
     SetRange(Range),
+    /// The range begins at this moment.
+    StartHere,
+    /// The range ends at this moment.
+    EndHere,
     /// Start again at the end of it, or do not.
     SetLoop(bool),
+    /// Whichever of the two it does not do.
+    ToggleLoop,
     /// Play such channels.
     Enable(Pattern),
     /// Do not play such channels.
@@ -267,8 +277,13 @@ impl Player {
             Command::SeekTo(utime) => self.seek_within(utime, now),
             Command::SeekBy(us) => self.seek_by(us, now),
             Command::SetRate(rate) => self.timeline.set_rate(rate, now),
+            Command::Faster => self.timeline.set_rate(self.timeline.rate().faster(), now),
+            Command::Slower => self.timeline.set_rate(self.timeline.rate().slower(), now),
             Command::SetRange(range) => self.set_range(range, now),
+            Command::StartHere => self.range = self.range.starting(self.timeline.utime(now)),
+            Command::EndHere => self.range = self.range.ending(self.timeline.utime(now)),
             Command::SetLoop(is_looping) => self.is_looping = is_looping,
+            Command::ToggleLoop => self.is_looping = !self.is_looping,
             Command::Enable(pattern) => self.channels.enable(pattern),
             Command::Disable(pattern) => self.channels.disable(pattern),
             Command::Rename(rename) => self.channels.rename(rename),

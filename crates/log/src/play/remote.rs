@@ -39,7 +39,7 @@ pub enum BadRequest {
     },
 }
 
-/// What a request asks for. The rate and the range are relative to what they are.
+/// What a request asks for. One end of the range leaves the other where it is.
 pub(super) fn command_of(
     request: &PlayerRequest,
     status: &Status,
@@ -62,8 +62,8 @@ pub(super) fn command_of(
             });
         }
         PlayerRequest::RATE => Command::SetRate(Rate::new(request.value)),
-        PlayerRequest::FASTER => Command::SetRate(status.rate.faster()),
-        PlayerRequest::SLOWER => Command::SetRate(status.rate.slower()),
+        PlayerRequest::FASTER => Command::Faster,
+        PlayerRequest::SLOWER => Command::Slower,
         PlayerRequest::START => Command::SetRange(status.range.starting(utime)),
         PlayerRequest::END => Command::SetRange(status.range.ending(utime)),
         PlayerRequest::LOOP => Command::SetLoop(request.value.abs() > 0.0),

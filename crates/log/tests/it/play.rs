@@ -179,6 +179,26 @@ fn rates_double_and_halve_between_a_thousandth_and_as_fast_as_possible() {
 }
 
 #[test]
+fn commands_that_follow_each_other_add_up() {
+    let mut rig = Rig::new(log(&[0, 100, 200, 300]), at_rate(1.0));
+    rig.tell(Command::Faster);
+    rig.tell(Command::Faster);
+    rig.tell(Command::Slower);
+    assert_eq!(rig.status().rate, Rate::Times(2.0));
+    rig.until(60);
+    rig.tell(Command::StartHere);
+    rig.until(110);
+    rig.tell(Command::EndHere);
+    let range = Range {
+        start: Some(utime(120)),
+        end: Some(utime(220)),
+    };
+    assert_eq!(rig.status().range, range);
+    rig.tell(Command::ToggleLoop);
+    assert_eq!(times(&rig.until(160)), [(150, 2)]);
+}
+
+#[test]
 fn a_pause_stops_log_time_and_nothing_else() {
     let mut rig = Rig::new(log(&[0, 100, 200]), at_rate(1.0));
     rig.until(60);

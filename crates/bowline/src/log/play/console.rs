@@ -191,7 +191,8 @@ impl Console {
     fn press(&mut self, key: KeyEvent) {
         self.view.message.clear();
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let status = self.view.report.status.clone();
+        // What depends on what the player does is left to it: this is what it did a moment ago.
+        let status = &self.view.report.status;
         let (first, last) = status.span.unwrap_or_default();
         let utime = status.log_utime.unwrap_or(first);
         match key.code {
@@ -206,14 +207,14 @@ impl Console {
             KeyCode::PageDown => self.tell(Command::SeekBy(SEEK_FAR_US)),
             KeyCode::Home => self.tell(Command::SeekTo(first)),
             KeyCode::End => self.tell(Command::SeekTo(last)),
-            KeyCode::Char('+' | '=') => self.tell(Command::SetRate(status.rate.faster())),
-            KeyCode::Char('-') => self.tell(Command::SetRate(status.rate.slower())),
+            KeyCode::Char('+' | '=') => self.tell(Command::Faster),
+            KeyCode::Char('-') => self.tell(Command::Slower),
             KeyCode::Char('1') => self.tell(Command::SetRate(Rate::default())),
             KeyCode::Char('0') => self.tell(Command::SetRate(Rate::Max)),
-            KeyCode::Char('[') => self.set_range(status.range.starting(Some(utime))),
-            KeyCode::Char(']') => self.set_range(status.range.ending(Some(utime))),
-            KeyCode::Char('\\') => self.set_range(Range::default()),
-            KeyCode::Char('l') => self.tell(Command::SetLoop(!status.is_looping)),
+            KeyCode::Char('[') => self.tell(Command::StartHere),
+            KeyCode::Char(']') => self.tell(Command::EndHere),
+            KeyCode::Char('\\') => self.tell(Command::SetRange(Range::default())),
+            KeyCode::Char('l') => self.tell(Command::ToggleLoop),
             KeyCode::Char('b') => self.next_bookmark(utime),
             KeyCode::Char('B') => self.bookmark_before(utime),
             KeyCode::Up => self.view.selected = self.view.selected.saturating_sub(1),
@@ -258,10 +259,6 @@ impl Console {
                 Command::Enable(pattern)
             });
         }
-    }
-
-    fn set_range(&mut self, range: Range) {
-        self.tell(Command::SetRange(range));
     }
 
     fn next_bookmark(&mut self, utime: i64) {
