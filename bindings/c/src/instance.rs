@@ -56,7 +56,7 @@ impl Instance {
     /// to `ignored`.
     pub(crate) fn open(url: &str, ignored: impl FnMut(&BadUrl)) -> Result<Self, OpenError> {
         Ok(Self {
-            inbox: Arc::new(Bus::open_ignoring(url, ignored)?.inbox()),
+            inbox: Arc::new(Bus::open_ignoring(url, ignored)?.lcm_inbox()),
             subscriptions: Mutex::default(),
             turn: Turn::default(),
             has_complained: AtomicBool::new(false),
@@ -111,6 +111,12 @@ impl Instance {
     /// Whether to explain why a message could not be published: once.
     pub(crate) fn should_complain(&self) -> bool {
         !self.has_complained.swap(true, Ordering::Relaxed)
+    }
+
+    /// What keeps messages from coming, if anything is known of it and nobody was told.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let trouble = self.inbox.bus().trouble()?;
+        self.should_complain().then_some(trouble)
     }
 
     /// Takes the next message, with the turn to handle it. `None` when none came in time.

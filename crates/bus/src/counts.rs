@@ -5,7 +5,7 @@ use crate::event::Sender;
 /// What went through a bus, and what did not.
 ///
 /// A message that was sent but never handed to a subscriber is in exactly one of `network.lost`, `network.incomplete`,
-/// `network.kernel_drops`, `network.malformed`, `network.unwanted` or `queue_drops`; where a loss is seen twice (the
+/// `network.kernel_drops`, `network.malformed`, `network.unwanted`, `queue_drops` or `replaced`; where a loss is seen twice (the
 /// kernel says that it dropped, and the sequence has a gap), both say so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -21,6 +21,9 @@ pub struct Counts {
     pub received_bytes: u64,
     /// Messages that a queue's policy dropped because the reader was slow, over all subscriptions so far.
     pub queue_drops: u64,
+    /// Messages whose place in a queue a newer one of their channel took, as [`Queue::latest`](crate::Queue::latest)
+    /// asks: left out on purpose, not lost.
+    pub replaced: u64,
     /// Messages that were not of the type they were subscribed as.
     pub undecodable: u64,
     /// Callbacks that panicked.
@@ -77,6 +80,46 @@ pub struct NetworkCounts {
 }
 
 impl NetworkCounts {
+    /// Each by its name, for programs that show all of them.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 15] {
+        // A new field fails to compile until it is named.
+        let Self {
+            datagrams,
+            unwanted,
+            lost,
+            late,
+            duplicates,
+            incomplete,
+            partial,
+            partial_bytes,
+            conflicts,
+            kernel_drops,
+            filtered,
+            malformed,
+            senders,
+            reconnects,
+            receive_buffer,
+        } = *self;
+        [
+            ("datagrams", datagrams),
+            ("unwanted", unwanted),
+            ("lost", lost),
+            ("late", late),
+            ("duplicates", duplicates),
+            ("incomplete", incomplete),
+            ("partial", partial),
+            ("partial_bytes", partial_bytes),
+            ("conflicts", conflicts),
+            ("kernel_drops", kernel_drops),
+            ("filtered", filtered),
+            ("malformed", malformed),
+            ("senders", senders),
+            ("reconnects", reconnects),
+            ("receive_buffer", receive_buffer),
+        ]
+    }
+
     /// The sum of two, receivers of one transport; of buffers the later.
     #[must_use]
     pub(crate) fn plus(&self, later: &Self) -> Self {

@@ -114,7 +114,12 @@ unsafe extern "C" fn lcm_subscribe(
         };
         match instance.subscribe(pattern, callback) {
             // The instance owns it until it is unsubscribed or the instance destroyed.
-            Ok(subscription) => Arc::as_ptr(&subscription),
+            Ok(subscription) => {
+                if let Some(trouble) = instance.trouble() {
+                    complain(format_args!("lcm_subscribe: {trouble}"));
+                }
+                Arc::as_ptr(&subscription)
+            }
             Err(error) => {
                 complain(format_args!("lcm_subscribe: {error}"));
                 ptr::null()
@@ -230,10 +235,18 @@ unsafe fn handle(lcm: *const Instance, timeout: Option<Duration>) -> Result<bool
     let Some(mut delivery) = taken? else {
         return Ok(false);
     };
+    // Of nothing, programs read the first byte all the same.
+    let mut nothing = [0; 16];
     let payload = delivery.payload();
+    let (data_size, data) = if payload.is_empty() {
+        (0, nothing.as_mut_ptr())
+    } else {
+        let size = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        (size, payload.as_mut_ptr())
+    };
     let buffer = ReceiveBuffer {
-        data_size: u32::try_from(payload.len()).unwrap_or(u32::MAX),
-        data: payload.as_mut_ptr().cast(),
+        data_size,
+        data: data.cast(),
         recv_utime: delivery.utime(),
         lcm,
     };
