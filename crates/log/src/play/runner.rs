@@ -106,11 +106,11 @@ impl Controls {
     /// Has the player do something. `false` if it was not taken: too much waits already, or the player is gone. To quit
     /// is always taken, and may wait for that.
     pub fn send(&self, command: Command) -> bool {
-        match command {
-            Command::Quit => self.orders.send(Order::Command(command)).is_ok(),
-            // Whoever holds a key down should not be kept by a log that cannot be read.
-            command => self.orders.try_send(Order::Command(command)).is_ok(),
+        if matches!(command, Command::Quit) {
+            return self.orders.send(Order::Command(command)).is_ok();
         }
+        // Whoever holds a key down should not be kept by a log that cannot be read.
+        self.orders.try_send(Order::Command(command)).is_ok()
     }
 
     /// What it did, a moment ago.

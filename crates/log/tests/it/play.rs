@@ -555,7 +555,7 @@ fn played(reader: &mut Reader, options: PlayerOptions) -> Vec<OwnedEvent> {
         let place = match next {
             Step::Seek(place) => Some(place),
             Step::Publish(_) | Step::Pass | Step::End => None,
-            Step::WaitUntil(_) | Step::WaitForCommand => panic!("nothing to wait for"),
+            Step::WaitUntil(_) | Step::WaitForCommand => unreachable!("nothing to wait for"),
         };
         step = if next == Step::End {
             Step::End

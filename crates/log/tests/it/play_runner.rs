@@ -128,8 +128,14 @@ impl Driver {
     }
 
     fn act(&self, action: i8) {
+        self.act_on(action, 0.0, "");
+    }
+
+    fn act_on(&self, action: i8, value: f64, text: &str) {
         self.ask(PlayerRequest {
             action,
+            value,
+            text: text.to_owned(),
             ..PlayerRequest::default()
         });
     }
@@ -138,13 +144,13 @@ impl Driver {
     fn wait_for(&self, what: &str, is_it: impl Fn(&PlayerStatus) -> bool) -> PlayerStatus {
         for _ in 0..1_000 {
             let next = self.statuses.recv_timeout(PATIENCE).unwrap();
-            let (_, event) = next.unwrap_or_else(|| panic!("no status while waiting for {what}"));
+            let (_, event) = next.unwrap_or_else(|| unreachable!("no status, {what}"));
             let status = PlayerStatus::decode(&event.payload).unwrap();
             if is_it(&status) {
                 return status;
             }
         }
-        panic!("waited for {what} in vain");
+        unreachable!("waited for {what} in vain");
     }
 
     fn n_heard(&self) -> usize {
@@ -182,44 +188,24 @@ fn a_player_is_driven_over_the_bus() {
 
     driver.act(PlayerRequest::STEP);
     driver.wait_for("one event", |status| status.n_published == 1);
-    driver.ask(PlayerRequest {
-        action: PlayerRequest::STEP,
-        text: "camera.image".to_owned(),
-        ..PlayerRequest::default()
-    });
+    driver.act_on(PlayerRequest::STEP, 0.0, "camera.image");
     let status = driver.wait_for("a step by channel", |status| status.n_published == 4);
     assert_eq!((status.state, driver.n_heard()), (PlayerStatus::PAUSED, 4));
-    driver.ask(PlayerRequest {
-        action: PlayerRequest::BOOKMARK,
-        text: "half".to_owned(),
-        ..PlayerRequest::default()
-    });
+    driver.act_on(PlayerRequest::BOOKMARK, 0.0, "half");
     driver.wait_for("the bookmark", |status| {
         status.log_utime == written[500].utime
     });
-    driver.ask(PlayerRequest {
-        action: PlayerRequest::SEEK_BY,
-        value: -1.0,
-        ..PlayerRequest::default()
-    });
+    driver.act_on(PlayerRequest::SEEK_BY, -1.0, "");
     driver.wait_for("a second before", |status| {
         status.log_utime == written[400].utime
     });
-    driver.ask(PlayerRequest {
-        action: PlayerRequest::RATE,
-        value: 0.0,
-        ..PlayerRequest::default()
-    });
+    driver.act_on(PlayerRequest::RATE, 0.0, "");
     driver.wait_for("the rate", |status| status.rate.abs() < f64::EPSILON);
     for (action, text) in [
         (PlayerRequest::RENAME, "vehicle.(.*)=replayed.$1"),
         (PlayerRequest::DISABLE, "camera.*"),
     ] {
-        driver.ask(PlayerRequest {
-            action,
-            text: text.to_owned(),
-            ..PlayerRequest::default()
-        });
+        driver.act_on(action, 0.0, text);
     }
     driver.act(PlayerRequest::PLAY);
     let ended = driver.wait_for("the end", |status| status.state == PlayerStatus::ENDED);
@@ -238,11 +224,7 @@ fn a_player_is_driven_over_the_bus() {
     );
 
     driver.act(99);
-    driver.ask(PlayerRequest {
-        action: PlayerRequest::ENABLE,
-        text: "(".to_owned(),
-        ..PlayerRequest::default()
-    });
+    driver.act_on(PlayerRequest::ENABLE, 0.0, "(");
     bus.publish_bytes(REQUEST_CHANNEL, b"no request").unwrap();
     driver.wait_for("three refusals", |status| status.n_refused == 3);
     driver.ask(PlayerRequest {
