@@ -183,8 +183,9 @@ mod tests {
     use bowline_log::{LogEvent, Reader, Writer, WriterOptions};
 
     /// What a player shows of a log with a channel of a name that means harm, before it plays.
-    fn view() -> View {
-        let folder = std::env::temp_dir().join(format!("bowline-screen-{}", std::process::id()));
+    fn view(name: &str) -> View {
+        let name = format!("bowline-screen-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("log");
         let mut writer = Writer::create(&path, WriterOptions::default()).unwrap();
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_screen_is_as_large_as_its_terminal_and_no_larger() {
-        let mut view = view();
+        let mut view = view("size");
         for is_help in [false, true] {
             view.is_help = is_help;
             for (width, height) in [(80, 24), (200, 60), (20, 5), (1, 1), (0, 1)] {
@@ -240,8 +241,8 @@ mod tests {
 
     #[test]
     fn the_bar_shows_place_range_and_bookmarks() {
-        let lines = lines(&view(), 29, 24);
-        assert_eq!(lines[2], "[==b=======>---------]  50 %");
+        let lines = lines(&view("bar"), 29, 24);
+        assert_eq!(lines[2], "[==b=======>----------]  50 %");
         assert_eq!(
             lines[1],
             "playing  x1       0:00:05.0 / 0:00:10.0".get(..29).unwrap()
