@@ -16,6 +16,7 @@ mod loss;
 mod memory;
 mod messages;
 mod ours;
+mod player;
 mod python;
 mod recorder;
 mod relay;

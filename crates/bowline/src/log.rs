@@ -2,7 +2,9 @@
 //!
 //! Each verb is a file in `log/` and a row here.
 
+mod control;
 mod index;
+mod play;
 mod record;
 
 use crate::Outcome;
@@ -10,7 +12,9 @@ use clap::{Command, Subcommand};
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    Control(control::Arguments),
     Index(index::Arguments),
+    Play(play::Arguments),
     Record(Box<record::Arguments>),
 }
 
@@ -25,7 +29,9 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
     match verb {
+        Verb::Control(arguments) => control::run(&arguments),
         Verb::Index(arguments) => index::run(&arguments),
+        Verb::Play(arguments) => play::run(&arguments),
         Verb::Record(arguments) => record::run(&arguments),
     }
 }

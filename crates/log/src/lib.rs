@@ -33,6 +33,7 @@ mod index;
 mod lcm;
 mod mcap;
 mod output;
+pub mod play;
 mod reader;
 pub mod record;
 mod schemas;

@@ -6,6 +6,10 @@
 mod damage;
 #[path = "it/files.rs"]
 mod files;
+#[path = "it/play.rs"]
+mod play;
+#[path = "it/play_runner.rs"]
+mod play_runner;
 #[path = "it/record.rs"]
 mod record;
 #[path = "it/support.rs"]

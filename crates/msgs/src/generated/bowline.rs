@@ -717,6 +717,506 @@ impl wire::IntoOwned for PathRef<'_> {
     }
 }
 
+/// Asks a player of logs to do something. Whether it did is seen in its status.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlayerRequest {
+    /// when it was asked, microseconds since the epoch; nothing depends on it
+    pub utime: i64,
+    /// the player that is meant, by the name in its status; empty: all that hear it
+    pub player: String,
+    /// one of the constants above; others are ignored, and counted as refused
+    pub action: i8,
+    /// a rate, seconds or a switch, where the action says so; otherwise ignored
+    pub value: f64,
+    /// a moment of the log, microseconds since the epoch, where the action says so
+    pub log_utime: i64,
+    /// a channel, a pattern, a bookmark or a renaming, where the action says so; otherwise ignored
+    pub text: String,
+}
+
+impl PlayerRequest {
+    /// go on, or start again where the end was reached
+    pub const PLAY: i8 = 1;
+    /// stand still
+    pub const PAUSE: i8 = 2;
+    /// whichever of the two it is not doing
+    pub const TOGGLE: i8 = 3;
+    /// publish the next event, and pause; with text, all up to the next one of that channel
+    pub const STEP: i8 = 4;
+    /// go to log_utime
+    pub const SEEK_TO: i8 = 5;
+    /// go forward by value, in seconds of log time; backward if it is negative
+    pub const SEEK_BY: i8 = 6;
+    /// go to the first bookmark with this text
+    pub const BOOKMARK: i8 = 7;
+    /// play at the rate value; 0 is as fast as possible
+    pub const RATE: i8 = 8;
+    /// double the rate
+    pub const FASTER: i8 = 9;
+    /// halve the rate
+    pub const SLOWER: i8 = 10;
+    /// the range begins at log_utime; at the beginning of the log if that is 0
+    pub const START: i8 = 11;
+    /// the range ends at log_utime; at the end of the log if that is 0
+    pub const END: i8 = 12;
+    /// start again at the end of the range; not if value is 0
+    pub const LOOP: i8 = 13;
+    /// play the channels that text matches
+    pub const ENABLE: i8 = 14;
+    /// do not play the channels that text matches
+    pub const DISABLE: i8 = 15;
+    /// publish under other names: text is OLD=NEW, as on the command line
+    pub const RENAME: i8 = 16;
+    /// end the player
+    pub const QUIT: i8 = 17;
+}
+
+impl wire::Message for PlayerRequest {
+    const NAME: &'static str = "bowline.player_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PlayerRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        wire::Encode::measure(&self.player, meter).in_field("player")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.player, writer);
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.log_utime, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PlayerRequest {
+    const MIN_SIZE: usize = 35;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let player: String = wire::Decode::read(reader).in_field("player")?;
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let value: f64 = wire::Decode::read(reader).in_field("value")?;
+        let log_utime: i64 = wire::Decode::read(reader).in_field("log_utime")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, player, action, value, log_utime, text })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.player, reader).in_field("player")?;
+        wire::Decode::read_into(&mut self.action, reader).in_field("action")?;
+        wire::Decode::read_into(&mut self.value, reader).in_field("value")?;
+        wire::Decode::read_into(&mut self.log_utime, reader).in_field("log_utime")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        Ok(())
+    }
+}
+
+/// A [`PlayerRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlayerRequestRef<'a> {
+    /// when it was asked, microseconds since the epoch; nothing depends on it
+    pub utime: i64,
+    /// the player that is meant, by the name in its status; empty: all that hear it
+    pub player: &'a str,
+    /// one of the constants above; others are ignored, and counted as refused
+    pub action: i8,
+    /// a rate, seconds or a switch, where the action says so; otherwise ignored
+    pub value: f64,
+    /// a moment of the log, microseconds since the epoch, where the action says so
+    pub log_utime: i64,
+    /// a channel, a pattern, a bookmark or a renaming, where the action says so; otherwise ignored
+    pub text: &'a str,
+}
+
+impl wire::Message for PlayerRequestRef<'_> {
+    const NAME: &'static str = "bowline.player_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PlayerRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        wire::Encode::measure(&self.player, meter).in_field("player")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.player, writer);
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.log_utime, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PlayerRequestRef<'a> {
+    const MIN_SIZE: usize = 35;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let player: &'a str = wire::Decode::read(reader).in_field("player")?;
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let value: f64 = wire::Decode::read(reader).in_field("value")?;
+        let log_utime: i64 = wire::Decode::read(reader).in_field("log_utime")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, player, action, value, log_utime, text })
+    }
+}
+
+impl wire::IntoOwned for PlayerRequestRef<'_> {
+    type Owned = PlayerRequest;
+
+    fn into_owned(self) -> PlayerRequest {
+        PlayerRequest {
+            utime: self.utime,
+            player: wire::IntoOwned::into_owned(self.player),
+            action: self.action,
+            value: self.value,
+            log_utime: self.log_utime,
+            text: wire::IntoOwned::into_owned(self.text),
+        }
+    }
+}
+
+/// What a player of logs is doing, and its clock: while it plays, log time is log_utime + (now - utime) * rate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlayerStatus {
+    /// when this held, microseconds since the epoch by the player's host
+    pub utime: i64,
+    /// the name to ask it by: unique among those that run
+    pub player: String,
+    /// the file that is played, as it was given
+    pub log: String,
+    /// one of the constants above
+    pub state: i8,
+    /// the moment of the log that is played, microseconds since the epoch; 0 before the first
+    pub log_utime: i64,
+    /// seconds of log time in a second, above 0; 0: as fast as possible, and log time jumps
+    pub rate: f64,
+    /// the earliest event of the log, microseconds since the epoch; 0 if that is not known
+    pub log_first_utime: i64,
+    /// the latest event of the log, microseconds since the epoch; 0 if that is not known
+    pub log_last_utime: i64,
+    /// where the range begins, microseconds since the epoch; 0: with the log
+    pub range_start_utime: i64,
+    /// where the range ends, microseconds since the epoch; 0: with the log
+    pub range_end_utime: i64,
+    /// whether the range starts again when it ends
+    pub is_looping: bool,
+    /// how often it did
+    pub n_loops: i64,
+    /// events that were published
+    pub n_published: i64,
+    /// bytes of their messages
+    pub n_bytes: i64,
+    /// events that were passed over: disabled or not selected
+    pub n_passed: i64,
+    /// events that the bus did not take
+    pub n_failed: i64,
+    /// how often log time went back by more than a moment, and the player with it
+    pub n_backward: i64,
+    /// gaps that were shortened, where that is asked for
+    pub n_shortened: i64,
+    /// how often the player was held up for so long that it took up from there
+    pub n_stalls: i64,
+    /// requests that made no sense
+    pub n_refused: i64,
+    /// how much later than by their times events were published, seconds: on average
+    pub late_mean_s: f64,
+    /// 99 of 100 were not later than that, seconds
+    pub late_p99_s: f64,
+    /// and none later than that, seconds
+    pub late_max_s: f64,
+}
+
+impl PlayerStatus {
+    /// log time runs
+    pub const PLAYING: i8 = 1;
+    /// log time stands still
+    pub const PAUSED: i8 = 2;
+    /// everything in the range was played
+    pub const ENDED: i8 = 3;
+}
+
+impl wire::Message for PlayerStatus {
+    const NAME: &'static str = "bowline.player_status_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PlayerStatus {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(154);
+        wire::Encode::measure(&self.player, meter).in_field("player")?;
+        wire::Encode::measure(&self.log, meter).in_field("log")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.player, writer);
+        wire::Encode::write(&self.log, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.log_utime, writer);
+        wire::Encode::write(&self.rate, writer);
+        wire::Encode::write(&self.log_first_utime, writer);
+        wire::Encode::write(&self.log_last_utime, writer);
+        wire::Encode::write(&self.range_start_utime, writer);
+        wire::Encode::write(&self.range_end_utime, writer);
+        wire::Encode::write(&self.is_looping, writer);
+        wire::Encode::write(&self.n_loops, writer);
+        wire::Encode::write(&self.n_published, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_passed, writer);
+        wire::Encode::write(&self.n_failed, writer);
+        wire::Encode::write(&self.n_backward, writer);
+        wire::Encode::write(&self.n_shortened, writer);
+        wire::Encode::write(&self.n_stalls, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.late_mean_s, writer);
+        wire::Encode::write(&self.late_p99_s, writer);
+        wire::Encode::write(&self.late_max_s, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PlayerStatus {
+    const MIN_SIZE: usize = 164;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let player: String = wire::Decode::read(reader).in_field("player")?;
+        let log: String = wire::Decode::read(reader).in_field("log")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let log_utime: i64 = wire::Decode::read(reader).in_field("log_utime")?;
+        let rate: f64 = wire::Decode::read(reader).in_field("rate")?;
+        let log_first_utime: i64 = wire::Decode::read(reader).in_field("log_first_utime")?;
+        let log_last_utime: i64 = wire::Decode::read(reader).in_field("log_last_utime")?;
+        let range_start_utime: i64 = wire::Decode::read(reader).in_field("range_start_utime")?;
+        let range_end_utime: i64 = wire::Decode::read(reader).in_field("range_end_utime")?;
+        let is_looping: bool = wire::Decode::read(reader).in_field("is_looping")?;
+        let n_loops: i64 = wire::Decode::read(reader).in_field("n_loops")?;
+        let n_published: i64 = wire::Decode::read(reader).in_field("n_published")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_passed: i64 = wire::Decode::read(reader).in_field("n_passed")?;
+        let n_failed: i64 = wire::Decode::read(reader).in_field("n_failed")?;
+        let n_backward: i64 = wire::Decode::read(reader).in_field("n_backward")?;
+        let n_shortened: i64 = wire::Decode::read(reader).in_field("n_shortened")?;
+        let n_stalls: i64 = wire::Decode::read(reader).in_field("n_stalls")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let late_mean_s: f64 = wire::Decode::read(reader).in_field("late_mean_s")?;
+        let late_p99_s: f64 = wire::Decode::read(reader).in_field("late_p99_s")?;
+        let late_max_s: f64 = wire::Decode::read(reader).in_field("late_max_s")?;
+        Ok(Self { utime, player, log, state, log_utime, rate, log_first_utime, log_last_utime, range_start_utime, range_end_utime, is_looping, n_loops, n_published, n_bytes, n_passed, n_failed, n_backward, n_shortened, n_stalls, n_refused, late_mean_s, late_p99_s, late_max_s })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.player, reader).in_field("player")?;
+        wire::Decode::read_into(&mut self.log, reader).in_field("log")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.log_utime, reader).in_field("log_utime")?;
+        wire::Decode::read_into(&mut self.rate, reader).in_field("rate")?;
+        wire::Decode::read_into(&mut self.log_first_utime, reader).in_field("log_first_utime")?;
+        wire::Decode::read_into(&mut self.log_last_utime, reader).in_field("log_last_utime")?;
+        wire::Decode::read_into(&mut self.range_start_utime, reader).in_field("range_start_utime")?;
+        wire::Decode::read_into(&mut self.range_end_utime, reader).in_field("range_end_utime")?;
+        wire::Decode::read_into(&mut self.is_looping, reader).in_field("is_looping")?;
+        wire::Decode::read_into(&mut self.n_loops, reader).in_field("n_loops")?;
+        wire::Decode::read_into(&mut self.n_published, reader).in_field("n_published")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        wire::Decode::read_into(&mut self.n_passed, reader).in_field("n_passed")?;
+        wire::Decode::read_into(&mut self.n_failed, reader).in_field("n_failed")?;
+        wire::Decode::read_into(&mut self.n_backward, reader).in_field("n_backward")?;
+        wire::Decode::read_into(&mut self.n_shortened, reader).in_field("n_shortened")?;
+        wire::Decode::read_into(&mut self.n_stalls, reader).in_field("n_stalls")?;
+        wire::Decode::read_into(&mut self.n_refused, reader).in_field("n_refused")?;
+        wire::Decode::read_into(&mut self.late_mean_s, reader).in_field("late_mean_s")?;
+        wire::Decode::read_into(&mut self.late_p99_s, reader).in_field("late_p99_s")?;
+        wire::Decode::read_into(&mut self.late_max_s, reader).in_field("late_max_s")?;
+        Ok(())
+    }
+}
+
+/// A [`PlayerStatus`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlayerStatusRef<'a> {
+    /// when this held, microseconds since the epoch by the player's host
+    pub utime: i64,
+    /// the name to ask it by: unique among those that run
+    pub player: &'a str,
+    /// the file that is played, as it was given
+    pub log: &'a str,
+    /// one of the constants above
+    pub state: i8,
+    /// the moment of the log that is played, microseconds since the epoch; 0 before the first
+    pub log_utime: i64,
+    /// seconds of log time in a second, above 0; 0: as fast as possible, and log time jumps
+    pub rate: f64,
+    /// the earliest event of the log, microseconds since the epoch; 0 if that is not known
+    pub log_first_utime: i64,
+    /// the latest event of the log, microseconds since the epoch; 0 if that is not known
+    pub log_last_utime: i64,
+    /// where the range begins, microseconds since the epoch; 0: with the log
+    pub range_start_utime: i64,
+    /// where the range ends, microseconds since the epoch; 0: with the log
+    pub range_end_utime: i64,
+    /// whether the range starts again when it ends
+    pub is_looping: bool,
+    /// how often it did
+    pub n_loops: i64,
+    /// events that were published
+    pub n_published: i64,
+    /// bytes of their messages
+    pub n_bytes: i64,
+    /// events that were passed over: disabled or not selected
+    pub n_passed: i64,
+    /// events that the bus did not take
+    pub n_failed: i64,
+    /// how often log time went back by more than a moment, and the player with it
+    pub n_backward: i64,
+    /// gaps that were shortened, where that is asked for
+    pub n_shortened: i64,
+    /// how often the player was held up for so long that it took up from there
+    pub n_stalls: i64,
+    /// requests that made no sense
+    pub n_refused: i64,
+    /// how much later than by their times events were published, seconds: on average
+    pub late_mean_s: f64,
+    /// 99 of 100 were not later than that, seconds
+    pub late_p99_s: f64,
+    /// and none later than that, seconds
+    pub late_max_s: f64,
+}
+
+impl wire::Message for PlayerStatusRef<'_> {
+    const NAME: &'static str = "bowline.player_status_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PlayerStatusRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(154);
+        wire::Encode::measure(&self.player, meter).in_field("player")?;
+        wire::Encode::measure(&self.log, meter).in_field("log")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.player, writer);
+        wire::Encode::write(&self.log, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.log_utime, writer);
+        wire::Encode::write(&self.rate, writer);
+        wire::Encode::write(&self.log_first_utime, writer);
+        wire::Encode::write(&self.log_last_utime, writer);
+        wire::Encode::write(&self.range_start_utime, writer);
+        wire::Encode::write(&self.range_end_utime, writer);
+        wire::Encode::write(&self.is_looping, writer);
+        wire::Encode::write(&self.n_loops, writer);
+        wire::Encode::write(&self.n_published, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_passed, writer);
+        wire::Encode::write(&self.n_failed, writer);
+        wire::Encode::write(&self.n_backward, writer);
+        wire::Encode::write(&self.n_shortened, writer);
+        wire::Encode::write(&self.n_stalls, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.late_mean_s, writer);
+        wire::Encode::write(&self.late_p99_s, writer);
+        wire::Encode::write(&self.late_max_s, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PlayerStatusRef<'a> {
+    const MIN_SIZE: usize = 164;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let player: &'a str = wire::Decode::read(reader).in_field("player")?;
+        let log: &'a str = wire::Decode::read(reader).in_field("log")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let log_utime: i64 = wire::Decode::read(reader).in_field("log_utime")?;
+        let rate: f64 = wire::Decode::read(reader).in_field("rate")?;
+        let log_first_utime: i64 = wire::Decode::read(reader).in_field("log_first_utime")?;
+        let log_last_utime: i64 = wire::Decode::read(reader).in_field("log_last_utime")?;
+        let range_start_utime: i64 = wire::Decode::read(reader).in_field("range_start_utime")?;
+        let range_end_utime: i64 = wire::Decode::read(reader).in_field("range_end_utime")?;
+        let is_looping: bool = wire::Decode::read(reader).in_field("is_looping")?;
+        let n_loops: i64 = wire::Decode::read(reader).in_field("n_loops")?;
+        let n_published: i64 = wire::Decode::read(reader).in_field("n_published")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_passed: i64 = wire::Decode::read(reader).in_field("n_passed")?;
+        let n_failed: i64 = wire::Decode::read(reader).in_field("n_failed")?;
+        let n_backward: i64 = wire::Decode::read(reader).in_field("n_backward")?;
+        let n_shortened: i64 = wire::Decode::read(reader).in_field("n_shortened")?;
+        let n_stalls: i64 = wire::Decode::read(reader).in_field("n_stalls")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let late_mean_s: f64 = wire::Decode::read(reader).in_field("late_mean_s")?;
+        let late_p99_s: f64 = wire::Decode::read(reader).in_field("late_p99_s")?;
+        let late_max_s: f64 = wire::Decode::read(reader).in_field("late_max_s")?;
+        Ok(Self { utime, player, log, state, log_utime, rate, log_first_utime, log_last_utime, range_start_utime, range_end_utime, is_looping, n_loops, n_published, n_bytes, n_passed, n_failed, n_backward, n_shortened, n_stalls, n_refused, late_mean_s, late_p99_s, late_max_s })
+    }
+}
+
+impl wire::IntoOwned for PlayerStatusRef<'_> {
+    type Owned = PlayerStatus;
+
+    fn into_owned(self) -> PlayerStatus {
+        PlayerStatus {
+            utime: self.utime,
+            player: wire::IntoOwned::into_owned(self.player),
+            log: wire::IntoOwned::into_owned(self.log),
+            state: self.state,
+            log_utime: self.log_utime,
+            rate: self.rate,
+            log_first_utime: self.log_first_utime,
+            log_last_utime: self.log_last_utime,
+            range_start_utime: self.range_start_utime,
+            range_end_utime: self.range_end_utime,
+            is_looping: self.is_looping,
+            n_loops: self.n_loops,
+            n_published: self.n_published,
+            n_bytes: self.n_bytes,
+            n_passed: self.n_passed,
+            n_failed: self.n_failed,
+            n_backward: self.n_backward,
+            n_shortened: self.n_shortened,
+            n_stalls: self.n_stalls,
+            n_refused: self.n_refused,
+            late_mean_s: self.late_mean_s,
+            late_p99_s: self.late_p99_s,
+            late_max_s: self.late_max_s,
+        }
+    }
+}
+
 /// Where a vehicle is and how it moves, as an estimator sees it (FVS, Fig. 4).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pose {
