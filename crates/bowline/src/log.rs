@@ -1,15 +1,31 @@
 //! `bowline log`: record, play, look into and repair logs.
 //!
-//! Each verb is a file in `log/` and a row here.
+//! Each verb is a file in `log/` and a row here; `choice` has the arguments that several of them share.
 
+mod cat;
+mod choice;
+mod convert;
+mod diff;
+mod export;
+mod filter;
 mod index;
+mod info;
+mod recover;
+mod report;
 
 use crate::Outcome;
 use clap::{Command, Subcommand};
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    Cat(cat::Arguments),
+    Convert(convert::Arguments),
+    Diff(diff::Arguments),
+    Export(export::Arguments),
+    Filter(filter::Arguments),
     Index(index::Arguments),
+    Info(info::Arguments),
+    Recover(recover::Arguments),
 }
 
 pub(crate) fn command() -> Command {
@@ -23,6 +39,13 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
     match verb {
+        Verb::Cat(arguments) => cat::run(&arguments),
+        Verb::Convert(arguments) => convert::run(&arguments),
+        Verb::Diff(arguments) => diff::run(&arguments),
+        Verb::Export(arguments) => export::run(&arguments),
+        Verb::Filter(arguments) => filter::run(&arguments),
         Verb::Index(arguments) => index::run(&arguments),
+        Verb::Info(arguments) => info::run(&arguments),
+        Verb::Recover(arguments) => recover::run(&arguments),
     }
 }

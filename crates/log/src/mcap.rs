@@ -27,3 +27,6 @@ const CHECKSUMS_MAGIC: [u8; 4] = *b"BWC1";
 /// What we call our schemas and messages there.
 const SCHEMA_ENCODING: &str = "bowline";
 const MESSAGE_ENCODING: &str = "lcm";
+
+/// The name of the metadata record that says that a file was an LCM log before, so that it can be the same again.
+const FROM_LCM: &str = "bowline.from_lcm";

@@ -20,6 +20,9 @@ pub struct Reader {
     path: PathBuf,
     source: Source,
     summary: Option<Box<Summary>>,
+    /// Damage that was there when the index was made.
+    known_damages: Option<Damages>,
+    is_index_new: bool,
 }
 
 #[derive(Debug)]
@@ -81,13 +84,21 @@ impl Reader {
             path: path.to_owned(),
             source,
             summary: None,
+            known_damages: None,
+            is_index_new: false,
         };
         if use_index != IndexUse::Ignore {
             let there = IndexFile::open(&index_path(path)).ok().flatten();
             let there = there.and_then(|mut index| reader.believes(&mut index).then_some(index));
             let index = match there {
-                None if use_index == IndexUse::Make => reader.make_index(progress)?,
-                there => there,
+                Some(index) if use_index == IndexUse::IfThere || !reader.outgrew(&index) => {
+                    Some(index)
+                }
+                None if use_index != IndexUse::Make => None,
+                Some(_) | None => {
+                    reader.is_index_new = true;
+                    reader.make_index(progress)?
+                }
             };
             if let Some(index) = index {
                 reader.use_index(index)?;
@@ -109,10 +120,17 @@ impl Reader {
         }
     }
 
+    /// Whether the log has more than an index knows.
+    fn outgrew(&self, index: &IndexFile) -> bool {
+        let size = fs::metadata(&self.path).map(|metadata| metadata.len());
+        size.is_ok_and(|size| size > index.tail().log_size)
+    }
+
     fn use_index(&mut self, index: IndexFile) -> io::Result<()> {
         let size = fs::metadata(&self.path)?.len();
         if index.tail().log_size == size {
             self.summary = Some(Box::new(index.tail().summary.clone()));
+            self.known_damages = Some(index.tail().damages.clone());
         }
         match &mut self.source {
             Source::Lcm(reader) => reader.use_index(index),
@@ -233,6 +251,24 @@ impl Reader {
         self.summary.as_deref()
     }
 
+    /// The damage that an index knows of, without the log being read.
+    #[must_use]
+    pub fn known_damages(&self) -> Option<&Damages> {
+        self.known_damages.as_ref()
+    }
+
+    /// Where the index of a log is, if it has one.
+    #[must_use]
+    pub fn index_path(log: &Path) -> PathBuf {
+        index_path(log)
+    }
+
+    /// Whether the index was made just now.
+    #[must_use]
+    pub fn is_index_new(&self) -> bool {
+        self.is_index_new
+    }
+
     /// The types that the log describes: all of them with an index, otherwise those that were met so far.
     #[must_use]
     pub fn schemas(&self) -> Schemas {
@@ -244,6 +280,42 @@ impl Reader {
             schemas.merge(reader.schemas());
         }
         schemas
+    }
+
+    /// How many descriptions of types there are in [`schemas`](Self::schemas), which takes a while to put together.
+    #[must_use]
+    pub fn n_schemas(&self) -> usize {
+        let known = self.summary.as_ref();
+        let known = known.map_or(0, |summary| summary.schemas.sets().len());
+        match &self.source {
+            Source::Lcm(_) => known,
+            Source::Mcap(reader) => known + reader.schemas().sets().len(),
+        }
+    }
+
+    /// Whether it was an LCM log once, as far as is known when its first event was read.
+    #[must_use]
+    pub fn is_from_lcm(&self) -> bool {
+        match &self.source {
+            Source::Lcm(_) => true,
+            Source::Mcap(reader) => reader.is_from_lcm(),
+        }
+    }
+
+    /// Whether there are checksums to tell an event that is intact from one that is not.
+    #[must_use]
+    pub fn is_verified(&self) -> bool {
+        match &self.source {
+            Source::Lcm(reader) => reader.has_index(),
+            Source::Mcap(_) => true,
+        }
+    }
+
+    /// Hands out what can be read of damaged chunks of MCAP, although nothing vouches for it.
+    pub fn accept_unverified(&mut self) {
+        if let Source::Mcap(reader) = &mut self.source {
+            reader.accept_unverified();
+        }
     }
 
     /// The damage that was met so far, and, with an index, that was there when it was made.

@@ -147,6 +147,15 @@ impl Writer {
         self.schemas.merge(schemas);
     }
 
+    /// Takes over what an event describes, without adding it.
+    pub fn learn(&mut self, event: &LogEvent<'_>) {
+        if event.channel == SCHEMA_CHANNEL
+            && let Ok(schema) = Schema::decode(event.payload)
+        {
+            drop(self.schemas.add_bytes(&schema.bytes));
+        }
+    }
+
     /// Adds an event; its number is the writer's to choose, and is returned.
     ///
     /// # Errors
@@ -433,6 +442,16 @@ impl WriteError {
             doing,
             path: path.to_owned(),
             source,
+        }
+    }
+
+    /// Whether it is this event that cannot be written, rather than any.
+    #[must_use]
+    pub fn is_of_event(&self) -> bool {
+        match self {
+            Self::Event(_) | Self::Encode(_) => true,
+            Self::System { source, .. } => source.kind() == io::ErrorKind::InvalidInput,
+            Self::AppendMcap { .. } => false,
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::record::{
     self, Channel, Chunk, ChunkIndex, HEAD_LEN, Message, OP_CHANNEL, OP_CHUNK, OP_CHUNK_INDEX,
-    OP_DATA_END, OP_FOOTER, OP_MESSAGE, OP_SCHEMA, Schema,
+    OP_DATA_END, OP_FOOTER, OP_MESSAGE, OP_METADATA, OP_SCHEMA, Schema,
 };
 use super::salvage;
-use super::{OP_CHECKSUMS, SCHEMA_ENCODING};
+use super::{FROM_LCM, OP_CHECKSUMS, SCHEMA_ENCODING};
 use crate::bytes::In;
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::event::LogEvent;
@@ -29,6 +29,8 @@ pub(crate) struct McapReader {
     schemas: Schemas,
     damages: Damages,
     is_at_end: bool,
+    is_from_lcm: bool,
+    accepts_unverified: bool,
     /// Of everything before the end of the data, as long as it is read in one go.
     crc: Option<crc32fast::Hasher>,
 }
@@ -62,6 +64,8 @@ impl McapReader {
             schemas: Schemas::default(),
             damages: Damages::default(),
             is_at_end: false,
+            is_from_lcm: false,
+            accepts_unverified: false,
             crc: None,
         };
         reader.rewind()?;
@@ -74,6 +78,14 @@ impl McapReader {
 
     pub(crate) fn position(&self) -> u64 {
         self.place
+    }
+
+    pub(crate) fn is_from_lcm(&self) -> bool {
+        self.is_from_lcm
+    }
+
+    pub(crate) fn accept_unverified(&mut self) {
+        self.accepts_unverified = true;
     }
 
     pub(crate) fn damages(&self) -> &Damages {
@@ -231,6 +243,7 @@ impl McapReader {
         match op {
             OP_CHUNK => self.open_chunk(place),
             OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, &self.body),
+            OP_METADATA => self.is_from_lcm |= record::metadata_name(&self.body) == Some(FROM_LCM),
             OP_DATA_END => self.end_data(place),
             OP_FOOTER => self.is_at_end = true,
             OP_MESSAGE => {

@@ -12,6 +12,7 @@ pub(super) const OP_MESSAGE: u8 = 0x05;
 pub(super) const OP_CHUNK: u8 = 0x06;
 pub(super) const OP_MESSAGE_INDEX: u8 = 0x07;
 pub(super) const OP_CHUNK_INDEX: u8 = 0x08;
+pub(super) const OP_METADATA: u8 = 0x0C;
 pub(super) const OP_DATA_END: u8 = 0x0F;
 
 /// Opcode and length.
@@ -39,6 +40,11 @@ impl<'a> Channel<'a> {
             topic: text(&mut input)?,
         })
     }
+}
+
+/// What a metadata record is called.
+pub(super) fn metadata_name(body: &[u8]) -> Option<&str> {
+    text(&mut In(body))
 }
 
 /// How a type is described.

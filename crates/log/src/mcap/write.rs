@@ -1,11 +1,11 @@
 //! Events into MCAP.
 
-use super::{CHECKSUMS_MAGIC, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING};
+use super::{CHECKSUMS_MAGIC, FROM_LCM, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING};
 use crate::event::LogEvent;
 use crate::schemas::Schemas;
 use bowline_wire::Fingerprint;
 use enumset::EnumSet;
-use mcap::records::MessageHeader;
+use mcap::records::{MessageHeader, Metadata};
 use mcap::write::PrivateRecordOptions;
 use mcap::{McapError, WriteOptions};
 use std::collections::{BTreeMap, HashMap};
@@ -32,6 +32,8 @@ pub struct McapOptions {
     pub compression: Compression,
     /// Bytes of events that end a chunk.
     pub chunk_bytes: usize,
+    /// Notes that it was an LCM log before, so that it can be the same again.
+    pub is_from_lcm: bool,
 }
 
 impl Default for McapOptions {
@@ -39,6 +41,7 @@ impl Default for McapOptions {
         Self {
             compression: Compression::default(),
             chunk_bytes: 1 << 20,
+            is_from_lcm: false,
         }
     }
 }
@@ -63,7 +66,7 @@ impl McapEncoder {
             Compression::Zstd => Some(mcap::Compression::Zstd),
         };
         let sink = Sink::default();
-        let writer = WriteOptions::new()
+        let mut writer = WriteOptions::new()
             .compression(compression)
             .compression_level(1)
             .compression_threads(0)
@@ -72,6 +75,13 @@ impl McapEncoder {
             .library(concat!("bowline ", env!("CARGO_PKG_VERSION")))
             .create(sink.clone())
             .map_err(failed)?;
+        if options.is_from_lcm {
+            let note = Metadata {
+                name: FROM_LCM.to_owned(),
+                metadata: BTreeMap::new(),
+            };
+            writer.write_metadata(&note).map_err(failed)?;
+        }
         let mut checksums = Vec::new();
         checksums.extend_from_slice(&CHECKSUMS_MAGIC);
         Ok(Self {
