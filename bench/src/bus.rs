@@ -4,29 +4,20 @@
 //! exists for the run only. Systems take turns within each case, so that a noisy moment hits all of them; tables show
 //! the median of the turns and what they ranged over.
 
-mod namespace;
 mod questions;
 mod systems;
 mod table;
 
-pub(crate) use namespace::{IN_NAMESPACE, run_in_namespace};
 pub(crate) use questions::is_question;
+pub(crate) use table::{Bound, aim};
+
+use crate::Length;
 
 use bench_worker::exchange::{self, Case, Outcome};
 use systems::System;
 
-/// How long to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Length {
-    /// All turns.
-    Full,
-    /// One short turn: does everything run?
-    Quick,
-}
-
 /// Answers the questions named, or all, inside the namespace.
 pub(crate) fn run(questions: &[String], length: Length) -> anyhow::Result<()> {
-    namespace::prepare()?;
     println!(
         "the bus: 800-byte messages unless said otherwise; median of the turns (lowest to highest)"
     );

@@ -1,48 +1,78 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `bowline-bench compile` and `bowline-bench bus` run one part; `--quick` shortens the bus,
-//! and `bowline-bench bus 1b 3` asks only some of its questions.
+//! `bowline-bench marshal`, `compile`, `bus` and `logs` run one part; `--quick` shortens the bus and the logs, and
+//! `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod bus;
 mod compile;
+mod logs;
 mod marshal;
+mod namespace;
 mod peers;
 mod stopwatch;
 
 use anyhow::ensure;
 use bench_worker::machine;
+use namespace::IN_NAMESPACE;
+
+/// How long to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// All turns.
+    Full,
+    /// One short turn: does everything run?
+    Quick,
+}
+
+/// The parts, in their order.
+const PARTS: [&str; 4] = ["marshal", "compile", "bus", "logs"];
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let has = |name: &str| args.iter().any(|arg| arg == name);
-    let known = ["marshal", "compile", "bus", "--quick", bus::IN_NAMESPACE];
     let (questions, others): (Vec<String>, Vec<String>) =
         args.iter().cloned().partition(|arg| bus::is_question(arg));
-    let unknown = others.iter().find(|arg| !known.contains(&arg.as_str()));
+    let is_known = |arg: &str| PARTS.contains(&arg) || [IN_NAMESPACE, "--quick"].contains(&arg);
+    let unknown = others.iter().find(|arg| !is_known(arg));
     ensure!(
         unknown.is_none(),
-        "expected marshal, compile, bus, a question of the bus such as 1b, or --quick; found {unknown:?}"
+        "expected {}, a question of the bus such as 1b, or --quick; found {unknown:?}",
+        PARTS.join(", ")
     );
-    let is_everything = questions.is_empty() && !["marshal", "compile", "bus"].into_iter().any(has);
-    let length = if has("--quick") {
-        bus::Length::Quick
+    let has = |name: &str| args.iter().any(|arg| arg == name);
+    let is_everything = questions.is_empty() && !PARTS.into_iter().any(has);
+    let is_wanted = |part| is_everything || has(part) || part == "bus" && !questions.is_empty();
+    if has(IN_NAMESPACE) {
+        namespace::prepare()?;
     } else {
-        bus::Length::Full
+        println!("{}", machine::describe());
+        println!("{}\n", machine::describe_load());
+    }
+    let length = if has("--quick") {
+        Length::Quick
+    } else {
+        Length::Full
     };
-    if has(bus::IN_NAMESPACE) {
-        return bus::run(&questions, length);
-    }
-    println!("{}", machine::describe());
-    println!("{}\n", machine::describe_load());
-    if is_everything || has("marshal") {
-        marshal::run(&peers::work_folder()?)?;
-    }
-    if is_everything || has("compile") {
-        compile::run(&peers::work_folder()?)?;
-    }
-    if is_everything || has("bus") || !questions.is_empty() {
-        bus::run_in_namespace(&questions, length)?;
+    for part in PARTS.into_iter().filter(|part| is_wanted(part)) {
+        match part {
+            "marshal" => marshal::run(&peers::work_folder()?)?,
+            "compile" => compile::run(&peers::work_folder()?)?,
+            _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
+            "bus" => bus::run(&questions, length)?,
+            _ => logs::run(length)?,
+        }
     }
     Ok(())
+}
+
+/// What the program is told that measures one part in its own network.
+fn again(part: &str, questions: &[String], length: Length) -> Vec<String> {
+    let mut arguments = vec![part.to_owned()];
+    if part == "bus" {
+        arguments.extend_from_slice(questions);
+    }
+    if length == Length::Quick {
+        arguments.push("--quick".to_owned());
+    }
+    arguments
 }

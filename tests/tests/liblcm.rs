@@ -1,5 +1,6 @@
 //! In place of LCM's C library: programs built for it run on ours, unchanged and not built again.
 
+use bowline_bus::Hub;
 use bowline_tests::bus_peers::URL;
 use bowline_tests::liblcm::{c_program, cpp_program, on_library, our_library};
 use bowline_tests::netns::Namespace;
@@ -109,6 +110,35 @@ fn a_cpp_program_prints_the_same_on_both_libraries() {
     }
     let log = scratch().join("cpp.log");
     bench.assert_same(&program, ["logs", &log.to_string_lossy()]);
+}
+
+/// LCM's own tcpq needs its hub in Java, and interleaves what threads publish; ours prints there what LCM's prints on
+/// multicast.
+#[test]
+fn a_c_program_prints_the_same_through_a_hub() {
+    let bench = Bench::new();
+    let program = c_program(&bench.peers);
+    let hub = Hub::bind("127.0.0.1:0").expect("a hub starts");
+    for case in [
+        "dispatch",
+        "fileno_poll",
+        "unsubscribe_inside",
+        "sizes",
+        "writable",
+    ] {
+        let expected = bench.run(&bench.theirs(), &program, [case, URL]);
+        // Not in the namespace, where the hub is not.
+        let mut command = Command::new("timeout");
+        command.arg("60").args(on_library(&our_library(), &program));
+        let output = command.args([case, &hub.url()]).output();
+        let output = output.expect("timeout is there");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            expected,
+            "{case}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
 }
 
 /// Each of these loses messages, hangs or dies on LCM's own library.

@@ -1,8 +1,9 @@
 //! The questions, in the order of the aims, each with its cases, tables and verdicts.
 
+use super::measure;
 use super::systems::{BOWLINE, BOWLINE_SHM, ICEORYX2, LCM, LCM_TUNED, RAW, ZENOH_SHM, ZENOH_TCP};
 use super::table::{Bound, DELIVERED, GIGABYTES, IDLE_CPU, LOSS, P50, P99, PUBLISHER_CPU, aim};
-use super::{Length, measure};
+use crate::Length;
 use bench_worker::exchange::{Case, Pattern};
 
 const MESSAGE: usize = 800;

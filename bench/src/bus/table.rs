@@ -130,13 +130,13 @@ fn cell(turns: &[Outcome], figure: Figure) -> String {
 
 /// Which side of the bound is good.
 #[derive(Clone, Copy)]
-pub(super) enum Bound {
+pub(crate) enum Bound {
     AtLeast(f64),
     AtMost(f64),
 }
 
 /// Prints an aim with what was measured. `value` is missing when a system was left out.
-pub(super) fn aim(text: &str, value: Option<f64>, bound: Bound, unit: &str) {
+pub(crate) fn aim(text: &str, value: Option<f64>, bound: Bound, unit: &str) {
     let (word, limit, is_met) = match (bound, value) {
         (Bound::AtLeast(limit), value) => ("at least", limit, value.map(|value| value >= limit)),
         (Bound::AtMost(limit), value) => ("at most", limit, value.map(|value| value <= limit)),

@@ -227,12 +227,9 @@ impl LcmReader {
             rest = after;
             Some(crc32fast::hash(event) == mark.crc)
         };
-        read.is_ok()
-            && block
-                .events
-                .iter()
-                .map_while(&mut is_known)
-                .any(|is_same| is_same)
+        let mut known = block.events.iter().map_while(&mut is_known).peekable();
+        // Where not even the first event is left, there is nothing else that it could be of.
+        read.is_ok() && (known.peek().is_none() || known.any(|is_same| is_same))
     }
 
     /// Makes an index by reading all of the log. `each` gets the bytes of the index, and how far it is.

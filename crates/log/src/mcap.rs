@@ -4,7 +4,8 @@
 //! magic · header · ( chunk · message indexes · checksums )* · data end · summary · footer · magic
 //! record:     opcode u8 · length u64 · body                                       little-endian
 //! chunk:      start u64 · end u64 · size u64 · CRC-32 u32 · compression text · length u64 · records
-//! checksums:  "BWC1" · a CRC-32 for each message of the chunk before it           our own, opcode 0xC2; others skip it
+//! checksums:  "BWC1" · CRC-32 of the rest · count u32 · a CRC-32 for each message of the chunk before it · channels and schemas that are
+//!             described in that chunk for the first time                          our own, opcode 0xC2; others skip it
 //! ```
 //!
 //! A channel of MCAP has one schema, ours have what is published on them: so one of MCAP's for each type on a channel,
@@ -23,6 +24,9 @@ pub use write::{Compression, McapOptions};
 /// Our record of checksums.
 const OP_CHECKSUMS: u8 = 0xC2;
 const CHECKSUMS_MAGIC: [u8; 4] = *b"BWC1";
+
+/// What files of ours say who wrote them.
+const LIBRARY: &str = "bowline";
 
 /// What we call our schemas and messages there.
 const SCHEMA_ENCODING: &str = "bowline";

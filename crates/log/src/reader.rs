@@ -87,29 +87,60 @@ impl Reader {
             known_damages: None,
             is_index_new: false,
         };
-        if use_index != IndexUse::Ignore {
-            let there = IndexFile::open(&index_path(path)).ok().flatten();
-            let there = there.and_then(|mut index| reader.believes(&mut index).then_some(index));
-            let index = match there {
-                Some(index) if use_index == IndexUse::IfThere || !reader.outgrew(&index) => {
-                    Some(index)
-                }
-                None if use_index != IndexUse::Make => None,
-                Some(_) | None => {
-                    reader.is_index_new = true;
-                    reader.make_index(progress)?
-                }
-            };
-            if let Some(index) = index {
-                reader.use_index(index)?;
+        if use_index == IndexUse::Ignore {
+            return Ok(reader);
+        }
+        let there = IndexFile::open(&index_path(path)).ok().flatten();
+        let there = there.and_then(|mut index| reader.believes(&mut index).then_some(index));
+        let index = match there {
+            // One of a log that has grown since is good for reading, but does not say what is in all of it.
+            Some(index)
+                if use_index == IndexUse::Make && index.tail().log_size < reader.size()? =>
+            {
+                reader.make_index(progress)?
             }
+            None if use_index == IndexUse::Make => reader.make_index(progress)?,
+            there => there,
+        };
+        if let Some(index) = index {
+            reader.use_index(index)?;
+        }
+        if use_index == IndexUse::Make && reader.summary.is_none() {
+            // A log that was cut off: what is left is counted, and its index is kept, which knows what is gone.
+            reader.summary = Some(Box::new(reader.count()?));
         }
         Ok(reader)
     }
 
+    fn count(&mut self) -> io::Result<Summary> {
+        let mut summary = Summary::default();
+        loop {
+            let event = match &mut self.source {
+                Source::Lcm(reader) => reader.next_event()?,
+                Source::Mcap(reader) => reader.next_event()?,
+            };
+            let Some(event) = event else {
+                break;
+            };
+            summary.add(&event);
+        }
+        match &mut self.source {
+            Source::Lcm(reader) => reader.rewind()?,
+            Source::Mcap(reader) => {
+                summary.schemas.merge(reader.schemas());
+                reader.rewind()?;
+            }
+        }
+        Ok(summary)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(fs::metadata(&self.path)?.len())
+    }
+
     /// Whether an index is of this log, as it is or as it was before it grew or was damaged.
     fn believes(&self, index: &mut IndexFile) -> bool {
-        let Ok(size) = fs::metadata(&self.path).map(|metadata| metadata.len()) else {
+        let Ok(size) = self.size() else {
             return false;
         };
         let known = index.tail().log_size;
@@ -120,14 +151,8 @@ impl Reader {
         }
     }
 
-    /// Whether the log has more than an index knows.
-    fn outgrew(&self, index: &IndexFile) -> bool {
-        let size = fs::metadata(&self.path).map(|metadata| metadata.len());
-        size.is_ok_and(|size| size > index.tail().log_size)
-    }
-
     fn use_index(&mut self, index: IndexFile) -> io::Result<()> {
-        let size = fs::metadata(&self.path)?.len();
+        let size = self.size()?;
         if index.tail().log_size == size {
             self.summary = Some(Box::new(index.tail().summary.clone()));
             self.known_damages = Some(index.tail().damages.clone());
@@ -139,7 +164,8 @@ impl Reader {
     }
 
     /// Makes the index, beside the log if that can be written to, otherwise in a file that nobody sees.
-    fn make_index(&self, progress: &mut dyn FnMut(u64, u64)) -> io::Result<Option<IndexFile>> {
+    fn make_index(&mut self, progress: &mut dyn FnMut(u64, u64)) -> io::Result<Option<IndexFile>> {
+        self.is_index_new = true;
         let own = index_path(&self.path);
         let mut partial = own.clone().into_os_string();
         partial.push(format!(".{}", std::process::id()));
@@ -164,7 +190,7 @@ impl Reader {
     }
 
     fn write_index(&self, mut file: &File, progress: &mut dyn FnMut(u64, u64)) -> io::Result<()> {
-        let size = fs::metadata(&self.path)?.len();
+        let size = self.size()?;
         match &self.source {
             Source::Lcm(_) => LcmReader::build_index(&self.path, |bytes, reached| {
                 progress(reached, size);

@@ -11,8 +11,9 @@ pub const SCHEMA_CHANNEL: &str = "bowline.schema";
 /// Where bookmarks are published and recorded, as `bowline.bookmark_t`.
 pub const BOOKMARK_CHANNEL: &str = "bowline.bookmark";
 
-/// How many descriptions are kept. Nobody has so many types.
+/// How many descriptions are kept, and how large they are together. Nobody has so many types.
 const MAX_SETS: usize = 65_536;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Types by what their messages begin with.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,7 @@ pub struct Schemas {
     sets: Vec<Vec<u8>>,
     types: BTreeMap<Fingerprint, (usize, TypeId)>,
     parsed: Vec<TypeSet>,
+    n_bytes: usize,
 }
 
 impl PartialEq for Schemas {
@@ -67,9 +69,10 @@ impl Schemas {
     }
 
     fn insert(&mut self, bytes: Vec<u8>, set: TypeSet) {
-        if self.sets.len() >= MAX_SETS {
+        if self.sets.len() >= MAX_SETS || self.n_bytes + bytes.len() > MAX_BYTES {
             return;
         }
+        self.n_bytes += bytes.len();
         let at = self.sets.len();
         for (id, _) in set.iter() {
             if let Some(fingerprint) = set.fingerprint(id) {

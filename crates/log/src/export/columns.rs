@@ -233,12 +233,13 @@ fn walk_element(
 }
 
 fn leaf(value: &Value<'_>, is_whole: bool, each: &mut dyn FnMut(&Value<'_>)) {
-    match value {
-        Value::Array(array) if !is_whole => {
-            for item in array.iter() {
-                leaf(&item, is_whole, each);
-            }
+    if let Value::Array(array) = value
+        && !is_whole
+    {
+        for item in array.iter() {
+            leaf(&item, is_whole, each);
         }
-        value => each(value),
+    } else {
+        each(value);
     }
 }

@@ -205,9 +205,10 @@ impl Values {
                 values.push(i32::try_from(value).unwrap_or(0));
             }
             Self::Longs(values) => values.push(value.as_integer().unwrap_or(0)),
-            Self::Floats(values) => values.push(match value {
-                Value::Float(value) => *value,
-                _ => f32::NAN,
+            Self::Floats(values) => values.push(if let Value::Float(value) = value {
+                *value
+            } else {
+                f32::NAN
             }),
             Self::Doubles(values) => values.push(value.as_f64().unwrap_or(f64::NAN)),
             Self::Bytes(values) => return push_bytes(values, types, leaf, value),
@@ -332,11 +333,11 @@ impl fmt::Debug for Parquet {
 }
 
 fn failed(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(error) => match error.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(error) => io::Error::other(error),
-        },
-        error => io::Error::other(error),
+    if let ParquetError::External(error) = error {
+        // What the system said, if it was the system.
+        return error
+            .downcast::<io::Error>()
+            .map_or_else(io::Error::other, |error| *error);
     }
+    io::Error::other(error)
 }

@@ -2,9 +2,10 @@
 
 use super::record::{
     self, Channel, Chunk, ChunkIndex, HEAD_LEN, Message, OP_CHANNEL, OP_CHUNK, OP_CHUNK_INDEX,
-    OP_DATA_END, OP_FOOTER, OP_MESSAGE, OP_METADATA, OP_SCHEMA, Schema,
+    OP_DATA_END, OP_FOOTER, OP_HEADER, OP_MESSAGE, OP_MESSAGE_INDEX, OP_METADATA, OP_SCHEMA,
+    Schema,
 };
-use super::salvage;
+use super::salvage::{self, Trust};
 use super::{FROM_LCM, OP_CHECKSUMS, SCHEMA_ENCODING};
 use crate::bytes::In;
 use crate::damage::{Damage, DamageKind, Damages};
@@ -13,7 +14,7 @@ use crate::format::MCAP_MAGIC;
 use crate::schemas::Schemas;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 /// Reads MCAP from the beginning to where it ends, or to where it was cut off.
@@ -28,11 +29,30 @@ pub(crate) struct McapReader {
     topics: HashMap<u16, String>,
     schemas: Schemas,
     damages: Damages,
-    is_at_end: bool,
-    is_from_lcm: bool,
-    accepts_unverified: bool,
+    stage: Stage,
+    /// Whether a chunk was met since the last checksums: then these are its own, and what is damaged before them is no
+    /// chunk.
+    has_chunk: bool,
+    maker: Maker,
+    trust: Trust,
     /// Of everything before the end of the data, as long as it is read in one go.
     crc: Option<crc32fast::Hasher>,
+}
+
+/// Whether there may be more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Data,
+    End,
+}
+
+/// Where a file comes from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Maker {
+    /// Whether we wrote it: then there are no events outside of chunks.
+    is_ours: bool,
+    /// Whether it was an LCM log before.
+    is_from_lcm: bool,
 }
 
 /// A chunk whose events are being handed out.
@@ -63,11 +83,14 @@ impl McapReader {
             topics: HashMap::new(),
             schemas: Schemas::default(),
             damages: Damages::default(),
-            is_at_end: false,
-            is_from_lcm: false,
-            accepts_unverified: false,
+            stage: Stage::Data,
+            has_chunk: false,
+            maker: Maker::default(),
+            trust: Trust::Vouched,
             crc: None,
         };
+        // Channels are described once, where the first event of theirs is: damage there would cost all of them.
+        drop(reader.directory()?);
         reader.rewind()?;
         Ok(reader)
     }
@@ -81,11 +104,11 @@ impl McapReader {
     }
 
     pub(crate) fn is_from_lcm(&self) -> bool {
-        self.is_from_lcm
+        self.maker.is_from_lcm
     }
 
     pub(crate) fn accept_unverified(&mut self) {
-        self.accepts_unverified = true;
+        self.trust = Trust::Plausible;
     }
 
     pub(crate) fn damages(&self) -> &Damages {
@@ -99,7 +122,8 @@ impl McapReader {
     pub(crate) fn rewind(&mut self) -> io::Result<()> {
         self.damages = Damages::default();
         self.chunk = OpenChunk::default();
-        self.is_at_end = false;
+        self.stage = Stage::Data;
+        self.has_chunk = false;
         self.crc = Some(crc32fast::Hasher::new());
         self.go_to(0)?;
         let mut magic = Vec::new();
@@ -121,7 +145,7 @@ impl McapReader {
             let place = chunk.map(|chunk| chunk.offset);
             match place {
                 Some(place) => self.go_to(place)?,
-                None => self.is_at_end = true,
+                None => self.stage = Stage::End,
             }
             self.crc = None;
         }
@@ -164,7 +188,7 @@ impl McapReader {
             if let Some(found) = self.find_in_chunk() {
                 return Ok(Some(found));
             }
-            if self.is_at_end {
+            if self.stage == Stage::End {
                 return Ok(None);
             }
             if let Some(found) = self.next_record()? {
@@ -217,36 +241,77 @@ impl McapReader {
         }
         self.body.clear();
         (&mut self.file).take(len).read_to_end(&mut self.body)?;
-        if !self.fits(op, len)? {
+        let is_sure = match op {
+            OP_CHUNK => self.opens(),
+            OP_CHECKSUMS => record::checksums(&self.body).is_some(),
+            OP_MESSAGE_INDEX => record::is_plausible(op, len, &self.body),
+            _ => false,
+        };
+        if !is_sure && !self.fits(op, len, next + len)? {
             self.go_to(place)?;
             return self.recover_record(left).map(|()| None);
         }
         self.hash_record(&head, op);
         self.place = next + len;
+        if op == OP_CHUNK && !is_sure {
+            self.save_chunk(place, next + len)?;
+        }
         Ok(self.take_record(op, place))
     }
 
+    /// Whether the record is a chunk that is what was written. Its events are next then.
+    fn opens(&mut self) -> bool {
+        let chunk = Chunk::read(&self.body);
+        self.chunk.at = 0;
+        self.has_chunk = chunk.is_some_and(|chunk| chunk.open(&mut self.chunk.bytes));
+        if !self.has_chunk {
+            self.chunk.bytes.clear();
+        }
+        self.has_chunk
+    }
+
     /// Whether the record makes sense, and something that makes sense follows it.
-    fn fits(&mut self, op: u8, len: u64) -> io::Result<bool> {
+    fn fits(&mut self, op: u8, len: u64, end: u64) -> io::Result<bool> {
         if op < 0x80 && !record::is_plausible(op, len, &self.body) {
             return Ok(false);
         }
-        Ok(op == OP_FOOTER || self.peek_op()?.is_none_or(is_opcode))
-    }
-
-    /// The opcode of the record after this one; `None` at the end.
-    fn peek_op(&mut self) -> io::Result<Option<u8>> {
-        Ok(self.file.fill_buf()?.first().copied())
+        if op == OP_FOOTER {
+            return Ok(true);
+        }
+        let mut front = Vec::new();
+        (&mut self.file).take(FRONT).read_to_end(&mut front)?;
+        self.file
+            .seek_relative(-i64::try_from(front.len()).unwrap_or(0))?;
+        let Some((op, len)) = record::head(&front) else {
+            return Ok(true);
+        };
+        let body = front.get(HEAD_LEN..).unwrap_or_default();
+        let is_room = len <= self.size.saturating_sub(end + HEAD_LEN as u64);
+        Ok(op >= 0x80 || is_room && record::is_plausible(op, len, body))
     }
 
     fn take_record(&mut self, op: u8, place: u64) -> Option<Found> {
         match op {
-            OP_CHUNK => self.open_chunk(place),
+            OP_CHECKSUMS => {
+                self.has_chunk = false;
+                learn_all(
+                    &mut self.topics,
+                    &mut self.schemas,
+                    record::definitions(&self.body),
+                );
+            }
             OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, &self.body),
-            OP_METADATA => self.is_from_lcm |= record::metadata_name(&self.body) == Some(FROM_LCM),
+            OP_METADATA => {
+                self.maker.is_from_lcm |= record::metadata_name(&self.body) == Some(FROM_LCM);
+            }
             OP_DATA_END => self.end_data(place),
-            OP_FOOTER => self.is_at_end = true,
-            OP_MESSAGE => {
+            // The end of the data is not there, or nobody can tell.
+            OP_FOOTER => {
+                self.stage = Stage::End;
+                self.damaged(place, 0, DamageKind::Directory);
+            }
+            OP_HEADER => self.maker.is_ours = record::is_ours(&self.body),
+            OP_MESSAGE if !self.maker.is_ours => {
                 let message = Message::read(&self.body)?;
                 return self
                     .topics
@@ -263,38 +328,39 @@ impl McapReader {
         None
     }
 
-    fn open_chunk(&mut self, place: u64) {
-        self.chunk.at = 0;
-        let is_intact =
-            Chunk::read(&self.body).is_some_and(|chunk| chunk.open(&mut self.chunk.bytes));
-        if !is_intact {
-            self.save_chunk(place);
-        }
-    }
-
-    /// Saves what can be saved of a chunk that is in `body`.
-    fn save_chunk(&mut self, place: u64) {
+    /// Saves what can be saved of a damaged chunk that is in `body`, and reading goes on at `after`.
+    fn save_chunk(&mut self, place: u64, after: u64) -> io::Result<()> {
         let len = (HEAD_LEN + self.body.len()) as u64;
-        let checksums = self.checksums_ahead().unwrap_or_default();
-        let saved = salvage::chunk(&self.body, checksums.as_deref(), &mut self.chunk.bytes);
+        let sums = self.checksums_ahead(after)?;
+        if let Some(sums) = &sums {
+            learn_all(
+                &mut self.topics,
+                &mut self.schemas,
+                record::definitions(sums),
+            );
+        }
+        let checksums = sums.as_deref().and_then(record::checksums);
+        let into = &mut self.chunk.bytes;
+        let saved = salvage::chunk(&self.body, checksums.as_deref(), self.trust, into);
         self.chunk.at = 0;
+        self.has_chunk = true;
         let kind = match saved {
             salvage::Saved::All => DamageKind::Directory,
             salvage::Saved::Some { n_saved, n_lost } => DamageKind::Chunk { n_saved, n_lost },
         };
         self.damaged(place, len, kind);
+        Ok(())
     }
 
-    /// The checksums of the chunk before this place, found without going there.
-    fn checksums_ahead(&mut self) -> io::Result<Option<Vec<u32>>> {
-        let before = self.file.stream_position()?;
-        let found = self.look_for_checksums();
-        self.file.seek(SeekFrom::Start(before))?;
+    /// Our record of checksums of the chunk that ends at `place`, if it is there. Reading goes on at `place`.
+    fn checksums_ahead(&mut self, place: u64) -> io::Result<Option<Vec<u8>>> {
+        self.file.seek(SeekFrom::Start(place))?;
+        let found = self.look_for_checksums(place);
+        self.file.seek(SeekFrom::Start(place))?;
         found
     }
 
-    fn look_for_checksums(&mut self) -> io::Result<Option<Vec<u32>>> {
-        let mut place = self.file.stream_position()?;
+    fn look_for_checksums(&mut self, mut place: u64) -> io::Result<Option<Vec<u8>>> {
         loop {
             let mut head = [0; HEAD_LEN];
             if self.size.saturating_sub(place) < HEAD_LEN as u64 {
@@ -310,7 +376,7 @@ impl McapReader {
             (&mut self.file).take(len).read_to_end(&mut body)?;
             place += len;
             if op == OP_CHECKSUMS {
-                return Ok(record::checksums(op, &body));
+                return Ok(Some(body));
             }
         }
     }
@@ -321,23 +387,23 @@ impl McapReader {
         let place = self.place;
         let mut between = Vec::new();
         let n_between = salvage::distance_to_record(&mut self.file, left, &mut between)?;
-        let Some(n_between) = n_between else {
-            // Cut off while it was written, or damaged up to the end.
-            self.body = between.split_off(HEAD_LEN.min(between.len()));
-            self.place = self.size;
-            let is_chunk = between.first() == Some(&OP_CHUNK);
-            if is_chunk {
-                self.save_chunk(place);
-            } else {
-                self.damaged(place, left, DamageKind::CutOff);
-            }
-            self.is_at_end = true;
-            return Ok(());
-        };
-        self.go_to(place + n_between)?;
+        let is_last = n_between.is_none();
+        let n_between = n_between.unwrap_or(left);
         between.truncate(usize::try_from(n_between).unwrap_or(usize::MAX));
+        let after = place + n_between;
+        self.go_to(after)?;
+        let was_chunk = between.first() == Some(&OP_CHUNK);
         self.body = between.split_off(HEAD_LEN.min(between.len()));
-        self.save_chunk(place);
+        if was_chunk || !self.has_chunk && !is_last {
+            self.save_chunk(place, after)?;
+        } else if is_last {
+            self.damaged(place, n_between, DamageKind::CutOff);
+        } else {
+            self.damaged(place, n_between, DamageKind::Directory);
+        }
+        if is_last {
+            self.stage = Stage::End;
+        }
         Ok(())
     }
 
@@ -351,7 +417,7 @@ impl McapReader {
         {
             self.damaged(place, 13, DamageKind::Directory);
         }
-        self.is_at_end = true;
+        self.stage = Stage::End;
         if !self.has_sound_end().unwrap_or(false) {
             let after = place + 13;
             self.damaged(
@@ -364,7 +430,7 @@ impl McapReader {
 
     /// The file ends where no end was announced: it was cut off, between records or within one.
     fn end(&mut self, place: u64, left: u64) {
-        self.is_at_end = true;
+        self.stage = Stage::End;
         if left > 0 {
             self.damaged(place, left, DamageKind::CutOff);
         }
@@ -469,8 +535,18 @@ fn is_opcode(op: u8) -> bool {
     (1..=0x0F).contains(&op) || op >= 0x80
 }
 
+/// What has to be seen of a record to find it plausible.
+const FRONT: u64 = 64;
+
 /// Before a message's data: opcode, length, and its own header.
 const MESSAGE_FRONT: usize = HEAD_LEN + 22;
+
+fn learn_all(topics: &mut HashMap<u16, String>, schemas: &mut Schemas, mut records: &[u8]) {
+    while let Some((op, body, after)) = salvage::split_record(records) {
+        learn(topics, schemas, op, body);
+        records = after;
+    }
+}
 
 /// More channels than MCAP has numbers for cannot be; their names are bounded by the file.
 fn learn(topics: &mut HashMap<u16, String>, schemas: &mut Schemas, op: u8, body: &[u8]) {

@@ -1,10 +1,11 @@
 //! Records of MCAP, from bytes that may be anything.
 
-use super::{CHECKSUMS_MAGIC, OP_CHECKSUMS};
-use crate::bytes::In;
+use super::{CHECKSUMS_MAGIC, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING};
+use crate::bytes::{In, Out};
 use mcap::records::MessageHeader;
 use std::io::{self, Read as _};
 
+pub(super) const OP_HEADER: u8 = 0x01;
 pub(super) const OP_FOOTER: u8 = 0x02;
 pub(super) const OP_SCHEMA: u8 = 0x03;
 pub(super) const OP_CHANNEL: u8 = 0x04;
@@ -22,6 +23,13 @@ pub(super) const HEAD_LEN: usize = 9;
 pub(super) fn head(bytes: &[u8]) -> Option<(u8, u64)> {
     let mut input = In(bytes);
     Some((input.u8()?, input.u64()?))
+}
+
+/// Whether a header says that we wrote the file.
+pub(super) fn is_ours(header: &[u8]) -> bool {
+    let mut input = In(header);
+    let library = text(&mut input).and_then(|_profile| text(&mut input));
+    library.is_some_and(|library| library.starts_with(LIBRARY))
 }
 
 /// What a channel is called.
@@ -171,19 +179,73 @@ impl ChunkIndex {
     }
 }
 
-/// The checksums of the messages of a chunk, if that is what this is.
-pub(super) fn checksums(op: u8, body: &[u8]) -> Option<Vec<u32>> {
-    let sums = body.strip_prefix(&CHECKSUMS_MAGIC)?;
-    (op == OP_CHECKSUMS && sums.len().is_multiple_of(4)).then(|| {
-        let (sums, _) = sums.as_chunks();
-        sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect()
-    })
+/// The checksums of the messages of a chunk, from the body of our record.
+pub(super) fn checksums(body: &[u8]) -> Option<Vec<u32>> {
+    let (sums, _) = split_checksums(body)?;
+    let (sums, _) = sums.as_chunks();
+    Some(sums.iter().map(|sum| u32::from_le_bytes(*sum)).collect())
+}
+
+/// The channels and schemas that the chunk before it describes first, from the body of our record.
+pub(super) fn definitions(body: &[u8]) -> &[u8] {
+    split_checksums(body).map_or(&[], |(_, definitions)| definitions)
+}
+
+fn split_checksums(body: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut input = In(body.strip_prefix(&CHECKSUMS_MAGIC)?);
+    if input.u32()? != crc32fast::hash(input.0) {
+        return None;
+    }
+    let n_sums = usize::try_from(input.u32()?).ok()?;
+    input.0.split_at_checked(n_sums.checked_mul(4)?)
+}
+
+/// Makes the body of our record.
+pub(super) fn write_checksums(sums: &[u32], definitions: &[u8]) -> Vec<u8> {
+    let mut rest = Out::default();
+    rest.u32(u32::try_from(sums.len()).unwrap_or(u32::MAX));
+    for sum in sums {
+        rest.u32(*sum);
+    }
+    rest.0.extend_from_slice(definitions);
+    let mut out = Out(CHECKSUMS_MAGIC.to_vec());
+    out.u32(crc32fast::hash(&rest.0));
+    out.0.append(&mut rest.0);
+    out.0
+}
+
+/// A channel as MCAP writes it.
+pub(super) fn write_channel(id: u16, schema_id: u16, topic: &str, out: &mut Out) {
+    let mut body = Out::default();
+    body.0.extend_from_slice(&id.to_le_bytes());
+    body.0.extend_from_slice(&schema_id.to_le_bytes());
+    short(topic.as_bytes(), &mut body);
+    short(MESSAGE_ENCODING.as_bytes(), &mut body);
+    body.u32(0);
+    out.0.push(OP_CHANNEL);
+    out.bytes(&body.0);
+}
+
+/// A schema as MCAP writes it.
+pub(super) fn write_schema(id: u16, name: &str, data: &[u8], out: &mut Out) {
+    let mut body = Out::default();
+    body.0.extend_from_slice(&id.to_le_bytes());
+    short(name.as_bytes(), &mut body);
+    short(SCHEMA_ENCODING.as_bytes(), &mut body);
+    short(data, &mut body);
+    out.0.push(OP_SCHEMA);
+    out.bytes(&body.0);
+}
+
+fn short(bytes: &[u8], out: &mut Out) {
+    out.u32(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+    out.0.extend_from_slice(bytes);
 }
 
 /// Whether a record of that kind can have a body that begins so and is that long.
 pub(super) fn is_plausible(op: u8, len: u64, body: &[u8]) -> bool {
     match op {
-        0x01 => len >= 8,
+        OP_HEADER => len >= 8,
         OP_FOOTER => len == 20,
         OP_SCHEMA | OP_CHANNEL | 0x0A..=0x0E => (4..1 << 30).contains(&len),
         OP_MESSAGE => len >= 22,

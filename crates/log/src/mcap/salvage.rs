@@ -12,13 +12,27 @@ pub(super) enum Saved {
     Some { n_saved: u64, n_lost: Option<u64> },
 }
 
+/// What is handed out of a damaged chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// What a checksum speaks for.
+    Vouched,
+    /// Without checksums, whatever reads as messages.
+    Plausible,
+}
+
 /// Where the records of a chunk are in its body, for each compression.
 const LAYOUTS: [(&str, usize); 3] = [("zstd", 44), ("lz4", 43), ("", 40)];
 
-/// Puts the records of a damaged chunk that are surely what was written into `into`.
+/// Puts the records of a damaged chunk that are surely what was written into `into`, or, on trust, those that may be.
 ///
 /// Its header is not believed: each way of reading it is tried, and the checksums of its messages decide.
-pub(super) fn chunk(body: &[u8], checksums: Option<&[u32]>, into: &mut Vec<u8>) -> Saved {
+pub(super) fn chunk(
+    body: &[u8],
+    checksums: Option<&[u32]>,
+    trust: Trust,
+    into: &mut Vec<u8>,
+) -> Saved {
     let mut best: (u64, Vec<u8>) = (0, Vec::new());
     for (compression, offset) in LAYOUTS {
         let data = body.get(offset..).unwrap_or_default();
@@ -29,11 +43,13 @@ pub(super) fn chunk(body: &[u8], checksums: Option<&[u32]>, into: &mut Vec<u8>) 
             *into = bytes;
             return Saved::All;
         }
-        if let Some(checksums) = checksums {
-            let found = vouched_for(&bytes, checksums);
-            if found.0 > best.0 {
-                best = found;
-            }
+        let found = match (checksums, trust) {
+            (Some(checksums), _) => vouched_for(&bytes, checksums),
+            (None, Trust::Plausible) => readable(&bytes),
+            (None, Trust::Vouched) => continue,
+        };
+        if found.0 > best.0 {
+            best = found;
         }
     }
     let (n_saved, bytes) = best;
@@ -57,7 +73,8 @@ fn is_what_the_header_says(body: &[u8], bytes: &[u8]) -> bool {
 /// How often each byte of a damaged chunk is looked at, at most.
 const MAX_LOOKS: usize = 64;
 
-/// The messages of which a checksum speaks, and all that describes them; how many messages, and their records.
+/// The messages of which a checksum speaks: how many, and their records. Nothing speaks for what describes them, which
+/// is elsewhere too.
 fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
     let mut left: HashMap<u32, u32> = HashMap::new();
     for checksum in checksums {
@@ -73,31 +90,45 @@ fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };
-        let is_good = match op {
-            OP_MESSAGE if body.len() > budget => false,
-            OP_MESSAGE => {
-                budget -= body.len();
-                let crc = Message::read(body).map(|message| message.crc());
-                let count = crc.and_then(|crc| left.get_mut(&crc)).filter(|n| **n > 0);
-                count.map(|count| *count -= 1).is_some()
-            }
-            OP_CHANNEL => record::Channel::read(body).is_some(),
-            OP_SCHEMA => record::Schema::read(body).is_some(),
-            _ => false,
-        };
-        if is_good {
-            n_saved += u64::from(op == OP_MESSAGE);
-            let n_bytes = rest.len() - after.len();
-            records.extend_from_slice(rest.get(..n_bytes).unwrap_or_default());
-            rest = after;
-        } else {
+        let crc = (op == OP_MESSAGE && body.len() <= budget).then(|| {
+            budget -= body.len();
+            Message::read(body).map(|message| message.crc())
+        });
+        let count = crc.flatten().and_then(|crc| left.get_mut(&crc));
+        let Some(count) = count.filter(|count| **count > 0) else {
             rest = rest.get(1..).unwrap_or_default();
-        }
+            continue;
+        };
+        *count -= 1;
+        n_saved += 1;
+        let n_bytes = rest.len() - after.len();
+        records.extend_from_slice(rest.get(..n_bytes).unwrap_or_default());
+        rest = after;
     }
     (n_saved, records)
 }
 
-fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+/// The records up to the first that is none: how many messages, and all of them.
+fn readable(bytes: &[u8]) -> (u64, Vec<u8>) {
+    let (mut n_saved, mut rest) = (0, bytes);
+    while let Some((op, body, after)) = split_record(rest) {
+        let is_record = match op {
+            OP_MESSAGE => Message::read(body).is_some(),
+            OP_CHANNEL => record::Channel::read(body).is_some(),
+            _ => true,
+        };
+        if !is_record {
+            break;
+        }
+        n_saved += u64::from(op == OP_MESSAGE);
+        rest = after;
+    }
+    let n_bytes = bytes.len() - rest.len();
+    (n_saved, bytes.get(..n_bytes).unwrap_or_default().to_vec())
+}
+
+/// A record of the kinds that are in chunks, and what is behind it.
+pub(super) fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (op, len) = record::head(bytes)?;
     let is_inside = matches!(op, OP_MESSAGE | OP_CHANNEL | OP_SCHEMA);
     let body = bytes.get(HEAD_LEN..)?;

@@ -1,6 +1,7 @@
 //! Events into MCAP.
 
-use super::{CHECKSUMS_MAGIC, FROM_LCM, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING};
+use super::{FROM_LCM, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING, record};
+use crate::bytes::Out;
 use crate::event::LogEvent;
 use crate::schemas::Schemas;
 use bowline_wire::Fingerprint;
@@ -52,7 +53,9 @@ pub(crate) struct McapEncoder {
     sink: Sink,
     chunk_bytes: usize,
     n_collected: usize,
-    checksums: Vec<u8>,
+    /// Of the messages in the chunk, and of what it is the first to describe.
+    checksums: Vec<u32>,
+    definitions: Out,
     /// MCAP's channels, by ours and what is published there.
     channels: HashMap<String, Vec<(Option<Fingerprint>, u16)>>,
     is_finished: bool,
@@ -72,7 +75,7 @@ impl McapEncoder {
             .compression_threads(0)
             .chunk_size(None)
             .disable_seeking(true)
-            .library(concat!("bowline ", env!("CARGO_PKG_VERSION")))
+            .library(format!("{LIBRARY} {}", env!("CARGO_PKG_VERSION")))
             .create(sink.clone())
             .map_err(failed)?;
         if options.is_from_lcm {
@@ -82,14 +85,13 @@ impl McapEncoder {
             };
             writer.write_metadata(&note).map_err(failed)?;
         }
-        let mut checksums = Vec::new();
-        checksums.extend_from_slice(&CHECKSUMS_MAGIC);
         Ok(Self {
             writer,
             sink,
             chunk_bytes: options.chunk_bytes,
             n_collected: 0,
-            checksums,
+            checksums: Vec::new(),
+            definitions: Out::default(),
             channels: HashMap::new(),
             is_finished: false,
         })
@@ -129,8 +131,8 @@ impl McapEncoder {
         };
         let written = self.writer.write_to_known_channel(&header, event.payload);
         written.map_err(failed)?;
-        let crc = super::record::message_crc(&header, event.payload);
-        self.checksums.extend_from_slice(&crc.to_le_bytes());
+        let crc = record::message_crc(&header, event.payload);
+        self.checksums.push(crc);
         self.n_collected += event.payload.len() + 31;
         if self.n_collected >= self.chunk_bytes {
             self.end_chunk(out)?;
@@ -143,11 +145,13 @@ impl McapEncoder {
         if self.n_collected > 0 && !self.is_finished {
             self.writer.flush().map_err(failed)?;
             let outside = EnumSet::<PrivateRecordOptions>::new();
+            let body = record::write_checksums(&self.checksums, &self.definitions.0);
             let written = self
                 .writer
-                .write_private_record(OP_CHECKSUMS, &self.checksums, outside);
+                .write_private_record(OP_CHECKSUMS, &body, outside);
             written.map_err(failed)?;
-            self.checksums.truncate(CHECKSUMS_MAGIC.len());
+            self.checksums.clear();
+            self.definitions.0.clear();
             self.n_collected = 0;
         }
         self.sink.drain(out);
@@ -177,16 +181,21 @@ impl McapEncoder {
         }
         let schema = fingerprint.and_then(|fingerprint| schemas.description(fingerprint));
         let schema_id = match schema {
-            Some(schema) => self
-                .writer
-                .add_schema(&schema.name, SCHEMA_ENCODING, &schema.bytes)
-                .map_err(failed)?,
+            Some(schema) => {
+                let added = self
+                    .writer
+                    .add_schema(&schema.name, SCHEMA_ENCODING, &schema.bytes);
+                let id = added.map_err(failed)?;
+                record::write_schema(id, &schema.name, &schema.bytes, &mut self.definitions);
+                id
+            }
             None => 0,
         };
         let id = self
             .writer
             .add_channel(schema_id, event.channel, MESSAGE_ENCODING, &BTreeMap::new())
             .map_err(failed)?;
+        record::write_channel(id, schema_id, event.channel, &mut self.definitions);
         let types = self.channels.entry(event.channel.to_owned()).or_default();
         types.push((fingerprint, id));
         Ok(id)

@@ -105,6 +105,9 @@ fn a_log_that_grows_is_read_on_and_its_index_stays_good() {
     assert!(reader.damages().is_empty());
     reader.seek_to(written[1_500].utime).unwrap();
     assert_eq!(rest(&mut reader), written[1_500..]);
+    assert!(reader.summary().is_none(), "it is of less than is there");
+    let summary = open(&path, IndexUse::Make).summary().cloned();
+    assert_eq!(summary.map(|summary| summary.n_events), Some(2_000));
 }
 
 #[test]

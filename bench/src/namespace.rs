@@ -1,6 +1,5 @@
 //! A network of our own: multicast must not leave the benchmark, nor strangers' traffic come in.
 
-use super::Length;
 use crate::peers;
 use anyhow::{Context as _, ensure};
 use std::process::Command;
@@ -8,8 +7,8 @@ use std::process::Command;
 /// The argument that says that the namespace is there.
 pub(crate) const IN_NAMESPACE: &str = "--in-namespace";
 
-/// Starts this program again, in a new network namespace.
-pub(crate) fn run_in_namespace(questions: &[String], length: Length) -> anyhow::Result<()> {
+/// Starts this program again with these arguments, in a new network namespace.
+pub(crate) fn run_again(arguments: &[String]) -> anyhow::Result<()> {
     let mut command = Command::new("unshare");
     // Only root of the machine may force large receive buffers, so a user namespace is the second choice.
     let is_root = Command::new("unshare")
@@ -23,11 +22,8 @@ pub(crate) fn run_in_namespace(questions: &[String], length: Length) -> anyhow::
     command
         .arg("--net")
         .arg(std::env::current_exe()?)
-        .args(["bus", IN_NAMESPACE]);
-    command.args(questions);
-    if length == Length::Quick {
-        command.arg("--quick");
-    }
+        .arg(IN_NAMESPACE)
+        .args(arguments);
     let status = command
         .status()
         .with_context(|| format!("cannot run {command:?}: is util-linux installed?"))?;
@@ -36,7 +32,7 @@ pub(crate) fn run_in_namespace(questions: &[String], length: Length) -> anyhow::
 }
 
 /// A loopback that carries multicast.
-pub(super) fn prepare() -> anyhow::Result<()> {
+pub(crate) fn prepare() -> anyhow::Result<()> {
     for arguments in [
         "link set lo up",
         "link set lo multicast on",
