@@ -8,3 +8,5 @@ mod damage;
 mod files;
 #[path = "it/support.rs"]
 mod support;
+#[path = "it/tools.rs"]
+mod tools;
