@@ -484,6 +484,45 @@ static void play(void)
     lcm_destroy(lcm);
 }
 
+// Whoever counts events needs no handler.
+static void play_for_nobody(void)
+{
+    lcm_t *lcm = create();
+    int n = 0;
+    while (lcm_handle(lcm) == 0)
+        n++;
+    printf("handled %d\n", n);
+    lcm_destroy(lcm);
+}
+
+// A program that publishes and subscribes can be pointed at a log.
+static void subscribe_to_a_recording(void)
+{
+    lcm_t *lcm = create();
+    lcm_subscription_t *all = lcm_subscribe(lcm, ".*", print_message, "all");
+    printf("subscribed: %d\n", all != NULL);
+    say(lcm, "A", "x");
+    printf("handle_timeout: %d\n", lcm_handle_timeout(lcm, 0));
+    lcm_destroy(lcm);
+}
+
+// What has no bytes is read all the same.
+static void print_first_byte(const lcm_recv_buf_t *rbuf, const char *channel, void *user)
+{
+    volatile char first = *(const char *) rbuf->data;
+    (void) first;
+    printf("%s: %u bytes, and the first can be read\n", channel, rbuf->data_size);
+}
+
+static void empty(void)
+{
+    lcm_t *lcm = create();
+    lcm_subscribe(lcm, "E", print_first_byte, NULL);
+    lcm_publish(lcm, "E", "", 0);
+    printf("handle: %d\n", lcm_handle(lcm));
+    lcm_destroy(lcm);
+}
+
 static void play_by_poll(void)
 {
     lcm_t *lcm = create();
@@ -683,6 +722,9 @@ static const case_t cases[] = {
     {"record", record},
     {"play", play},
     {"play_by_poll", play_by_poll},
+    {"play_for_nobody", play_for_nobody},
+    {"subscribe_to_a_recording", subscribe_to_a_recording},
+    {"empty", empty},
     {"strangers", strangers},
     {"recursion", recursion},
     {"destroy_inside", destroy_inside},

@@ -17,7 +17,7 @@ const INGREDIENTS: &[&str] = &[
     "Cargo.toml",
     "bindings/python/Cargo.toml",
     "bindings/python/README.md",
-    "bindings/python/bowline.pyi",
+    "bindings/python/bowline_bus.pyi",
     "bindings/python/pyproject.toml",
     "bindings/python/src",
     "crates/bus/Cargo.toml",

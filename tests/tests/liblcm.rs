@@ -87,6 +87,7 @@ fn a_c_program_prints_the_same_on_both_libraries() {
         ("queue_capacity",     &[URL]),
         ("queue_unlimited",    &[URL]),
         ("sizes",              &[URL, MEMQ, PORTS]),
+        ("empty",              &[URL, MEMQ]),
         ("names",              &[URL]),
         ("default_url",        &[MEMQ]),
         ("writable",           &[URL, MEMQ, PORTS]),
@@ -228,9 +229,10 @@ fn a_log_is_written_and_played_as_a_bus_by_both() {
     let url = |options: &str| format!("file://{}?{options}", log.display());
     for library in [bench.theirs(), our_library()] {
         bench.run(&library, &program, ["record", &url("mode=w")]);
-        for case in ["play", "play_by_poll"] {
+        for case in ["play", "play_by_poll", "play_for_nobody"] {
             bench.assert_same(&program, [case, &url("speed=0")]);
         }
+        bench.assert_same(&program, ["subscribe_to_a_recording", &url("mode=w")]);
     }
 }
 

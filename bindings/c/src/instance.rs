@@ -56,7 +56,7 @@ impl Instance {
     /// to `ignored`.
     pub(crate) fn open(url: &str, ignored: impl FnMut(&BadUrl)) -> Result<Self, OpenError> {
         Ok(Self {
-            inbox: Arc::new(Bus::open_ignoring(url, ignored)?.inbox()),
+            inbox: Arc::new(Bus::open_ignoring(url, ignored)?.lcm_inbox()),
             subscriptions: Mutex::default(),
             turn: Turn::default(),
             has_complained: AtomicBool::new(false),

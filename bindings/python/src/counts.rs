@@ -17,6 +17,7 @@ pub(crate) fn of_bus<'py>(
         received,
         received_bytes,
         queue_drops,
+        replaced,
         undecodable: undecodable_in_rust,
         callback_panics: _,
         network,
@@ -28,6 +29,7 @@ pub(crate) fn of_bus<'py>(
         ("received", received),
         ("received_bytes", received_bytes),
         ("queue_drops", queue_drops),
+        ("replaced", replaced),
         ("undecodable", undecodable_in_rust + undecodable),
         ("lost", counts.lost()),
     ]
@@ -83,12 +85,14 @@ pub(crate) fn of_queue(
     let QueueCounts {
         queued,
         dropped,
+        replaced,
         waiting,
         waiting_bytes,
     } = counts;
     [
         ("queued", queued),
         ("dropped", dropped),
+        ("replaced", replaced),
         ("waiting", waiting as u64),
         ("waiting_bytes", waiting_bytes as u64),
         ("undecodable", undecodable),

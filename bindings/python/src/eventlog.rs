@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// One event of a log.
-#[pyclass(subclass, dict, weakref, get_all, set_all, module = "bowline")]
+#[pyclass(subclass, dict, weakref, get_all, set_all, module = "bowline_bus")]
 #[derive(Debug)]
 pub(crate) struct Event {
     /// The writer's count of its events.
@@ -68,7 +68,7 @@ impl Event {
 ///
 /// mode "r" reads one; "w" writes a new one, over another of that name only if overwrite is true; "a" goes on with one.
 /// One that is read can be iterated over, from its beginning.
-#[pyclass(frozen, subclass, dict, weakref, module = "bowline")]
+#[pyclass(frozen, subclass, dict, weakref, module = "bowline_bus")]
 #[derive(Debug)]
 pub(crate) struct EventLog {
     /// "r", "w" or "a".

@@ -24,7 +24,7 @@ const SLICE: Duration = Duration::from_millis(100);
 ///
 /// `LCM(url)` opens the one that the URL names; without one it is that of `BOWLINE_URL`, then `LCM_DEFAULT_URL`, then LCM's
 /// usual one.
-#[pyclass(frozen, subclass, weakref, module = "bowline", name = "LCM")]
+#[pyclass(frozen, subclass, weakref, module = "bowline_bus", name = "LCM")]
 #[derive(Debug, Default)]
 pub(crate) struct Lcm {
     /// Set by `__init__`, so that classes derived from this one may have arguments of their own.
@@ -54,7 +54,7 @@ impl Lcm {
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
         }
         let bus = opened.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        let inbox = Arc::new(bus.inbox());
+        let inbox = Arc::new(bus.lcm_inbox());
         let set = self.inbox.set(inbox);
         set.map_err(|_second| PyRuntimeError::new_err("this LCM has been opened before"))
     }
@@ -75,7 +75,7 @@ impl Lcm {
     /// matches from beginning to end.
     ///
     /// With `type=`, the handler gets decoded objects of that type; messages that are none are counted, and told to the
-    /// logger `bowline`. `queue=` says what happens when more than `capacity=` messages wait to be handled: `"keep_newest"`
+    /// logger `bowline_bus`. `queue=` says what happens when more than `capacity=` messages wait to be handled: `"keep_newest"`
     /// (the default), `"keep_oldest"` (as LCM does), or `"latest"`, the latest message of each channel only.
     #[pyo3(signature = (channel, handler, *, r#type = None, queue = None, capacity = None))]
     fn subscribe<'py>(
@@ -166,8 +166,8 @@ impl Lcm {
 
     fn __repr__(&self) -> String {
         match self.inbox() {
-            Ok(inbox) => format!("<bowline.LCM on {}>", inbox.bus().url()),
-            Err(_) => "<bowline.LCM, not open>".to_owned(),
+            Ok(inbox) => format!("<bowline_bus.LCM on {}>", inbox.bus().url()),
+            Err(_) => "<bowline_bus.LCM, not open>".to_owned(),
         }
     }
 

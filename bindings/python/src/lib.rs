@@ -1,4 +1,4 @@
-//! The Python module `bowline`: the names and semantics of LCM's Python module, on Bowline's bus.
+//! The Python module `bowline_bus`: the names and semantics of LCM's Python module, on Bowline's bus.
 //!
 //! In: calls from Python. Out: messages on a bus, and calls of handlers. The GIL is released while a thread waits or
 //! sends. A handler's exception leaves `handle()` as it would leave any function, and the bus goes on.
@@ -16,9 +16,10 @@ mod sys;
 
 /// Publish and subscribe, with LCM on the wire.
 ///
-/// The names are those of the module lcm, so that a program needs one line changed: `import bowline as lcm`
+/// The names are those of the module lcm, so that a program needs one line changed: `import bowline_bus as lcm`
 #[pyo3::pymodule]
-mod bowline {
+#[pyo3(name = "bowline_bus")]
+mod module {
     use pyo3::prelude::*;
 
     #[pymodule_export]

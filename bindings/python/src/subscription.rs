@@ -18,7 +18,7 @@ const UNLIMITED: Room = Room {
 };
 
 /// A handler of messages on some channels, as `LCM.subscribe()` returns it.
-#[pyclass(frozen, weakref, module = "bowline", name = "LCMSubscription")]
+#[pyclass(frozen, weakref, module = "bowline_bus", name = "LCMSubscription")]
 #[derive(Debug)]
 pub(crate) struct Subscription {
     inbox: Arc<Inbox>,
@@ -229,7 +229,7 @@ impl Subscription {
         let tell = || {
             let logger = py
                 .import("logging")?
-                .call_method1("getLogger", ("bowline",))?;
+                .call_method1("getLogger", ("bowline_bus",))?;
             logger.call_method1("warning", (text,))
         };
         if let Err(error) = tell() {
@@ -281,7 +281,7 @@ impl Subscription {
     }
 
     fn __repr__(&self) -> String {
-        format!("<bowline.LCMSubscription to {:?}>", self.channel)
+        format!("<bowline_bus.LCMSubscription to {:?}>", self.channel)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

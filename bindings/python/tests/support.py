@@ -3,7 +3,7 @@
 import faulthandler
 import os
 
-import bowline
+import bowline_bus
 import lcm
 
 # Only guards against waiting for ever.
@@ -14,7 +14,7 @@ faulthandler.dump_traceback_later(600, exit=True)
 UDPM = "udpm://239.255.76.67:7667?ttl=0&recv_buf_size=4194304"
 MEMQ = "memq://"
 URLS = (MEMQ, UDPM)
-REFERENCE, OURS = lcm, bowline
+REFERENCE, OURS = lcm, bowline_bus
 MODULES = (REFERENCE, OURS)
 
 

@@ -101,7 +101,7 @@ class Interop(unittest.TestCase):
             subscription = lc.subscribe("T_POSE", lambda _, pose: seen.append(pose.utime), type=types.pose_t)
             raw = lc.subscribe("T_POSE", lambda _, data: seen.append(len(data)))
             good = types.pose_t().encode()
-            with self.assertLogs("bowline", "WARNING") as logs:
+            with self.assertLogs("bowline_bus", "WARNING") as logs:
                 for data in (b"", b"not a pose at all", good[:-1], bytes(8) + good[8:], good):
                     lc.publish("T_POSE", data)
                 handle(lc, 5)

@@ -268,6 +268,18 @@ impl Bus {
         Inbox::new(self.clone())
     }
 
+    /// An inbox as LCM's own libraries have it: of a log every event is received, also those that no subscription is
+    /// for, and so is its end.
+    #[must_use]
+    pub fn lcm_inbox(&self) -> Inbox {
+        let inbox = self.inbox();
+        if self.url().scheme() == "file" {
+            // The pattern is sound, and a log can always be subscribed to.
+            drop(inbox.subscribe(".*", Queue::default()));
+        }
+        inbox
+    }
+
     /// Calls `handler` with each message, on a thread that all callbacks of the bus share: they run one after the
     /// other, in the order of arrival. Ends when the [`Callback`] is dropped.
     ///
@@ -325,6 +337,7 @@ impl Bus {
         } = &*self.shared;
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let (received, received_bytes, unwanted) = router.received();
+        let (queue_drops, replaced) = router.queue_losses();
         let mut network = transport.counts();
         network.unwanted = network.unwanted.max(unwanted);
         Counts {
@@ -333,7 +346,8 @@ impl Bus {
             publish_failures: load(&tallies.publish_failures),
             received,
             received_bytes,
-            queue_drops: router.queue_drops(),
+            queue_drops,
+            replaced,
             undecodable: load(&tallies.undecodable),
             callback_panics: load(&tallies.callback_panics),
             network,

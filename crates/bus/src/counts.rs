@@ -5,7 +5,7 @@ use crate::event::Sender;
 /// What went through a bus, and what did not.
 ///
 /// A message that was sent but never handed to a subscriber is in exactly one of `network.lost`, `network.incomplete`,
-/// `network.kernel_drops`, `network.malformed`, `network.unwanted` or `queue_drops`; where a loss is seen twice (the
+/// `network.kernel_drops`, `network.malformed`, `network.unwanted`, `queue_drops` or `replaced`; where a loss is seen twice (the
 /// kernel says that it dropped, and the sequence has a gap), both say so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -21,6 +21,9 @@ pub struct Counts {
     pub received_bytes: u64,
     /// Messages that a queue's policy dropped because the reader was slow, over all subscriptions so far.
     pub queue_drops: u64,
+    /// Messages whose place in a queue a newer one of their channel took, as [`Queue::latest`](crate::Queue::latest)
+    /// asks: left out on purpose, not lost.
+    pub replaced: u64,
     /// Messages that were not of the type they were subscribed as.
     pub undecodable: u64,
     /// Callbacks that panicked.

@@ -113,6 +113,8 @@ pub struct QueueCounts {
     pub queued: u64,
     /// Messages that the policy dropped because the reader was slow.
     pub dropped: u64,
+    /// Messages whose place a newer one of their channel took, as [`Queue::latest`] asks.
+    pub replaced: u64,
     /// Messages that wait now.
     pub waiting: usize,
     /// Their payload bytes.
@@ -366,7 +368,7 @@ impl Lane {
             return false;
         };
         self.counts.queued += 1;
-        self.counts.dropped += 1;
+        self.counts.replaced += 1;
         self.counts.waiting_bytes -= old.event.payload.len();
         self.counts.waiting_bytes += event.payload.len();
         old.came = stamp;

@@ -27,8 +27,9 @@ pub(crate) struct Router {
 struct Table {
     next_id: u64,
     subscriptions: Vec<Subscribed>,
-    /// Queue drops of subscriptions that are gone.
+    /// Of subscriptions that are gone.
     past_drops: u64,
+    past_replaced: u64,
     /// Routes used lately, and those used before: when `recent` is full it takes the place of `older`. A channel in
     /// use stays; memory is bounded by twice the capacity.
     recent: HashMap<Box<str>, Arc<Route>>,
@@ -101,7 +102,9 @@ impl Router {
         };
         let gone = table.subscriptions.remove(at);
         self.forget_routes(&mut table);
-        table.past_drops += gone.mailbox.close_lane(id).dropped;
+        let counts = gone.mailbox.close_lane(id);
+        table.past_drops += counts.dropped;
+        table.past_replaced += counts.replaced;
     }
 
     pub(crate) fn interest(&self) -> Interest {
@@ -115,13 +118,15 @@ impl Router {
         }
     }
 
-    pub(crate) fn queue_drops(&self) -> u64 {
+    /// What queues dropped, and what newer messages replaced in them, over all subscriptions so far.
+    pub(crate) fn queue_losses(&self) -> (u64, u64) {
         let table = self.read();
         let present = table.subscriptions.iter();
-        let present: u64 = present
-            .map(|entry| entry.mailbox.counts(entry.id).dropped)
-            .sum();
-        table.past_drops + present
+        let past = (table.past_drops, table.past_replaced);
+        present.fold(past, |(dropped, replaced), entry| {
+            let counts = entry.mailbox.counts(entry.id);
+            (dropped + counts.dropped, replaced + counts.replaced)
+        })
     }
 
     /// Tells all mailboxes that nothing more will come.

@@ -198,12 +198,6 @@ pub enum ListenError {
         /// How to mend it.
         hint: Option<&'static str>,
     },
-    /// It only sends.
-    #[error("{what} cannot be subscribed to")]
-    SendOnly {
-        /// The transport, as in "a log that is being written".
-        what: &'static str,
-    },
 }
 
 /// Why a message was not sent.

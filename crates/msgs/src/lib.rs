@@ -24,5 +24,5 @@
 #[expect(unreachable_pub, reason = "generated modules are public; this crate shows their types at its root")]
 mod generated;
 
-pub use generated::TYPES;
 pub use generated::bowline::*;
+pub use generated::{SCHEMA, TYPES};

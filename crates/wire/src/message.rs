@@ -13,6 +13,9 @@ pub trait Message: Encode {
     const NAME: &'static str;
     /// What the first eight bytes must be.
     const FINGERPRINT: Fingerprint;
+    /// A set of types in its compact form that this one is in, with all that it contains. Empty where nobody wrote it
+    /// down; generated code has it.
+    const SCHEMA: &'static [u8] = &[];
 
     /// The size of the encoded message.
     ///

@@ -230,10 +230,18 @@ unsafe fn handle(lcm: *const Instance, timeout: Option<Duration>) -> Result<bool
     let Some(mut delivery) = taken? else {
         return Ok(false);
     };
+    // Of nothing, programs read the first byte all the same.
+    let mut nothing = [0; 16];
     let payload = delivery.payload();
+    let (data_size, data) = if payload.is_empty() {
+        (0, nothing.as_mut_ptr())
+    } else {
+        let size = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        (size, payload.as_mut_ptr())
+    };
     let buffer = ReceiveBuffer {
-        data_size: u32::try_from(payload.len()).unwrap_or(u32::MAX),
-        data: payload.as_mut_ptr().cast(),
+        data_size,
+        data: data.cast(),
         recv_utime: delivery.utime(),
         lcm,
     };

@@ -44,14 +44,14 @@ fn drain(backlog: &mut Backlog) -> String {
 fn each_policy_keeps_what_it_says_and_counts_the_rest() {
     #[rustfmt::skip]
     let cases = [
-        ("newest", Queue::keep_newest(2),                    "de", 3),
-        ("oldest", Queue::keep_oldest(2),                    "ab", 3),
-        ("latest", Queue::latest(),                          "e",  4),
-        ("block",  Queue::block(2),                          "ab", 0),
-        ("bytes",  Queue::keep_newest(9).with_max_bytes(3),  "cde", 2),
-        ("none",   Queue::keep_newest(0),                    "e",  4),
+        ("newest", Queue::keep_newest(2),                    "de", 3, 0),
+        ("oldest", Queue::keep_oldest(2),                    "ab", 3, 0),
+        ("latest", Queue::latest(),                          "e",  0, 4),
+        ("block",  Queue::block(2),                          "ab", 0, 0),
+        ("bytes",  Queue::keep_newest(9).with_max_bytes(3),  "cde", 2, 0),
+        ("none",   Queue::keep_newest(0),                    "e",  4, 0),
     ];
-    for (name, config, kept, dropped) in cases {
+    for (name, config, kept, dropped, replaced) in cases {
         let mut backlog = backlog(&[(A, config)]);
         let mut refused = 0;
         for payload in [b"a", b"b", b"c", b"d", b"e"] {
@@ -59,7 +59,7 @@ fn each_policy_keeps_what_it_says_and_counts_the_rest() {
             refused += u64::from(matches!(offer, Offer::Full(_)));
         }
         let counts = backlog.counts(A);
-        assert_eq!(counts.dropped, dropped, "{name}");
+        assert_eq!((counts.dropped, counts.replaced), (dropped, replaced), "{name}");
         assert_eq!(counts.waiting, kept.len(), "{name}");
         assert_eq!(refused, if name == "block" { 3 } else { 0 }, "{name}");
         assert_eq!(drain(&mut backlog), kept, "{name}");

@@ -284,13 +284,9 @@ impl Transport for Recorder {
         })
     }
 
-    fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
-        if interest.is_empty() {
-            return Ok(());
-        }
-        Err(ListenError::SendOnly {
-            what: "a log that is being written",
-        })
+    /// Whoever listens hears nothing, as with LCM: a program that publishes and subscribes can be pointed at a log.
+    fn want(&self, _: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
+        Ok(())
     }
 
     fn receive(&self, _: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
@@ -300,6 +296,10 @@ impl Transport for Recorder {
 
     fn counts(&self) -> NetworkCounts {
         NetworkCounts::default()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        Some("the log is being written: nothing can be received from it".to_owned())
     }
 }
 

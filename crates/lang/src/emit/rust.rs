@@ -11,7 +11,7 @@ mod structs;
 use super::code::Code;
 use super::{EmitError, Job, Language, OutputFile, Setting, SettingKind};
 use bowline_wire::schema::{
-    Dim, Enum, Member, Primitive, Type, TypeDef, TypeId, TypeKind, TypeSet,
+    Dim, Docs, Enum, Member, Primitive, Type, TypeDef, TypeId, TypeKind, TypeSet,
 };
 use names::{Names, field};
 use std::collections::BTreeMap;
@@ -237,6 +237,12 @@ fn table_code(types: &TypeSet, names: &Names) -> String {
         }
     }
     code.close("];");
+    code.gap();
+    code.line("/// All types with their comments, in the compact form of run-time schemas.");
+    code.line(format!(
+        "pub const SCHEMA: &[u8] = b\"{}\";",
+        types.to_bytes(Docs::Keep).escape_ascii()
+    ));
     code.finish()
 }
 
@@ -276,6 +282,10 @@ fn print_enum(code: &mut Code, types: &TypeSet, names: &Names, id: TypeId, body:
     code.line(format!(
         "const FINGERPRINT: wire::Fingerprint = wire::Fingerprint({});",
         hex(hash)
+    ));
+    code.line(format!(
+        "const SCHEMA: &'static [u8] = {};",
+        Names::path_to_schema(types, id)
     ));
     code.close("}");
     code.gap();

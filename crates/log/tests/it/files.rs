@@ -1,7 +1,12 @@
 //! What is written is read, in both formats.
 
 use crate::support::{KINDS, events, format, open, options, read, rest, write};
-use bowline_log::{IndexUse, LogEvent, OwnedEvent, Reader, Writer, WriterOptions};
+use bowline_log::{
+    IndexUse, LogEvent, OwnedEvent, Reader, SCHEMA_CHANNEL, Schemas, Writer, WriterOptions,
+};
+use bowline_msgs::{Path as PathMessage, Waypoint};
+use bowline_wire::schema::TypeSet;
+use bowline_wire::{Fingerprint, Message as _};
 
 const INDEX_USES: [IndexUse; 3] = [IndexUse::IfThere, IndexUse::Make, IndexUse::Ignore];
 
@@ -160,4 +165,80 @@ fn mcap_keeps_nanoseconds_and_refuses_times_before_1970() {
     );
     writer.finish().unwrap();
     assert_eq!(read(&path, IndexUse::IfThere).0, [event.to_owned()]);
+}
+
+#[test]
+fn a_log_carries_the_types_of_its_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut schemas = Schemas::default();
+    schemas.add(&TypeSet::from_bytes(bowline_msgs::SCHEMA).unwrap());
+    let path_message = PathMessage {
+        waypoints: vec![Waypoint {
+            id: "dock".to_owned(),
+            position: [1.0, 2.0],
+        }],
+        ..PathMessage::default()
+    };
+    let payload = path_message.with_lengths().encode().unwrap();
+    for name in ["a.log", "a.mcap"] {
+        let path = folder.path().join(name);
+        let options = WriterOptions {
+            schemas: schemas.clone(),
+            ..WriterOptions::default()
+        };
+        let mut writer = Writer::create(&path, options).unwrap();
+        let event = LogEvent {
+            number: 0,
+            utime: 1,
+            nanos: 0,
+            channel: "vehicle.path",
+            payload: &payload,
+        };
+        for _ in 0..3 {
+            writer.write(event).unwrap();
+        }
+        writer.bookmark(2, "here").unwrap();
+        writer.finish().unwrap();
+        for index in INDEX_USES {
+            let mut reader = open(&path, index);
+            let found = rest(&mut reader);
+            let n_paths = found
+                .iter()
+                .filter(|event| event.channel == "vehicle.path")
+                .count();
+            assert_eq!(n_paths, 3, "{name} with {index:?}");
+            let n_schemas = found
+                .iter()
+                .filter(|event| event.channel == SCHEMA_CHANNEL)
+                .count();
+            assert_eq!(
+                n_schemas,
+                if name == "a.log" { 2 } else { 0 },
+                "{name}: each once"
+            );
+            let known = reader.schemas();
+            if index == IndexUse::Ignore && name == "a.log" {
+                continue;
+            }
+            let fingerprint: Fingerprint = PathMessage::FINGERPRINT;
+            assert_eq!(
+                known.name(fingerprint).as_deref(),
+                Some("bowline.path_t"),
+                "{name}"
+            );
+            let (set, id) = known.find(fingerprint).unwrap();
+            let value = set.decode_as(id, &payload).unwrap();
+            assert!(set.to_json(id, &value).contains("dock"), "{name}");
+        }
+        let bookmarks = open(&path, IndexUse::IfThere)
+            .summary()
+            .unwrap()
+            .bookmarks
+            .clone();
+        assert_eq!(bookmarks.len(), 1);
+        assert_eq!(
+            (bookmarks[0].utime, bookmarks[0].text.as_str()),
+            (2, "here")
+        );
+    }
 }

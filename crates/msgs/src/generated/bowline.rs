@@ -15,6 +15,7 @@ pub struct Bookmark {
 impl wire::Message for Bookmark {
     const NAME: &'static str = "bowline.bookmark_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Bookmark {
@@ -62,6 +63,7 @@ pub struct BookmarkRef<'a> {
 impl wire::Message for BookmarkRef<'_> {
     const NAME: &'static str = "bowline.bookmark_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for BookmarkRef<'_> {
@@ -124,6 +126,7 @@ impl ChannelPortMapUpdate {
 impl wire::Message for ChannelPortMapUpdate {
     const NAME: &'static str = "bowline.channel_port_map_update_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xcba5_1af0_1aff_9e62);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for ChannelPortMapUpdate {
@@ -177,6 +180,7 @@ pub struct ChannelPortMapUpdateRef<'a> {
 impl wire::Message for ChannelPortMapUpdateRef<'_> {
     const NAME: &'static str = "bowline.channel_port_map_update_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xcba5_1af0_1aff_9e62);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for ChannelPortMapUpdateRef<'_> {
@@ -232,6 +236,7 @@ pub struct ChannelToPort {
 impl wire::Message for ChannelToPort {
     const NAME: &'static str = "bowline.channel_to_port_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x23bb_d3f4_8548_7226);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for ChannelToPort {
@@ -279,6 +284,7 @@ pub struct ChannelToPortRef<'a> {
 impl wire::Message for ChannelToPortRef<'_> {
     const NAME: &'static str = "bowline.channel_to_port_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x23bb_d3f4_8548_7226);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for ChannelToPortRef<'_> {
@@ -334,6 +340,7 @@ pub struct GpsRmc {
 impl wire::Message for GpsRmc {
     const NAME: &'static str = "bowline.gps_rmc_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc72e_e9f1_b86b_b1ae);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for GpsRmc {
@@ -394,6 +401,7 @@ impl Image {
 impl wire::Message for Image {
     const NAME: &'static str = "bowline.image_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe1ed_f893_c314_9f31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Image {
@@ -462,6 +470,7 @@ pub struct ImageRef<'a> {
 impl wire::Message for ImageRef<'_> {
     const NAME: &'static str = "bowline.image_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe1ed_f893_c314_9f31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for ImageRef<'_> {
@@ -541,6 +550,7 @@ impl Laser {
 impl wire::Message for Laser {
     const NAME: &'static str = "bowline.laser_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x18f4_8ab4_4e6f_d954);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Laser {
@@ -609,6 +619,7 @@ impl Path {
 impl wire::Message for Path {
     const NAME: &'static str = "bowline.path_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9ab3_ca40_2207_2a1e);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Path {
@@ -662,6 +673,7 @@ pub struct PathRef<'a> {
 impl wire::Message for PathRef<'_> {
     const NAME: &'static str = "bowline.path_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9ab3_ca40_2207_2a1e);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for PathRef<'_> {
@@ -718,6 +730,7 @@ pub struct Pose {
 impl wire::Message for Pose {
     const NAME: &'static str = "bowline.pose_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8ea7_4285_54d8_bb6b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Pose {
@@ -770,6 +783,7 @@ impl Schema {
 impl wire::Message for Schema {
     const NAME: &'static str = "bowline.schema_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb370_f211_249e_2bd6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Schema {
@@ -829,6 +843,7 @@ pub struct SchemaRef<'a> {
 impl wire::Message for SchemaRef<'_> {
     const NAME: &'static str = "bowline.schema_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb370_f211_249e_2bd6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for SchemaRef<'_> {
@@ -888,6 +903,7 @@ pub struct Waypoint {
 impl wire::Message for Waypoint {
     const NAME: &'static str = "bowline.waypoint_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x52af_d458_02f1_1868);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Waypoint {
@@ -935,6 +951,7 @@ pub struct WaypointRef<'a> {
 impl wire::Message for WaypointRef<'_> {
     const NAME: &'static str = "bowline.waypoint_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x52af_d458_02f1_1868);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for WaypointRef<'_> {

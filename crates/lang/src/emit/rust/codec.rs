@@ -2,7 +2,7 @@
 
 use super::super::code::Code;
 use super::super::walk::{Site, Walker, walk};
-use super::names::{field, fresh, local};
+use super::names::{Names, field, fresh, local};
 use super::structs::{Flavour, StructCode};
 use super::{hex, is_large};
 use bowline_wire::schema::{Dim, Member, Primitive, Type};
@@ -22,6 +22,10 @@ impl StructCode<'_> {
         code.line(format!(
             "const FINGERPRINT: wire::Fingerprint = wire::Fingerprint({});",
             hex(fingerprint)
+        ));
+        code.line(format!(
+            "const SCHEMA: &'static [u8] = {};",
+            Names::path_to_schema(self.types, self.id)
         ));
         code.close("}");
     }

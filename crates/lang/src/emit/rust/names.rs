@@ -66,6 +66,11 @@ impl Names {
         relative(&types.def(id).package, from) + self.ident(id)
     }
 
+    /// What describes all types, as seen from the module of one.
+    pub(super) fn path_to_schema(types: &TypeSet, id: TypeId) -> String {
+        relative(super::ROOT, &types.def(id).package) + "SCHEMA"
+    }
+
     /// The borrowing type as seen from a module.
     pub(super) fn path_to_borrowed(&self, types: &TypeSet, id: TypeId, from: &str) -> String {
         relative(&types.def(id).package, from) + self.borrowed_ident(id)

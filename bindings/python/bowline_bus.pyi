@@ -46,6 +46,7 @@ class Counts(TypedDict):
     received: int
     received_bytes: int
     queue_drops: int
+    replaced: int
     undecodable: int
     lost: int
     network: NetworkCounts
@@ -53,6 +54,7 @@ class Counts(TypedDict):
 class QueueCounts(TypedDict):
     queued: int
     dropped: int
+    replaced: int
     waiting: int
     waiting_bytes: int
     undecodable: int
