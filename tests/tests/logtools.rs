@@ -379,9 +379,7 @@ fn mcap_of_its_own_library_is_read_with_every_compression_chunked_and_not_whole_
 #[test]
 fn tables_are_read_by_duckdb_and_by_pythons_csv() {
     let folder = folder("logtools-tables");
-    let mut schemas = Schemas::default();
-    schemas.add(&crate::our_types());
-    let catalog = Catalog::new(schemas, Schemas::default());
+    let catalog = Catalog::new(Schemas::default());
     for format in [TableFormat::Csv, TableFormat::Parquet] {
         let mut exporter = Exporter::new(&folder, format).expect("a folder");
         for number in 0..1_000_i64 {

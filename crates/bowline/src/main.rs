@@ -11,7 +11,6 @@ mod input;
 mod list;
 mod log;
 mod output;
-mod own_types;
 mod progress;
 mod types;
 

@@ -17,13 +17,13 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The types that the user gave, and those that everybody has.
+    /// The types that the user gave, and our own.
     #[must_use]
-    pub fn new(given: Schemas, own: Schemas) -> Self {
+    pub fn new(given: Schemas) -> Self {
         Self {
             given,
             of_log: Schemas::default(),
-            own,
+            own: Schemas::of_bowline(),
             n_learnt: 0,
         }
     }
@@ -74,15 +74,6 @@ impl Catalog {
         let (types, id) = self.find(fingerprint)?;
         let value = types.decode_as(id, payload);
         Some(value.map(|value| Decoded { types, id, value }))
-    }
-
-    /// Everything that is known, to be written into a log.
-    #[must_use]
-    pub fn to_schemas(&self) -> Schemas {
-        let mut all = self.given.clone();
-        all.merge(&self.of_log);
-        all.merge(&self.own);
-        all
     }
 }
 

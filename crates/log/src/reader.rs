@@ -319,6 +319,15 @@ impl Reader {
         }
     }
 
+    /// How many descriptions of types it has, as far as it was read, that are not ours: they are not copied.
+    #[must_use]
+    pub fn n_foreign_schemas(&self) -> usize {
+        match &self.source {
+            Source::Lcm(_) => 0,
+            Source::Mcap(reader) => reader.n_foreign(),
+        }
+    }
+
     /// Whether it was an LCM log once, as far as is known when its first event was read.
     #[must_use]
     pub fn is_from_lcm(&self) -> bool {

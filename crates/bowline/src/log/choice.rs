@@ -1,8 +1,8 @@
 //! Arguments that several verbs share: which events, which types, where to.
 
 use crate::input::{self, Usage};
+use crate::output;
 use crate::progress::Progress;
-use crate::{output, own_types};
 use bowline_log::{
     Catalog, ChannelFilter, IndexUse, Moment, Reader, Schemas, Selection, TimeRange, check_output,
 };
@@ -86,7 +86,7 @@ impl Types {
 
     /// Those, what a log describes, and our own.
     pub(crate) fn catalog(&self, log: &Reader) -> anyhow::Result<Catalog> {
-        let mut catalog = Catalog::new(self.given()?, own_types::schemas());
+        let mut catalog = Catalog::new(self.given()?);
         catalog.learn_from(log);
         Ok(catalog)
     }

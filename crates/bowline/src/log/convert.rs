@@ -2,10 +2,10 @@
 
 use super::choice::{self, Output, Types};
 use super::report;
+use crate::Outcome;
 use crate::progress::Progress;
-use crate::{Outcome, own_types};
 use bowline_log::{
-    Compression, CopyPlan, Format, IndexUse, McapOptions, Writer, WriterOptions, copy,
+    Compression, CopyPlan, Format, IndexUse, McapOptions, Schemas, Writer, WriterOptions, copy,
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     };
     let mut schemas = arguments.types.given()?;
     if format == Format::Mcap {
-        schemas.merge(&own_types::schemas());
+        schemas.merge(&Schemas::of_bowline());
     }
     let options = WriterOptions {
         format: Some(format),
@@ -88,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     writer.finish()?;
     drop(progress);
     report::note_copied(&copied, false);
+    report::note_foreign(&log);
     report::note_damage(log.damages());
     Ok(if log.damages().is_lossy() || copied.n_refused > 0 {
         Outcome::Diagnostics

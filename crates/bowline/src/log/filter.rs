@@ -87,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     writer.finish()?;
     drop(progress);
     report::note_copied(&copied, arguments.verbose);
+    report::note_foreign(&log);
     report::note_damage(log.damages());
     if copied.n_written == 0 {
         output::note(

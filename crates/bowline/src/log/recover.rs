@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         progress.at(done, all);
     })?;
     drop(progress);
+    report::note_foreign(&log);
     if arguments.json {
         let account = json!({
             "recovered": report::copied_json(&recovered.copied),

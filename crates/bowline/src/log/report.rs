@@ -1,7 +1,7 @@
 //! What is said about a log in the same words everywhere.
 
 use crate::output;
-use bowline_log::{Copied, Damage, DamageKind, Damages};
+use bowline_log::{Copied, Damage, DamageKind, Damages, Reader};
 use serde_json::{Value, json};
 
 /// How many places of damage are shown to people.
@@ -96,6 +96,16 @@ pub(crate) fn note_copied(copied: &Copied, is_verbose: bool) {
             .map(|(channel, n)| vec![channel.clone(), n.to_string()])
             .collect();
         output::note(output::table(&rows, &[0]).trim_end());
+    }
+}
+
+/// Says on standard error that descriptions of types were not copied, if that is so.
+pub(crate) fn note_foreign(log: &Reader) {
+    let n_foreign = log.n_foreign_schemas();
+    if n_foreign > 0 {
+        output::note(&format!(
+            "{n_foreign} descriptions of types are not LCM's and were not copied; their messages were, as they are"
+        ));
     }
 }
 

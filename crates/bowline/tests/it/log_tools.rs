@@ -87,7 +87,10 @@ fn info_says_what_is_in_a_log() {
     let json = expect(&folder, 0, &["info", "--json", "a.log"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["n_events"], 61);
-    assert_eq!(json["channels"]["gps"]["types"][0]["name"], "bowline.gps_rmc_t");
+    assert_eq!(
+        json["channels"]["gps"]["types"][0]["name"],
+        "bowline.gps_rmc_t"
+    );
     assert_eq!(json["bookmarks"][0]["text"], "half way");
     fs::remove_file(folder.join("a.log.index")).unwrap();
     assert_has(&expect(&folder, 0, &["info", "a.log"]), &["index made now"]);
@@ -101,7 +104,10 @@ fn types_that_the_log_does_not_describe_come_from_a_folder() {
     let output = bowline_in(&folder, &["types", "fingerprint", "odd.lcm"], b"");
     let text = stdout(&output);
     let print = text.trim().rsplit("0x").next().unwrap();
-    let mut payload = u64::from_str_radix(print, 16).unwrap().to_be_bytes().to_vec();
+    let mut payload = u64::from_str_radix(print, 16)
+        .unwrap()
+        .to_be_bytes()
+        .to_vec();
     payload.extend_from_slice(&[0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 6]);
     let mut writer = Writer::create(folder.join("a.log"), WriterOptions::default()).unwrap();
     let event = LogEvent {
@@ -120,9 +126,16 @@ fn types_that_the_log_does_not_describe_come_from_a_folder() {
         "{\"utime\":5,\"number\":0,\"channel\":\"odd\",\"type\":\"odd_t\",\"message\":{\"a\":5,\"b\":6}}\n"
     );
     // In MCAP the description travels along.
-    expect(&folder, 0, &["convert", "a.log", "a.mcap", "--types", "odd.lcm"]);
+    expect(
+        &folder,
+        0,
+        &["convert", "a.log", "a.mcap", "--types", "odd.lcm"],
+    );
     assert_eq!(expect(&folder, 0, &["cat", "a.mcap"]), known);
-    assert_has(&expect(&folder, 1, &["export", "a.log", "t"]), &["nobody knows"]);
+    assert_has(
+        &expect(&folder, 1, &["export", "a.log", "t"]),
+        &["nobody knows"],
+    );
     expect(&folder, 0, &["export", "a.mcap", "t", "--format", "csv"]);
     let table = fs::read_to_string(folder.join("t/odd.csv")).unwrap();
     assert_eq!(table, "log_utime,log_number,a,b\r\n5,0,5,6\r\n");
@@ -142,11 +155,30 @@ fn cat_picks_channels_times_and_fields() {
     assert_eq!(lines(&["-c", "gps", "-s", "0.5", "-e", "1"]), 6);
     assert_eq!(lines(&["-c", "gps", "-s", "-0.25"]), 3);
     assert_eq!(lines(&["-c", "gps", "-s", "2025-11-16T05:10:58Z"]), 2);
-    let field = expect(&folder, 0, &["cat", "a.log", "--field", "gps_rmc_t.lat", "-s", "0.3", "-n", "1"]);
+    let field = expect(
+        &folder,
+        0,
+        &[
+            "cat",
+            "a.log",
+            "--field",
+            "gps_rmc_t.lat",
+            "-s",
+            "0.3",
+            "-n",
+            "1",
+        ],
+    );
     assert_has(&field, &["\"fields\":{\"gps_rmc_t.lat\":46.0}"]);
     let missing = expect(&folder, 1, &["cat", "a.log", "--field", "altitude"]);
-    assert_has(&missing, &["no message that was read has the field \"altitude\""]);
-    assert_has(&expect(&folder, 0, &["cat", "a.log", "-n", "1", "--pretty"]), &["\n  \"utime\": "]);
+    assert_has(
+        &missing,
+        &["no message that was read has the field \"altitude\""],
+    );
+    assert_has(
+        &expect(&folder, 0, &["cat", "a.log", "-n", "1", "--pretty"]),
+        &["\n  \"utime\": "],
+    );
 }
 
 #[test]
@@ -154,14 +186,24 @@ fn convert_there_and_back_is_the_same_and_diff_says_so() {
     let folder = scratch("log_convert");
     make(&folder.join("a.log"), 45.5);
     for how in ["none", "lz4", "zstd"] {
-        expect(&folder, 0, &["convert", "-f", "--compression", how, "a.log", "b.mcap"]);
+        expect(
+            &folder,
+            0,
+            &["convert", "-f", "--compression", how, "a.log", "b.mcap"],
+        );
         expect(&folder, 0, &["convert", "-f", "b.mcap", "c.log"]);
         assert!(fs::read(folder.join("a.log")).unwrap() == fs::read(folder.join("c.log")).unwrap());
         let text = expect(&folder, 0, &["diff", "a.log", "b.mcap", "--times"]);
         assert_has(&text, &["the same: 61 messages on 4 channels"]);
     }
-    assert_has(&expect(&folder, 2, &["convert", "a.log", "b.mcap"]), &["--force replaces it"]);
-    for args in [["convert", "-f", "a.log", "a.log"], ["filter", "-f", "a.log", "./a.log"]] {
+    assert_has(
+        &expect(&folder, 2, &["convert", "a.log", "b.mcap"]),
+        &["--force replaces it"],
+    );
+    for args in [
+        ["convert", "-f", "a.log", "a.log"],
+        ["filter", "-f", "a.log", "./a.log"],
+    ] {
         assert_has(&expect(&folder, 2, &args), &["found the log itself"]);
     }
 }
@@ -191,11 +233,39 @@ fn diff_shows_the_first_field_that_differs() {
 fn filter_keeps_what_it_is_told_to() {
     let folder = scratch("log_filter");
     make(&folder.join("a.log"), 45.5);
-    let text = expect(&folder, 0, &["filter", "-v", "-c", "pose", "-s", "0.5", "-e", "1.5", "--rate", "5", "--rename", "vehicle.pose=POSE", "a.log", "b.log"]);
+    let text = expect(
+        &folder,
+        0,
+        &[
+            "filter",
+            "-v",
+            "-c",
+            "pose",
+            "-s",
+            "0.5",
+            "-e",
+            "1.5",
+            "--rate",
+            "5",
+            "--rename",
+            "vehicle.pose=POSE",
+            "a.log",
+            "b.log",
+        ],
+    );
     assert_has(&text, &["POSE              6", "bowline.bookmark  1"]);
-    expect(&folder, 0, &["filter", "-i", "-c", "odd|gps", "a.log", "c.log"]);
+    expect(
+        &folder,
+        0,
+        &["filter", "-i", "-c", "odd|gps", "a.log", "c.log"],
+    );
     assert_eq!(expect(&folder, 0, &["cat", "c.log"]).lines().count(), 21);
-    for bad in [["--rate", "fast"], ["--rename", "x"], ["-c", "("], ["-s", "soon"]] {
+    for bad in [
+        ["--rate", "fast"],
+        ["--rename", "x"],
+        ["-c", "("],
+        ["-s", "soon"],
+    ] {
         expect(&folder, 2, &["filter", bad[0], bad[1], "a.log", "d.log"]);
     }
 }
@@ -204,13 +274,22 @@ fn filter_keeps_what_it_is_told_to() {
 fn recover_has_an_account_and_exit_codes_for_scripts() {
     let folder = scratch("log_recover");
     make(&folder.join("a.log"), 45.5);
-    assert_has(&expect(&folder, 0, &["recover", "a.log", "whole.log"]), &["61 of 61 events"]);
+    assert_has(
+        &expect(&folder, 0, &["recover", "a.log", "whole.log"]),
+        &["61 of 61 events"],
+    );
     let mut bytes = fs::read(folder.join("a.log")).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 4;
     fs::write(folder.join("a.log"), &bytes).unwrap();
     let checked = expect(&folder, 1, &["index", "--check", "a.log"]);
-    assert_has(&checked, &["60 events are what was written, damaged", "is not what was written"]);
+    assert_has(
+        &checked,
+        &[
+            "60 events are what was written, damaged",
+            "is not what was written",
+        ],
+    );
     let account = expect(&folder, 3, &["recover", "--json", "a.log", "good.log"]);
     let account: serde_json::Value = serde_json::from_str(&account).unwrap();
     assert_eq!(account["damage"]["places"][0]["kind"], "changed");
@@ -219,15 +298,23 @@ fn recover_has_an_account_and_exit_codes_for_scripts() {
     expect(&folder, 0, &["index", "--check", "good.log"]);
     expect(&folder, 0, &["index", "--rebuild", "good.log"]);
     fs::write(folder.join("none.log"), [0; 100]).unwrap();
-    assert_has(&expect(&folder, 1, &["recover", "none.log", "n.log"]), &["0 of 0 events", "no event"]);
-    assert_has(&expect(&folder, 1, &["info", "none.log"]), &["byte 0, 100 bytes"]);
+    assert_has(
+        &expect(&folder, 1, &["recover", "none.log", "n.log"]),
+        &["0 of 0 events", "no event"],
+    );
+    assert_has(
+        &expect(&folder, 1, &["info", "none.log"]),
+        &["byte 0, 100 bytes"],
+    );
     expect(&folder, 2, &["recover", "missing.log", "m.log"]);
 }
 
 #[test]
 fn every_verb_of_log_explains_itself_with_an_example() {
     let folder = types_folder();
-    for verb in ["cat", "convert", "diff", "export", "filter", "index", "info", "recover"] {
+    for verb in [
+        "cat", "convert", "diff", "export", "filter", "index", "info", "recover",
+    ] {
         let text = expect(&folder, 0, &[verb, "--help"]);
         assert_has(&text, &["Examples:\n", "Exit code"]);
     }

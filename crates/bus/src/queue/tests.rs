@@ -59,7 +59,11 @@ fn each_policy_keeps_what_it_says_and_counts_the_rest() {
             refused += u64::from(matches!(offer, Offer::Full(_)));
         }
         let counts = backlog.counts(A);
-        assert_eq!((counts.dropped, counts.replaced), (dropped, replaced), "{name}");
+        assert_eq!(
+            (counts.dropped, counts.replaced),
+            (dropped, replaced),
+            "{name}"
+        );
         assert_eq!(counts.waiting, kept.len(), "{name}");
         assert_eq!(refused, if name == "block" { 3 } else { 0 }, "{name}");
         assert_eq!(drain(&mut backlog), kept, "{name}");

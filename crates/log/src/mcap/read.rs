@@ -12,7 +12,7 @@ use crate::damage::{Damage, DamageKind, Damages};
 use crate::event::LogEvent;
 use crate::format::MCAP_MAGIC;
 use crate::schemas::Schemas;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -26,8 +26,7 @@ pub(crate) struct McapReader {
     size: u64,
     body: Vec<u8>,
     chunk: OpenChunk,
-    topics: HashMap<u16, String>,
-    schemas: Schemas,
+    known: Known,
     damages: Damages,
     stage: Stage,
     /// Whether a chunk was met since the last checksums: then these are its own, and what is damaged before them is no
@@ -80,8 +79,7 @@ impl McapReader {
             size,
             body: Vec::new(),
             chunk: OpenChunk::default(),
-            topics: HashMap::new(),
-            schemas: Schemas::default(),
+            known: Known::default(),
             damages: Damages::default(),
             stage: Stage::Data,
             has_chunk: false,
@@ -107,6 +105,10 @@ impl McapReader {
         self.maker.is_from_lcm
     }
 
+    pub(crate) fn n_foreign(&self) -> usize {
+        self.known.foreign.len()
+    }
+
     pub(crate) fn accept_unverified(&mut self) {
         self.trust = Trust::Plausible;
     }
@@ -116,7 +118,7 @@ impl McapReader {
     }
 
     pub(crate) fn schemas(&self) -> &Schemas {
-        &self.schemas
+        &self.known.schemas
     }
 
     pub(crate) fn rewind(&mut self) -> io::Result<()> {
@@ -172,7 +174,7 @@ impl McapReader {
         } else {
             &self.body
         };
-        let topic = self.topics.get(&found.header.channel_id);
+        let topic = self.known.topics.get(&found.header.channel_id);
         Ok(Some(LogEvent {
             number: i64::from(found.header.sequence),
             utime: i64::try_from(found.header.log_time / 1_000).unwrap_or(i64::MAX),
@@ -208,7 +210,7 @@ impl McapReader {
             match op {
                 OP_MESSAGE => {
                     let message = Message::read(body)?;
-                    if self.topics.contains_key(&message.header.channel_id) {
+                    if self.known.topics.contains_key(&message.header.channel_id) {
                         return Some(Found {
                             header: message.header,
                             start: at + MESSAGE_FRONT,
@@ -217,7 +219,7 @@ impl McapReader {
                         });
                     }
                 }
-                OP_CHANNEL | OP_SCHEMA => learn(&mut self.topics, &mut self.schemas, op, body),
+                OP_CHANNEL | OP_SCHEMA => self.known.learn(op, body),
                 _ => {}
             }
         }
@@ -294,13 +296,9 @@ impl McapReader {
         match op {
             OP_CHECKSUMS => {
                 self.has_chunk = false;
-                learn_all(
-                    &mut self.topics,
-                    &mut self.schemas,
-                    record::definitions(&self.body),
-                );
+                self.known.learn_all(record::definitions(&self.body));
             }
-            OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, &self.body),
+            OP_SCHEMA | OP_CHANNEL => self.known.learn(op, &self.body),
             OP_METADATA => {
                 self.maker.is_from_lcm |= record::metadata_name(&self.body) == Some(FROM_LCM);
             }
@@ -314,6 +312,7 @@ impl McapReader {
             OP_MESSAGE if !self.maker.is_ours => {
                 let message = Message::read(&self.body)?;
                 return self
+                    .known
                     .topics
                     .contains_key(&message.header.channel_id)
                     .then_some(Found {
@@ -333,11 +332,7 @@ impl McapReader {
         let len = (HEAD_LEN + self.body.len()) as u64;
         let sums = self.checksums_ahead(after)?;
         if let Some(sums) = &sums {
-            learn_all(
-                &mut self.topics,
-                &mut self.schemas,
-                record::definitions(sums),
-            );
+            self.known.learn_all(record::definitions(sums));
         }
         let checksums = sums.as_deref().and_then(record::checksums);
         let into = &mut self.chunk.bytes;
@@ -491,7 +486,7 @@ impl McapReader {
             };
             match op {
                 OP_CHUNK_INDEX => chunks.extend(ChunkIndex::read(body)),
-                OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, body),
+                OP_SCHEMA | OP_CHANNEL => self.known.learn(op, body),
                 _ => {}
             }
             rest = after;
@@ -541,23 +536,34 @@ const FRONT: u64 = 64;
 /// Before a message's data: opcode, length, and its own header.
 const MESSAGE_FRONT: usize = HEAD_LEN + 22;
 
-fn learn_all(topics: &mut HashMap<u16, String>, schemas: &mut Schemas, mut records: &[u8]) {
-    while let Some((op, body, after)) = salvage::split_record(records) {
-        learn(topics, schemas, op, body);
-        records = after;
-    }
+/// What the records before an event say about it.
+#[derive(Debug, Default)]
+struct Known {
+    /// More than MCAP has numbers for cannot be; their names are bounded by the file.
+    topics: HashMap<u16, String>,
+    schemas: Schemas,
+    /// Schemas that are somebody else's: their messages are bytes to us.
+    foreign: HashSet<u16>,
 }
 
-/// More channels than MCAP has numbers for cannot be; their names are bounded by the file.
-fn learn(topics: &mut HashMap<u16, String>, schemas: &mut Schemas, op: u8, body: &[u8]) {
-    if op == OP_CHANNEL {
-        if let Some(channel) = Channel::read(body) {
-            topics.insert(channel.id, channel.topic.to_owned());
+impl Known {
+    fn learn_all(&mut self, mut records: &[u8]) {
+        while let Some((op, body, after)) = salvage::split_record(records) {
+            self.learn(op, body);
+            records = after;
         }
-    } else if let Some(schema) = Schema::read(body)
-        && schema.encoding == SCHEMA_ENCODING
-    {
-        // What is none of ours is somebody else's, and its messages are bytes to us.
-        drop(schemas.add_bytes(schema.data));
+    }
+
+    fn learn(&mut self, op: u8, body: &[u8]) {
+        if op == OP_CHANNEL {
+            if let Some(channel) = Channel::read(body) {
+                self.topics.insert(channel.id, channel.topic.to_owned());
+            }
+        } else if let Some(schema) = Schema::read(body) {
+            let is_ours = schema.encoding == SCHEMA_ENCODING;
+            if !is_ours || self.schemas.add_bytes(schema.data).is_err() {
+                self.foreign.insert(schema.id);
+            }
+        }
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn metadata_name(body: &[u8]) -> Option<&str> {
 
 /// How a type is described.
 pub(super) struct Schema<'a> {
+    pub(super) id: u16,
     pub(super) encoding: &'a str,
     pub(super) data: &'a [u8],
 }
@@ -64,9 +65,10 @@ pub(super) struct Schema<'a> {
 impl<'a> Schema<'a> {
     pub(super) fn read(body: &'a [u8]) -> Option<Self> {
         let mut input = In(body);
-        let _id = u16_of(&mut input)?;
+        let id = u16_of(&mut input)?;
         let _name = text(&mut input)?;
         Some(Self {
+            id,
             encoding: text(&mut input)?,
             data: short_bytes(&mut input)?,
         })

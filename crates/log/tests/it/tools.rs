@@ -9,9 +9,6 @@ use bowline_log::{
 };
 use bowline_msgs::{Path as PathMessage, Pose, Waypoint};
 use bowline_wire::Message as _;
-use bowline_wire::schema::{
-    Dim, Member, Primitive, Struct, Type, TypeDef, TypeId, TypeKind, TypeSet,
-};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -20,63 +17,8 @@ fn quiet() -> impl FnMut(u64, u64) {
     |_, _| {}
 }
 
-/// The types of the messages below, by hand: the crate itself has no compiler.
 fn schemas() -> Schemas {
-    let member = |name: &str, ty, dims| Member {
-        name: name.to_owned(),
-        doc: format!("about {name}"),
-        ty,
-        dims,
-    };
-    let def = |name: &str, members| TypeDef {
-        package: "bowline".to_owned(),
-        name: name.to_owned(),
-        doc: String::new(),
-        kind: TypeKind::Struct(Struct {
-            members,
-            constants: Vec::new(),
-        }),
-    };
-    let fixed = |size: usize| Dim::Fixed {
-        size,
-        text: size.to_string(),
-    };
-    let int64 = Type::Primitive(Primitive::Int64);
-    let set = TypeSet::new(vec![
-        def(
-            "waypoint_t",
-            vec![
-                member("id", Type::Primitive(Primitive::String), vec![]),
-                member(
-                    "position",
-                    Type::Primitive(Primitive::Float),
-                    vec![fixed(2)],
-                ),
-            ],
-        ),
-        def(
-            "path_t",
-            vec![
-                member("timestamp", int64, vec![]),
-                member("num_waypoints", Type::Primitive(Primitive::Int32), vec![]),
-                member(
-                    "waypoints",
-                    Type::Named(TypeId(0)),
-                    vec![Dim::Variable { member: 1 }],
-                ),
-            ],
-        ),
-        def(
-            "pose_t",
-            vec![
-                member("utime", int64, vec![]),
-                member("state", Type::Primitive(Primitive::Double), vec![fixed(12)]),
-            ],
-        ),
-    ]);
-    let mut schemas = Schemas::default();
-    schemas.add(&set.unwrap());
-    schemas
+    Schemas::of_bowline()
 }
 
 fn pose(number: i64, depth: f64) -> OwnedEvent {
@@ -319,22 +261,18 @@ fn what_is_recovered_is_all_that_is_intact_and_opens_clean() {
         let bytes = fs::read(&from).unwrap();
         let mut flipped = bytes.clone();
         flipped[bytes.len() / 2] ^= 0x10;
-        for (damaged, expected) in [
-            (bytes.clone(), Recovery::Whole),
-            (bytes[..bytes.len() / 2].to_vec(), Recovery::Lossy),
-            (flipped, Recovery::Lossy),
-        ] {
+        for damaged in [bytes.clone(), bytes[..bytes.len() / 2].to_vec(), flipped] {
             fs::write(&from, damaged).unwrap();
             let mut log = Reader::open(&from).unwrap();
             let mut writer = Writer::create(&to, options(*compression)).unwrap();
             let recovered = recover(&mut log, &mut writer, &mut quiet()).unwrap();
-            assert_eq!(
-                recovered.recovery(),
-                expected,
-                "{from:?}: {:?}",
-                recovered.damages
-            );
             let (intact, _) = read(&from, IndexUse::IfThere);
+            let expected = if intact.len() == written.len() {
+                Recovery::Whole
+            } else {
+                Recovery::Lossy
+            };
+            assert_eq!(recovered.recovery(), expected, "{:?}", recovered.damages);
             for index in [IndexUse::IfThere, IndexUse::Ignore] {
                 let (found, damages) = read(&to, index);
                 assert_eq!(damages, [], "{to:?}");
@@ -510,7 +448,7 @@ fn a_difference_is_explained_field_by_field() {
         Reader::open(at("b")).unwrap(),
     );
     let found = diff(&mut a, &mut b, &DiffOptions::default(), &mut quiet()).unwrap();
-    let catalog = Catalog::new(schemas(), Schemas::default());
+    let catalog = Catalog::new(schemas());
     let mut catalogs = [catalog.clone(), catalog];
     let explained = explain([&mut a, &mut b], &found.channels, &mut catalogs, 10).unwrap();
     let fields: Vec<_> = explained
@@ -530,7 +468,7 @@ fn a_difference_is_explained_field_by_field() {
 
 #[test]
 fn an_event_is_a_line_of_json_whether_its_type_is_known_or_not() {
-    let catalog = Catalog::new(schemas(), Schemas::default());
+    let catalog = Catalog::new(schemas());
     let event = path_message(7, &["dock"]);
     let line = |event: LogEvent<'_>, fields: &[&str]| {
         let fields: Vec<String> = fields.iter().map(|path| (*path).to_owned()).collect();
@@ -575,7 +513,7 @@ fn an_event_is_a_line_of_json_whether_its_type_is_known_or_not() {
 #[test]
 fn a_table_has_a_column_for_each_field_and_text_that_reads_back() {
     let folder = tempfile::tempdir().unwrap();
-    let catalog = Catalog::new(schemas(), Schemas::default());
+    let catalog = Catalog::new(schemas());
     let mut exporter = Exporter::new(folder.path(), TableFormat::Csv).unwrap();
     for event in [
         pose(0, 1.0),
