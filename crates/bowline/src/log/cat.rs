@@ -11,13 +11,13 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline log cat day.log -n 3 --pretty                          the first three events
-  bowline log cat day.log -c '^vehicle.pose$' --field 'state[0]' one field of each pose
-  bowline log cat day.log --field pose_t.state --field lat       fields of types that have them
+  bowline log cat day.log -n 3 --pretty                    the first three events
+  bowline log cat day.log -c '^pose$' --field 'state[0]'   one field of each pose
+  bowline log cat day.log --field pose_t.state --field lat fields of types that have them
   bowline log cat day.mcap -s 10 -e 12 | jq 'select(.channel==\"gps\").message.lat'
 
-Each line has utime (microseconds since 1970), number, channel, type and message. What nobody can decode has fingerprint
-and base64 instead: --types tells where its type is.
+Each line has utime (microseconds since 1970), number, channel, type and message. What nobody can
+decode has fingerprint and base64 instead: --types tells where its type is.
 Exit code 1 if the log is damaged, or no type has a field that was asked for.";
 
 #[derive(Args, Debug)]

@@ -12,12 +12,14 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline log convert lcmlog-2026-11-16.00 day.mcap --types types/   LCM to MCAP, with descriptions of the types
-  bowline log convert day.mcap day.log                               and back: the same bytes
-  bowline log convert --compression lz4 day.mcap quick.mcap          MCAP, compressed otherwise
+  bowline log convert day.log day.mcap --types types/         LCM to MCAP, with its types described
+  bowline log convert day.mcap day.log                        and back: the same bytes
+  bowline log convert --compression lz4 day.mcap quick.mcap   MCAP, compressed otherwise
 
-An LCM log that becomes MCAP and LCM again is the same, byte for byte, if its events are numbered from 0.
-MCAP that was recorded as such takes its descriptions along into the LCM log, on the channel bowline.schema.
+An LCM log that becomes MCAP and LCM again is the same, byte for byte, if its events are numbered
+from 0. MCAP that was recorded as such takes its descriptions along into the LCM log, on the
+channel bowline.schema. Messages of other MCAP writers are copied as they are; their schemas,
+attachments and metadata are not.
 Exit code 0 if all was converted; 1 if the log is damaged or something could not be written.";
 
 #[derive(Args, Debug)]

@@ -15,14 +15,15 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline log diff run1.log run2.log                               did the same inputs give the same outputs?
-  bowline log diff run1.log run2.log --ignore '^debug' --types t/  without some channels, with types to decode by
-  bowline log diff a.log b.mcap --times --tolerance 1ms            the times, too
-  bowline log diff run1.log run2.log --times relative              the times after each log's first event
+  bowline log diff run1.log run2.log                     same inputs, same outputs?
+  bowline log diff run1.log run2.log --ignore '^debug'   without some channels
+  bowline log diff a.log b.mcap --times --tolerance 1ms  the times, too
+  bowline log diff run1.log run2.log --times=relative    those after each log's first event
 
-The n-th message of each channel is held against the n-th of the other log's, however the channels interleave. The logs
-are read side by side; one may be ahead of the other by four million messages, after which the channel that is furthest
-ahead is given up and named. Descriptions of types (bowline.schema) are not compared.
+The n-th message of each channel is held against the n-th of the other log's, however the
+channels interleave. The logs are read side by side; one may be ahead of the other by four
+million messages, after which the channel that is furthest ahead is given up and named.
+Descriptions of types (bowline.schema) are not compared.
 Exit code 0 if they are the same; 1 if they differ, or a log is damaged.";
 
 #[derive(Args, Debug)]
@@ -38,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "REGEX")]
     ignore: Vec<String>,
     /// Compare times, too: since 1970, or since the first event of each log
-    #[arg(long, value_name = "SINCE", num_args = 0..=1, default_missing_value = "absolute")]
+    #[arg(long, value_name = "SINCE", num_args = 0..=1, require_equals = true, default_missing_value = "absolute")]
     times: Option<Since>,
     /// How far apart times may be, as in 5ms
     #[arg(long, value_name = "TIME", default_value = "0", requires = "times")]

@@ -13,12 +13,12 @@ const EXAMPLES: &str = "\
 Examples:
   bowline log export day.log tables/                             a Parquet file for each channel
   bowline log export day.log tables/ --format csv -c '^pose$'    one channel, as text
-  python3 -c 'import pandas; print(pandas.read_parquet(\"tables/vehicle.pose.parquet\"))'
 
-A file is named after its channel; if a channel has messages of several types, the others have the type's name too.
-Columns are the fields: pose.depth_m for nested ones, state[0] for each of up to 64 elements of a fixed array. Other
-arrays are lists in Parquet and JSON in CSV; bytes are binary, in CSV base64; enums are numbers. Before them come
-log_utime and log_number. In Parquet the comments of the fields are metadata: bowline.doc.FIELD.
+A file is named after its channel; if a channel has messages of several types, the others have
+the type's name too. Columns are the fields: pose.depth_m for nested ones, state[0] for each of
+up to 64 elements of a fixed array. Other arrays are lists in Parquet and JSON in CSV; bytes are
+binary, in CSV base64; enums are numbers. Before them come log_utime and log_number. In Parquet
+the comments of the fields are metadata: bowline.doc.FIELD.
 Exit code 1 if the log is damaged, or holds messages that are in no table.";
 
 #[derive(Args, Debug)]

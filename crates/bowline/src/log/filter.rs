@@ -15,10 +15,11 @@ const EXAMPLES: &str = "\
 Examples:
   bowline log filter -c '^(pose|gps)$' -s 60 -e 120 day.log minute.log   two channels, one minute
   bowline log filter -i -c image day.log small.log                       all but pictures
-  bowline log filter --rate pose=5 --rate 50 day.log thin.log            poses 5 times a second, the rest 50 at most
+  bowline log filter --rate pose=5 --rate 50 day.log thin.log            poses 5/s, the rest 50/s
   bowline log filter --rename POSE=vehicle.pose old.log new.log          another name
 
-The options are those of lcm-logfilter, and some more. Descriptions of types come along, and bookmarks of the time.
+The options are those of lcm-logfilter, and some more. Descriptions of types come along, and
+bookmarks of the time.
 The format is that of the new file's name: `bowline log convert` has more to say about that.
 Exit code 0 if all was copied; 1 if the log is damaged or something could not be written.";
 

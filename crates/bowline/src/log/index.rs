@@ -16,8 +16,8 @@ Examples:
   bowline log index --check lcmlog-2026-11-16.00     hold every event against it, and name what is damaged
   bowline log index --rebuild lcmlog-2026-11-16.00   make it anew: what is there now is what is right
 
-Everything that needs an index makes it; this is for doing so in advance. A log that our recorder wrote has one already,
-with a checksum of each event as it was recorded.
+Everything that needs an index makes it; this is for doing so in advance. A log that our recorder
+wrote has one already, with a checksum of each event as it was recorded.
 Exit code 1 if something is lost.";
 
 #[derive(Args, Debug)]

@@ -11,12 +11,13 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline log info day.log                                     span, channels, types, rates, gaps, bookmarks, damage
-  bowline log info day.log --types types/                      with the names of types that it does not describe
-  bowline log info --json day.mcap | jq '.channels | keys'     for a program
+  bowline log info day.log                                   everything at a glance
+  bowline log info day.log --types types/                    names of types that it does not describe
+  bowline log info --json day.mcap | jq '.channels | keys'   for a program
 
-The first time, an index is made beside the log (day.log.index); after that, the answer takes no time however large it
-is. Damage is what was there when the index was made: `bowline log index --check` reads everything again.
+The first time, an index is made beside the log (day.log.index); after that, the answer takes no
+time however large it is. Damage is what was there when the index was made: `bowline log index
+--check` reads everything again.
 Exit code 1 if something is lost.";
 
 #[derive(Args, Debug)]

@@ -14,8 +14,9 @@ Examples:
   bowline log recover crashed.mcap whole.mcap         everything that is intact
   bowline log recover --json bad.log good.log | jq .  and an account of what is not, for a program
 
-The log itself is not changed. With an index beside it, an LCM log is checked event by event; without one, what makes
-sense is believed. MCAP is checked by its own checksums, and ours if it has them.
+The log itself is not changed. With an index beside it, an LCM log is checked event by event;
+without one, what makes sense is believed. MCAP is checked by its own checksums, and ours if it
+has them. Schemas, attachments and metadata of other MCAP writers do not come along.
 Exit code 0 if all of it was intact; 3 if some of it is lost; 1 if nothing came back.";
 
 #[derive(Args, Debug)]
