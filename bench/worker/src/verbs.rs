@@ -4,7 +4,7 @@ use crate::args::Settings;
 use crate::payload::{self, END, WARM_UP};
 use crate::sys::{cpu_ns, end_after, end_with_parent, now_ns, sharpen_timers, sleep_until};
 use crate::tally::{Next, Tally};
-use crate::{Handler, Publisher, System};
+use crate::{Handler, Publisher, Subscriber, System};
 use anyhow::{Result, anyhow, bail, ensure};
 use std::io::Read as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -317,10 +317,20 @@ fn subscribe(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Resu
     let mut subscriber = endpoint.subscriber(&[DATA.to_string()])?;
     let (handler, tally, run) = counting(Tally::count, 1);
     ready();
+    serve(subscriber.as_mut(), handler, &tally, &run)
+}
+
+/// Receives until the run is over, and reports what was counted.
+fn serve(
+    subscriber: &mut dyn Subscriber,
+    handler: Handler,
+    tally: &Mutex<Tally>,
+    run: &Run,
+) -> Result<Report> {
     let cpu = cpu_ns();
     std::thread::scope(|scope| {
         scope.spawn(|| run.watch());
-        let result = subscriber.serve(handler, &run);
+        let result = subscriber.serve(handler, run);
         run.end();
         result
     })?;
@@ -408,17 +418,5 @@ fn pong(system: &dyn System, settings: &Settings, ready: Ready<'_>) -> Result<Re
         count(message);
     });
     ready();
-    let cpu = cpu_ns();
-    std::thread::scope(|scope| {
-        scope.spawn(|| run.watch());
-        let result = subscriber.serve(handler, &run);
-        run.end();
-        result
-    })?;
-    let mut report = tally
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .report();
-    report.push(("cpu_ns", cpu_ns() - cpu));
-    Ok(report)
+    serve(subscriber.as_mut(), handler, &tally, &run)
 }

@@ -113,6 +113,12 @@ impl Instance {
         !self.has_complained.swap(true, Ordering::Relaxed)
     }
 
+    /// What keeps messages from coming, if anything is known of it and nobody was told.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let trouble = self.inbox.bus().trouble()?;
+        self.should_complain().then_some(trouble)
+    }
+
     /// Takes the next message, with the turn to handle it. `None` when none came in time.
     pub(crate) fn take(
         &self,

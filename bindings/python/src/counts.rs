@@ -1,6 +1,6 @@
 //! Counters as dictionaries. They are taken apart field by field: a new one does not compile until it is here.
 
-use bowline_bus::{Counts, NetworkCounts, QueueCounts};
+use bowline_bus::{Counts, QueueCounts};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict as _, PyDict};
 
@@ -34,46 +34,8 @@ pub(crate) fn of_bus<'py>(
         ("lost", counts.lost()),
     ]
     .into_py_dict(py)?;
-    dict.set_item("network", of_network(py, network)?)?;
+    dict.set_item("network", network.named().into_py_dict(py)?)?;
     Ok(dict)
-}
-
-fn of_network(py: Python<'_>, counts: NetworkCounts) -> PyResult<Bound<'_, PyDict>> {
-    let NetworkCounts {
-        datagrams,
-        unwanted,
-        lost,
-        late,
-        duplicates,
-        incomplete,
-        partial,
-        partial_bytes,
-        conflicts,
-        kernel_drops,
-        filtered,
-        malformed,
-        senders,
-        reconnects,
-        receive_buffer,
-    } = counts;
-    [
-        ("datagrams", datagrams),
-        ("unwanted", unwanted),
-        ("lost", lost),
-        ("late", late),
-        ("duplicates", duplicates),
-        ("incomplete", incomplete),
-        ("partial", partial),
-        ("partial_bytes", partial_bytes),
-        ("conflicts", conflicts),
-        ("kernel_drops", kernel_drops),
-        ("filtered", filtered),
-        ("malformed", malformed),
-        ("senders", senders),
-        ("reconnects", reconnects),
-        ("receive_buffer", receive_buffer),
-    ]
-    .into_py_dict(py)
 }
 
 /// The counters of one subscription.

@@ -2,6 +2,7 @@
 
 use crate::{Outcome, output};
 use anyhow::Context as _;
+use bowline_bus::Bus;
 use bowline_lang::emit::rust_modules;
 use bowline_lang::{Rules, Source, compile, diff};
 use bowline_wire::schema::{Docs, Type, TypeId, TypeSet};
@@ -50,6 +51,7 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
     show_damage(types, &message)?;
     show_mistake()?;
     show_change(types)?;
+    show_bus(types, path_t, &message)?;
     heading("Next")?;
     output::line(
         "  bowline gen --help         the compiler: C, C++, Java, Python, Rust, TypeScript",
@@ -58,9 +60,42 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
         "  bowline types --help       fingerprints, checks, differences, JSON to messages and back",
     )?;
     output::line(
+        "  bowline list, doctor, hub  what is on a bus, why messages do not arrive, a hub for tcpq://",
+    )?;
+    output::line("  bowline log --help         record, play, look into and repair logs")?;
+    output::line(
         "  make bench                 the speed of all this, side by side with lcm-gen's C",
     )?;
     Ok(Outcome::Fine)
+}
+
+/// Publishes and subscribes within this process; other URLs do the same over a network, shared memory or a log.
+fn show_bus(types: &TypeSet, path_t: TypeId, message: &[u8]) -> anyhow::Result<()> {
+    heading("The message on a bus, memq:// within this process; udpm:// is LCM's network")?;
+    let bus = Bus::open("memq://")?;
+    let inbox = bus.events("vehicle.*")?;
+    for channel in ["vehicle.path", "camera.image", "vehicle.path.done"] {
+        bus.publish_bytes(channel, message)?;
+    }
+    output::line(
+        "    subscribed to vehicle.*, published on vehicle.path, camera.image, vehicle.path.done",
+    )?;
+    while let Some((_, event)) = inbox.try_recv()? {
+        let value = types.decode_as(path_t, &event.payload)?;
+        output::line(&format!(
+            "    {:<18} {} bytes: {}",
+            event.channel.as_str(),
+            event.payload.len(),
+            types.to_json(path_t, &value),
+        ))?;
+    }
+    let counts = bus.counts();
+    output::line(&format!(
+        "    received {}, not subscribed to {}, lost {}",
+        counts.received,
+        counts.network.unwanted,
+        counts.lost()
+    ))
 }
 
 fn heading(text: &str) -> anyhow::Result<()> {

@@ -80,6 +80,46 @@ pub struct NetworkCounts {
 }
 
 impl NetworkCounts {
+    /// Each by its name, for programs that show all of them.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 15] {
+        // A new field fails to compile until it is named.
+        let Self {
+            datagrams,
+            unwanted,
+            lost,
+            late,
+            duplicates,
+            incomplete,
+            partial,
+            partial_bytes,
+            conflicts,
+            kernel_drops,
+            filtered,
+            malformed,
+            senders,
+            reconnects,
+            receive_buffer,
+        } = *self;
+        [
+            ("datagrams", datagrams),
+            ("unwanted", unwanted),
+            ("lost", lost),
+            ("late", late),
+            ("duplicates", duplicates),
+            ("incomplete", incomplete),
+            ("partial", partial),
+            ("partial_bytes", partial_bytes),
+            ("conflicts", conflicts),
+            ("kernel_drops", kernel_drops),
+            ("filtered", filtered),
+            ("malformed", malformed),
+            ("senders", senders),
+            ("reconnects", reconnects),
+            ("receive_buffer", receive_buffer),
+        ]
+    }
+
     /// The sum of two, receivers of one transport; of buffers the later.
     #[must_use]
     pub(crate) fn plus(&self, later: &Self) -> Self {

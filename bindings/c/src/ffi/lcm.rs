@@ -114,7 +114,12 @@ unsafe extern "C" fn lcm_subscribe(
         };
         match instance.subscribe(pattern, callback) {
             // The instance owns it until it is unsubscribed or the instance destroyed.
-            Ok(subscription) => Arc::as_ptr(&subscription),
+            Ok(subscription) => {
+                if let Some(trouble) = instance.trouble() {
+                    complain(format_args!("lcm_subscribe: {trouble}"));
+                }
+                Arc::as_ptr(&subscription)
+            }
             Err(error) => {
                 complain(format_args!("lcm_subscribe: {error}"));
                 ptr::null()

@@ -1,5 +1,13 @@
 //! UDP multicast, datagram for datagram as LCM does it.
 //!
+//! ```text
+//! udpm://239.255.76.67:7667?ttl=0       a group and its port; IPv6 in brackets, as in [ff02::4c43]:7667
+//!      &ttl=1                           how many networks it may leave; 0 stays on this host
+//!      &iface=eth0                      the interface, by name or by its address; the system's choice otherwise
+//!      &recv_buf_size=4MiB              receive buffer; as large as the system allows otherwise
+//!      &max_datagram=1400               longest datagram to send; what the interface carries whole otherwise
+//! ```
+//!
 //! In: datagrams of anybody on the group. Out: the same. Loss, reordering and duplication are normal here, and
 //! counted. Publishers hold one socket; the receiving one is made with the first subscription.
 //!
