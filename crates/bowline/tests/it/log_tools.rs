@@ -1,5 +1,7 @@
 //! `bowline log` as people and scripts use it: every verb on logs that were made here.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
 use crate::{bowline_in, scratch, stderr, stdout, types_folder, write};
 use bowline_log::{LogEvent, Writer, WriterOptions};
 use bowline_msgs::{GpsRmc, Pose};

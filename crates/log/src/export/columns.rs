@@ -15,7 +15,11 @@ const MAX_LEVELS: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// The comment beside the field.
+    /// The comment beside the field, which only Parquet has a place for.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(dead_code, reason = "CSV has no place for it")
+    )]
     pub(super) doc: String,
     pub(super) leaf: Leaf,
     /// Whether there are any number of values in each row.

@@ -381,7 +381,14 @@ impl McapReader {
         self.crc = None;
         let place = self.place;
         let mut between = Vec::new();
-        let n_between = salvage::distance_to_record(&mut self.file, left, &mut between)?;
+        let is_wanted = self.trust == Trust::Plausible && !self.maker.is_ours;
+        let topics = &self.known.topics;
+        let is_message = |body: &[u8]| {
+            let message = Message::read(body).filter(|_| is_wanted);
+            message.is_some_and(|message| topics.contains_key(&message.header.channel_id))
+        };
+        let file = &mut self.file;
+        let n_between = salvage::distance_to_record(file, left, &is_message, &mut between)?;
         let is_last = n_between.is_none();
         let n_between = n_between.unwrap_or(left);
         between.truncate(usize::try_from(n_between).unwrap_or(usize::MAX));

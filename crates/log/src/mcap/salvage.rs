@@ -144,10 +144,12 @@ const MAX_BETWEEN: usize = 256 << 20;
 const FRONT: usize = 64;
 
 /// Looks for the next record behind the one that is damaged, at most `left` bytes away. What is before it goes to
-/// `between`. `None` if there is none: then everything does, up to a bound.
+/// `between`. `None` if there is none: then everything does, up to a bound. Messages outside of chunks are too easily
+/// mistaken: `is_message` says which of them count.
 pub(super) fn distance_to_record<R: Read>(
     file: &mut BufReader<R>,
     left: u64,
+    is_message: &dyn Fn(&[u8]) -> bool,
     between: &mut Vec<u8>,
 ) -> io::Result<Option<u64>> {
     let mut at = 1;
@@ -162,7 +164,7 @@ pub(super) fn distance_to_record<R: Read>(
             between.len().saturating_sub(FRONT)
         };
         while at < end {
-            if is_record(between, at, left) {
+            if is_record(between, at, left, is_message) {
                 return Ok(Some(at as u64));
             }
             at += 1;
@@ -177,7 +179,7 @@ pub(super) fn distance_to_record<R: Read>(
 }
 
 /// Whether there is a record at `at` that something follows that could be one, if that can be seen.
-fn is_record(bytes: &[u8], at: usize, left: u64) -> bool {
+fn is_record(bytes: &[u8], at: usize, left: u64, is_message: &dyn Fn(&[u8]) -> bool) -> bool {
     let rest = bytes.get(at..).unwrap_or_default();
     let Some((op, len)) = record::head(rest) else {
         return false;
@@ -186,8 +188,8 @@ fn is_record(bytes: &[u8], at: usize, left: u64) -> bool {
     let Some(next) = (at + HEAD_LEN).checked_add(usize::try_from(len).unwrap_or(usize::MAX)) else {
         return false;
     };
-    // Messages and the like are too easily mistaken; outside of chunks ours has none of them.
-    let is_telling = matches!(op, 0x02 | 0x06 | 0x07 | 0x08 | 0x0F | 0xC2);
+    let is_telling = matches!(op, 0x02 | 0x06 | 0x07 | 0x08 | 0x0F | 0xC2)
+        || op == OP_MESSAGE && is_message(body);
     if !is_telling || next as u64 > left || !record::is_plausible(op, len, body) {
         return false;
     }
