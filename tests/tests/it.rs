@@ -12,6 +12,7 @@ mod hubs_and_ports;
 mod interop;
 mod liblcm;
 mod logs;
+mod logtools;
 mod loss;
 mod memory;
 mod messages;

@@ -11,6 +11,7 @@ mod input;
 mod list;
 mod log;
 mod output;
+mod progress;
 mod types;
 
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _, Subcommand as _};
@@ -39,6 +40,8 @@ enum Outcome {
     Fine = 0,
     Diagnostics = 1,
     Usage = 2,
+    /// Not all of it came back.
+    Lossy = 3,
 }
 
 fn command() -> Command {

@@ -22,6 +22,12 @@ pub(crate) fn note(text: &str) {
     let _nobody_listens = writeln!(io::stderr(), "{text}");
 }
 
+/// Draws a line of standard error over the one before, on a terminal.
+pub(crate) fn status(text: &str) {
+    let mut err = io::stderr().lock();
+    let _nobody_listens = write!(err, "\r{text}\x1b[K").and_then(|()| err.flush());
+}
+
 /// Prints diagnostics with their source lines, and how many there were if there were many.
 pub(crate) fn diagnostics(diagnostics: &[Diagnostic], sources: &[Source]) {
     let is_terminal = io::stderr().is_terminal();

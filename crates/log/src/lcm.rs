@@ -47,6 +47,10 @@ impl LcmReader {
         self.rewind()
     }
 
+    pub(crate) fn has_index(&self) -> bool {
+        self.index.is_some()
+    }
+
     pub(crate) fn size(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }

@@ -26,26 +26,45 @@
 //! absent: decoding of messages, which is done by whoever wants to see them, with the [`Schemas`] that a log carries.
 
 mod bytes;
+mod catalog;
+mod copy;
 mod damage;
+mod diff;
 mod event;
+mod export;
 mod format;
 mod index;
 mod lcm;
+mod line;
 mod mcap;
 mod output;
 pub mod play;
 mod reader;
 pub mod record;
+mod recover;
 mod schemas;
+mod select;
 mod summary;
 mod writer;
 
+pub use catalog::{Catalog, Decoded};
+pub use copy::{BadOutput, Copied, CopyError, CopyPlan, RateLimit, check_output, copy};
 pub use damage::{Damage, DamageKind, Damages};
+pub use diff::{
+    ChannelDifference, DiffOptions, Difference, DifferenceKind, Explanation, FieldDifference,
+    Place, TimeRule, diff, explain,
+};
 pub use event::{LogEvent, OwnedEvent};
+pub use export::{ExportError, ExportedTable, Exporter, Left, TableFormat};
 pub use format::Format;
 pub use index::is_index;
+pub use line::{FieldChoice, Line};
 pub use mcap::{Compression, McapOptions};
 pub use reader::{IndexUse, ReadError, Reader};
+pub use recover::{Recovered, Recovery, recover};
 pub use schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
+pub use select::{
+    BadChannelFilter, BadMoment, ChannelFilter, IsoTime, Moment, Selection, TimeRange,
+};
 pub use summary::{ChannelSummary, Gap, Summary};
 pub use writer::{WriteError, Writer, WriterOptions};

@@ -31,3 +31,6 @@ const LIBRARY: &str = "bowline";
 /// What we call our schemas and messages there.
 const SCHEMA_ENCODING: &str = "bowline";
 const MESSAGE_ENCODING: &str = "lcm";
+
+/// The name of the metadata record that says that a file was an LCM log before, so that it can be the same again.
+const FROM_LCM: &str = "bowline.from_lcm";

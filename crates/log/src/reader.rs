@@ -20,6 +20,9 @@ pub struct Reader {
     path: PathBuf,
     source: Source,
     summary: Option<Box<Summary>>,
+    /// Damage that was there when the index was made.
+    known_damages: Option<Damages>,
+    is_index_new: bool,
 }
 
 #[derive(Debug)]
@@ -81,6 +84,8 @@ impl Reader {
             path: path.to_owned(),
             source,
             summary: None,
+            known_damages: None,
+            is_index_new: false,
         };
         if use_index == IndexUse::Ignore {
             return Ok(reader);
@@ -150,6 +155,7 @@ impl Reader {
         let size = self.size()?;
         if index.tail().log_size == size {
             self.summary = Some(Box::new(index.tail().summary.clone()));
+            self.known_damages = Some(index.tail().damages.clone());
         }
         match &mut self.source {
             Source::Lcm(reader) => reader.use_index(index),
@@ -158,7 +164,8 @@ impl Reader {
     }
 
     /// Makes the index, beside the log if that can be written to, otherwise in a file that nobody sees.
-    fn make_index(&self, progress: &mut dyn FnMut(u64, u64)) -> io::Result<Option<IndexFile>> {
+    fn make_index(&mut self, progress: &mut dyn FnMut(u64, u64)) -> io::Result<Option<IndexFile>> {
+        self.is_index_new = true;
         let own = index_path(&self.path);
         let mut partial = own.clone().into_os_string();
         partial.push(format!(".{}", std::process::id()));
@@ -270,6 +277,24 @@ impl Reader {
         self.summary.as_deref()
     }
 
+    /// The damage that an index knows of, without the log being read.
+    #[must_use]
+    pub fn known_damages(&self) -> Option<&Damages> {
+        self.known_damages.as_ref()
+    }
+
+    /// Where the index of a log is, if it has one.
+    #[must_use]
+    pub fn index_path(log: &Path) -> PathBuf {
+        index_path(log)
+    }
+
+    /// Whether the index was made just now.
+    #[must_use]
+    pub fn is_index_new(&self) -> bool {
+        self.is_index_new
+    }
+
     /// The types that the log describes: all of them with an index, otherwise those that were met so far.
     #[must_use]
     pub fn schemas(&self) -> Schemas {
@@ -281,6 +306,51 @@ impl Reader {
             schemas.merge(reader.schemas());
         }
         schemas
+    }
+
+    /// How many descriptions of types there are in [`schemas`](Self::schemas), which takes a while to put together.
+    #[must_use]
+    pub fn n_schemas(&self) -> usize {
+        let known = self.summary.as_ref();
+        let known = known.map_or(0, |summary| summary.schemas.sets().len());
+        match &self.source {
+            Source::Lcm(_) => known,
+            Source::Mcap(reader) => known + reader.schemas().sets().len(),
+        }
+    }
+
+    /// How many descriptions of types it has, as far as it was read, that are not ours: they are not copied.
+    #[must_use]
+    pub fn n_foreign_schemas(&self) -> usize {
+        match &self.source {
+            Source::Lcm(_) => 0,
+            Source::Mcap(reader) => reader.n_foreign(),
+        }
+    }
+
+    /// Whether it was an LCM log once, as far as is known when its first event was read.
+    #[must_use]
+    pub fn is_from_lcm(&self) -> bool {
+        match &self.source {
+            Source::Lcm(_) => true,
+            Source::Mcap(reader) => reader.is_from_lcm(),
+        }
+    }
+
+    /// Whether there are checksums to tell an event that is intact from one that is not.
+    #[must_use]
+    pub fn is_verified(&self) -> bool {
+        match &self.source {
+            Source::Lcm(reader) => reader.has_index(),
+            Source::Mcap(_) => true,
+        }
+    }
+
+    /// Hands out what can be read of damaged chunks of MCAP, although nothing vouches for it.
+    pub fn accept_unverified(&mut self) {
+        if let Source::Mcap(reader) = &mut self.source {
+            reader.accept_unverified();
+        }
     }
 
     /// The damage that was met so far, and, with an index, that was there when it was made.

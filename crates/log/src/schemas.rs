@@ -32,6 +32,16 @@ impl PartialEq for Schemas {
 }
 
 impl Schemas {
+    /// Bowline's own types.
+    #[must_use]
+    pub fn of_bowline() -> Self {
+        let mut schemas = Self::default();
+        if let Ok(set) = TypeSet::from_bytes(bowline_msgs::SCHEMA) {
+            schemas.add(&set);
+        }
+        schemas
+    }
+
     /// Adds every type of a set that is not there yet.
     pub fn add(&mut self, set: &TypeSet) {
         for (id, _) in set.iter() {

@@ -179,6 +179,15 @@ impl Writer {
         self.schemas.merge(schemas);
     }
 
+    /// Takes over what an event describes, without adding it.
+    pub fn learn(&mut self, event: &LogEvent<'_>) {
+        if event.channel == SCHEMA_CHANNEL
+            && let Ok(schema) = Schema::decode(event.payload)
+        {
+            drop(self.schemas.add_bytes(&schema.bytes));
+        }
+    }
+
     /// Adds an event; its number is the writer's to choose, and is returned.
     ///
     /// # Errors

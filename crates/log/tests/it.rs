@@ -14,3 +14,5 @@ mod play_runner;
 mod record;
 #[path = "it/support.rs"]
 mod support;
+#[path = "it/tools.rs"]
+mod tools;

@@ -6,6 +6,7 @@ mod doctor;
 mod generate;
 mod hub;
 mod list;
+mod log_tools;
 mod namespace;
 mod types;
 

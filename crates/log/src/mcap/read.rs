@@ -2,16 +2,17 @@
 
 use super::record::{
     self, Channel, Chunk, ChunkIndex, HEAD_LEN, Message, OP_CHANNEL, OP_CHUNK, OP_CHUNK_INDEX,
-    OP_DATA_END, OP_FOOTER, OP_HEADER, OP_MESSAGE, OP_MESSAGE_INDEX, OP_SCHEMA, Schema,
+    OP_DATA_END, OP_FOOTER, OP_HEADER, OP_MESSAGE, OP_MESSAGE_INDEX, OP_METADATA, OP_SCHEMA,
+    Schema,
 };
-use super::salvage;
-use super::{OP_CHECKSUMS, SCHEMA_ENCODING};
+use super::salvage::{self, Trust};
+use super::{FROM_LCM, OP_CHECKSUMS, SCHEMA_ENCODING};
 use crate::bytes::In;
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::event::LogEvent;
 use crate::format::MCAP_MAGIC;
 use crate::schemas::Schemas;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -25,15 +26,14 @@ pub(crate) struct McapReader {
     size: u64,
     body: Vec<u8>,
     chunk: OpenChunk,
-    topics: HashMap<u16, String>,
-    schemas: Schemas,
+    known: Known,
     damages: Damages,
     stage: Stage,
     /// Whether a chunk was met since the last checksums: then these are its own, and what is damaged before them is no
     /// chunk.
     has_chunk: bool,
-    /// Whether we wrote it: then there are no events outside of chunks.
-    is_ours: bool,
+    maker: Maker,
+    trust: Trust,
     /// Of everything before the end of the data, as long as it is read in one go.
     crc: Option<crc32fast::Hasher>,
 }
@@ -43,6 +43,15 @@ pub(crate) struct McapReader {
 enum Stage {
     Data,
     End,
+}
+
+/// Where a file comes from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Maker {
+    /// Whether we wrote it: then there are no events outside of chunks.
+    is_ours: bool,
+    /// Whether it was an LCM log before.
+    is_from_lcm: bool,
 }
 
 /// A chunk whose events are being handed out.
@@ -70,12 +79,12 @@ impl McapReader {
             size,
             body: Vec::new(),
             chunk: OpenChunk::default(),
-            topics: HashMap::new(),
-            schemas: Schemas::default(),
+            known: Known::default(),
             damages: Damages::default(),
             stage: Stage::Data,
             has_chunk: false,
-            is_ours: false,
+            maker: Maker::default(),
+            trust: Trust::Vouched,
             crc: None,
         };
         // Channels are described once, where the first event of theirs is: damage there would cost all of them.
@@ -92,12 +101,24 @@ impl McapReader {
         self.place
     }
 
+    pub(crate) fn is_from_lcm(&self) -> bool {
+        self.maker.is_from_lcm
+    }
+
+    pub(crate) fn n_foreign(&self) -> usize {
+        self.known.foreign.len()
+    }
+
+    pub(crate) fn accept_unverified(&mut self) {
+        self.trust = Trust::Plausible;
+    }
+
     pub(crate) fn damages(&self) -> &Damages {
         &self.damages
     }
 
     pub(crate) fn schemas(&self) -> &Schemas {
-        &self.schemas
+        &self.known.schemas
     }
 
     pub(crate) fn rewind(&mut self) -> io::Result<()> {
@@ -153,7 +174,7 @@ impl McapReader {
         } else {
             &self.body
         };
-        let topic = self.topics.get(&found.header.channel_id);
+        let topic = self.known.topics.get(&found.header.channel_id);
         Ok(Some(LogEvent {
             number: i64::from(found.header.sequence),
             utime: i64::try_from(found.header.log_time / 1_000).unwrap_or(i64::MAX),
@@ -189,7 +210,7 @@ impl McapReader {
             match op {
                 OP_MESSAGE => {
                     let message = Message::read(body)?;
-                    if self.topics.contains_key(&message.header.channel_id) {
+                    if self.known.topics.contains_key(&message.header.channel_id) {
                         return Some(Found {
                             header: message.header,
                             start: at + MESSAGE_FRONT,
@@ -198,7 +219,7 @@ impl McapReader {
                         });
                     }
                 }
-                OP_CHANNEL | OP_SCHEMA => learn(&mut self.topics, &mut self.schemas, op, body),
+                OP_CHANNEL | OP_SCHEMA => self.known.learn(op, body),
                 _ => {}
             }
         }
@@ -275,23 +296,23 @@ impl McapReader {
         match op {
             OP_CHECKSUMS => {
                 self.has_chunk = false;
-                learn_all(
-                    &mut self.topics,
-                    &mut self.schemas,
-                    record::definitions(&self.body),
-                );
+                self.known.learn_all(record::definitions(&self.body));
             }
-            OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, &self.body),
+            OP_SCHEMA | OP_CHANNEL => self.known.learn(op, &self.body),
+            OP_METADATA => {
+                self.maker.is_from_lcm |= record::metadata_name(&self.body) == Some(FROM_LCM);
+            }
             OP_DATA_END => self.end_data(place),
             // The end of the data is not there, or nobody can tell.
             OP_FOOTER => {
                 self.stage = Stage::End;
                 self.damaged(place, 0, DamageKind::Directory);
             }
-            OP_HEADER => self.is_ours = record::is_ours(&self.body),
-            OP_MESSAGE if !self.is_ours => {
+            OP_HEADER => self.maker.is_ours = record::is_ours(&self.body),
+            OP_MESSAGE if !self.maker.is_ours => {
                 let message = Message::read(&self.body)?;
                 return self
+                    .known
                     .topics
                     .contains_key(&message.header.channel_id)
                     .then_some(Found {
@@ -311,14 +332,11 @@ impl McapReader {
         let len = (HEAD_LEN + self.body.len()) as u64;
         let sums = self.checksums_ahead(after)?;
         if let Some(sums) = &sums {
-            learn_all(
-                &mut self.topics,
-                &mut self.schemas,
-                record::definitions(sums),
-            );
+            self.known.learn_all(record::definitions(sums));
         }
         let checksums = sums.as_deref().and_then(record::checksums);
-        let saved = salvage::chunk(&self.body, checksums.as_deref(), &mut self.chunk.bytes);
+        let into = &mut self.chunk.bytes;
+        let saved = salvage::chunk(&self.body, checksums.as_deref(), self.trust, into);
         self.chunk.at = 0;
         self.has_chunk = true;
         let kind = match saved {
@@ -363,7 +381,14 @@ impl McapReader {
         self.crc = None;
         let place = self.place;
         let mut between = Vec::new();
-        let n_between = salvage::distance_to_record(&mut self.file, left, &mut between)?;
+        let is_wanted = self.trust == Trust::Plausible && !self.maker.is_ours;
+        let topics = &self.known.topics;
+        let is_message = |body: &[u8]| {
+            let message = Message::read(body).filter(|_| is_wanted);
+            message.is_some_and(|message| topics.contains_key(&message.header.channel_id))
+        };
+        let file = &mut self.file;
+        let n_between = salvage::distance_to_record(file, left, &is_message, &mut between)?;
         let is_last = n_between.is_none();
         let n_between = n_between.unwrap_or(left);
         between.truncate(usize::try_from(n_between).unwrap_or(usize::MAX));
@@ -468,7 +493,7 @@ impl McapReader {
             };
             match op {
                 OP_CHUNK_INDEX => chunks.extend(ChunkIndex::read(body)),
-                OP_SCHEMA | OP_CHANNEL => learn(&mut self.topics, &mut self.schemas, op, body),
+                OP_SCHEMA | OP_CHANNEL => self.known.learn(op, body),
                 _ => {}
             }
             rest = after;
@@ -518,23 +543,34 @@ const FRONT: u64 = 64;
 /// Before a message's data: opcode, length, and its own header.
 const MESSAGE_FRONT: usize = HEAD_LEN + 22;
 
-fn learn_all(topics: &mut HashMap<u16, String>, schemas: &mut Schemas, mut records: &[u8]) {
-    while let Some((op, body, after)) = salvage::split_record(records) {
-        learn(topics, schemas, op, body);
-        records = after;
-    }
+/// What the records before an event say about it.
+#[derive(Debug, Default)]
+struct Known {
+    /// More than MCAP has numbers for cannot be; their names are bounded by the file.
+    topics: HashMap<u16, String>,
+    schemas: Schemas,
+    /// Schemas that are somebody else's: their messages are bytes to us.
+    foreign: HashSet<u16>,
 }
 
-/// More channels than MCAP has numbers for cannot be; their names are bounded by the file.
-fn learn(topics: &mut HashMap<u16, String>, schemas: &mut Schemas, op: u8, body: &[u8]) {
-    if op == OP_CHANNEL {
-        if let Some(channel) = Channel::read(body) {
-            topics.insert(channel.id, channel.topic.to_owned());
+impl Known {
+    fn learn_all(&mut self, mut records: &[u8]) {
+        while let Some((op, body, after)) = salvage::split_record(records) {
+            self.learn(op, body);
+            records = after;
         }
-    } else if let Some(schema) = Schema::read(body)
-        && schema.encoding == SCHEMA_ENCODING
-    {
-        // What is none of ours is somebody else's, and its messages are bytes to us.
-        drop(schemas.add_bytes(schema.data));
+    }
+
+    fn learn(&mut self, op: u8, body: &[u8]) {
+        if op == OP_CHANNEL {
+            if let Some(channel) = Channel::read(body) {
+                self.topics.insert(channel.id, channel.topic.to_owned());
+            }
+        } else if let Some(schema) = Schema::read(body) {
+            let is_ours = schema.encoding == SCHEMA_ENCODING;
+            if !is_ours || self.schemas.add_bytes(schema.data).is_err() {
+                self.foreign.insert(schema.id);
+            }
+        }
     }
 }

@@ -13,6 +13,7 @@ pub(super) const OP_MESSAGE: u8 = 0x05;
 pub(super) const OP_CHUNK: u8 = 0x06;
 pub(super) const OP_MESSAGE_INDEX: u8 = 0x07;
 pub(super) const OP_CHUNK_INDEX: u8 = 0x08;
+pub(super) const OP_METADATA: u8 = 0x0C;
 pub(super) const OP_DATA_END: u8 = 0x0F;
 
 /// Opcode and length.
@@ -49,8 +50,14 @@ impl<'a> Channel<'a> {
     }
 }
 
+/// What a metadata record is called.
+pub(super) fn metadata_name(body: &[u8]) -> Option<&str> {
+    text(&mut In(body))
+}
+
 /// How a type is described.
 pub(super) struct Schema<'a> {
+    pub(super) id: u16,
     pub(super) encoding: &'a str,
     pub(super) data: &'a [u8],
 }
@@ -58,9 +65,10 @@ pub(super) struct Schema<'a> {
 impl<'a> Schema<'a> {
     pub(super) fn read(body: &'a [u8]) -> Option<Self> {
         let mut input = In(body);
-        let _id = u16_of(&mut input)?;
+        let id = u16_of(&mut input)?;
         let _name = text(&mut input)?;
         Some(Self {
+            id,
             encoding: text(&mut input)?,
             data: short_bytes(&mut input)?,
         })

@@ -12,13 +12,27 @@ pub(super) enum Saved {
     Some { n_saved: u64, n_lost: Option<u64> },
 }
 
+/// What is handed out of a damaged chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// What a checksum speaks for.
+    Vouched,
+    /// Without checksums, whatever reads as messages.
+    Plausible,
+}
+
 /// Where the records of a chunk are in its body, for each compression.
 const LAYOUTS: [(&str, usize); 3] = [("zstd", 44), ("lz4", 43), ("", 40)];
 
-/// Puts the records of a damaged chunk that are surely what was written into `into`.
+/// Puts the records of a damaged chunk that are surely what was written into `into`, or, on trust, those that may be.
 ///
 /// Its header is not believed: each way of reading it is tried, and the checksums of its messages decide.
-pub(super) fn chunk(body: &[u8], checksums: Option<&[u32]>, into: &mut Vec<u8>) -> Saved {
+pub(super) fn chunk(
+    body: &[u8],
+    checksums: Option<&[u32]>,
+    trust: Trust,
+    into: &mut Vec<u8>,
+) -> Saved {
     let mut best: (u64, Vec<u8>) = (0, Vec::new());
     for (compression, offset) in LAYOUTS {
         let data = body.get(offset..).unwrap_or_default();
@@ -29,11 +43,13 @@ pub(super) fn chunk(body: &[u8], checksums: Option<&[u32]>, into: &mut Vec<u8>) 
             *into = bytes;
             return Saved::All;
         }
-        if let Some(checksums) = checksums {
-            let found = vouched_for(&bytes, checksums);
-            if found.0 > best.0 {
-                best = found;
-            }
+        let found = match (checksums, trust) {
+            (Some(checksums), _) => vouched_for(&bytes, checksums),
+            (None, Trust::Plausible) => readable(&bytes),
+            (None, Trust::Vouched) => continue,
+        };
+        if found.0 > best.0 {
+            best = found;
         }
     }
     let (n_saved, bytes) = best;
@@ -92,6 +108,25 @@ fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
     (n_saved, records)
 }
 
+/// The records up to the first that is none: how many messages, and all of them.
+fn readable(bytes: &[u8]) -> (u64, Vec<u8>) {
+    let (mut n_saved, mut rest) = (0, bytes);
+    while let Some((op, body, after)) = split_record(rest) {
+        let is_record = match op {
+            OP_MESSAGE => Message::read(body).is_some(),
+            OP_CHANNEL => record::Channel::read(body).is_some(),
+            _ => true,
+        };
+        if !is_record {
+            break;
+        }
+        n_saved += u64::from(op == OP_MESSAGE);
+        rest = after;
+    }
+    let n_bytes = bytes.len() - rest.len();
+    (n_saved, bytes.get(..n_bytes).unwrap_or_default().to_vec())
+}
+
 /// A record of the kinds that are in chunks, and what is behind it.
 pub(super) fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (op, len) = record::head(bytes)?;
@@ -109,10 +144,12 @@ const MAX_BETWEEN: usize = 256 << 20;
 const FRONT: usize = 64;
 
 /// Looks for the next record behind the one that is damaged, at most `left` bytes away. What is before it goes to
-/// `between`. `None` if there is none: then everything does, up to a bound.
+/// `between`. `None` if there is none: then everything does, up to a bound. Messages outside of chunks are too easily
+/// mistaken: `is_message` says which of them count.
 pub(super) fn distance_to_record<R: Read>(
     file: &mut BufReader<R>,
     left: u64,
+    is_message: &dyn Fn(&[u8]) -> bool,
     between: &mut Vec<u8>,
 ) -> io::Result<Option<u64>> {
     let mut at = 1;
@@ -127,7 +164,7 @@ pub(super) fn distance_to_record<R: Read>(
             between.len().saturating_sub(FRONT)
         };
         while at < end {
-            if is_record(between, at, left) {
+            if is_record(between, at, left, is_message) {
                 return Ok(Some(at as u64));
             }
             at += 1;
@@ -142,7 +179,7 @@ pub(super) fn distance_to_record<R: Read>(
 }
 
 /// Whether there is a record at `at` that something follows that could be one, if that can be seen.
-fn is_record(bytes: &[u8], at: usize, left: u64) -> bool {
+fn is_record(bytes: &[u8], at: usize, left: u64, is_message: &dyn Fn(&[u8]) -> bool) -> bool {
     let rest = bytes.get(at..).unwrap_or_default();
     let Some((op, len)) = record::head(rest) else {
         return false;
@@ -151,8 +188,8 @@ fn is_record(bytes: &[u8], at: usize, left: u64) -> bool {
     let Some(next) = (at + HEAD_LEN).checked_add(usize::try_from(len).unwrap_or(usize::MAX)) else {
         return false;
     };
-    // Messages and the like are too easily mistaken; outside of chunks ours has none of them.
-    let is_telling = matches!(op, 0x02 | 0x06 | 0x07 | 0x08 | 0x0F | 0xC2);
+    let is_telling = matches!(op, 0x02 | 0x06 | 0x07 | 0x08 | 0x0F | 0xC2)
+        || op == OP_MESSAGE && is_message(body);
     if !is_telling || next as u64 > left || !record::is_plausible(op, len, body) {
         return false;
     }

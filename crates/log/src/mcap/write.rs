@@ -1,12 +1,12 @@
 //! Events into MCAP.
 
-use super::{LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING, record};
+use super::{FROM_LCM, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING, record};
 use crate::bytes::Out;
 use crate::event::LogEvent;
 use crate::schemas::Schemas;
 use bowline_wire::Fingerprint;
 use enumset::EnumSet;
-use mcap::records::MessageHeader;
+use mcap::records::{MessageHeader, Metadata};
 use mcap::write::PrivateRecordOptions;
 use mcap::{McapError, WriteOptions};
 use std::collections::{BTreeMap, HashMap};
@@ -33,6 +33,8 @@ pub struct McapOptions {
     pub compression: Compression,
     /// Bytes of events that end a chunk.
     pub chunk_bytes: usize,
+    /// Notes that it was an LCM log before, so that it can be the same again.
+    pub is_from_lcm: bool,
 }
 
 impl Default for McapOptions {
@@ -40,6 +42,7 @@ impl Default for McapOptions {
         Self {
             compression: Compression::default(),
             chunk_bytes: 1 << 20,
+            is_from_lcm: false,
         }
     }
 }
@@ -66,7 +69,7 @@ impl McapEncoder {
             Compression::Zstd => Some(mcap::Compression::Zstd),
         };
         let sink = Sink::default();
-        let writer = WriteOptions::new()
+        let mut writer = WriteOptions::new()
             .compression(compression)
             .compression_level(1)
             .compression_threads(0)
@@ -75,6 +78,13 @@ impl McapEncoder {
             .library(format!("{LIBRARY} {}", env!("CARGO_PKG_VERSION")))
             .create(sink.clone())
             .map_err(failed)?;
+        if options.is_from_lcm {
+            let note = Metadata {
+                name: FROM_LCM.to_owned(),
+                metadata: BTreeMap::new(),
+            };
+            writer.write_metadata(&note).map_err(failed)?;
+        }
         Ok(Self {
             writer,
             sink,

@@ -27,6 +27,16 @@ impl TypeSet {
         }
     }
 
+    /// A field's value with the type of the field, or of its elements, to be serialized.
+    #[must_use]
+    pub fn json_of<'v>(&'v self, ty: Type, value: &'v Value<'v>) -> Json<'v> {
+        Json {
+            types: self,
+            ty,
+            value,
+        }
+    }
+
     /// JSON on one line.
     ///
     /// # Panics

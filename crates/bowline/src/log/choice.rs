@@ -1,0 +1,124 @@
+//! Arguments that several verbs share: which events, which types, where to.
+
+use crate::input::{self, Usage};
+use crate::output;
+use crate::progress::Progress;
+use bowline_log::{
+    Catalog, ChannelFilter, IndexUse, Moment, Reader, Schemas, Selection, TimeRange, check_output,
+};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Which channels.
+#[derive(Args, Debug)]
+pub(crate) struct Channels {
+    /// Only channels that match the regular expression, anywhere in their name: ^pose$ is only that one. Several add up
+    #[arg(short, long = "channel", value_name = "REGEX")]
+    pub(crate) channels: Vec<String>,
+}
+
+impl Channels {
+    pub(crate) fn filter(&self) -> anyhow::Result<ChannelFilter> {
+        filter(&self.channels)
+    }
+}
+
+/// Channels by regular expressions.
+pub(crate) fn filter(patterns: &[String]) -> anyhow::Result<ChannelFilter> {
+    ChannelFilter::new(patterns).map_err(|error| Usage(error.to_string()).into())
+}
+
+/// From when to when.
+#[derive(Args, Debug)]
+pub(crate) struct Times {
+    /// Only from this time on: seconds after the first event, or as below
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
+    start: Option<Moment>,
+    /// Only up to this time
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
+    end: Option<Moment>,
+}
+
+/// How times are written, for the end of a help text.
+pub(crate) const TIMES_HELP: &str = "\
+Times: 12.5, 90s, 2m or 1h after the first event; -3 for 3 s before the latest; a time of day
+such as 2026-11-16T05:10:56Z (UTC unless it says otherwise); or 1763269856.25 or
+1763269856250000, which are seconds and microseconds since 1970.";
+
+impl Times {
+    pub(crate) fn range(&self, log: &mut Reader) -> anyhow::Result<TimeRange> {
+        Ok(TimeRange::in_log(log, self.start, self.end)?)
+    }
+}
+
+/// Which events, by channel and time.
+pub(crate) fn selection(
+    log: &mut Reader,
+    channels: &Channels,
+    times: &Times,
+) -> anyhow::Result<Selection> {
+    Ok(Selection {
+        channels: channels.filter()?,
+        times: times.range(log)?,
+    })
+}
+
+/// Where types are looked up.
+#[derive(Args, Debug)]
+pub(crate) struct Types {
+    /// Where types are that the log does not describe: .lcm files, or folders of them
+    #[arg(long, value_name = "DIR")]
+    types: Vec<PathBuf>,
+}
+
+impl Types {
+    /// The types that were given: as many as can be understood.
+    pub(crate) fn given(&self) -> anyhow::Result<Schemas> {
+        let mut schemas = Schemas::default();
+        if !self.types.is_empty() {
+            let (sources, compiled) = input::load_types(&self.types)?;
+            if !compiled.is_ok() {
+                output::diagnostics(&compiled.diagnostics, &sources);
+            }
+            schemas.add(&compiled.types);
+        }
+        Ok(schemas)
+    }
+
+    /// Those, what a log describes, and our own.
+    pub(crate) fn catalog(&self, log: &Reader) -> anyhow::Result<Catalog> {
+        let mut catalog = Catalog::new(self.given()?);
+        catalog.learn_from(log);
+        Ok(catalog)
+    }
+}
+
+/// The log to read.
+pub(crate) fn open(path: &Path, index: IndexUse) -> anyhow::Result<Reader> {
+    let mut progress = Progress::new("indexing");
+    Ok(Reader::open_with(path, index, &mut |done, all| {
+        progress.at(done, all);
+    })?)
+}
+
+/// Whether a log was LCM's before it was MCAP, if it is; it is at its beginning afterwards.
+pub(crate) fn is_from_lcm(log: &mut Reader) -> anyhow::Result<bool> {
+    log.next_event()?;
+    let is_from_lcm = log.is_from_lcm();
+    log.rewind()?;
+    Ok(is_from_lcm)
+}
+
+/// The log to write, which is none that should stay.
+#[derive(Args, Debug)]
+pub(crate) struct Output {
+    /// Replace the file if it is there
+    #[arg(short, long)]
+    force: bool,
+}
+
+impl Output {
+    pub(crate) fn check(&self, from: &Path, to: &Path) -> anyhow::Result<()> {
+        check_output(from, to, self.force).map_err(|error| Usage(error.to_string()).into())
+    }
+}

@@ -1,0 +1,100 @@
+//! `bowline log convert`: from one format into the other.
+
+use super::choice::{self, Output, Types};
+use super::report;
+use crate::Outcome;
+use crate::progress::Progress;
+use bowline_log::{
+    Compression, CopyPlan, Format, IndexUse, McapOptions, Schemas, Writer, WriterOptions, copy,
+};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  bowline log convert day.log day.mcap --types types/         LCM to MCAP, with its types described
+  bowline log convert day.mcap day.log                        and back: the same bytes
+  bowline log convert --compression lz4 day.mcap quick.mcap   MCAP, compressed otherwise
+
+An LCM log that becomes MCAP and LCM again is the same, byte for byte, if its events are numbered
+from 0. MCAP that was recorded as such takes its descriptions along into the LCM log, on the
+channel bowline.schema. Messages of other MCAP writers are copied as they are; their schemas,
+attachments and metadata are not.
+Exit code 0 if all was converted; 1 if the log is damaged or something could not be written.";
+
+#[derive(Args, Debug)]
+#[command(about = "Convert between LCM event logs and MCAP", after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The log to read
+    source: PathBuf,
+    /// The log to write
+    destination: PathBuf,
+    /// What it is to be; otherwise its name says
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<To>,
+    /// How MCAP is compressed
+    #[arg(long, value_name = "HOW", default_value = "zstd")]
+    compression: How,
+    #[command(flatten)]
+    types: Types,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum To {
+    Lcm,
+    Mcap,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum How {
+    None,
+    Lz4,
+    Zstd,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let (source, destination) = (&arguments.source, &arguments.destination);
+    arguments.output.check(source, destination)?;
+    let mut log = choice::open(source, IndexUse::IfThere)?;
+    let format = match arguments.to {
+        Some(To::Lcm) => Format::Lcm,
+        Some(To::Mcap) => Format::Mcap,
+        None => Format::of_name(destination),
+    };
+    let mut schemas = arguments.types.given()?;
+    if format == Format::Mcap {
+        schemas.merge(&Schemas::of_bowline());
+    }
+    let options = WriterOptions {
+        format: Some(format),
+        mcap: McapOptions {
+            compression: match arguments.compression {
+                How::None => Compression::None,
+                How::Lz4 => Compression::Lz4,
+                How::Zstd => Compression::Zstd,
+            },
+            is_from_lcm: choice::is_from_lcm(&mut log)?,
+            ..McapOptions::default()
+        },
+        schemas,
+        ..WriterOptions::default()
+    };
+    let mut writer = Writer::create(destination, options)?;
+    let mut progress = Progress::new("converting");
+    let plan = CopyPlan::default();
+    let copied = copy(&mut log, &mut writer, &plan, &mut |done, all| {
+        progress.at(done, all);
+    })?;
+    writer.finish()?;
+    drop(progress);
+    report::note_copied(&copied, false);
+    report::note_foreign(&log);
+    report::note_damage(log.damages());
+    Ok(if log.damages().is_lossy() || copied.n_refused > 0 {
+        Outcome::Diagnostics
+    } else {
+        Outcome::Fine
+    })
+}

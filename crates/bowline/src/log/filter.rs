@@ -1,0 +1,125 @@
+//! `bowline log filter`: some events of a log into another.
+
+use super::choice::{self, Output, TIMES_HELP, Times};
+use super::report;
+use crate::input::Usage;
+use crate::progress::Progress;
+use crate::{Outcome, output};
+use bowline_log::{
+    ChannelFilter, CopyPlan, IndexUse, RateLimit, Selection, Writer, WriterOptions, copy,
+};
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  bowline log filter -c '^(pose|gps)$' -s 60 -e 120 day.log minute.log   two channels, one minute
+  bowline log filter -i -c image day.log small.log                       all but pictures
+  bowline log filter --rate pose=5 --rate 50 day.log thin.log            poses 5/s, the rest 50/s
+  bowline log filter --rename POSE=vehicle.pose old.log new.log          another name
+
+The options are those of lcm-logfilter, and some more. Descriptions of types come along, and
+bookmarks of the time.
+The format is that of the new file's name: `bowline log convert` has more to say about that.
+Exit code 0 if all was copied; 1 if the log is damaged or something could not be written.";
+
+#[derive(Args, Debug)]
+#[command(about = "Copy some channels, times and rates of a log into another", after_help = format!("{EXAMPLES}\n\n{TIMES_HELP}"))]
+pub(crate) struct Arguments {
+    /// The log to read
+    source: PathBuf,
+    /// The log to write
+    destination: PathBuf,
+    #[command(flatten)]
+    channels: choice::Channels,
+    /// Only channels that do not match
+    #[arg(short, long)]
+    invert: bool,
+    #[command(flatten)]
+    times: Times,
+    #[arg(
+        long,
+        value_name = "[REGEX=]HZ",
+        help = "At most so many messages a second on each channel that matches; the first that fits counts"
+    )]
+    rate: Vec<String>,
+    /// Another name for a channel
+    #[arg(long, value_name = "OLD=NEW")]
+    rename: Vec<String>,
+    /// Say how much was kept of each channel
+    #[arg(short, long)]
+    verbose: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let (source, destination) = (&arguments.source, &arguments.destination);
+    arguments.output.check(source, destination)?;
+    let mut log = choice::open(source, IndexUse::IfThere)?;
+    let channels = arguments.channels.filter()?;
+    let plan = CopyPlan {
+        selection: Selection {
+            channels: if arguments.invert {
+                channels.inverted()
+            } else {
+                channels
+            },
+            times: arguments.times.range(&mut log)?,
+        },
+        rates: arguments
+            .rate
+            .iter()
+            .map(|rate| limit(rate))
+            .collect::<Result<_, _>>()?,
+        renames: arguments
+            .rename
+            .iter()
+            .map(|rename| pair(rename))
+            .collect::<Result<_, _>>()?,
+    };
+    let mut options = WriterOptions::default();
+    options.mcap.is_from_lcm = choice::is_from_lcm(&mut log)?;
+    let mut writer = Writer::create(destination, options)?;
+    let mut progress = Progress::new("filtering");
+    let copied = copy(&mut log, &mut writer, &plan, &mut |done, all| {
+        progress.at(done, all);
+    })?;
+    writer.finish()?;
+    drop(progress);
+    report::note_copied(&copied, arguments.verbose);
+    report::note_foreign(&log);
+    report::note_damage(log.damages());
+    if copied.n_written == 0 {
+        output::note(
+            "nothing was kept: `bowline log info` lists the channels and times that there are",
+        );
+    }
+    Ok(if log.damages().is_lossy() || copied.n_refused > 0 {
+        Outcome::Diagnostics
+    } else {
+        Outcome::Fine
+    })
+}
+
+fn limit(text: &str) -> anyhow::Result<RateLimit> {
+    let (channels, hz) = match text.rsplit_once('=') {
+        Some((pattern, hz)) => (choice::filter(&[pattern.to_owned()])?, hz),
+        None => (ChannelFilter::default(), text),
+    };
+    let hz: f64 = hz.parse().unwrap_or(0.0);
+    if !(hz > 0.0 && hz.is_finite()) {
+        let message =
+            format!("expected a rate such as 10 or pose=2.5, in messages a second, found {text:?}");
+        return Err(Usage(message).into());
+    }
+    Ok(RateLimit { channels, hz })
+}
+
+fn pair(text: &str) -> anyhow::Result<(String, String)> {
+    let pair = text
+        .split_once('=')
+        .filter(|(old, new)| !old.is_empty() && !new.is_empty());
+    let (old, new) = pair.ok_or_else(|| Usage(format!("expected OLD=NEW, found {text:?}")))?;
+    Ok((old.to_owned(), new.to_owned()))
+}

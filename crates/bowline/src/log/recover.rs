@@ -1,0 +1,90 @@
+//! `bowline log recover`: what is intact in a damaged log, into one that is not.
+
+use super::choice::{self, Output};
+use super::report;
+use crate::progress::Progress;
+use crate::{Outcome, output};
+use bowline_log::{Format, IndexUse, Recovered, Recovery, Writer, WriterOptions, recover};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  bowline log recover crashed.mcap whole.mcap         everything that is intact
+  bowline log recover --json bad.log good.log | jq .  and an account of what is not, for a program
+
+The log itself is not changed. With an index beside it, an LCM log is checked event by event;
+without one, what makes sense is believed. MCAP is checked by its own checksums, and ours if it
+has them. Schemas, attachments and metadata of other MCAP writers do not come along.
+Exit code 0 if all of it was intact; 3 if some of it is lost; 1 if nothing came back.";
+
+#[derive(Args, Debug)]
+#[command(about = "Bring back everything that is intact in a damaged log", after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The damaged log
+    source: PathBuf,
+    /// The log to write
+    destination: PathBuf,
+    /// Also take what can be read of damaged chunks of MCAP, although no checksum vouches for it
+    #[arg(long)]
+    unverified: bool,
+    /// Print the account as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let (source, destination) = (&arguments.source, &arguments.destination);
+    arguments.output.check(source, destination)?;
+    let mut log = choice::open(source, IndexUse::IfThere)?;
+    if arguments.unverified {
+        log.accept_unverified();
+    }
+    let mut options = WriterOptions {
+        format: Some(log.format()),
+        ..WriterOptions::default()
+    };
+    options.mcap.is_from_lcm = choice::is_from_lcm(&mut log)?;
+    if Format::of_name(destination) != log.format() {
+        output::note(&format!(
+            "{} is written as {}, like the log that it comes from",
+            destination.display(),
+            log.format()
+        ));
+    }
+    let mut writer = Writer::create(destination, options)?;
+    let mut progress = Progress::new("recovering");
+    let recovered = recover(&mut log, &mut writer, &mut |done, all| {
+        progress.at(done, all);
+    })?;
+    drop(progress);
+    report::note_foreign(&log);
+    if arguments.json {
+        let account = json!({
+            "recovered": report::copied_json(&recovered.copied),
+            "verified": recovered.is_verified,
+            "damage": report::damages_json(&recovered.damages),
+        });
+        output::line(&format!("{account:#}"))?;
+    } else {
+        note(&recovered);
+    }
+    Ok(match recovered.recovery() {
+        Recovery::Whole => Outcome::Fine,
+        Recovery::Lossy => Outcome::Lossy,
+        Recovery::Nothing => Outcome::Diagnostics,
+    })
+}
+
+fn note(recovered: &Recovered) {
+    report::note_copied(&recovered.copied, false);
+    report::note_damage(&recovered.damages);
+    if !recovered.is_verified {
+        output::note(
+            "without an index nothing tells whether the bytes within events are what was written",
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! Where the types of messages are looked up: what the user gave, then what the log says, then our own.
+
+use crate::event::LogEvent;
+use crate::reader::Reader;
+use crate::schemas::{SCHEMA_CHANNEL, Schemas};
+use bowline_msgs::Schema;
+use bowline_wire::schema::{TypeId, TypeSet};
+use bowline_wire::{DecodeError, Fingerprint, Message as _, Value};
+
+/// Types from several sources. A fingerprint does not cover a type's name, so the order is that of trust.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    given: Schemas,
+    of_log: Schemas,
+    own: Schemas,
+    n_learnt: usize,
+}
+
+impl Catalog {
+    /// The types that the user gave, and our own.
+    #[must_use]
+    pub fn new(given: Schemas) -> Self {
+        Self {
+            given,
+            of_log: Schemas::default(),
+            own: Schemas::of_bowline(),
+            n_learnt: 0,
+        }
+    }
+
+    /// Takes over what a log has described since the last time. Cheap if that is nothing.
+    pub fn learn_from(&mut self, log: &Reader) {
+        let n_schemas = log.n_schemas();
+        if n_schemas != self.n_learnt {
+            self.n_learnt = n_schemas;
+            self.of_log.merge(&log.schemas());
+        }
+    }
+
+    /// Takes over what an event describes, if it describes anything.
+    pub fn learn(&mut self, event: &LogEvent<'_>) {
+        if event.channel == SCHEMA_CHANNEL
+            && let Ok(schema) = Schema::decode(event.payload)
+        {
+            drop(self.of_log.add_bytes(&schema.bytes));
+        }
+    }
+
+    /// The type whose messages begin so.
+    #[must_use]
+    pub fn find(&self, fingerprint: Fingerprint) -> Option<(&TypeSet, TypeId)> {
+        let Self {
+            given,
+            of_log,
+            own,
+            n_learnt: _,
+        } = self;
+        [given, of_log, own]
+            .iter()
+            .find_map(|schemas| schemas.find(fingerprint))
+    }
+
+    /// The full name of the type whose messages begin so.
+    #[must_use]
+    pub fn name(&self, fingerprint: Fingerprint) -> Option<String> {
+        let (set, id) = self.find(fingerprint)?;
+        Some(set.def(id).full_name())
+    }
+
+    /// Decodes a message; `None` if nobody knows its type.
+    #[must_use]
+    pub fn decode<'a>(&self, payload: &'a [u8]) -> Option<Result<Decoded<'_, 'a>, DecodeError>> {
+        let fingerprint = Fingerprint(u64::from_be_bytes(*payload.first_chunk()?));
+        let (types, id) = self.find(fingerprint)?;
+        let value = types.decode_as(id, payload);
+        Some(value.map(|value| Decoded { types, id, value }))
+    }
+}
+
+/// A message with its type.
+#[derive(Clone, Debug)]
+pub struct Decoded<'t, 'a> {
+    /// The set that the type is in.
+    pub types: &'t TypeSet,
+    /// The type.
+    pub id: TypeId,
+    /// The message.
+    pub value: Value<'a>,
+}
+
+impl Decoded<'_, '_> {
+    /// The full name of its type.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.types.def(self.id).full_name()
+    }
+}

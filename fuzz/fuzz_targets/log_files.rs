@@ -1,0 +1,68 @@
+//! Any bytes are read to their end as a log of either format, with and without an index, and what is recovered from them
+//! opens clean.
+#![no_main]
+
+use bowline_log::{IndexUse, LogEvent, OwnedEvent, Reader, Writer, WriterOptions, recover};
+use libfuzzer_sys::fuzz_target;
+use std::cell::OnceCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+thread_local! {
+    static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
+}
+
+/// A folder in memory, if there is such a thing.
+fn folder() -> PathBuf {
+    let make = || tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    FOLDER.with(|folder| folder.get_or_init(make).path().to_owned())
+}
+
+fn read(mut log: Reader) -> (Vec<OwnedEvent>, bool) {
+    let mut events = Vec::new();
+    while let Some(event) = log.next_event().expect("memory can be read") {
+        events.push(LogEvent::to_owned(event));
+    }
+    (events, log.damages().is_lossy())
+}
+
+fn open(path: &Path, index: IndexUse) -> Reader {
+    Reader::open_with(path, index, &mut |_, _| {}).expect("memory can be read")
+}
+
+fn key(event: &OwnedEvent) -> (i64, u16, &str, &[u8]) {
+    (event.utime, event.nanos, &event.channel, &event.payload)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let folder = folder();
+    let (path, again) = (folder.join("log"), folder.join("again"));
+    let _none = fs::remove_file(folder.join("log.index"));
+    fs::write(&path, bytes).expect("memory can be written");
+
+    let (plain, _) = read(open(&path, IndexUse::Ignore));
+    let indexed = open(&path, IndexUse::Make);
+    let summary = indexed.summary().expect("an index was made").clone();
+    assert_eq!(summary.n_events, plain.len() as u64);
+    assert_eq!(read(indexed).0, plain, "an index changes nothing");
+
+    let mut log = open(&path, IndexUse::IfThere);
+    if let Some(last) = plain.last() {
+        log.seek_to(last.utime).expect("memory can be read");
+        let found = log.next_event().expect("memory can be read").map(|event| event.utime);
+        let expected = plain.iter().find(|event| event.utime >= last.utime).map(|event| event.utime);
+        assert_eq!(found, expected);
+        log.rewind().expect("memory can be read");
+    }
+    let options = WriterOptions { format: Some(log.format()), ..WriterOptions::default() };
+    let mut writer = Writer::create(&again, options).expect("memory can be written");
+    let recovered = recover(&mut log, &mut writer, &mut |_, _| {}).expect("memory can be written");
+    assert_eq!(recovered.copied.n_written + recovered.copied.n_refused, plain.len() as u64);
+    for index in [IndexUse::IfThere, IndexUse::Ignore] {
+        let (found, is_lossy) = read(open(&again, index));
+        assert!(!is_lossy, "what was recovered is intact");
+        if recovered.copied.n_refused == 0 {
+            assert!(found.iter().map(key).eq(plain.iter().map(key)), "and all of it");
+        }
+    }
+});

@@ -1,0 +1,472 @@
+//! Log files exchanged both ways with LCM's tools and with MCAP's own library, whole and damaged.
+
+use bowline_log::{
+    Catalog, Compression, CopyPlan, Exporter, LogEvent, McapOptions, OwnedEvent, Reader, Recovery,
+    Schemas, TableFormat, TimeRange, Writer, WriterOptions, copy, recover,
+};
+use bowline_log::{ChannelFilter, Selection};
+use bowline_msgs::{Image, Path as PathMessage, Pose, Waypoint};
+use bowline_tests::peers::{Peers, run, workspace};
+use bowline_wire::Message as _;
+use std::fs::{self, File};
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("the last run's folder can go");
+    }
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// Runs a Python program to its end, and returns what it printed.
+fn python(program: &str, args: &[&Path]) -> String {
+    let mut command = Command::new(Peers::find().python());
+    command.args(["-c", program]).args(args);
+    output_of(&mut command)
+}
+
+fn output_of(command: &mut Command) -> String {
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Events as the readers below print them.
+fn shown(events: &[OwnedEvent]) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let line = |event: &OwnedEvent| {
+        let OwnedEvent {
+            number,
+            utime,
+            channel,
+            ..
+        } = event;
+        format!("{number} {utime} {channel} {}\n", hex(&event.payload))
+    };
+    events.iter().map(line).collect()
+}
+
+/// Events of several channels and sizes, some of them empty, with times that go back once.
+fn events(n_events: usize) -> Vec<OwnedEvent> {
+    let event = |i: usize| {
+        let number = i64::try_from(i).expect("small");
+        let back = if i > n_events / 2 { 700_000 } else { 0 };
+        OwnedEvent {
+            number,
+            utime: 1_700_000_000_000_000 + number * 10_000 - back,
+            nanos: 0,
+            channel: ["pose", "sonar.depth", "é", "CAMERA_1"][i % 4].to_owned(),
+            payload: (0..i * i % 97)
+                .map(|at| u8::try_from((i * 7 + at * 13) % 251).expect("small"))
+                .collect(),
+        }
+    };
+    (0..n_events).map(event).collect()
+}
+
+fn write(path: &Path, options: WriterOptions, events: &[OwnedEvent]) {
+    let mut writer = Writer::create(path, options).expect("a log");
+    for (i, event) in events.iter().enumerate() {
+        writer.write(event.as_event()).expect("an event");
+        if i % 20 == 19 {
+            writer.flush().expect("room");
+        }
+    }
+    writer.finish().expect("room");
+}
+
+fn compressed(compression: Compression) -> WriterOptions {
+    WriterOptions {
+        mcap: McapOptions {
+            compression,
+            ..McapOptions::default()
+        },
+        ..WriterOptions::default()
+    }
+}
+
+fn read_with(mut log: Reader) -> (Vec<OwnedEvent>, bool) {
+    let mut events = Vec::new();
+    while let Some(event) = log.next_event().expect("it can be read") {
+        events.push(LogEvent::to_owned(event));
+    }
+    (events, log.damages().is_empty())
+}
+
+fn read(path: &Path) -> (Vec<OwnedEvent>, bool) {
+    read_with(Reader::open(path).expect("a log"))
+}
+
+const SHOW_LCM: &str = "
+import lcm, sys
+for e in lcm.EventLog(sys.argv[1]):
+    print(e.eventnum, e.timestamp, e.channel, e.data.hex())
+";
+
+const WRITE_LCM: &str = "
+import lcm, sys
+log = lcm.EventLog(sys.argv[1], 'w', overwrite=True)
+for i in range(300):
+    log.write_event(1700000000000000 + i * 10000, ['POSE', 'IMAGE', 'pose.fine'][i % 3], bytes([i % 256]) * (i * i % 90))
+log.close()
+";
+
+fn java(log: &Path) -> String {
+    let peers = Peers::find();
+    let mut java = Command::new("java");
+    java.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"])
+        .arg(peers.jar());
+    java.arg(workspace().join("tests/peers/LogReader.java"))
+        .arg(log);
+    output_of(&mut java)
+}
+
+#[test]
+fn a_log_of_ours_is_read_by_lcm_in_python_java_and_by_its_filter() {
+    let folder = folder("logtools-ours");
+    let (ours, theirs) = (folder.join("ours"), folder.join("theirs"));
+    let written = events(200);
+    write(&ours, WriterOptions::default(), &written);
+    assert_eq!(python(SHOW_LCM, &[&ours]), shown(&written));
+    let filter = Peers::find().python().with_file_name("lcm-logfilter");
+    run(Command::new(filter)
+        .args(["-c", "."])
+        .args([&ours, &theirs]));
+    assert_eq!(read(&theirs), (written.clone(), true));
+    // LCM's Java reader takes an empty message for damage.
+    let full: Vec<OwnedEvent> = written
+        .into_iter()
+        .filter(|event| !event.payload.is_empty())
+        .collect();
+    write(&ours, WriterOptions::default(), &full);
+    let renumbered = read(&ours).0;
+    assert_eq!(java(&ours), shown(&renumbered));
+}
+
+#[test]
+fn our_filter_writes_what_lcm_logfilter_writes() {
+    let folder = folder("logtools-filter");
+    let at = |name: &str| folder.join(name);
+    python(WRITE_LCM, &[&at("from")]);
+    let filter = Peers::find().python().with_file_name("lcm-logfilter");
+    for (args, is_inverted) in [
+        (["-c", "pose", "-s", "0", "-e", "100"], false),
+        (["-c", "POSE|I", "-s", "0.5", "-e", "1.25"], false),
+        (["-c", "^POSE$", "-s", "0", "-e", "2"], true),
+    ] {
+        let mut command = Command::new(&filter);
+        command.args(args).args(is_inverted.then_some("-i"));
+        run(command.args([at("from"), at("theirs")]));
+        let mut log = Reader::open(at("from")).expect("a log");
+        let channels = ChannelFilter::new(&args[1..2]).expect("a pattern");
+        let plan = CopyPlan {
+            selection: Selection {
+                channels: if is_inverted {
+                    channels.inverted()
+                } else {
+                    channels
+                },
+                times: TimeRange::in_log(&mut log, args[3].parse().ok(), args[5].parse().ok())
+                    .expect("a range"),
+            },
+            ..CopyPlan::default()
+        };
+        let mut writer = Writer::create(at("ours"), WriterOptions::default()).expect("a log");
+        copy(&mut log, &mut writer, &plan, &mut |_, _| {}).expect("a copy");
+        writer.finish().expect("room");
+        assert!(!read(&at("ours")).0.is_empty(), "{args:?}");
+        assert!(
+            fs::read(at("ours")).expect("ours") == fs::read(at("theirs")).expect("theirs"),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn what_we_recover_is_read_to_its_end_by_lcm() {
+    let folder = folder("logtools-recover");
+    let (bad, good) = (folder.join("bad"), folder.join("good"));
+    python(WRITE_LCM, &[&bad]);
+    let mut bytes = fs::read(&bad).expect("a log");
+    // A sync word in the middle, and the end.
+    let sync = [0xED, 0xA1, 0xDA, 0x01];
+    let at = (bytes.len() / 2..)
+        .find(|at| bytes[*at..].starts_with(&sync))
+        .expect("an event");
+    bytes[at] ^= 1;
+    bytes.truncate(bytes.len() - 7);
+    fs::write(&bad, bytes).expect("room");
+    let theirs_before = python(SHOW_LCM, &[&bad]).lines().count();
+    let mut log = Reader::open(&bad).expect("a log");
+    let mut writer = Writer::create(&good, WriterOptions::default()).expect("a log");
+    let recovered = recover(&mut log, &mut writer, &mut |_, _| {}).expect("recovered");
+    assert_eq!(recovered.recovery(), Recovery::Lossy);
+    assert_eq!(recovered.copied.n_written, 298);
+    assert_eq!(python(SHOW_LCM, &[&good]).lines().count(), 298);
+    assert!(
+        theirs_before < 200,
+        "its reader stops at damage: {theirs_before}"
+    );
+}
+
+#[test]
+fn a_log_over_4_gib_is_read_by_both() {
+    let folder = folder("logtools-large");
+    let path = folder.join("large");
+    // Between the events a hole that the disk does not hold: nothing was written there.
+    let written = events(20);
+    write(&path, WriterOptions::default(), &written[..10]);
+    fs::remove_file(folder.join("large.index")).expect("it is there");
+    let mut file = File::options().write(true).open(&path).expect("a file");
+    let from = file.seek(SeekFrom::End(0)).expect("a place");
+    let to = (4 << 30) + 5_000_000;
+    file.seek(SeekFrom::Start(to)).expect("a place");
+    let mut rest = Vec::new();
+    for event in &written[10..] {
+        let OwnedEvent {
+            number,
+            utime,
+            channel,
+            payload,
+            ..
+        } = event;
+        let header = bowline_wire::eventlog::write_header(
+            *number,
+            *utime,
+            channel,
+            payload.len(),
+            &mut rest,
+        );
+        header.expect("a header");
+        rest.extend_from_slice(payload);
+    }
+    file.write_all(&rest).expect("room");
+    drop(file);
+    let mut log = Reader::open(&path).expect("a log");
+    let mut found = Vec::new();
+    while let Some(event) = log.next_event().expect("it can be read") {
+        found.push(LogEvent::to_owned(event));
+    }
+    assert_eq!(found, written);
+    let [damage] = log.damages().listed() else {
+        panic!("{:?}", log.damages());
+    };
+    assert_eq!((damage.offset, damage.offset + damage.len), (from, to));
+    let program = "
+import lcm, sys
+log = lcm.EventLog(sys.argv[1])
+log.seek((4 << 30) + 5000000)
+for e in log:
+    print(e.eventnum, e.timestamp, e.channel, e.data.hex())
+";
+    assert_eq!(python(program, &[&path]), shown(&written[10..]));
+    fs::remove_dir_all(folder).expect("it can go");
+}
+
+const SHOW_MCAP: &str = "
+import sys
+from mcap.reader import make_reader
+with open(sys.argv[1], 'rb') as f:
+    for schema, channel, message in make_reader(f, validate_crcs=True).iter_messages(log_time_order=False):
+        print(message.sequence, message.log_time // 1000, channel.topic, message.data.hex())
+";
+
+/// Reads records one after another, as far as there are any.
+const STREAM_MCAP: &str = "
+import sys
+from mcap.stream_reader import StreamReader
+from mcap.records import Channel, Message
+topics = {}
+with open(sys.argv[1], 'rb') as f:
+    records = StreamReader(f, validate_crcs=True).records
+    while True:
+        try:
+            record = next(records)
+        except Exception:  # the end, or whatever its decompressors say to half a chunk
+            break
+        if isinstance(record, Channel):
+            topics[record.id] = record.topic
+        if isinstance(record, Message):
+            print(record.sequence, record.log_time // 1000, topics[record.channel_id], record.data.hex())
+";
+
+#[test]
+fn mcap_of_ours_is_read_by_its_own_library_finished_and_cut_off() {
+    let folder = folder("logtools-mcap-ours");
+    for (at, compression) in COMPRESSIONS.into_iter().enumerate() {
+        let path = folder.join(format!("{at}.mcap"));
+        let written = events(100);
+        write(&path, compressed(compression), &written);
+        assert_eq!(
+            python(SHOW_MCAP, &[&path]),
+            shown(&written),
+            "{compression:?}"
+        );
+        let bytes = fs::read(&path).expect("a log");
+        fs::write(&path, &bytes[..bytes.len() / 2]).expect("room");
+        let theirs = python(STREAM_MCAP, &[&path]);
+        let ours = read(&path).0;
+        assert!(
+            !ours.is_empty() && shown(&ours).starts_with(&theirs),
+            "{compression:?}"
+        );
+        let good = folder.join(format!("{at}.good.mcap"));
+        let mut log = Reader::open(&path).expect("a log");
+        let mut writer = Writer::create(&good, compressed(compression)).expect("a log");
+        recover(&mut log, &mut writer, &mut |_, _| {}).expect("recovered");
+        assert_eq!(python(SHOW_MCAP, &[&good]), shown(&ours), "{compression:?}");
+    }
+}
+
+/// Writes a file: its path, then the compression, then whether in chunks.
+const WRITE_MCAP: &str = "
+import sys
+from mcap.writer import CompressionType, Writer
+with open(sys.argv[1], 'wb') as f:
+    writer = Writer(f, compression=CompressionType[sys.argv[2]], use_chunking=sys.argv[3] == 'chunks', chunk_size=1000)
+    writer.start()
+    schema = writer.register_schema('theirs', 'jsonschema', b'{}')
+    channels = [writer.register_channel('theirs.%d' % i, 'json', schema) for i in range(3)]
+    for i in range(200):
+        writer.add_message(channels[i % 3], (1700000000000000 + i) * 1000, bytes([i]) * (i % 60), (1700000000000000 + i) * 1000, i)
+    writer.finish()
+";
+
+#[test]
+fn mcap_of_its_own_library_is_read_with_every_compression_chunked_and_not_whole_and_damaged() {
+    let folder = folder("logtools-mcap-theirs");
+    for (compression, shape) in [
+        ("NONE", "chunks"),
+        ("LZ4", "chunks"),
+        ("ZSTD", "chunks"),
+        ("NONE", "plain"),
+    ] {
+        let path = folder.join(format!("{compression}.{shape}.mcap"));
+        let args = [&*path, Path::new(compression), Path::new(shape)];
+        python(WRITE_MCAP, &args);
+        let (found, is_intact) = read(&path);
+        assert!(is_intact, "{path:?}");
+        assert_eq!(found.len(), 200, "{path:?}");
+        assert_eq!(shown(&found), python(SHOW_MCAP, &[&path]), "{path:?}");
+        let bytes = fs::read(&path).expect("a file");
+        fs::write(&path, &bytes[..bytes.len() / 2]).expect("room");
+        let cut = read(&path).0;
+        assert!(
+            cut.len() > 40 && found.starts_with(&cut),
+            "{path:?}: {}",
+            cut.len()
+        );
+        // A flipped bit costs a chunk, unless what nobody vouches for is wanted.
+        let flip = |at: usize| {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            fs::write(&path, flipped).expect("room");
+            read(&path).0
+        };
+        let mut places = (bytes.len() / 3..).step_by(7).take(200);
+        let vouched = places.find_map(|at| Some(flip(at)).filter(|found| found.len() < 200));
+        let vouched = vouched.unwrap_or_else(|| found.clone());
+        let mut log = Reader::open(&path).expect("a log");
+        log.accept_unverified();
+        let believed = read_with(log).0;
+        if shape == "chunks" {
+            assert!(vouched.len() < 200, "{path:?}");
+            assert!(
+                vouched.iter().all(|event| found.contains(event)),
+                "{path:?}"
+            );
+        }
+        assert!(believed.len() >= vouched.len(), "{path:?}");
+        if compression == "NONE" {
+            assert!(believed.len() >= 198, "{path:?}: {}", believed.len());
+        }
+    }
+}
+
+#[test]
+fn tables_are_read_by_duckdb_and_by_pythons_csv() {
+    let folder = folder("logtools-tables");
+    let catalog = Catalog::new(Schemas::default());
+    for format in [TableFormat::Csv, TableFormat::Parquet] {
+        let mut exporter = Exporter::new(&folder, format).expect("a folder");
+        for number in 0..1_000_i64 {
+            for event in messages(number) {
+                exporter.add(&event.as_event(), &catalog).expect("room");
+            }
+        }
+        let (tables, left) = exporter.finish().expect("room");
+        assert_eq!((tables.len(), left.is_lossy()), (3, false));
+    }
+    let csv = "
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1] + '/vehicle.path.csv', newline='')))
+print(len(rows), rows[999]['waypoints.id'], rows[999]['log_utime'], rows[999]['waypoints.position[1]'])
+rows = list(csv.DictReader(open(sys.argv[1] + '/camera.csv', newline='')))
+print(rows[3]['data'])
+";
+    assert_eq!(
+        python(csv, &[&folder]),
+        "1000 [\"dock, \\\"north\\\"\",\"999\"] 1700000000999000 [0.25,0.25]\nAwMD\n"
+    );
+    let parquet = "
+import duckdb, sys
+at = lambda name: \"read_parquet('%s/%s.parquet')\" % (sys.argv[1], name)
+show = lambda query: print(*duckdb.sql(query).fetchall()[0])
+show('select count(*), sum(\"state[3]\"), min(epoch_us(log_utime)), max(log_number) from ' + at('vehicle.pose'))
+show('select \"waypoints.id\", \"waypoints.position[1]\", num_waypoints from ' + at('vehicle.path') + ' where log_number = 999')
+show('select \"waypoints.id\" from ' + at('vehicle.path') + ' where log_number = 0')
+show('select data, typeof(width) from ' + at('camera') + ' where log_number = 3')
+show('select decode(value) from parquet_kv_metadata(\\'%s/vehicle.pose.parquet\\') where decode(key) = \\'bowline.doc.utime\\'' % sys.argv[1])
+";
+    assert_eq!(
+        python(parquet, &[&folder]),
+        "1000 499500.0 1700000000000000 999\n\
+         ['dock, \"north\"', '999'] [0.25, 0.25] 2\n\
+         []\n\
+         b'\\x03\\x03\\x03' INTEGER\n\
+         when the state held, microseconds since the epoch\n"
+    );
+}
+
+/// A message of each kind of column.
+fn messages(number: i64) -> [OwnedEvent; 3] {
+    let event = |channel: &str, payload| OwnedEvent {
+        number,
+        utime: 1_700_000_000_000_000 + number * 1_000,
+        nanos: 0,
+        channel: channel.to_owned(),
+        payload,
+    };
+    let mut pose = Pose::default();
+    pose.state[3] = f64::from(i32::try_from(number).expect("small"));
+    let names = ["dock, \"north\"".to_owned(), number.to_string()];
+    let waypoints = names.into_iter().map(|id| Waypoint {
+        id,
+        position: [1.5, 0.25],
+    });
+    let path = PathMessage {
+        waypoints: waypoints.take(if number == 0 { 0 } else { 2 }).collect(),
+        ..PathMessage::default()
+    };
+    let image = Image {
+        data: vec![
+            u8::try_from(number % 256).expect("a byte");
+            usize::try_from(number % 7).expect("small")
+        ],
+        ..Image::default()
+    };
+    [
+        event("vehicle.pose", pose.encode().expect("a message")),
+        event(
+            "vehicle.path",
+            path.with_lengths().encode().expect("a message"),
+        ),
+        event("camera", image.with_lengths().encode().expect("a message")),
+    ]
+}
