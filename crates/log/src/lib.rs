@@ -37,6 +37,7 @@ mod index;
 mod lcm;
 mod line;
 mod mcap;
+mod moment;
 mod output;
 pub mod play;
 mod reader;
@@ -60,11 +61,10 @@ pub use format::Format;
 pub use index::is_index;
 pub use line::{FieldChoice, Line};
 pub use mcap::{Compression, McapOptions};
+pub use moment::{BadMoment, IsoTime, Moment};
 pub use reader::{IndexUse, ReadError, Reader};
 pub use recover::{Recovered, Recovery, recover};
 pub use schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
-pub use select::{
-    BadChannelFilter, BadMoment, ChannelFilter, IsoTime, Moment, Selection, TimeRange,
-};
+pub use select::{BadChannelFilter, ChannelFilter, FindTimeError, Selection, TimeRange};
 pub use summary::{ChannelSummary, Gap, Summary};
 pub use writer::{WriteError, Writer, WriterOptions};

@@ -16,14 +16,12 @@ mod remote;
 mod runner;
 mod timeline;
 mod waiting;
-mod when;
 
 pub use channels::{BadRename, ChannelStatus, Channels, Rename};
 pub use lateness::Lateness;
 pub use remote::{BadRequest, REQUEST_CHANNEL, STATUS_CHANNEL};
 pub use runner::{Controls, PlayError, RemoteError, Report, Runner, RunnerOptions};
 pub use timeline::Rate;
-pub use when::{BadWhen, When};
 
 use bowline_bus::Pattern;
 use std::time::Duration;

@@ -6,7 +6,8 @@ use crate::input::Usage;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Subscription, wall_ns};
-use bowline_log::play::{REQUEST_CHANNEL, STATUS_CHANNEL, When};
+use bowline_log::Moment;
+use bowline_log::play::{REQUEST_CHANNEL, STATUS_CHANNEL};
 use bowline_msgs::{PlayerRequest, PlayerStatus};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -222,8 +223,8 @@ fn seek(when: &str, status: &PlayerStatus) -> Result<PlayerRequest, Usage> {
             ..PlayerRequest::default()
         });
     }
-    let when: When = when.parse().map_err(usage)?;
-    if let When::Bookmark(text) = when {
+    let when: Moment = when.parse().map_err(usage)?;
+    if let Moment::Bookmark(text) = when {
         return Ok(PlayerRequest {
             action: PlayerRequest::BOOKMARK,
             text,
@@ -238,7 +239,7 @@ fn seek(when: &str, status: &PlayerStatus) -> Result<PlayerRequest, Usage> {
 }
 
 fn bound(action: i8, when: Option<&str>, status: &PlayerStatus) -> Result<PlayerRequest, Usage> {
-    let when = when.map(str::parse::<When>).transpose().map_err(usage)?;
+    let when = when.map(str::parse::<Moment>).transpose().map_err(usage)?;
     let utime = when.map(|when| resolve(&when, status)).transpose()?;
     Ok(PlayerRequest {
         action,
@@ -247,8 +248,8 @@ fn bound(action: i8, when: Option<&str>, status: &PlayerStatus) -> Result<Player
     })
 }
 
-fn resolve(when: &When, status: &PlayerStatus) -> Result<i64, Usage> {
-    if let When::FromStart(_) = when
+fn resolve(when: &Moment, status: &PlayerStatus) -> Result<i64, Usage> {
+    if let Moment::AfterStart(_) = when
         && status.log_first_utime == 0
     {
         let message = "the player does not know where its log begins: `bowline log index` tells it";

@@ -12,9 +12,9 @@ use anyhow::Context as _;
 use bowline_bus::{Bus, Pattern};
 use bowline_log::play::{
     Channels, Command, Controls, Player, PlayerOptions, Range, Rate, Rename, Report, Runner,
-    RunnerOptions, When,
+    RunnerOptions,
 };
-use bowline_log::{IndexUse, LogEvent, Reader};
+use bowline_log::{IndexUse, LogEvent, Moment, Reader};
 use clap::Args;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
@@ -35,10 +35,10 @@ Examples:
   bowline log play -e 'vehicle\\..*' --rename 'vehicle\\.(.*)=recorded.$1' run
 
 WHEN is one of
-  90                         seconds after the beginning
+  90, 250ms, 2m              after the beginning; seconds without a unit
   -10                        seconds before the end
   1763269200000000           microseconds since the epoch
-  2026-11-16T05:00:00Z       a time; without a zone, of this host's
+  2026-11-16T05:00:00Z       a time; UTC unless it says otherwise
   at the dock                the text of a bookmark
 
 On a terminal there are keys: ? shows them. Everywhere, `bowline log control` drives it over
@@ -210,8 +210,8 @@ impl Arguments {
         })
     }
 
-    fn whens(&self) -> anyhow::Result<[Option<When>; 2]> {
-        let when = |text: &Option<String>| text.as_deref().map(str::parse::<When>).transpose();
+    fn whens(&self) -> anyhow::Result<[Option<Moment>; 2]> {
+        let when = |text: &Option<String>| text.as_deref().map(str::parse::<Moment>).transpose();
         Ok([usage(when(&self.start))?, usage(when(&self.end))?])
     }
 }
@@ -223,7 +223,7 @@ fn usage<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, Usage> {
 
 fn open(arguments: &Arguments, is_interactive: bool) -> anyhow::Result<Reader> {
     let whens = arguments.whens()?;
-    let is_needed = whens.iter().flatten().any(When::needs_summary);
+    let is_needed = whens.iter().flatten().any(Moment::needs_summary);
     let index = if is_interactive || is_needed {
         IndexUse::Make
     } else {
@@ -254,7 +254,7 @@ fn player_options(arguments: &Arguments, reader: &mut Reader) -> anyhow::Result<
             first
         }
     };
-    let resolve = |when: Option<When>| {
+    let resolve = |when: Option<Moment>| {
         let resolved = when.map(|when| when.resolve(first_utime, reader.summary()));
         usage(resolved.transpose())
     };

@@ -310,7 +310,7 @@ fn moments_mean_times_of_the_log_they_are_used_in() {
     for index in [IndexUse::IfThere, IndexUse::Ignore] {
         let mut log = open(&path, index);
         let (from, to) = ("0.5".parse::<Moment>().unwrap(), "-0.25".parse().unwrap());
-        let range = TimeRange::in_log(&mut log, Some(from), Some(to)).unwrap();
+        let range = TimeRange::in_log(&mut log, Some(&from), Some(&to)).unwrap();
         assert_eq!(
             (range.from_utime, range.to_utime),
             (first + 500_000, first + 750_000)

@@ -3,7 +3,6 @@
 //! In: keys, signals, and what the player does. Out: commands, and a screen. The terminal is as it was before when this
 //! ends, however it ends.
 
-use super::is_ended;
 use super::screen::{View, lines};
 use anyhow::Context as _;
 use bowline_bus::Pattern;
@@ -14,9 +13,10 @@ use crossterm::terminal::{
     enable_raw_mode, size,
 };
 use crossterm::{cursor, execute, queue, style};
-use nix::poll::PollTimeout;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll as poll_descriptors};
 use nix::sys::signalfd::SignalFd;
 use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -89,6 +89,34 @@ fn restore() {
     drop(disable_raw_mode());
 }
 
+/// What came of waiting.
+#[derive(PartialEq)]
+enum Wait {
+    /// A key, maybe, or the time for another screen.
+    GoOn,
+    /// A signal, or the terminal is gone.
+    End,
+}
+
+/// Waits for keys here and not in crossterm, which reads a terminal that is gone for ever.
+fn wait_for_keys(signals: &SignalFd) -> Wait {
+    let stdin = io::stdin();
+    let mut descriptors = [
+        PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
+        PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+    ];
+    let timeout = PollTimeout::try_from(REFRESH).unwrap_or(PollTimeout::ZERO);
+    if poll_descriptors(&mut descriptors, timeout).is_err() {
+        // A signal, which will be in its descriptor.
+        return Wait::GoOn;
+    }
+    let [keys, signals] = descriptors.map(|descriptor| descriptor.revents());
+    let is_gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+    let is_over = keys.is_some_and(|keys| keys.intersects(is_gone))
+        || signals.is_some_and(|signals| !signals.is_empty());
+    if is_over { Wait::End } else { Wait::GoOn }
+}
+
 struct Console {
     controls: Controls,
     signals: SignalFd,
@@ -123,23 +151,27 @@ impl Console {
         while !is_over.load(Ordering::Acquire) {
             self.look();
             self.draw()?;
-            if poll(REFRESH)? {
-                match read()? {
-                    Event::Key(key) if key.kind != KeyEventKind::Release => self.press(key),
-                    // All of it is drawn again: who knows what the terminal made of the old.
-                    Event::Resize(..) => self.drawn.clear(),
-                    Event::Key(_)
-                    | Event::FocusGained
-                    | Event::FocusLost
-                    | Event::Mouse(_)
-                    | Event::Paste(_) => {}
-                }
-            }
-            if is_ended(&self.signals, PollTimeout::ZERO) {
+            if wait_for_keys(&self.signals) == Wait::End {
                 return Ok(());
+            }
+            while poll(Duration::ZERO)? {
+                self.take(read()?);
             }
         }
         Ok(())
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.press(key),
+            // All of it is drawn again: who knows what the terminal made of the old.
+            Event::Resize(..) => self.drawn.clear(),
+            Event::Key(_)
+            | Event::FocusGained
+            | Event::FocusLost
+            | Event::Mouse(_)
+            | Event::Paste(_) => {}
+        }
     }
 
     fn look(&mut self) {
