@@ -286,7 +286,7 @@ fn what_is_recovered_is_all_that_is_intact_and_opens_clean() {
 }
 
 #[test]
-fn the_end_of_an_mcap_file_that_only_the_index_of_the_log_misses_is_named() {
+fn events_that_a_cut_took_are_counted_by_the_index() {
     let folder = tempfile::tempdir().unwrap();
     let from = folder.path().join("a.log");
     write(&from, WriterOptions::default(), &events(20), 1);
