@@ -172,8 +172,12 @@ fn our_filter_writes_what_lcm_logfilter_writes() {
                 } else {
                     channels
                 },
-                times: TimeRange::in_log(&mut log, args[3].parse().ok(), args[5].parse().ok())
-                    .expect("a range"),
+                times: TimeRange::in_log(
+                    &mut log,
+                    args[3].parse().as_ref().ok(),
+                    args[5].parse().as_ref().ok(),
+                )
+                .expect("a range"),
             },
             ..CopyPlan::default()
         };

@@ -437,6 +437,33 @@ fn a_terminal_is_as_it_was_after_signals() {
     }
 }
 
+#[test]
+fn a_player_ends_with_its_terminal() {
+    let folder = folder("player-hang-up");
+    let log = folder.join("log");
+    write_log(&log, 100, 10_000);
+    let terminal = Terminal::new("hang-up");
+    terminal.wait_for(&["ready>"]);
+    let pid = folder.join("pid");
+    let player = format!(
+        "{} log play -p -l memq:// {}",
+        bowline().display(),
+        log.display()
+    );
+    let script = format!("echo $$ > {}; exec {player}", pid.display());
+    // In a session of its own, which nobody tells of the terminal's end.
+    terminal.kind(&format!("clear; setsid --wait sh -c '{script}'"));
+    terminal.wait_for(&["paused   x1"]);
+    let id = fs::read_to_string(&pid).expect("the shell wrote it");
+    let process = Path::new("/proc").join(id.trim());
+    drop(terminal);
+    let deadline = now() + PATIENCE;
+    while process.join("exe").exists() {
+        assert!(now() < deadline, "it is still there");
+        std::thread::yield_now();
+    }
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "a deadline that guards against waiting for ever"

@@ -4,7 +4,8 @@ use crate::input::{self, Usage};
 use crate::output;
 use crate::progress::Progress;
 use bowline_log::{
-    Catalog, ChannelFilter, IndexUse, Moment, Reader, Schemas, Selection, TimeRange, check_output,
+    Catalog, ChannelFilter, FindTimeError, IndexUse, Moment, Reader, Schemas, Selection, TimeRange,
+    check_output,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -47,11 +48,11 @@ which are seconds and microseconds since 1970; or the text of a bookmark.";
 
 impl Times {
     pub(crate) fn range(&self, log: &mut Reader) -> anyhow::Result<TimeRange> {
-        Ok(TimeRange::in_log(
-            log,
-            self.start.as_ref(),
-            self.end.as_ref(),
-        )?)
+        let range = TimeRange::in_log(log, self.start.as_ref(), self.end.as_ref());
+        range.map_err(|error| match error {
+            FindTimeError::Read(error) => error.into(),
+            FindTimeError::Moment(error) => Usage(error.to_string()).into(),
+        })
     }
 }
 
