@@ -157,6 +157,10 @@ impl Runner {
     /// # Errors
     /// When nothing can be received on that bus. It can still be played onto.
     pub fn listen(&mut self) -> Result<(), RemoteError> {
+        // What is said into a log is no answer to anybody, and does not belong there.
+        if self.bus.url().scheme() == "file" {
+            return Err(RemoteError::Log);
+        }
         self.remote = Some(Remote::start(&self.bus, self.controls.orders.clone())?);
         Ok(())
     }
@@ -485,6 +489,9 @@ impl Drop for Remote {
 /// Why a player cannot be controlled over its bus.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
+    /// It plays into a log.
+    #[error("a log that is being written sends no requests")]
+    Log,
     /// Nothing can be received.
     #[error(transparent)]
     Subscribe(#[from] SubscribeError),
