@@ -49,6 +49,16 @@ MESSAGES = [
         {"id": "waypoint 0", "position": [0.0, 0.0]}, {"id": "waypoint 1", "position": [100.0, 100.0]}]}),
     ("bowline.pose_t", {"utime": 7, "state": [0.5 * i for i in range(12)]}),
     ("bowline.waypoint_t", {"id": "dock", "position": [12.0, -3.5]}),
+    ("bowline.bookmark_t", {"utime": 1763269856250000, "text": "at the dock"}),
+    ("bowline.schema_t", {"fingerprint": -4611686018427387904, "name": "bowline.pose_t", "n_bytes": 4, "bytes": "QldUMQ=="}),
+    ("bowline.recorder_t", {"utime": 1763269856250000, "file": "dive.mcap", "alarm": "no space left", "n_recorded": 4072,
+                            "n_lost": 3, "n_waiting": 17, "waiting_bytes": 13600, "disk_left": -1}),
+    ("bowline.player_request_t", {"utime": 1, "player": "", "action": 6, "value": -2.5, "log_utime": 0, "text": ""}),
+    ("bowline.player_status_t", {
+        "utime": 1763269856250000, "player": "host:17", "log": "dive.log", "state": 1, "log_utime": 1700000000000000,
+        "rate": 4.0, "log_first_utime": 1, "log_last_utime": 2, "range_start_utime": 3, "range_end_utime": 4,
+        "is_looping": True, "n_loops": 5, "n_published": 6, "n_bytes": 7, "n_passed": 8, "n_failed": 9, "n_backward": 10,
+        "n_shortened": 11, "n_stalls": 12, "n_refused": 13, "late_mean_s": 0.5, "late_p99_s": 0.75, "late_max_s": 1.5}),
 ]
 
 

@@ -94,7 +94,11 @@ fn generated_and_dynamic_decoders_agree_about_damaged_messages() {
         let typed = (entry.recode)(&damaged);
         let dynamic = types.decode(&damaged);
         match (&typed, &dynamic) {
-            (Ok(recoded), Ok(_)) => assert_eq!(*recoded, damaged),
+            // Not the damaged bytes themselves: a boolean that is neither 0 nor 1 is said again as 1.
+            (Ok(recoded), Ok((id, value))) => {
+                let again = types.encode(*id, value).expect("it was just decoded");
+                assert_eq!(*recoded, again, "{}", entry.name);
+            }
             // Dynamic values keep strings as the bytes that were sent, and go on.
             (Err(typed), _) if typed.to_string().contains("expected UTF-8") => {}
             (Err(typed), Err(dynamic)) => assert_eq!(typed.to_string(), dynamic.to_string()),
