@@ -50,7 +50,7 @@ MESSAGES = [
     ("bowline.pose_t", {"utime": 7, "state": [0.5 * i for i in range(12)]}),
     ("bowline.waypoint_t", {"id": "dock", "position": [12.0, -3.5]}),
     ("bowline.bookmark_t", {"utime": 1763269856250000, "text": "at the dock"}),
-    ("bowline.schema_t", {"fingerprint": -4611686018427387904, "name": "bowline.pose_t", "n_bytes": 4, "bytes": "QldUMQ=="}),
+    ("bowline.schema_t", {"fingerprint": "-4611686018427387904", "name": "bowline.pose_t", "n_bytes": 4, "bytes": "QldUMQ=="}),
     ("bowline.recorder_t", {"utime": 1763269856250000, "file": "dive.mcap", "alarm": "no space left", "n_recorded": 4072,
                             "n_lost": 3, "n_waiting": 17, "waiting_bytes": 13600, "disk_left": -1}),
     ("bowline.player_request_t", {"utime": 1, "player": "", "action": 6, "value": -2.5, "log_utime": 0, "text": ""}),
