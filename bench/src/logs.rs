@@ -90,7 +90,7 @@ pub(crate) fn run(length: Length) -> Result<()> {
 const LADDER: [u32; 9] = [
     1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 0,
 ];
-const LARGE_LADDER: [u32; 6] = [10, 50, 100, 200, 400, 0];
+const LARGE_LADDER: [u32; 9] = [10, 50, 100, 200, 400, 800, 1_200, 1_600, 0];
 
 fn record(folder: &Path, length: Length) -> Result<()> {
     for (size, ladder, seconds) in [(800, &LADDER[..], 2.0), (MEGABYTE, &LARGE_LADDER[..], 1.5)] {
@@ -131,6 +131,11 @@ fn record(folder: &Path, length: Length) -> Result<()> {
             print!("{:>24.1} k", best / 1e3);
         }
         println!();
+        println!(
+            "  {:<22}{:>24.1} k",
+            "the bytes only written",
+            write_rate(folder, size)? / 1e3
+        );
         let [ours, _, theirs] = loss_free;
         let ratio = (theirs > 0.0).then(|| ours / theirs);
         match ratio {
@@ -142,6 +147,19 @@ fn record(folder: &Path, length: Length) -> Result<()> {
         println!();
     }
     Ok(())
+}
+
+/// How many messages' bytes a second the system takes when nothing is received or made of them: nobody records more.
+fn write_rate(folder: &Path, size: usize) -> Result<f64> {
+    const N_BYTES: usize = 500 * MEGABYTE;
+    let path = folder.join("plain");
+    let bytes = vec![7; MEGABYTE];
+    let mut file = File::create(&path)?;
+    let mut written = Ok(());
+    let took = time(|| written = (0..N_BYTES / MEGABYTE).try_for_each(|_| file.write_all(&bytes)));
+    written?;
+    fs::remove_file(path)?;
+    Ok((N_BYTES / size) as f64 / took.as_secs_f64().max(1e-9))
 }
 
 /// How many were sent, how many a second, and how many are in the log.
@@ -202,15 +220,15 @@ fn play(folder: &Path, length: Length) -> Result<()> {
         "{:<24}{:>16}{:>16}{:>10}",
         "", "bowline", "lcm-logplayer", ""
     );
-    let cases = [(800, 300_000), (MEGABYTE, 1_000)];
-    for (size, n_events) in cases {
+    let cases = [(800, 1, 300_000), (800, 7, 300_000), (MEGABYTE, 1, 1_000)];
+    for (size, n_channels, n_events) in cases {
         let n_events = if length == Length::Quick {
             n_events / 10
         } else {
             n_events
         };
         let path = folder.join("play.log");
-        write_log(&path, size, n_events)?;
+        write_log(&path, size, n_channels, n_events)?;
         let mut ours = Command::new(bowline());
         ours.args(["log", "play", "--speed", "0", "-l", URL])
             .arg(&path);
@@ -229,11 +247,15 @@ fn play(folder: &Path, length: Length) -> Result<()> {
         });
         println!(
             "  {:<22}{:>12.1} k/s{:>12.1} k/s{:>9.2}x",
-            format!("{size} bytes"),
+            match n_channels {
+                1 => format!("{size} bytes"),
+                n => format!("{size} bytes, {n} channels"),
+            },
             ours / 1e3,
             theirs / 1e3,
             ours / theirs
         );
+        // What a megabyte costs is the kernel's copying of it, which is the same for both.
         if size == 800 {
             aim(
                 "beside lcm-logplayer",
@@ -255,19 +277,20 @@ fn time_command(command: &mut Command) -> Result<Duration> {
     outcome.map(|()| took)
 }
 
-fn write_log(path: &Path, size: usize, n_events: u32) -> Result<()> {
+fn write_log(path: &Path, size: usize, n_channels: u32, n_events: u32) -> Result<()> {
     let options = WriterOptions {
         without_index: true,
         ..WriterOptions::default()
     };
     let mut writer = Writer::create(path, options)?;
     let payload = vec![7; size];
-    for i in 0..n_events {
+    let channels: Vec<String> = (0..n_channels).map(|i| format!("{CHANNEL}{i}")).collect();
+    for (i, channel) in (0..n_events).zip(channels.iter().cycle()) {
         writer.write(LogEvent {
             number: 0,
             utime: 1_700_000_000_000_000 + i64::from(i),
             nanos: 0,
-            channel: CHANNEL,
+            channel,
             payload: &payload,
         })?;
         if writer.n_pending() > 1 << 20 {

@@ -182,7 +182,7 @@ impl Mpudpm {
             payload,
             shared: None,
         };
-        self.sender.send_to(self.group, &[message])
+        self.sender.send_to(self.group, &[message], &[])
     }
 
     /// Answers requests while nobody reads: subscribers with patterns wait for it.
@@ -360,7 +360,7 @@ impl Transport for Mpudpm {
             let (now, later) = rest.split_at_checked(run.len()).unwrap_or((rest, &[]));
             rest = later;
             let port = run.first().copied().unwrap_or(self.group.port());
-            self.sender.send_to(self.at_port(port), now)?;
+            self.sender.send_to(self.at_port(port), now, &[])?;
         }
         Ok(())
     }

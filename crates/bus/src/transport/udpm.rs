@@ -33,6 +33,7 @@ use crate::sys;
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
 use crate::url::{BadUrl, Options, Url};
 use receiver::Receiver;
+use sender::is_wanted;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -115,7 +116,23 @@ impl Udpm {
 
 impl Transport for Udpm {
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
-        self.sender.send_to(self.settings.group.address, messages)
+        let group = self.settings.group.address;
+        let is_large = |message: &Outgoing<'_>| !self.sender.is_short(message);
+        match (messages, self.receiver()) {
+            (_, None) => self.sender.send_to(group, messages, &[]),
+            // The filter in the kernel judges it by itself.
+            ([message], _) if !is_large(message) => self.sender.send_to(group, messages, &[]),
+            (_, Some(receiver)) => {
+                let own = receiver.own_patterns();
+                if messages
+                    .iter()
+                    .any(|message| is_large(message) && is_wanted(&own, message.channel))
+                {
+                    receiver.admit_own_fragments();
+                }
+                self.sender.send_to(group, messages, &own)
+            }
+        }
     }
 
     fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {

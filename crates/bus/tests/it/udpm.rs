@@ -501,6 +501,39 @@ fn a_filter_in_the_kernel_loses_nothing_that_is_wanted() {
     });
 }
 
+#[test]
+fn what_one_publishes_and_does_not_want_back_stays_in_the_kernel() {
+    namespace::run(|| {
+        let bus = open(URL);
+        let inbox = bus.inbox();
+        inbox.subscribe("wanted.*", Queue::default()).unwrap();
+        let large = vec![7; 200_000];
+        for _ in 0..50 {
+            bus.publish_bytes("other", &large).unwrap();
+        }
+        let counts = bus.counts();
+        assert!(counts.network.filtered >= 50 * 4, "{counts:?}");
+        let mut n_wanted = 0_u32;
+        for round in 0_u32..40 {
+            let mut cork = bus.cork();
+            for channel in ["other", "else", "wanted.1", "wanted.2", "other", "wanted.3"] {
+                let mut payload = n_wanted.to_be_bytes().to_vec();
+                if round % 3 == 2 {
+                    payload.resize(large.len(), 0);
+                }
+                n_wanted += u32::from(channel.starts_with("wanted"));
+                cork.publish_bytes(channel, &payload).unwrap();
+            }
+            cork.flush().unwrap();
+            for expected in n_wanted - 3..n_wanted {
+                let event = next(&inbox);
+                assert_eq!(event.payload[..4], expected.to_be_bytes());
+            }
+        }
+        assert_eq!(bus.counts().received, u64::from(n_wanted));
+    });
+}
+
 /// Publishes a number on each channel that is wanted, in company; in every other round the company goes together.
 fn publish_round(publisher: &Bus, wanted: &[&str], company: &[&&str], (round, first): (u32, u32)) {
     let mut cork = publisher.cork();

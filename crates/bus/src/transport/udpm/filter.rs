@@ -8,8 +8,9 @@
 //!  │ UDP    │ LC02 │ seq no │ channel, NUL, payload
 //! ```
 //!
-//! Only whole short messages are judged. Fragments pass, since only the first has a channel and the reassembler must
-//! see it to let go of the others; what is malformed passes, to be counted.
+//! Only whole short messages are judged by their channel. Fragments pass, since only the first has a channel and the
+//! reassembler must see it to let go of the others; but our own are left out as long as we want none of them back. What
+//! is malformed passes, to be counted.
 
 use crate::pattern::{Outline, Pattern, Template};
 use crate::sys::Instruction;
@@ -21,6 +22,7 @@ const SOURCE_ADDRESS_AT: u32 = 0xfff0_0000 + 12;
 const MAGIC_AT: u32 = 8;
 const CHANNEL_AT: u32 = 16;
 const SHORT_MAGIC: u32 = 0x4c43_3032;
+const FRAGMENT_MAGIC: u32 = 0x4c43_3033;
 const PASS: u32 = u32::MAX;
 const DROP: u32 = 0;
 /// Each pattern costs the kernel time for each datagram.
@@ -33,14 +35,25 @@ pub(super) struct Source {
     pub(super) port: u16,
 }
 
-/// The program for these patterns, or none when they are too many or too clever for it. With a source, it judges only
-/// what comes from there.
-pub(super) fn program(patterns: &[Pattern], source: Option<Source>) -> Option<Vec<Instruction>> {
+/// What a program judges; the rest passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// What anybody sends, but for fragments.
+    All,
+    /// What comes from there, but for fragments.
+    Short(Source),
+    /// What comes from there; none of its fragments pass.
+    ShortAndFragments(Source),
+}
+
+/// The program for these patterns, or none when they are too many or too clever for it.
+pub(super) fn program(patterns: &[Pattern], judged: Judged) -> Option<Vec<Instruction>> {
     if patterns.is_empty() || patterns.len() > MAX_PATTERNS {
         return None;
     }
     let mut program = Vec::new();
-    if let Some(Source { address, port }) = source {
+    if let Judged::Short(source) | Judged::ShortAndFragments(source) = judged {
+        let Source { address, port } = source;
         program.extend([
             load_half(SOURCE_PORT_AT),
             jump_if_equal(port.into(), 1, 0),
@@ -56,9 +69,11 @@ pub(super) fn program(patterns: &[Pattern], source: Option<Source>) -> Option<Ve
         jump_if_at_least(CHANNEL_AT + 1, 1, 0),
         give(PASS),
         load_word(MAGIC_AT),
-        jump_if_equal(SHORT_MAGIC, 1, 0),
-        give(PASS),
     ]);
+    if matches!(judged, Judged::ShortAndFragments(_)) {
+        program.extend([jump_if_equal(FRAGMENT_MAGIC, 0, 1), give(DROP)]);
+    }
+    program.extend([jump_if_equal(SHORT_MAGIC, 1, 0), give(PASS)]);
     for pattern in patterns {
         let (template, ends) = match pattern.outline()? {
             Outline::Exact(name) => (name, true),

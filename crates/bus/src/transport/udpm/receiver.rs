@@ -1,9 +1,10 @@
 //! The receiving socket, read in batches by whoever waits for a message.
 
-use super::filter::{self, Source};
+use super::filter::{self, Judged, Source};
 use super::{Group, Intake, Settings};
 use crate::clock::Wait;
 use crate::counts::{NetworkCounts, SenderCounts};
+use crate::pattern::Pattern;
 use crate::router::{Inlet, Interest};
 use crate::sys::{self, Batch, Instruction, LinkWatch, Patience};
 use crate::transport::{ListenError, ReceiveError};
@@ -11,7 +12,7 @@ use socket2::Socket;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Datagrams for one call into the kernel. Each needs 64 KiB, touched only when it is used.
@@ -53,6 +54,10 @@ struct State {
 /// Whether the kernel leaves out what nobody wants.
 #[derive(Debug, Default)]
 struct Filter {
+    /// Of all subscriptions.
+    patterns: Arc<[Pattern]>,
+    /// Whether one of our own large messages was wanted back. It stays so: a message may be under way.
+    admits_own_fragments: bool,
     /// What it would run, if the subscriptions are simple enough, to leave out what we publish ourselves and do not
     /// want back: always worth it, since it would wake us for nothing.
     own: Option<Vec<Instruction>>,
@@ -134,12 +139,41 @@ impl Receiver {
 
     pub(super) fn want(&self, interest: &Interest) {
         let mut state = self.lock();
-        let patterns = interest.patterns();
-        state.filter.own = self
-            .source
-            .and_then(|source| filter::program(patterns, Some(source)));
-        state.filter.all = filter::program(patterns, None);
+        state.filter.patterns = interest.patterns().into();
+        self.write_programs(&mut state);
         self.filter(&mut state, Scope::Own);
+    }
+
+    /// What of our own comes back to us, as far as we can help it.
+    pub(super) fn own_patterns(&self) -> Arc<[Pattern]> {
+        Arc::clone(&self.lock().filter.patterns)
+    }
+
+    /// From now on our own large messages come back, since we want one of them.
+    pub(super) fn admit_own_fragments(&self) {
+        let mut state = self.lock();
+        if state.filter.admits_own_fragments {
+            return;
+        }
+        state.filter.admits_own_fragments = true;
+        self.write_programs(&mut state);
+        if state.filter.scope == Some(Scope::Own) {
+            self.filter(&mut state, Scope::Own);
+        }
+    }
+
+    fn write_programs(&self, state: &mut State) {
+        let judged = if state.filter.admits_own_fragments {
+            Judged::Short
+        } else {
+            Judged::ShortAndFragments
+        };
+        let patterns = &state.filter.patterns;
+        let own = self.source.map(judged);
+        let own = own.and_then(|judged| filter::program(patterns, judged));
+        let all = filter::program(patterns, Judged::All);
+        state.filter.own = own;
+        state.filter.all = all;
     }
 
     pub(super) fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
@@ -258,7 +292,7 @@ impl Receiver {
     fn attach(&self, program: &[Instruction], scope: Scope) -> Attached {
         // A coalesced packet would be judged by its first message alone, so there must be none from now on. What was
         // coalesced before could not be taken apart any more, so there must be none in the socket either. Our own
-        // packets never mix channels.
+        // packets never mix what we want with what we do not.
         if scope == Scope::All && !(self.coalesce(false).is_ok() && self.fill().0 == 0) {
             drop(self.coalesce(true));
             return Attached::NotYet;

@@ -3,6 +3,7 @@
 use super::pacing::Pacer;
 use super::{Group, Settings};
 use crate::clock;
+use crate::pattern::Pattern;
 use crate::sys::{self, Piece, Segmenting};
 use crate::transport::{OpenError, Outgoing, SendError};
 use bowline_wire::datagram::{
@@ -88,11 +89,12 @@ impl Sender {
         self.source
     }
 
-    /// Sends to a group, which may differ from the sender's own in the port.
+    /// Sends to a group, which may differ from the sender's own in the port. `own` is what this process wants back.
     pub(crate) fn send_to(
         &self,
         group: SocketAddr,
         messages: &[Outgoing<'_>],
+        own: &[Pattern],
     ) -> Result<(), SendError> {
         let to = SockAddr::from(group);
         let mut state = self.lock();
@@ -100,6 +102,7 @@ impl Sender {
             sender: self,
             group,
             to: &to,
+            own,
             state: &mut state,
         };
         match messages {
@@ -109,7 +112,7 @@ impl Sender {
     }
 
     /// Messages that fit in one datagram, as LCM cuts them, or that the path carries whole.
-    fn is_short(&self, message: &Outgoing<'_>) -> bool {
+    pub(super) fn is_short(&self, message: &Outgoing<'_>) -> bool {
         let size = message.channel.len() + 1 + message.payload.len();
         size <= MAX_SHORT_SIZE.min(self.path_datagram - SHORT_HEADER_SIZE)
     }
@@ -134,6 +137,7 @@ struct Line<'a> {
     sender: &'a Sender,
     group: SocketAddr,
     to: &'a SockAddr,
+    own: &'a [Pattern],
     state: &'a mut State,
 }
 
@@ -177,10 +181,17 @@ impl Line<'_> {
         }
         let bodies = messages.iter().map(|message| message.payload);
         let mut pieces = pieces(&headers, &ends, bodies);
-        // A filter at our own receiver judges what is handed over as one by its first channel.
+        // The filter at our own receiver judges what is handed over as one by its first channel.
+        let mut is_own = None;
+        let mut channel = "";
         let mut n_changes = 0;
-        for (piece, [message, next]) in pieces.iter_mut().skip(1).zip(messages.array_windows()) {
-            n_changes += usize::from(message.channel != next.channel);
+        for (piece, message) in pieces.iter_mut().zip(messages) {
+            if is_own.is_none() || message.channel != channel {
+                channel = message.channel;
+                let is_now_own = Some(is_wanted(self.own, channel));
+                n_changes += usize::from(is_own != is_now_own);
+                is_own = is_now_own;
+            }
             piece.group = n_changes;
         }
         let sent = self.send_pieces(&pieces);
@@ -334,6 +345,11 @@ impl Line<'_> {
         self.state.next_sequence = sequence.wrapping_add(1);
         sequence
     }
+}
+
+/// Whether one of the patterns is for this channel.
+pub(super) fn is_wanted(patterns: &[Pattern], channel: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.matches(channel))
 }
 
 /// Joins headers that lie end to end with their bodies.
