@@ -1,12 +1,10 @@
 //! Descriptions of types that travel with a log, so that it can be read years later.
 
+pub use bowline_bus::SCHEMA_CHANNEL;
 use bowline_msgs::Schema;
 use bowline_wire::Fingerprint;
 use bowline_wire::schema::{Docs, ReadSchemaError, TypeId, TypeSet};
 use std::collections::BTreeMap;
-
-/// Where descriptions of types are published and recorded, as `bowline.schema_t`.
-pub const SCHEMA_CHANNEL: &str = "bowline.schema";
 
 /// Where bookmarks are published and recorded, as `bowline.bookmark_t`.
 pub const BOOKMARK_CHANNEL: &str = "bowline.bookmark";
@@ -114,6 +112,7 @@ impl Schemas {
         let bytes = set.closure(id).to_bytes(Docs::Keep);
         Some(
             Schema {
+                version: Schema::VERSION,
                 fingerprint: i64::from_be_bytes(fingerprint.0.to_be_bytes()),
                 name: set.def(id).full_name(),
                 bytes,

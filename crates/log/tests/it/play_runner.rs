@@ -63,7 +63,7 @@ fn what_arrives_is_what_was_recorded_in_its_order_at_every_rate() {
         let path = folder.path().join(format!("{at}.{extension}"));
         write(&path, options(*compression), &written, 100);
         for rate in [Rate::Max, Rate::Times(200.0)] {
-            let bus = Bus::open("memq://").unwrap();
+            let bus = Bus::open("memq://?announce=off").unwrap();
             let inbox = listen(&bus, ".*");
             let player = PlayerOptions {
                 rate,
@@ -84,7 +84,7 @@ fn a_name_that_cannot_be_sent_is_counted_and_the_rest_is_played() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     write(&path, WriterOptions::default(), &events(100), 100);
-    let bus = Bus::open("memq://").unwrap();
+    let bus = Bus::open("memq://?announce=off").unwrap();
     let inbox = listen(&bus, ".*");
     let mut runner = runner(&path, &bus, flat_out(), false);
     let long = format!("X={}", "x".repeat(64));
@@ -171,7 +171,7 @@ fn a_player_is_driven_over_the_bus() {
         }
     }
     writer.finish().unwrap();
-    let bus = Bus::open("memq://").unwrap();
+    let bus = Bus::open("memq://?announce=off").unwrap();
     let driver = Driver::new(&bus);
     let player = PlayerOptions {
         is_paused: true,
@@ -244,7 +244,7 @@ fn a_range_loops_until_it_is_told_to_quit() {
         let path = folder.path().join(format!("{at}.{extension}"));
         let written = events(1_000);
         write(&path, options(*compression), &written, 100);
-        let bus = Bus::open("memq://").unwrap();
+        let bus = Bus::open("memq://?announce=off").unwrap();
         let inbox = listen(&bus, ".*");
         let player = PlayerOptions {
             range: Range {
@@ -276,7 +276,7 @@ fn controls_see_what_the_player_does() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     write(&path, WriterOptions::default(), &events(100), 100);
-    let bus = Bus::open("memq://").unwrap();
+    let bus = Bus::open("memq://?announce=off").unwrap();
     let runner = runner(&path, &bus, flat_out(), false);
     let controls = runner.controls();
     assert_eq!(controls.report().status.state, State::Playing);
