@@ -35,6 +35,13 @@ impl Channel {
     }
 }
 
+impl From<&str> for Channel {
+    /// For events that did not come over a bus, such as those of a log.
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
 impl Deref for Channel {
     type Target = str;
 

@@ -46,6 +46,27 @@ impl Catalog {
         }
     }
 
+    /// Takes over types that were described, and checked by whoever calls.
+    pub fn learn_types(&mut self, types: &TypeSet) {
+        self.of_log.add(types);
+    }
+
+    /// The type of that name, with or without its package. Of several sources the first that has it answers, and a
+    /// bare name that several packages have is nobody's.
+    #[must_use]
+    pub fn by_name(&self, name: &str) -> Option<(&TypeSet, TypeId)> {
+        [&self.given, &self.of_log, &self.own]
+            .into_iter()
+            .find_map(|schemas| schemas.by_name(name))
+    }
+
+    /// All types, in the order of trust, each by what its messages begin with.
+    pub fn iter(&self) -> impl Iterator<Item = (Fingerprint, &TypeSet, TypeId)> {
+        [&self.given, &self.of_log, &self.own]
+            .into_iter()
+            .flat_map(Schemas::iter)
+    }
+
     /// The type whose messages begin so.
     #[must_use]
     pub fn find(&self, fingerprint: Fingerprint) -> Option<(&TypeSet, TypeId)> {
