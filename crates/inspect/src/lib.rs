@@ -8,3 +8,15 @@
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
+//! | `watch.rs` | channels and their traffic |
+//! | `history.rs` | the last events |
+//! | `guess.rs` | what bytes might be that nobody has described |
+
+mod guess;
+mod history;
+mod rhythm;
+mod watch;
+
+pub use guess::{guess, hex_lines};
+pub use history::History;
+pub use watch::{Traffic, Watch, fingerprint};
