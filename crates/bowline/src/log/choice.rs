@@ -4,8 +4,8 @@ use crate::input::{self, Usage};
 use crate::output;
 use crate::progress::Progress;
 use bowline_log::{
-    Catalog, ChannelFilter, FindTimeError, IndexUse, Moment, Reader, Schemas, Selection, TimeRange,
-    check_output,
+    Catalog, ChannelFilter, FindTimeError, IndexUse, Moment, Reader, Rename, Schemas, Selection,
+    TimeRange, check_output,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,20 @@ impl Channels {
 /// Channels by regular expressions.
 pub(crate) fn filter(patterns: &[String]) -> anyhow::Result<ChannelFilter> {
     ChannelFilter::new(patterns).map_err(|error| Usage(error.to_string()).into())
+}
+
+/// What channels are called instead.
+#[derive(Args, Debug)]
+pub(crate) struct Renames {
+    /// Call channels OLD instead NEW: OLD is a regular expression for whole names, NEW may use its groups as $1. The last that matches counts
+    #[arg(long, value_name = "OLD=NEW")]
+    rename: Vec<Rename>,
+}
+
+impl Renames {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Rename> {
+        self.rename.iter().cloned()
+    }
 }
 
 /// From when to when.

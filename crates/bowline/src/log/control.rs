@@ -6,8 +6,8 @@ use crate::input::Usage;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Subscription, wall_ns};
-use bowline_log::Moment;
 use bowline_log::play::{REQUEST_CHANNEL, STATUS_CHANNEL};
+use bowline_log::{Moment, Rename};
 use bowline_msgs::{PlayerRequest, PlayerStatus};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ enum Action {
     /// Do not play the channels that match
     Disable { pattern: String },
     /// Publish under other names: OLD=NEW
-    Rename { rename: String },
+    Rename { rename: Rename },
     /// End the player
     Quit,
 }
@@ -207,7 +207,7 @@ fn request(action: &Action, status: &PlayerStatus) -> Result<Option<PlayerReques
         },
         Action::Enable { pattern } => about(PlayerRequest::ENABLE, pattern),
         Action::Disable { pattern } => about(PlayerRequest::DISABLE, pattern),
-        Action::Rename { rename } => about(PlayerRequest::RENAME, rename),
+        Action::Rename { rename } => about(PlayerRequest::RENAME, rename.as_str()),
         Action::Quit => ask(PlayerRequest::QUIT),
     }))
 }

@@ -17,6 +17,7 @@ Examples:
   bowline log filter -i -c image day.log small.log                       all but pictures
   bowline log filter --rate pose=5 --rate 50 day.log thin.log            poses 5/s, the rest 50/s
   bowline log filter --rename POSE=vehicle.pose old.log new.log          another name
+  bowline log filter --rename 'front\\.(.*)=rear.$1' old.log new.log      names by a pattern
 
 The options are those of lcm-logfilter, and some more. Descriptions of types come along, and
 bookmarks of the time.
@@ -43,9 +44,8 @@ pub(crate) struct Arguments {
         help = "At most so many messages a second on each channel that matches; the first that fits counts"
     )]
     rate: Vec<String>,
-    /// Another name for a channel
-    #[arg(long, value_name = "OLD=NEW")]
-    rename: Vec<String>,
+    #[command(flatten)]
+    renames: choice::Renames,
     /// Say how much was kept of each channel
     #[arg(short, long)]
     verbose: bool,
@@ -72,11 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
             .iter()
             .map(|rate| limit(rate))
             .collect::<Result<_, _>>()?,
-        renames: arguments
-            .rename
-            .iter()
-            .map(|rename| pair(rename))
-            .collect::<Result<_, _>>()?,
+        renames: arguments.renames.iter().collect(),
     };
     let mut options = WriterOptions::default();
     options.mcap.is_from_lcm = choice::is_from_lcm(&mut log)?;
@@ -114,12 +110,4 @@ fn limit(text: &str) -> anyhow::Result<RateLimit> {
         return Err(Usage(message).into());
     }
     Ok(RateLimit { channels, hz })
-}
-
-fn pair(text: &str) -> anyhow::Result<(String, String)> {
-    let pair = text
-        .split_once('=')
-        .filter(|(old, new)| !old.is_empty() && !new.is_empty());
-    let (old, new) = pair.ok_or_else(|| Usage(format!("expected OLD=NEW, found {text:?}")))?;
-    Ok((old.to_owned(), new.to_owned()))
 }

@@ -6,13 +6,13 @@ mod console;
 mod screen;
 mod summary;
 
+use super::choice;
 use crate::input::Usage;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Pattern};
 use bowline_log::play::{
-    Channels, Command, Controls, Player, PlayerOptions, Range, Rate, Rename, Report, Runner,
-    RunnerOptions,
+    Channels, Command, Controls, Player, PlayerOptions, Range, Rate, Report, Runner, RunnerOptions,
 };
 use bowline_log::{IndexUse, LogEvent, Moment, Reader};
 use clap::Args;
@@ -83,9 +83,8 @@ pub(crate) struct Arguments {
     /// Do not play channels that match, whatever --regexp says; may be given several times
     #[arg(long, value_name = "RE")]
     disable: Vec<String>,
-    /// Publish under other names; OLD is a pattern, NEW may use its groups as $1; may be given several times
-    #[arg(long, value_name = "OLD=NEW")]
-    rename: Vec<String>,
+    #[command(flatten)]
+    renames: choice::Renames,
     /// Begin there
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     start: Option<String>,
@@ -299,8 +298,8 @@ fn channels(arguments: &Arguments) -> Result<Channels, Usage> {
     for pattern in &arguments.disable {
         channels.disable(usage(Pattern::new(pattern))?);
     }
-    for rename in &arguments.rename {
-        channels.rename(usage(Rename::new(rename))?);
+    for rename in arguments.renames.iter() {
+        channels.rename(rename);
     }
     Ok(channels)
 }

@@ -4,8 +4,8 @@ use crate::support::{KINDS, events, open, options, read, rest, write};
 use bowline_log::{
     BadOutput, Catalog, ChannelFilter, CopyPlan, DamageKind, DiffOptions, DifferenceKind, Exporter,
     FieldChoice, IndexUse, Line, LogEvent, McapOptions, Moment, OwnedEvent, RateLimit, Reader,
-    Recovery, SCHEMA_CHANNEL, Schemas, Selection, TableFormat, TimeRange, TimeRule, Writer,
-    WriterOptions, check_output, copy, diff, explain, recover,
+    Recovery, Renames, SCHEMA_CHANNEL, Schemas, Selection, TableFormat, TimeRange, TimeRule,
+    Writer, WriterOptions, check_output, copy, diff, explain, recover,
 };
 use bowline_msgs::{Path as PathMessage, Pose, Waypoint};
 use bowline_wire::Message as _;
@@ -148,7 +148,7 @@ fn a_filter_keeps_the_channels_times_and_rates_that_it_is_told_to() {
                 channels: ChannelFilter::new(&["pose", "^X$"]).unwrap(),
                 times,
             },
-            renames: BTreeMap::from([("X".to_owned(), "Y".to_owned())]),
+            renames: Renames::from_iter(["X=Y".parse().unwrap()]),
             ..CopyPlan::default()
         };
         let expected: Vec<_> = written
