@@ -7,7 +7,7 @@ mod screen;
 mod summary;
 
 use super::choice;
-use crate::input::Usage;
+use crate::input::{self, Usage};
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Pattern};
@@ -107,8 +107,8 @@ struct Manner {
     /// Wait for a key or a request before the first event
     #[arg(short, long)]
     paused: bool,
-    /// Make times without events at most this long, in seconds of log time
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Make times without events at most this long, in log time, as in 2 or 500ms
+    #[arg(long, value_name = "DURATION", value_parser = input::duration)]
     max_gap: Option<Duration>,
     /// At the end wait, instead of quitting
     #[arg(long)]
@@ -386,10 +386,4 @@ fn rate(text: &str) -> Result<Rate, String> {
     number
         .map(Rate::new)
         .ok_or_else(|| format!("expected a number such as 0.5 or 2, or max, found {text:?}"))
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number: Option<f64> = text.parse().ok();
-    let seconds = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
-    seconds.ok_or_else(|| format!("expected seconds such as 0.5 or 10, found {text:?}"))
 }

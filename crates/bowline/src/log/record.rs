@@ -7,7 +7,7 @@ mod options;
 mod screen;
 mod terminal;
 
-use crate::{Outcome, output};
+use crate::{Outcome, input, output};
 use anyhow::Context as _;
 use bowline_bus::Bus;
 use bowline_log::record::Recorder;
@@ -102,8 +102,8 @@ pub(crate) struct Arguments {
     /// Begin a new file when one has so many MB, which may be a fraction; with --increment or --rotate
     #[arg(long, value_name = "N", value_parser = options::megabytes)]
     split_mb: Option<u64>,
-    /// Begin a new file after so many seconds, which may be a fraction; with --increment or --rotate
-    #[arg(long, value_name = "S", value_parser = options::seconds)]
+    /// Begin a new file after so many seconds, or as in 10m; with --increment or --rotate
+    #[arg(long, value_name = "S", value_parser = input::period)]
     split_s: Option<Duration>,
     /// Leave so much room on the disk, such as 50G or "0.05 TiB"
     #[arg(long, value_name = "SIZE", value_parser = options::size)]
@@ -117,14 +117,14 @@ pub(crate) struct Arguments {
     /// A file that names which streams to record and how often
     #[arg(long, value_name = "FILE.toml")]
     select: Option<PathBuf>,
-    /// Record only when something happens, and so much of the time before, as in 30s
-    #[arg(long, value_name = "DURATION", value_parser = crate::list::duration)]
+    /// Record only when something happens, and so much of the time before, as in 30 or 2m
+    #[arg(long, value_name = "DURATION", value_parser = input::period)]
     before: Option<Duration>,
     /// Keep at most so many MB of the time before
     #[arg(long, value_name = "MB", default_value = "256", value_parser = options::megabytes)]
     before_mb: u64,
     /// With --before: how long to record after it happened; without it, until the end
-    #[arg(long, value_name = "DURATION", value_parser = crate::list::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = input::period)]
     after: Option<Duration>,
     /// What has to happen: CHANNEL.FIELD and a comparison, or just a channel; several are alternatives
     #[arg(long, value_name = "CONDITION")]

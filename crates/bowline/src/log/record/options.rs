@@ -137,15 +137,6 @@ pub(super) fn megabytes(text: &str) -> Result<u64, String> {
         .ok_or_else(expected)
 }
 
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a number of seconds above 0, such as 600, found {text:?}");
-    let number: f64 = text.parse().map_err(|_unspecific| expected())?;
-    let duration = Duration::try_from_secs_f64(number).ok();
-    duration
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(expected)
-}
-
 const MIB: f64 = 1_048_576.0;
 
 /// Units of lcm-logger, whatever their case: K and Ki count in 1024, KB in 1000.
