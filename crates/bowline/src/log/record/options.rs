@@ -5,7 +5,7 @@ use crate::input::{Usage, load_types};
 use crate::output;
 use bowline_bus::Pattern;
 use bowline_log::record::{
-    Existing, FileOptions, Numbering, RecorderOptions, Selection, TriggerOptions,
+    Existing, FileOptions, Numbering, RecorderOptions, Streams, TriggerOptions,
 };
 use bowline_log::{Format, Schemas};
 use jiff::Zoned;
@@ -21,14 +21,14 @@ pub(super) fn recorder(arguments: &Arguments) -> anyhow::Result<RecorderOptions>
     if arguments.invert_channels && arguments.channel == ".*" {
         warn("all channels but all channels are none: say which to leave out, with --channel");
     }
-    let selection = match &arguments.select {
-        Some(path) => Selection::read(path).map_err(|error| Usage(error.to_string()))?,
-        None => Selection::default(),
+    let streams = match &arguments.select {
+        Some(path) => Streams::read(path).map_err(|error| Usage(error.to_string()))?,
+        None => Streams::default(),
     };
     Ok(RecorderOptions {
         channels,
         inverts_channels: arguments.invert_channels,
-        selection,
+        streams,
         files: files(arguments)?,
         max_unwritten_bytes: usize::try_from(arguments.max_unwritten_mb).unwrap_or(usize::MAX),
         flush_interval: Duration::from_millis(arguments.flush_interval),
