@@ -8,6 +8,7 @@ mod summary;
 
 use super::choice;
 use crate::input::{self, Usage};
+use crate::terminal::Terminal;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Pattern};
@@ -196,7 +197,7 @@ impl OutputOptions {
             quiet,
             json,
         } = self;
-        let is_terminal = || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let is_terminal = || Terminal::is_ours() && std::io::stdout().is_terminal();
         !verbose && !quiet && !json && is_terminal()
     }
 }
