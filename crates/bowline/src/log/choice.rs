@@ -128,16 +128,23 @@ pub(crate) fn is_from_lcm(log: &mut Reader) -> anyhow::Result<bool> {
     Ok(is_from_lcm)
 }
 
-/// The log to write, which is none that should stay.
+/// A log to read, and one to write.
 #[derive(Args, Debug)]
-pub(crate) struct Output {
+pub(crate) struct Files {
+    /// The log to read
+    source: PathBuf,
+    /// The log to write
+    pub(crate) destination: PathBuf,
     /// Replace the file if it is there
     #[arg(short, long)]
     force: bool,
 }
 
-impl Output {
-    pub(crate) fn check(&self, from: &Path, to: &Path) -> anyhow::Result<()> {
-        check_output(from, to, self.force).map_err(|error| Usage(error.to_string()).into())
+impl Files {
+    /// The log to read, unless the one to write should stay as it is.
+    pub(crate) fn open(&self) -> anyhow::Result<Reader> {
+        check_output(&self.source, &self.destination, self.force)
+            .map_err(|error| Usage(error.to_string()))?;
+        open(&self.source, IndexUse::IfThere)
     }
 }

@@ -1,15 +1,12 @@
 //! `bowline log filter`: some events of a log into another.
 
-use super::choice::{self, Output, TIMES_HELP, Times};
+use super::choice::{self, Files, TIMES_HELP, Times};
 use super::report;
 use crate::input::Usage;
 use crate::progress::Progress;
 use crate::{Outcome, output};
-use bowline_log::{
-    ChannelFilter, CopyPlan, IndexUse, RateLimit, Selection, Writer, WriterOptions, copy,
-};
+use bowline_log::{ChannelFilter, CopyPlan, RateLimit, Selection, Writer, WriterOptions, copy};
 use clap::Args;
-use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,10 +24,8 @@ Exit code 0 if all was copied; 1 if the log is damaged or something could not be
 #[derive(Args, Debug)]
 #[command(about = "Copy some channels, times and rates of a log into another", after_help = format!("{EXAMPLES}\n\n{TIMES_HELP}"))]
 pub(crate) struct Arguments {
-    /// The log to read
-    source: PathBuf,
-    /// The log to write
-    destination: PathBuf,
+    #[command(flatten)]
+    files: Files,
     #[command(flatten)]
     channels: choice::Channels,
     /// Only channels that do not match
@@ -49,14 +44,11 @@ pub(crate) struct Arguments {
     /// Say how much was kept of each channel
     #[arg(short, long)]
     verbose: bool,
-    #[command(flatten)]
-    output: Output,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let (source, destination) = (&arguments.source, &arguments.destination);
-    arguments.output.check(source, destination)?;
-    let mut log = choice::open(source, IndexUse::IfThere)?;
+    let mut log = arguments.files.open()?;
+    let destination = &arguments.files.destination;
     let channels = arguments.channels.filter()?;
     let plan = CopyPlan {
         selection: Selection {
