@@ -11,11 +11,21 @@
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
+//! | `watch.rs` | channels and their traffic |
+//! | `history.rs` | the last events |
+//! | `guess.rs` | what bytes might be that nobody has described |
 
 mod descriptions;
+mod guess;
+mod history;
 mod publishers;
+mod rhythm;
 mod source;
+mod watch;
 
 pub use descriptions::DescriptionCounts;
+pub use guess::{guess, hex_lines};
+pub use history::History;
 pub use publishers::{Publisher, Publishers};
 pub use source::{Describing, Next, OpenSourceError, Outlook, ReceiveError, Source, SourceOptions};
+pub use watch::{Traffic, Watch, fingerprint};

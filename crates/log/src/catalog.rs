@@ -81,6 +81,12 @@ impl Catalog {
             .find_map(|schemas| schemas.find(fingerprint))
     }
 
+    /// All types, those of the most trusted source first.
+    pub fn iter(&self) -> impl Iterator<Item = (Fingerprint, &TypeSet, TypeId)> {
+        let sources = [&self.given, &self.of_log, &self.own];
+        sources.into_iter().flat_map(Schemas::iter)
+    }
+
     /// The full name of the type whose messages begin so.
     #[must_use]
     pub fn name(&self, fingerprint: Fingerprint) -> Option<String> {

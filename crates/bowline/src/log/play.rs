@@ -6,13 +6,14 @@ mod console;
 mod screen;
 mod summary;
 
-use crate::input::Usage;
+use super::choice;
+use crate::input::{self, Usage};
+use crate::terminal::Terminal;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Pattern};
 use bowline_log::play::{
-    Channels, Command, Controls, Player, PlayerOptions, Range, Rate, Rename, Report, Runner,
-    RunnerOptions,
+    Channels, Command, Controls, Player, PlayerOptions, Range, Rate, Report, Runner, RunnerOptions,
 };
 use bowline_log::{IndexUse, LogEvent, Moment, Reader};
 use clap::Args;
@@ -83,9 +84,8 @@ pub(crate) struct Arguments {
     /// Do not play channels that match, whatever --regexp says; may be given several times
     #[arg(long, value_name = "RE")]
     disable: Vec<String>,
-    /// Publish under other names; OLD is a pattern, NEW may use its groups as $1; may be given several times
-    #[arg(long, value_name = "OLD=NEW")]
-    rename: Vec<String>,
+    #[command(flatten)]
+    renames: choice::Renames,
     /// Begin there
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     start: Option<String>,
@@ -108,8 +108,8 @@ struct Manner {
     /// Wait for a key or a request before the first event
     #[arg(short, long)]
     paused: bool,
-    /// Make times without events at most this long, in seconds of log time
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Make times without events at most this long, in log time, as in 2 or 500ms
+    #[arg(long, value_name = "DURATION", value_parser = input::duration)]
     max_gap: Option<Duration>,
     /// At the end wait, instead of quitting
     #[arg(long)]
@@ -197,7 +197,7 @@ impl OutputOptions {
             quiet,
             json,
         } = self;
-        let is_terminal = || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let is_terminal = || Terminal::is_ours() && std::io::stdout().is_terminal();
         !verbose && !quiet && !json && is_terminal()
     }
 }
@@ -299,8 +299,8 @@ fn channels(arguments: &Arguments) -> Result<Channels, Usage> {
     for pattern in &arguments.disable {
         channels.disable(usage(Pattern::new(pattern))?);
     }
-    for rename in &arguments.rename {
-        channels.rename(usage(Rename::new(rename))?);
+    for rename in arguments.renames.iter() {
+        channels.rename(rename);
     }
     Ok(channels)
 }
@@ -387,10 +387,4 @@ fn rate(text: &str) -> Result<Rate, String> {
     number
         .map(Rate::new)
         .ok_or_else(|| format!("expected a number such as 0.5 or 2, or max, found {text:?}"))
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number: Option<f64> = text.parse().ok();
-    let seconds = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
-    seconds.ok_or_else(|| format!("expected seconds such as 0.5 or 10, found {text:?}"))
 }

@@ -3,8 +3,8 @@
 use crate::support::{KINDS, events, open, options, write};
 use bowline_bus::{Bus, Inbox, Pattern, Queue};
 use bowline_log::play::{
-    Command, Player, PlayerOptions, REQUEST_CHANNEL, Range, Rate, Rename, Report, Runner,
-    RunnerOptions, STATUS_CHANNEL, State,
+    Command, Player, PlayerOptions, REQUEST_CHANNEL, Range, Rate, Report, Runner, RunnerOptions,
+    STATUS_CHANNEL, State,
 };
 use bowline_log::{IndexUse, OwnedEvent, Writer, WriterOptions};
 use bowline_msgs::{PlayerRequest, PlayerStatus};
@@ -90,7 +90,7 @@ fn a_name_that_cannot_be_sent_is_counted_and_the_rest_is_played() {
     let long = format!("X={}", "x".repeat(64));
     runner
         .controls()
-        .send(Command::Rename(Rename::new(&long).unwrap()));
+        .send(Command::Rename(long.parse().unwrap()));
     runner.listen().unwrap();
     let report = runner.run().unwrap();
     assert_eq!(report.n_failed, 25);
