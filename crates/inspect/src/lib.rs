@@ -8,6 +8,9 @@
 //! | `source.rs` | a bus or a log, with what is known of its types |
 //! | `descriptions.rs` | what publishers say about their types, checked and in bounds |
 //! | `publishers.rs` | programs by their announcements |
+//! | `who.rs` | programs by all that is known of them |
+//! | `interval.rs` | the times between messages |
+//! | `text.rs` | a message as indented text |
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
@@ -18,14 +21,20 @@
 mod descriptions;
 mod guess;
 mod history;
+mod interval;
 mod publishers;
 mod rhythm;
 mod source;
+mod text;
 mod watch;
+mod who;
 
 pub use descriptions::DescriptionCounts;
 pub use guess::{guess, hex_lines};
 pub use history::History;
+pub use interval::{Bin, IntervalSummary, Intervals};
 pub use publishers::{Publisher, Publishers};
 pub use source::{Describing, Next, OpenSourceError, Outlook, ReceiveError, Source, SourceOptions};
+pub use text::{TextOptions, harmless, to_line, to_lines};
 pub use watch::{Traffic, Watch, fingerprint};
+pub use who::{Process, Senders, TypeName, Who};
