@@ -16,6 +16,7 @@ mod url;
 
 pub(crate) use checks::size;
 pub(crate) use finding::{printable, quote};
+pub(crate) use gather::{owners, sockets};
 
 use crate::{Outcome, output};
 use clap::Args;

@@ -16,6 +16,8 @@ mod record;
 mod recover;
 mod report;
 
+pub(crate) use report::note_damage;
+
 use crate::Outcome;
 use clap::{Command, Subcommand};
 

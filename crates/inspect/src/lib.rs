@@ -10,6 +10,7 @@
 //! | `publishers.rs` | programs by their announcements |
 //! | `who.rs` | programs by all that is known of them |
 //! | `interval.rs` | the times between messages |
+//! | `form.rs` | JSON that is to become a message |
 //! | `text.rs` | a message as indented text |
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
@@ -19,6 +20,7 @@
 //! | `guess.rs` | what bytes might be that nobody has described |
 
 mod descriptions;
+mod form;
 mod guess;
 mod history;
 mod interval;
@@ -30,6 +32,7 @@ mod watch;
 mod who;
 
 pub use descriptions::DescriptionCounts;
+pub use form::{example, faults};
 pub use guess::{guess, hex_lines};
 pub use history::History;
 pub use interval::{Bin, IntervalSummary, Intervals};

@@ -27,6 +27,7 @@ use bowline_bus::{
 use bowline_log::{Catalog, LogEvent, ReadError, Reader, Schemas};
 use bowline_msgs::SchemaRequest;
 use bowline_wire::Fingerprint;
+use bowline_wire::schema::{TypeId, TypeSet};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
@@ -230,6 +231,12 @@ impl Source {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.descriptions.catalog()
+    }
+
+    /// The type of that name, with or without its package, whether a message of it was seen or not.
+    #[must_use]
+    pub fn type_named(&self, name: &str) -> Option<(TypeSet, TypeId)> {
+        self.descriptions.named(name)
     }
 
     /// What became of the descriptions that came.
