@@ -60,13 +60,6 @@ impl Catalog {
             .find_map(|schemas| schemas.by_name(name))
     }
 
-    /// All types, in the order of trust, each by what its messages begin with.
-    pub fn iter(&self) -> impl Iterator<Item = (Fingerprint, &TypeSet, TypeId)> {
-        [&self.given, &self.of_log, &self.own]
-            .into_iter()
-            .flat_map(Schemas::iter)
-    }
-
     /// The type whose messages begin so.
     #[must_use]
     pub fn find(&self, fingerprint: Fingerprint) -> Option<(&TypeSet, TypeId)> {
