@@ -8,3 +8,8 @@
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
+//! | `text.rs` | numbers and text as people read them |
+
+pub mod series;
+pub mod text;
+pub mod tree;
