@@ -11,6 +11,7 @@
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
+//! | `text.rs` | numbers and text as people read them |
 //! | `watch.rs` | channels and their traffic |
 //! | `history.rs` | the last events |
 //! | `guess.rs` | what bytes might be that nobody has described |
@@ -20,7 +21,10 @@ mod guess;
 mod history;
 mod publishers;
 mod rhythm;
+pub mod series;
 mod source;
+pub mod text;
+pub mod tree;
 mod watch;
 
 pub use descriptions::DescriptionCounts;
