@@ -11,7 +11,8 @@ use crate::known_types::Types;
 use crate::listen::{Heard, Limits, Listener, PLACES_HELP, Place};
 use crate::{Outcome, output};
 use bowline_bus::{Event, SCHEMA_CHANNEL};
-use bowline_inspect::{TextOptions, guess, harmless, hex_lines, to_line, to_lines};
+use bowline_inspect::text::printable;
+use bowline_inspect::{TextOptions, guess, hex_lines, to_line, to_lines};
 use bowline_log::{Catalog, Decoded, FieldChoice, IsoTime, Line, LogEvent};
 use bowline_wire::schema::Type;
 use clap::Args;
@@ -223,7 +224,7 @@ impl<'a> Echo<'a> {
         }
         if is_short {
             let time = IsoTime(event.arrival.utime());
-            let channel = harmless(&event.channel);
+            let channel = printable(&event.channel);
             return Some(format!("{time}  {channel}  {}", lines.join("  ")));
         }
         Some(below(&heading(event, Some(&decoded.name())), &lines))
@@ -268,8 +269,8 @@ impl<'a> Echo<'a> {
 
 /// Channel, type, time and size.
 fn heading(event: &Event, name: Option<&str>) -> String {
-    let channel = harmless(&event.channel);
-    let name = name.map_or(String::new(), |name| format!("  {}", harmless(name)));
+    let channel = printable(&event.channel);
+    let name = name.map_or(String::new(), |name| format!("  {}", printable(name)));
     let time = IsoTime(event.arrival.utime());
     format!("{channel}{name}  {time}  {} B", event.payload.len())
 }

@@ -6,7 +6,8 @@ use crate::listen::{Heard, Limits, Listener, PLACES_HELP, Place};
 use crate::screen::{REFRESH, Screen};
 use crate::{Outcome, doctor, output};
 use bowline_bus::{Channel, Event};
-use bowline_inspect::{IntervalSummary, Intervals, harmless};
+use bowline_inspect::text::printable;
+use bowline_inspect::{IntervalSummary, Intervals};
 use clap::Args;
 use plot::{bars, sparkline, time};
 use serde_json::{Value, json};
@@ -142,7 +143,7 @@ impl Rates {
     }
 
     fn to_text(&self, place: &str) -> String {
-        let mut text = format!("{}\n\n", harmless(place));
+        let mut text = format!("{}\n\n", printable(place));
         if self.has_histograms || self.channels.len() == 1 {
             for (channel, intervals) in &self.channels {
                 text += &channel_text(channel, intervals);
@@ -169,7 +170,7 @@ impl Rates {
         ];
         let mut rows = vec![heads.map(str::to_owned).to_vec()];
         for (channel, intervals) in &self.channels {
-            let mut row = vec![harmless(channel)];
+            let mut row = vec![printable(channel)];
             match intervals.summary() {
                 Some(summary) => row.extend([
                     rate(summary.rate_hz),
@@ -236,7 +237,7 @@ fn numbers(summary: &IntervalSummary, intervals: &Intervals) -> Vec<(String, Val
 fn channel_text(channel: &str, intervals: &Intervals) -> String {
     let messages = output::count(intervals.n_messages(), "message");
     let size = doctor::size(intervals.n_bytes());
-    let mut text = format!("{}: {messages}, {size}\n", harmless(channel));
+    let mut text = format!("{}: {messages}, {size}\n", printable(channel));
     let Some(summary) = intervals.summary() else {
         return text + "  one message has no rate\n\n";
     };

@@ -10,7 +10,8 @@ use crate::listen::{Heard, Limits, Listener, PLACES_HELP, Place};
 use crate::output::{count, table};
 use crate::screen::{REFRESH, Screen};
 use crate::{Outcome, output};
-use bowline_inspect::{Senders, TypeName, Who, harmless};
+use bowline_inspect::text::printable;
+use bowline_inspect::{Senders, TypeName, Who};
 use clap::Args;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -157,7 +158,7 @@ fn text(found: &[Who], is_verbose: bool) -> String {
         let who = place.checked_sub(1).and_then(|place| found.get(place));
         for (channel, types) in who.iter().flat_map(|who| &who.channels) {
             let types: Vec<String> = types.iter().map(type_text).collect();
-            text += &format!("    {}  {}\n", harmless(channel), types.join(", "));
+            text += &format!("    {}  {}\n", printable(channel), types.join(", "));
         }
     }
     text
@@ -166,7 +167,7 @@ fn text(found: &[Who], is_verbose: bool) -> String {
 fn row(who: &Who) -> Vec<String> {
     let unknown = || "-".to_owned();
     let number = |number: Option<u64>| number.map_or_else(unknown, |it| it.to_string());
-    let text = |text: Option<&String>| text.map_or_else(unknown, |it| harmless(it));
+    let text = |text: Option<&String>| text.map_or_else(unknown, |it| printable(it));
     vec![
         text(who.process.as_ref()),
         who.pid.map_or_else(unknown, |pid| pid.to_string()),
@@ -184,7 +185,7 @@ fn row(who: &Who) -> Vec<String> {
 fn channels_text(who: &Who) -> String {
     let mut text = String::new();
     for (place, channel) in who.channels.keys().enumerate() {
-        let channel = harmless(channel);
+        let channel = printable(channel);
         if place > 0 && text.chars().count() + channel.chars().count() > MAX_WIDTH {
             return format!("{text} and {} more", who.channels.len() - place);
         }
@@ -198,7 +199,7 @@ fn channels_text(who: &Who) -> String {
 
 fn type_text(name: &TypeName) -> String {
     match name {
-        TypeName::Named(name) => harmless(name),
+        TypeName::Named(name) => printable(name),
         TypeName::Unknown(fingerprint) => fingerprint.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `TypeSet::from_json` decides what is right, and stops at the first fault. This goes on, for people.
 
-use crate::text::harmless;
+use crate::text::printable;
 use bowline_wire::schema::{Dim, Member, Primitive, Struct, Type, TypeId, TypeKind, TypeSet};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ impl Check<'_> {
     fn fault(&mut self, path: &str, text: &str) {
         if self.faults.len() < MAX_FAULTS {
             let path = if path.is_empty() { "the message" } else { path };
-            self.faults.push(format!("{}: {text}", harmless(path)));
+            self.faults.push(format!("{}: {text}", printable(path)));
         }
     }
 
@@ -197,7 +197,7 @@ fn short(json: &str) -> String {
     const MAX_LETTERS: usize = 60;
     let cut: String = json.chars().take(MAX_LETTERS).collect();
     let dots = if cut.len() < json.len() { "..." } else { "" };
-    harmless(&format!("{cut}{dots}"))
+    printable(&format!("{cut}{dots}"))
 }
 
 fn join(path: &str, name: &str) -> String {
@@ -315,6 +315,6 @@ impl Form<'_> {
         if !words.is_empty() {
             text += &format!("; {}", words.join(" "));
         }
-        harmless(&format!("  // {text}"))
+        printable(&format!("  // {text}"))
     }
 }

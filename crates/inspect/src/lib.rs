@@ -11,10 +11,11 @@
 //! | `who.rs` | programs by all that is known of them |
 //! | `interval.rs` | the times between messages |
 //! | `form.rs` | JSON that is to become a message |
-//! | `text.rs` | a message as indented text |
+//! | `page.rs` | a message as indented text |
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
+//! | `text.rs` | numbers and text as people read them |
 //! | `watch.rs` | channels and their traffic |
 //! | `history.rs` | the last events |
 //! | `guess.rs` | what bytes might be that nobody has described |
@@ -24,10 +25,13 @@ mod form;
 mod guess;
 mod history;
 mod interval;
+mod page;
 mod publishers;
 mod rhythm;
+pub mod series;
 mod source;
-mod text;
+pub mod text;
+pub mod tree;
 mod watch;
 mod who;
 
@@ -36,8 +40,8 @@ pub use form::{example, faults};
 pub use guess::{guess, hex_lines};
 pub use history::History;
 pub use interval::{Bin, IntervalSummary, Intervals};
+pub use page::{TextOptions, to_line, to_lines};
 pub use publishers::{Publisher, Publishers};
 pub use source::{Describing, Next, OpenSourceError, Outlook, ReceiveError, Source, SourceOptions};
-pub use text::{TextOptions, harmless, to_line, to_lines};
 pub use watch::{Traffic, Watch, fingerprint};
 pub use who::{Process, Senders, TypeName, Who};

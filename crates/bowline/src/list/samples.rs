@@ -30,7 +30,8 @@ impl Samples {
     pub(super) fn other(&self, channel: &str, catalog: &Catalog) -> Option<String> {
         let payload = self.kept.get(channel)?;
         let guess = guess(payload, catalog);
-        let is_other = payload.len() < 8 || guess.starts_with("looks like") || guess.contains("zeros");
+        let is_other =
+            payload.len() < 8 || guess.starts_with("looks like") || guess.contains("zeros");
         is_other.then_some(guess)
     }
 }

@@ -12,12 +12,18 @@ const UP: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 pub(super) fn bars(bins: &[Bin]) -> Vec<String> {
     let most = most(bins);
     let starts: Vec<String> = bins.iter().map(|bin| time(bin.from_s)).collect();
-    let width = starts.iter().map(|it| it.chars().count()).max().unwrap_or(0);
+    let width = starts
+        .iter()
+        .map(|it| it.chars().count())
+        .max()
+        .unwrap_or(0);
     let n_width = most.to_string().len();
     let line = |(bin, start): (&Bin, &String)| {
         let eighths = (bin.n * WIDTH * 8).div_ceil(most);
         let bar = "█".repeat(eighths / 8) + RIGHT.get(eighths % 8).copied().unwrap_or("");
-        format!("{start:>width$} ┤{:>n_width$} {bar}", bin.n).trim_end().to_owned()
+        format!("{start:>width$} ┤{:>n_width$} {bar}", bin.n)
+            .trim_end()
+            .to_owned()
     };
     bins.iter().zip(&starts).map(line).collect()
 }

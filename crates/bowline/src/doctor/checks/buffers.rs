@@ -1,9 +1,10 @@
 //! Room for what arrives, what was lost for want of it, and fragments.
 
+use super::count;
 use super::place::with_url;
 use super::receivers::who;
-use super::{count, size};
 use crate::doctor::finding::{Finding, Fix};
+use crate::doctor::size;
 use crate::doctor::snapshot::Snapshot;
 use crate::doctor::url::Group;
 
