@@ -152,9 +152,9 @@ fn length_fields(body: &Struct) -> BTreeSet<usize> {
 }
 
 fn fits(primitive: Primitive, json: &Value) -> bool {
-    let integer = || match json {
-        Value::String(digits) => digits.parse().ok(),
-        other => other.as_i64(),
+    let integer = || {
+        let written = json.as_str().and_then(|digits| digits.parse().ok());
+        written.or_else(|| json.as_i64())
     };
     let within = |min: i64, max: i64| integer().is_some_and(|it| (min..=max).contains(&it));
     match primitive {

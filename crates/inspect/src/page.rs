@@ -50,9 +50,10 @@ pub fn to_lines(types: &TypeSet, ty: Type, value: &Value<'_>, options: TextOptio
         options,
         lines: Vec::new(),
     };
-    match value {
-        Value::Struct(members) => page.members(ty, members, 0),
-        _ => page.entry("", ty, value, 0, ""),
+    if let Value::Struct(members) = value {
+        page.members(ty, members, 0);
+    } else {
+        page.entry("", ty, value, 0, "");
     }
     page.lines
 }
@@ -132,11 +133,12 @@ impl Page<'_> {
         let max_items = self.options.max_items;
         for value in array.iter().take(max_items) {
             let start = self.lines.len();
-            match &value {
-                Value::Struct(members) if !members.is_empty() => {
-                    self.members(ty, members, depth + 1);
-                }
-                _ => self.entry("", ty, &value, depth + 1, ""),
+            if let Value::Struct(members) = &value
+                && !members.is_empty()
+            {
+                self.members(ty, members, depth + 1);
+            } else {
+                self.entry("", ty, &value, depth + 1, "");
             }
             // The dash stands where the element's own indentation is.
             if let Some(first) = self.lines.get_mut(start) {

@@ -127,6 +127,9 @@ impl Source {
     pub fn of_bus(bus: &Bus, options: SourceOptions) -> Result<Self, OpenSourceError> {
         let patterns = patterns(&options.patterns)?;
         let inbox = bus.inbox();
+        for pattern in &patterns {
+            inbox.subscribe_to(pattern.clone(), options.queue)?;
+        }
         let schemas = match options.describing {
             Describing::Ask | Describing::Listen => {
                 let channel = Pattern::exact(SCHEMA_CHANNEL);
@@ -137,9 +140,6 @@ impl Source {
             }
             Describing::Ignore => None,
         };
-        for pattern in &patterns {
-            inbox.subscribe_to(pattern.clone(), options.queue)?;
-        }
         let origin = Origin::Bus(OpenBus {
             inbox,
             schemas,

@@ -4,6 +4,8 @@
 
 #[path = "it/golden.rs"]
 mod golden;
+#[path = "it/shown.rs"]
+mod shown;
 #[path = "it/source.rs"]
 mod source;
 #[path = "it/tree.rs"]
