@@ -8,3 +8,5 @@ mod golden;
 mod source;
 #[path = "it/tree.rs"]
 mod tree;
+#[path = "it/watch.rs"]
+mod watch;
