@@ -40,6 +40,8 @@ pub enum DamageKind {
         /// Events of it that are lost, as far as anybody can tell.
         n_lost: Option<u64>,
     },
+    /// An attachment of MCAP that is not what was written.
+    Attachment,
     /// What helps to find events, but not the events themselves. They are read without it.
     Directory,
 }
@@ -52,7 +54,7 @@ impl DamageKind {
             Self::Changed { .. } => 1,
             Self::Missing { n_events } => *n_events,
             Self::Chunk { n_lost, .. } => n_lost.unwrap_or(0),
-            Self::NoEvent | Self::CutOff | Self::Directory => 0,
+            Self::NoEvent | Self::CutOff | Self::Attachment | Self::Directory => 0,
         }
     }
 }
@@ -80,6 +82,7 @@ impl fmt::Display for Damage {
                     None => f.write_str("nobody knows how many are lost"),
                 }
             }
+            DamageKind::Attachment => f.write_str("an attachment is not what was written"),
             DamageKind::Directory => {
                 f.write_str("the directory is damaged, the events are read without it")
             }

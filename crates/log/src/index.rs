@@ -162,6 +162,7 @@ fn write_damage(damage: &Damage, out: &mut Out) {
         DamageKind::CutOff => (3, 0, 0),
         DamageKind::Chunk { n_saved, n_lost } => (4, *n_saved, n_lost.map_or(0, |n| n + 1)),
         DamageKind::Directory => (5, 0, 0),
+        DamageKind::Attachment => (6, 0, 0),
     };
     out.u64(kind);
     out.u64(first);
@@ -183,6 +184,7 @@ fn read_damage(input: &mut In<'_>) -> Option<Damage> {
             n_lost: second.checked_sub(1),
         },
         5 => DamageKind::Directory,
+        6 => DamageKind::Attachment,
         _ => return None,
     };
     Some(Damage { offset, len, kind })
