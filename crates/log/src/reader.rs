@@ -208,9 +208,7 @@ impl Reader {
                     }
                 }
                 builder.add_schemas(reader.schemas());
-                for damage in reader.damages().listed() {
-                    builder.damaged(damage.clone());
-                }
+                builder.set_damages(reader.damages().clone());
                 file.write_all(&builder.finish(size).0)
             }
         }

@@ -17,8 +17,10 @@ pub(crate) fn damage_lines(damages: &Damages) -> Vec<String> {
         .collect();
     let n_more = damages.n_places().saturating_sub(lines.len() as u64);
     if n_more > 0 {
+        let more = output::count(n_more, "more place");
         lines.push(format!(
-            "and {n_more} more places (--json lists up to 1000)"
+            "and {more}; `bowline log info --json` lists the first {}",
+            Damages::MAX_LISTED
         ));
     }
     lines
@@ -30,10 +32,10 @@ pub(crate) fn note_damage(damages: &Damages) {
         return;
     }
     output::note(&format!(
-        "damaged: {} places, {} bytes, {} events known to be lost",
-        damages.n_places(),
-        damages.n_bytes(),
-        damages.n_lost()
+        "damaged: {}, {}, {} known to be lost",
+        output::count(damages.n_places(), "place"),
+        output::count(damages.n_bytes(), "byte"),
+        output::count(damages.n_lost(), "event")
     ));
     for line in damage_lines(damages) {
         output::note(&format!("  {line}"));
