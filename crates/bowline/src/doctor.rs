@@ -14,8 +14,8 @@ mod report;
 mod snapshot;
 mod url;
 
-pub(crate) use checks::size;
-pub(crate) use finding::{printable, quote};
+pub(crate) use bowline_inspect::text::{printable, size};
+pub(crate) use finding::quote;
 
 use crate::{Outcome, output};
 use clap::Args;

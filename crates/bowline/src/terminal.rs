@@ -3,13 +3,16 @@
 //! crossterm sets it and understands its keys. Waiting is done here: for keys and signals at once, and because crossterm
 //! reads a terminal that is gone for ever.
 
-use crossterm::event::{Event, KeyEvent, KeyEventKind, poll, read};
+use crossterm::event::{
+    DisableMouseCapture, EnableMouseCapture, Event, KeyEvent, KeyEventKind, poll, read,
+};
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll as poll_descriptors};
-use nix::sys::signalfd::SignalFd;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{getpgrp, tcgetpgrp};
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd as _;
@@ -20,6 +23,8 @@ use std::time::Duration;
 pub(crate) enum Extent {
     /// A screen of its own; what was there comes back.
     Screen,
+    /// The same, with the mouse.
+    ScreenAndMouse,
     /// Its last line.
     Line,
 }
@@ -58,8 +63,11 @@ impl Terminal {
         }));
         enable_raw_mode()?;
         let taken = Self { extent };
-        if extent == Extent::Screen {
+        if extent != Extent::Line {
             execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+        }
+        if extent == Extent::ScreenAndMouse {
+            execute!(io::stdout(), EnableMouseCapture)?;
         }
         Ok(taken)
     }
@@ -86,10 +94,29 @@ impl Drop for Terminal {
 
 fn restore(extent: Extent) {
     // Where the terminal is gone there is nothing to restore.
-    if extent == Extent::Screen {
+    if extent == Extent::ScreenAndMouse {
+        drop(execute!(io::stdout(), DisableMouseCapture));
+    }
+    if extent != Extent::Line {
         drop(execute!(io::stdout(), LeaveAlternateScreen, cursor::Show));
     }
     drop(disable_raw_mode());
+}
+
+/// The signals that end a program, to be waited for. To be called before there are threads, so that all of them leave
+/// the signals to this.
+pub(crate) fn end_signals() -> nix::Result<SignalFd> {
+    let mut signals = SigSet::empty();
+    for signal in [
+        Signal::SIGINT,
+        Signal::SIGTERM,
+        Signal::SIGHUP,
+        Signal::SIGQUIT,
+    ] {
+        signals.add(signal);
+    }
+    signals.thread_block()?;
+    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)
 }
 
 /// The key that was pressed, if that is what happened.

@@ -1,5 +1,6 @@
 //! A bus: one transport, its subscriptions, and whoever publishes.
 
+use crate::announce::Announcer;
 use crate::callback::{Callback, Callbacks};
 use crate::cork::{Batcher, Cork};
 use crate::counts::{Counts, SenderCounts};
@@ -13,6 +14,7 @@ use crate::subscription::{Received, RecvMessageError, Subscription};
 use crate::transport::{self, ListenError, OpenError, Outgoing, SendError, Transport};
 use crate::url::{BadUrl, DEFAULT_URL, Url};
 use bowline_wire::datagram::{ChannelError, check_channel};
+use bowline_wire::schema::{TypeId, TypeSet};
 use bowline_wire::{Decode, EncodeError, Message};
 use bytes::Bytes;
 use std::cell::RefCell;
@@ -38,6 +40,7 @@ pub(crate) struct Shared {
     callbacks: OnceLock<Callbacks>,
     callbacks_starting: Mutex<()>,
     batcher: Option<Batcher>,
+    announcer: Arc<Announcer>,
     tallies: Arc<Tallies>,
 }
 
@@ -56,7 +59,8 @@ impl Bus {
     /// [`DEFAULT_URL`].
     ///
     /// Every transport takes `batch=DURATION`: short messages are held back for at most so long, to go together.
-    /// Within a process they are handed over at once all the same, since that costs nothing.
+    /// Within a process they are handed over at once all the same, since that costs nothing. And every transport takes
+    /// `announce=off`: what is published is not described on [`SCHEMA_CHANNEL`](crate::SCHEMA_CHANNEL).
     ///
     /// # Errors
     /// When the URL is malformed or its transport cannot be opened.
@@ -85,31 +89,33 @@ impl Bus {
     }
 
     fn open_url(url: Url) -> Result<Self, OpenError> {
-        let (url, batch) = url.without_duration("batch")?;
+        let (url, manner) = Manner::take(url)?;
         let transport = transport::open(&url)?;
-        Self::assemble(url, transport, batch)
+        Self::assemble(url, transport, manner)
     }
 
-    /// A bus on a transport of your own making, with the URL it is to be known by; of its options, `batch=` is the
-    /// bus's own.
+    /// A bus on a transport of your own making, with the URL it is to be known by; of its options, `batch=` and
+    /// `announce=` are the bus's own.
     ///
     /// # Errors
-    /// When that option is malformed, or the system refuses what reading it needs.
+    /// When one of these is malformed, or the system refuses what reading it needs.
     pub fn with_transport(url: Url, transport: Arc<dyn Transport>) -> Result<Self, OpenError> {
-        let (url, batch) = url.without_duration("batch")?;
-        Self::assemble(url, transport, batch)
+        let (url, manner) = Manner::take(url)?;
+        Self::assemble(url, transport, manner)
     }
 
     fn assemble(
         url: Url,
         transport: Arc<dyn Transport>,
-        batch: Option<Duration>,
+        manner: Manner,
     ) -> Result<Self, OpenError> {
-        let router = Arc::new(Router::default());
+        let announcer = Arc::new(Announcer::new(manner.is_announcing));
+        let router = Arc::new(Router::new(Arc::clone(&announcer)));
         let pump = Pump::new(Arc::clone(&transport), Arc::clone(&router));
         let pump = pump.map_err(OpenError::system("make an event descriptor"))?;
         let tallies = Arc::<Tallies>::default();
-        let batcher = batch
+        let batcher = manner
+            .batch
             .filter(|_| transport.is_read_by_bus())
             .map(|delay| Batcher::start(Arc::clone(&transport), Arc::clone(&tallies), delay));
         let batcher = batcher
@@ -123,6 +129,7 @@ impl Bus {
             callbacks: OnceLock::new(),
             callbacks_starting: Mutex::default(),
             batcher,
+            announcer,
             tallies,
         };
         Ok(Self {
@@ -142,6 +149,7 @@ impl Bus {
     /// When the channel's name or the message cannot be sent faithfully, or the transport refuses.
     pub fn publish<M: Message>(&self, channel: &str, message: &M) -> Result<(), PublishError> {
         thread_local!(static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+        self.see::<M>(channel);
         if !self.shared.transport.is_read_by_bus() {
             // It keeps payloads, so this one gets memory of its own.
             return self.publish_shared(channel, &Bytes::from(message.encode()?));
@@ -155,6 +163,26 @@ impl Bus {
             }
             published
         })
+    }
+
+    /// Has what is published as bytes on `channel` described on [`SCHEMA_CHANNEL`](crate::SCHEMA_CHANNEL), as
+    /// [`publish`](Self::publish) does by itself. Cheap when it was said before.
+    pub fn describe(&self, channel: &str, types: &TypeSet, id: TypeId) {
+        let is_first = self.shared.announcer.see_type(channel, types, id);
+        self.hear_requests_if(is_first);
+    }
+
+    pub(crate) fn see<M: Message>(&self, channel: &str) {
+        let is_first = self.shared.announcer.see::<M>(channel);
+        self.hear_requests_if(is_first);
+    }
+
+    /// From the first type on that can be described there may be requests.
+    fn hear_requests_if(&self, is_first: bool) {
+        if is_first && !self.shared.router.interest().is_empty() {
+            // Whoever cannot be asked says it now and then anyway.
+            drop(self.shared.announce_interest());
+        }
     }
 
     /// Publishes an encoded message, or anything else.
@@ -199,7 +227,7 @@ impl Bus {
                 shared: None,
             })
             .collect();
-        self.send(&outgoing)
+        self.send_many(&outgoing)
     }
 
     /// Collects what is published through it, to go together: many small messages in few calls into the system.
@@ -210,13 +238,19 @@ impl Bus {
 
     fn publish_one(&self, message: Outgoing<'_>) -> Result<(), PublishError> {
         check_channel(message.channel)?;
+        self.shared.announcer.announce(&*self.shared.transport);
         match &self.shared.batcher {
             Some(batcher) => batcher.add(&message).map_err(PublishError::Send),
             None => self.send(&[message]),
         }
     }
 
-    pub(crate) fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
+    pub(crate) fn send_many(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
+        self.shared.announcer.announce(&*self.shared.transport);
+        self.send(messages)
+    }
+
+    fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
         let sent = self.shared.transport.send(messages);
         self.shared.tallies.published(messages, sent.is_ok());
         sent.map_err(PublishError::Send)
@@ -340,10 +374,13 @@ impl Bus {
         let (queue_drops, replaced) = router.queue_losses();
         let mut network = transport.counts();
         network.unwanted = network.unwanted.max(unwanted);
+        let (announced, announce_failures) = self.shared.announcer.counts();
         Counts {
             published: load(&tallies.published),
             published_bytes: load(&tallies.published_bytes),
             publish_failures: load(&tallies.publish_failures),
+            announced,
+            announce_failures,
             received,
             received_bytes,
             queue_drops,
@@ -375,6 +412,25 @@ impl Bus {
 
     pub(crate) fn tallies(&self) -> &Tallies {
         &self.shared.tallies
+    }
+}
+
+/// What the options that are the bus's own say.
+struct Manner {
+    batch: Option<Duration>,
+    is_announcing: bool,
+}
+
+impl Manner {
+    /// The URL without these options, and what they said.
+    fn take(url: Url) -> Result<(Url, Self), BadUrl> {
+        let (url, batch) = url.without_duration("batch")?;
+        let (url, is_announcing) = url.without_switch("announce")?;
+        let manner = Self {
+            batch,
+            is_announcing: is_announcing.unwrap_or(true),
+        };
+        Ok((url, manner))
     }
 }
 

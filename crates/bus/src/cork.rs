@@ -36,6 +36,7 @@ impl<'a> Cork<'a> {
     /// When it cannot be sent faithfully, or what was collected before is refused by the transport.
     pub fn publish<M: Message>(&mut self, channel: &str, message: &M) -> Result<(), PublishError> {
         let payload = message.encode()?;
+        self.bus.see::<M>(channel);
         self.publish_bytes(channel, &payload)
     }
 
@@ -58,7 +59,7 @@ impl<'a> Cork<'a> {
     /// When the transport refuses.
     pub fn flush(&mut self) -> Result<(), PublishError> {
         let bus = self.bus;
-        self.collected.drain(|messages| bus.send(messages))
+        self.collected.drain(|messages| bus.send_many(messages))
     }
 }
 

@@ -15,6 +15,10 @@ pub struct Counts {
     pub published_bytes: u64,
     /// Messages that could not be handed to the transport; each was reported to its publisher too.
     pub publish_failures: u64,
+    /// Descriptions of types sent on [`SCHEMA_CHANNEL`](crate::SCHEMA_CHANNEL); not among those published.
+    pub announced: u64,
+    /// Descriptions of types that the transport refused.
+    pub announce_failures: u64,
     /// Messages that arrived and matched a subscription.
     pub received: u64,
     /// Their payload bytes.

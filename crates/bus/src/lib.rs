@@ -38,6 +38,7 @@
 
 #![deny(clippy::indexing_slicing)]
 
+mod announce;
 mod bus;
 mod callback;
 mod clock;
@@ -59,6 +60,7 @@ mod sys;
 pub mod transport;
 mod url;
 
+pub use announce::{SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
 pub use bus::{Bus, PublishError, SubscribeError, default_url};
 pub use bytes::Bytes;
 pub use callback::Callback;

@@ -3,6 +3,7 @@
 //! In: messages from a transport. Out: events in mailboxes. A channel's matches are worked out once and remembered in
 //! bounded memory; a change of subscriptions forgets them all.
 
+use crate::announce::{Announcer, SCHEMA_REQUEST_CHANNEL};
 use crate::event::{Arrival, Channel, Event};
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
@@ -13,8 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The subscriptions of one bus.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Router {
+    announcer: Arc<Announcer>,
     table: RwLock<Table>,
     /// Rises with every change of subscriptions, so that a remembered route can be told from a stale one.
     generation: AtomicU64,
@@ -52,6 +54,8 @@ pub(crate) struct Route {
     channel: Channel,
     /// Each mailbox once, with all its subscriptions that match.
     targets: Vec<(Arc<Mailbox>, Vec<SubscriptionId>)>,
+    /// Whether its messages ask for descriptions of types.
+    is_request: bool,
 }
 
 /// What a bus wants from its transport now.
@@ -75,6 +79,17 @@ impl Interest {
 }
 
 impl Router {
+    pub(crate) fn new(announcer: Arc<Announcer>) -> Self {
+        Self {
+            announcer,
+            table: RwLock::default(),
+            generation: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            received_bytes: AtomicU64::new(0),
+            unwanted: AtomicU64::new(0),
+        }
+    }
+
     pub(crate) fn subscribe(
         &self,
         pattern: Pattern,
@@ -113,9 +128,12 @@ impl Router {
             .subscriptions
             .iter()
             .map(|entry| entry.pattern.clone());
-        Interest {
-            patterns: patterns.collect(),
+        let mut patterns: Vec<_> = patterns.collect();
+        // What is read for others anyway can be read for requests too.
+        if !patterns.is_empty() && self.announcer.can_be_asked() {
+            patterns.push(Pattern::exact(SCHEMA_REQUEST_CHANNEL));
         }
+        Interest { patterns }
     }
 
     /// What queues dropped, and what newer messages replaced in them, over all subscriptions so far.
@@ -212,6 +230,7 @@ impl Table {
         Route {
             channel: Channel::new(channel),
             targets,
+            is_request: channel == SCHEMA_REQUEST_CHANNEL,
         }
     }
 }
@@ -248,7 +267,8 @@ impl Inlet {
 
     /// Whether anybody subscribes to `channel`.
     pub fn wants(&mut self, channel: &str) -> bool {
-        !self.route(channel).targets.is_empty()
+        let route = self.route(channel);
+        route.is_request || !route.targets.is_empty()
     }
 
     /// Hands in a message from a network. Says whether anybody wanted it.
@@ -274,9 +294,14 @@ impl Inlet {
 
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
         let route = Arc::clone(self.route(channel));
+        if route.is_request {
+            self.router.announcer.ask();
+        }
         let Some(((last, last_ids), others)) = route.targets.split_last() else {
-            self.router.unwanted.fetch_add(1, Ordering::Relaxed);
-            return false;
+            if !route.is_request {
+                self.router.unwanted.fetch_add(1, Ordering::Relaxed);
+            }
+            return route.is_request;
         };
         let event = Event {
             channel: route.channel.clone(),

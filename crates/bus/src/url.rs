@@ -87,6 +87,12 @@ impl Url {
         Ok((self.without(key), duration))
     }
 
+    /// The same for one that is `on` or `off`.
+    pub(crate) fn without_switch(self, key: &'static str) -> Result<(Self, Option<bool>), BadUrl> {
+        let is_on = self.options().switch(key)?;
+        Ok((self.without(key), is_on))
+    }
+
     /// Without an option, as if it had never been written.
     pub(crate) fn without(mut self, key: &str) -> Self {
         self.options.retain(|(found, _)| found != key);
@@ -171,6 +177,19 @@ impl<'a> Options<'a> {
                 "{key}= expects a duration such as 200us or 5ms, found {text:?}"
             ))
         })
+    }
+
+    /// An option that is `on` or `off`.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn switch(&mut self, key: &'static str) -> Result<Option<bool>, BadUrl> {
+        match self.text(key) {
+            None => Ok(None),
+            Some("on") => Ok(Some(true)),
+            Some("off") => Ok(Some(false)),
+            Some(text) => Err(self.bad(format!("{key}= expects on or off, found {text:?}"))),
+        }
     }
 
     /// An error about this URL.

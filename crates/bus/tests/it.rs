@@ -7,6 +7,8 @@
     reason = "a test that cannot go on panics, and its numbers are small"
 )]
 
+#[path = "it/announce.rs"]
+mod announce;
 #[path = "it/conformance.rs"]
 mod conformance;
 #[path = "it/eventlog.rs"]

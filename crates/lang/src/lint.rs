@@ -6,82 +6,6 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Source;
 use bowline_wire::schema::{Member, Type, TypeKind};
 
-/// Units that may end a field's name, as in `depth_m`.
-const SUFFIXES: &[&str] = &[
-    "a", "bar", "bytes", "c", "count", "db", "deg", "degc", "dps", "g", "hz", "j", "k", "kg", "km",
-    "kn", "kpa", "kts", "m", "mm", "cm", "mm2", "m2", "m3", "mps", "mps2", "ms", "n", "nm", "ns",
-    "pa", "percent", "ppm", "psi", "px", "rad", "radps", "radps2", "ratio", "rpm", "s", "secs",
-    "us", "utime", "v", "w",
-];
-
-/// Words in a comment that say a unit, or that there is none.
-const WORDS: &[&str] = &[
-    "a",
-    "amperes",
-    "bar",
-    "bits",
-    "bytes",
-    "celsius",
-    "count",
-    "db",
-    "decibels",
-    "deg",
-    "degc",
-    "degrees",
-    "dimensionless",
-    "g",
-    "hertz",
-    "hz",
-    "kelvin",
-    "kg",
-    "kilograms",
-    "km",
-    "kn",
-    "knots",
-    "kpa",
-    "kts",
-    "m",
-    "metre",
-    "metres",
-    "meter",
-    "meters",
-    "microseconds",
-    "milliseconds",
-    "min",
-    "minutes",
-    "mm",
-    "cm",
-    "ms",
-    "n",
-    "newtons",
-    "ns",
-    "nanoseconds",
-    "pa",
-    "pascals",
-    "percent",
-    "pixel",
-    "pixels",
-    "ppm",
-    "psi",
-    "px",
-    "rad",
-    "radian",
-    "radians",
-    "ratio",
-    "rpm",
-    "s",
-    "sec",
-    "seconds",
-    "secs",
-    "unitless",
-    "us",
-    "v",
-    "volts",
-    "w",
-    "watts",
-    "%",
-];
-
 /// What the types leave unsaid. Warnings only.
 #[must_use]
 pub fn lint(compiled: &Compiled, sources: &[Source]) -> Vec<Diagnostic> {
@@ -131,19 +55,7 @@ fn problem_with(member: &Member) -> Option<Problem> {
     }
     let is_quantity =
         matches!(member.ty, Type::Primitive(ty) if ty.is_float()) || member.name.ends_with("time");
-    (is_quantity && !has_unit(member)).then_some(Problem::NoUnit)
-}
-
-fn has_unit(member: &Member) -> bool {
-    let suffix = member
-        .name
-        .rsplit('_')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    let is_suffixed = suffix.len() < member.name.len() && SUFFIXES.contains(&suffix.as_str());
-    let mut words = member.doc.split(|c: char| !c.is_alphanumeric() && c != '%');
-    is_suffixed || words.any(|word| WORDS.contains(&word.to_ascii_lowercase().as_str()))
+    (is_quantity && !member.has_unit()).then_some(Problem::NoUnit)
 }
 
 /// The place of a member: the first time its name stands as a word after the struct's.

@@ -11,6 +11,7 @@
 //! ```
 
 mod channels;
+mod descriptions;
 mod lateness;
 mod remote;
 mod runner;

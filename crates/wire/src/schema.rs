@@ -9,6 +9,7 @@
 mod check;
 mod compact;
 mod graph;
+mod unit;
 
 pub use check::{BadSchema, SchemaFault};
 pub use compact::{Docs, ReadSchemaError};

@@ -182,7 +182,31 @@ pub enum Items<'a> {
     },
 }
 
-impl Items<'_> {
+impl<'a> Items<'a> {
+    /// One of them, whatever the dimensions of the array.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Value<'_>> {
+        match self {
+            Self::Numbers { ty, bytes } => {
+                let size = ty.fixed_size()?;
+                Value::from_wire(*ty, bytes.get(index.checked_mul(size)?..)?.get(..size)?)
+            }
+            Self::Values(values) => values.get(index).cloned(),
+            Self::Structs { .. } => self
+                .struct_members(index)
+                .map(|members| Value::Struct(members.into())),
+        }
+    }
+
+    /// The members of one of them, in place, if they are structs.
+    #[must_use]
+    pub fn struct_members(&self, index: usize) -> Option<&[Value<'a>]> {
+        match self {
+            Self::Structs { n, members } => struct_at(*n, members, index),
+            Self::Numbers { .. } | Self::Values(_) => None,
+        }
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -271,16 +295,7 @@ impl<'a> Array<'a> {
             return None;
         }
         let Some(grid) = &self.grid else {
-            return match &self.items {
-                Items::Numbers { ty, bytes } => {
-                    let size = ty.fixed_size()?;
-                    Value::from_wire(*ty, bytes.get(index * size..)?.get(..size)?)
-                }
-                Items::Values(values) => values.get(index).cloned(),
-                Items::Structs { n, members } => {
-                    struct_at(*n, members, index).map(|it| Value::Struct(it.into()))
-                }
-            };
+            return self.items.get(index);
         };
         let (_, inner) = grid.split_first()?;
         let row_len: usize = inner.iter().product();

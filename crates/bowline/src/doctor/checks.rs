@@ -49,17 +49,3 @@ pub(crate) fn check(snapshot: &Snapshot) -> Vec<(&'static str, Finding)> {
     };
     CHECKS.iter().flat_map(named).collect()
 }
-
-/// A number of bytes for people.
-pub(crate) fn size(bytes: u64) -> String {
-    let (unit, name) = match bytes {
-        0..1_000 => return format!("{bytes} B"),
-        1_000..1_000_000 => (1_000, "kB"),
-        1_000_000..1_000_000_000 => (1_000_000, "MB"),
-        1_000_000_000.. => (1_000_000_000, "GB"),
-    };
-    match bytes / unit {
-        whole @ 0..10 => format!("{whole}.{} {name}", bytes % unit / (unit / 10)),
-        whole => format!("{whole} {name}"),
-    }
-}

@@ -131,12 +131,6 @@ pub(crate) fn quote(name: &str) -> String {
     format!("'{}'", name.replace('\'', r"'\''"))
 }
 
-/// Text without the letters that move cursors and change colours: the names of processes are their own choice.
-pub(crate) fn printable(text: &str) -> String {
-    let replace = |letter: char| if letter.is_control() { '?' } else { letter };
-    text.chars().map(replace).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +145,5 @@ mod tests {
         ] {
             assert_eq!(quote(name), word);
         }
-        assert_eq!(printable("\x1b[31mred\n"), "?[31mred?");
     }
 }

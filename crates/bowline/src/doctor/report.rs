@@ -1,6 +1,7 @@
 //! What people read, and what programs read.
 
-use super::finding::{Finding, Fix, Verdict, printable};
+use super::finding::{Finding, Fix, Verdict};
+use super::printable;
 use super::snapshot::Snapshot;
 use super::url::Origin;
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ mod summary;
 
 use super::choice;
 use crate::input::{self, Usage};
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal, Woken};
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Pattern};
@@ -17,11 +17,8 @@ use bowline_log::play::{
 };
 use bowline_log::{IndexUse, LogEvent, Moment, Reader};
 use clap::Args;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signalfd::SignalFd;
 use std::io::{IsTerminal as _, Write as _};
-use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -139,7 +136,7 @@ struct OutputOptions {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     // Before there are threads, so that all of them leave the signals to us.
-    let signals = end_signals().context("cannot wait for signals")?;
+    let signals = terminal::end_signals().context("cannot wait for signals")?;
     let is_interactive = arguments.output.is_interactive();
     let mut reader = open(arguments, is_interactive)?;
     let player = Player::new(player_options(arguments, &mut reader)?);
@@ -348,30 +345,13 @@ fn print_event(event: &LogEvent<'_>, channel: &str) {
     drop(output::line(&line));
 }
 
-fn end_signals() -> nix::Result<SignalFd> {
-    let mut signals = SigSet::empty();
-    for signal in [
-        Signal::SIGINT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-    ] {
-        signals.add(signal);
-    }
-    signals.thread_block()?;
-    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)
-}
-
-/// Waits for so long; says whether somebody wants an end.
-fn is_ended(signals: &SignalFd, timeout: PollTimeout) -> bool {
-    let mut descriptors = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-    poll(&mut descriptors, timeout).is_ok_and(|n_ready| n_ready > 0)
-}
-
 /// For a player without a screen. The thread waits until the program ends.
 fn quit_on_signal(signals: SignalFd, controls: Controls) -> std::io::Result<()> {
     let wait = move || {
-        while !is_ended(&signals, PollTimeout::NONE) {}
+        while matches!(
+            terminal::wait(&signals, None, Duration::MAX),
+            Ok(Woken::Maybe)
+        ) {}
         controls.send(Command::Quit);
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());

@@ -6,8 +6,8 @@ use bowline_log::play::{
     Command, Player, PlayerOptions, REQUEST_CHANNEL, Range, Rate, Report, Runner, RunnerOptions,
     STATUS_CHANNEL, State,
 };
-use bowline_log::{IndexUse, OwnedEvent, Writer, WriterOptions};
-use bowline_msgs::{PlayerRequest, PlayerStatus};
+use bowline_log::{IndexUse, OwnedEvent, SCHEMA_CHANNEL, Schemas, Writer, WriterOptions};
+use bowline_msgs::{PlayerRequest, PlayerStatus, Pose, Schema};
 use bowline_wire::Message as _;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -63,7 +63,7 @@ fn what_arrives_is_what_was_recorded_in_its_order_at_every_rate() {
         let path = folder.path().join(format!("{at}.{extension}"));
         write(&path, options(*compression), &written, 100);
         for rate in [Rate::Max, Rate::Times(200.0)] {
-            let bus = Bus::open("memq://").unwrap();
+            let bus = Bus::open("memq://?announce=off").unwrap();
             let inbox = listen(&bus, ".*");
             let player = PlayerOptions {
                 rate,
@@ -80,11 +80,48 @@ fn what_arrives_is_what_was_recorded_in_its_order_at_every_rate() {
 }
 
 #[test]
+fn a_player_that_is_controlled_describes_what_the_log_describes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.mcap");
+    let pose = Pose::default().encode().unwrap();
+    let written = events(4).into_iter().map(|event| OwnedEvent {
+        payload: pose.clone(),
+        ..event
+    });
+    let options = WriterOptions {
+        schemas: Schemas::of_bowline(),
+        ..WriterOptions::default()
+    };
+    write(&path, options, &written.collect::<Vec<_>>(), 100);
+    for is_controlled in [true, false] {
+        let bus = Bus::open("memq://").unwrap();
+        let inbox = listen(&bus, SCHEMA_CHANNEL);
+        let mut runner = runner(&path, &bus, flat_out(), false);
+        if is_controlled {
+            runner.listen().unwrap();
+        }
+        runner.run().unwrap();
+        let schemas = heard(&inbox).into_iter();
+        let mut names: Vec<_> = schemas
+            .map(|(_, payload)| Schema::decode(&payload).unwrap().name)
+            .collect();
+        names.sort();
+        names.dedup();
+        let expected: &[&str] = if is_controlled {
+            &["bowline.player_status_t", "bowline.pose_t"]
+        } else {
+            &[]
+        };
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
 fn a_name_that_cannot_be_sent_is_counted_and_the_rest_is_played() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     write(&path, WriterOptions::default(), &events(100), 100);
-    let bus = Bus::open("memq://").unwrap();
+    let bus = Bus::open("memq://?announce=off").unwrap();
     let inbox = listen(&bus, ".*");
     let mut runner = runner(&path, &bus, flat_out(), false);
     let long = format!("X={}", "x".repeat(64));
@@ -171,7 +208,7 @@ fn a_player_is_driven_over_the_bus() {
         }
     }
     writer.finish().unwrap();
-    let bus = Bus::open("memq://").unwrap();
+    let bus = Bus::open("memq://?announce=off").unwrap();
     let driver = Driver::new(&bus);
     let player = PlayerOptions {
         is_paused: true,
@@ -244,7 +281,7 @@ fn a_range_loops_until_it_is_told_to_quit() {
         let path = folder.path().join(format!("{at}.{extension}"));
         let written = events(1_000);
         write(&path, options(*compression), &written, 100);
-        let bus = Bus::open("memq://").unwrap();
+        let bus = Bus::open("memq://?announce=off").unwrap();
         let inbox = listen(&bus, ".*");
         let player = PlayerOptions {
             range: Range {
@@ -276,7 +313,7 @@ fn controls_see_what_the_player_does() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     write(&path, WriterOptions::default(), &events(100), 100);
-    let bus = Bus::open("memq://").unwrap();
+    let bus = Bus::open("memq://?announce=off").unwrap();
     let runner = runner(&path, &bus, flat_out(), false);
     let controls = runner.controls();
     assert_eq!(controls.report().status.state, State::Playing);

@@ -65,7 +65,7 @@ pub(crate) fn live(
     folder: &Path,
     change: impl FnOnce(&mut RecorderOptions),
 ) -> (Bus, Recorder, PathBuf) {
-    let bus = Bus::open("memq://").unwrap();
+    let bus = Bus::open("memq://?announce=off").unwrap();
     let path = folder.join("live");
     let mut options = RecorderOptions::new(FileOptions::new(&path));
     change(&mut options);

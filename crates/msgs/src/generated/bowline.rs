@@ -1420,13 +1420,61 @@ impl wire::IntoOwned for RecorderRef<'_> {
     }
 }
 
-/// What the messages of a type look like, so that whoever has the bytes can read them.
+/// Asks those who publish and listen to say again what their messages look like, as schema_t on bowline.schema.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SchemaRequest {
+    /// of the type that is asked for; 0 for all
+    pub fingerprint: i64,
+}
+
+impl wire::Message for SchemaRequest {
+    const NAME: &'static str = "bowline.schema_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x979f_9490_703b_d185);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SchemaRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SchemaRequest {
+    const MIN_SIZE: usize = 8;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
+        Ok(Self { fingerprint })
+    }
+}
+
+/// What the messages of a type look like, so that whoever has the bytes can read them; and who publishes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
+    /// of what is said here: VERSION; readers leave out later ones
+    pub version: i8,
     /// what the messages of the type begin with
     pub fingerprint: i64,
     /// of the type, with its package
     pub name: String,
+    /// name of the machine that publishes them; empty in logs
+    pub host: String,
+    /// name of the program that publishes them; empty in logs
+    pub process: String,
+    /// its process on that machine; 0 in logs
+    pub pid: i32,
+    /// length of the list, 64 at most
+    pub n_channels: i32,
+    /// where it publishes them, the first ones
+    pub channels: Vec<String>,
     /// length of the description, bytes
     pub n_bytes: i32,
     /// the type and all that it contains, in the compact form of run-time schemas
@@ -1434,9 +1482,13 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// The constant `VERSION`.
+    pub const VERSION: i8 = 1;
+
     /// Sets the length fields to the lengths of the arrays that they count.
     #[must_use]
     pub fn with_lengths(mut self) -> Self {
+        self.n_channels = (self.channels.len()).try_into().unwrap_or(i32::MAX);
         self.n_bytes = (self.bytes.len()).try_into().unwrap_or(i32::MAX);
         self
     }
@@ -1444,45 +1496,67 @@ impl Schema {
 
 impl wire::Message for Schema {
     const NAME: &'static str = "bowline.schema_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb370_f211_249e_2bd6);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x31e3_42b7_674b_9226);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for Schema {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(12);
+        meter.add(21);
+        meter.length("n_channels", self.n_channels, self.channels.len()).in_field("channels")?;
         meter.length("n_bytes", self.n_bytes, self.bytes.len()).in_field("bytes")?;
         wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.channels, meter).in_field("channels")?;
         wire::Encode::measure(&self.bytes, meter).in_field("bytes")?;
         Ok(())
     }
 
     #[inline]
     fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.version, writer);
         wire::Encode::write(&self.fingerprint, writer);
         wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.n_channels, writer);
+        wire::Encode::write(&self.channels, writer);
         wire::Encode::write(&self.n_bytes, writer);
         wire::Encode::write(&self.bytes, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for Schema {
-    const MIN_SIZE: usize = 17;
+    const MIN_SIZE: usize = 36;
 
-    #[inline(always)]
+    #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let version: i8 = wire::Decode::read(reader).in_field("version")?;
         let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
         let name: String = wire::Decode::read(reader).in_field("name")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let n_channels: i32 = wire::Decode::read(reader).in_field("n_channels")?;
+        let channels: Vec<String> = reader.list(n_channels).in_field("channels")?;
         let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
         let bytes: Vec<u8> = reader.list(n_bytes).in_field("bytes")?;
-        Ok(Self { fingerprint, name, n_bytes, bytes })
+        Ok(Self { version, fingerprint, name, host, process, pid, n_channels, channels, n_bytes, bytes })
     }
 
     #[inline]
     fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.version, reader).in_field("version")?;
         wire::Decode::read_into(&mut self.fingerprint, reader).in_field("fingerprint")?;
         wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.n_channels, reader).in_field("n_channels")?;
+        reader.list_into(&mut self.channels, self.n_channels).in_field("channels")?;
         wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
         reader.list_into(&mut self.bytes, self.n_bytes).in_field("bytes")?;
         Ok(())
@@ -1492,10 +1566,22 @@ impl<'a> wire::Decode<'a> for Schema {
 /// A [`Schema`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaRef<'a> {
+    /// of what is said here: VERSION; readers leave out later ones
+    pub version: i8,
     /// what the messages of the type begin with
     pub fingerprint: i64,
     /// of the type, with its package
     pub name: &'a str,
+    /// name of the machine that publishes them; empty in logs
+    pub host: &'a str,
+    /// name of the program that publishes them; empty in logs
+    pub process: &'a str,
+    /// its process on that machine; 0 in logs
+    pub pid: i32,
+    /// length of the list, 64 at most
+    pub n_channels: i32,
+    /// where it publishes them, the first ones
+    pub channels: Vec<&'a str>,
     /// length of the description, bytes
     pub n_bytes: i32,
     /// the type and all that it contains, in the compact form of run-time schemas
@@ -1504,39 +1590,55 @@ pub struct SchemaRef<'a> {
 
 impl wire::Message for SchemaRef<'_> {
     const NAME: &'static str = "bowline.schema_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb370_f211_249e_2bd6);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x31e3_42b7_674b_9226);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for SchemaRef<'_> {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(12);
+        meter.add(21);
+        meter.length("n_channels", self.n_channels, self.channels.len()).in_field("channels")?;
         meter.length("n_bytes", self.n_bytes, self.bytes.len()).in_field("bytes")?;
         wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.channels, meter).in_field("channels")?;
         wire::Encode::measure(&self.bytes, meter).in_field("bytes")?;
         Ok(())
     }
 
     #[inline]
     fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.version, writer);
         wire::Encode::write(&self.fingerprint, writer);
         wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.n_channels, writer);
+        wire::Encode::write(&self.channels, writer);
         wire::Encode::write(&self.n_bytes, writer);
         wire::Encode::write(&self.bytes, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for SchemaRef<'a> {
-    const MIN_SIZE: usize = 17;
+    const MIN_SIZE: usize = 36;
 
-    #[inline(always)]
+    #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let version: i8 = wire::Decode::read(reader).in_field("version")?;
         let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
         let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let n_channels: i32 = wire::Decode::read(reader).in_field("n_channels")?;
+        let channels: Vec<&'a str> = reader.list(n_channels).in_field("channels")?;
         let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
         let bytes: &'a [u8] = reader.byte_list(n_bytes).in_field("bytes")?;
-        Ok(Self { fingerprint, name, n_bytes, bytes })
+        Ok(Self { version, fingerprint, name, host, process, pid, n_channels, channels, n_bytes, bytes })
     }
 }
 
@@ -1545,8 +1647,14 @@ impl wire::IntoOwned for SchemaRef<'_> {
 
     fn into_owned(self) -> Schema {
         Schema {
+            version: self.version,
             fingerprint: self.fingerprint,
             name: wire::IntoOwned::into_owned(self.name),
+            host: wire::IntoOwned::into_owned(self.host),
+            process: wire::IntoOwned::into_owned(self.process),
+            pid: self.pid,
+            n_channels: self.n_channels,
+            channels: wire::IntoOwned::into_owned(self.channels),
             n_bytes: self.n_bytes,
             bytes: wire::IntoOwned::into_owned(self.bytes),
         }

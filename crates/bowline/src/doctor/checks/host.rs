@@ -1,9 +1,9 @@
 //! The machine: its clock, what it runs in, its shared memory.
 
-use super::size;
 use crate::doctor::finding::Finding;
 use crate::doctor::snapshot::Snapshot;
 use crate::doctor::url::Place;
+use bowline_inspect::text::size;
 
 /// The first of January 2025: no right clock shows less.
 const EARLIEST_UTIME: i64 = 1_735_689_600_000_000;

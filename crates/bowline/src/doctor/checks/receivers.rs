@@ -1,10 +1,10 @@
 //! Who receives on this host, who is in the way, and whether a message arrives.
 
 use super::network::set_route;
-use super::size;
 use crate::doctor::finding::{Finding, Fix};
 use crate::doctor::proc::Socket;
 use crate::doctor::snapshot::{Live, Snapshot, named};
+use bowline_inspect::text::size;
 
 /// How many receivers are listed by name.
 const MAX_LISTED: usize = 8;

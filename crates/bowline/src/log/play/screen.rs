@@ -1,6 +1,7 @@
 //! What a player looks like on a terminal: a function of what it does, and of the terminal's size.
 
 use super::summary::speed;
+use bowline_inspect::text::printable;
 use bowline_log::play::{Report, State};
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,16 +58,10 @@ pub(crate) fn lines(view: &View, width: usize, height: usize) -> Vec<String> {
     lines.resize(height.saturating_sub(1), String::new());
     lines.push(KEYS.to_owned());
     for line in &mut lines {
+        // Names come from logs, and may hold anything.
         *line = printable(line).chars().take(width).collect();
     }
     lines
-}
-
-/// Names come from logs, and may hold anything.
-fn printable(line: &str) -> String {
-    line.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
 }
 
 fn state_line(view: &View) -> String {
