@@ -10,3 +10,5 @@ mod shown;
 mod source;
 #[path = "it/tree.rs"]
 mod tree;
+#[path = "it/watch.rs"]
+mod watch;

@@ -42,7 +42,7 @@ fn pose(utime: i64) -> Vec<u8> {
 
 fn path() -> Vec<u8> {
     let waypoint = |name: &str| Waypoint {
-        name: name.to_owned(),
+        id: name.to_owned(),
         ..Waypoint::default()
     };
     let path = PathMessage {
@@ -78,7 +78,7 @@ fn echo_shows_messages_for_people_and_nothing_that_a_terminal_obeys() {
         "{text}"
     );
     assert!(text.contains("waypoints: 2  #"), "{text}");
-    assert!(text.contains("    - name: \"a\\x1b[31m\""), "{text}");
+    assert!(text.contains("    - id: \"a\\x1b[31m\""), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
 }
 
@@ -273,7 +273,7 @@ fn lines_of_echo_and_of_log_cat_are_published_again_byte_for_byte() {
 fn everything_that_is_wrong_with_json_is_told_with_its_path_and_an_example() {
     let folder = scratch("pub-faults");
     let json =
-        br#"{"waypoints": [{"name": 5, "extra": 1}, {"name": "b", "position": "x"}], "depth": 2}"#;
+        br#"{"waypoints": [{"id": 5, "extra": 1}, {"id": "b", "position": "x"}], "depth": 2}"#;
     let output = bowline_in(
         &folder,
         &["pub", "-l", "memq://", "path", "path_t", "-"],
@@ -282,7 +282,7 @@ fn everything_that_is_wrong_with_json_is_told_with_its_path_and_an_example() {
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
     for fault in [
-        "waypoints[0].name: expected a string, found 5",
+        "waypoints[0].id: expected a string, found 5",
         "waypoints[0].extra: no such field",
         "depth: no such field",
         "an example of what is expected",
@@ -290,7 +290,7 @@ fn everything_that_is_wrong_with_json_is_told_with_its_path_and_an_example() {
         assert!(text.contains(fault), "no {fault:?} in {text}");
     }
     assert!(text.contains("missing, expected"), "{text}");
-    assert!(!text.contains("n_waypoints: missing"), "{text}");
+    assert!(!text.contains("num_waypoints: missing"), "{text}");
 }
 
 #[test]
