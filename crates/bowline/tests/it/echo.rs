@@ -402,7 +402,7 @@ fn rates_of_a_log_are_those_of_its_own_time() {
         "{text}"
     );
     let table = stdout(&bowline_in(&folder, &["rate", "-l", "day.log"], b""));
-    for word in ["deviation", "bandwidth", "100.0 Hz", "one message", "█"] {
+    for word in ["deviation", "bandwidth", "100.00 Hz", "one message", "█"] {
         assert!(table.contains(word), "no {word} in {table}");
     }
 }
