@@ -104,7 +104,7 @@ fn golden_messages_of_a_python_program_are_shown_as_they_were_recorded() {
         text.chars()
             .all(|letter| letter == '\n' || !letter.is_control())
     );
-    for words in ["NaN", "-Infinity", "déjà 漢 🚢", "not UTF-8"] {
+    for words in ["NaN", "-Infinity", "déjà 漢 🚢"] {
         assert!(text.contains(words), "no {words} in {text}");
     }
 

@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   bowline echo                                        everything that comes
   bowline echo vehicle.pose                           one channel
-  bowline echo 'camera\\..*' --rate 1                  channels by a regular expression, one a second of each
+  bowline echo 'camera\\..*' --rate 1                  by a regular expression, one a second
   bowline echo vehicle.pose --field 'pos[0]' --field utime   only these fields, on one line
   bowline echo gps -n 1 --json | jq .message          one message, as JSON
   bowline echo -l day.log pose --json | bowline pub - publish again what was recorded

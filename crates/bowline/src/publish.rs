@@ -257,7 +257,7 @@ impl<'a> Sending<'a> {
                 break;
             }
         }
-        if n_texts == 0 {
+        if n_texts == 0 && !self.interrupt.is_set() {
             self.n_refused += 1;
             output::error("expected JSON, found nothing");
         }

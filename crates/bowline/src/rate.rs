@@ -9,7 +9,7 @@ use bowline_bus::{Channel, Event};
 use bowline_inspect::text::printable;
 use bowline_inspect::{IntervalSummary, Intervals};
 use clap::Args;
-use plot::{bars, sparkline, time};
+use plot::{bars, short_time, sparkline, time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -161,7 +161,6 @@ impl Rates {
         let heads = [
             "channel",
             "rate",
-            "mean",
             "min",
             "max",
             "deviation",
@@ -174,10 +173,9 @@ impl Rates {
             match intervals.summary() {
                 Some(summary) => row.extend([
                     rate(summary.rate_hz),
-                    time(summary.mean_s),
-                    time(summary.min_s),
-                    time(summary.max_s),
-                    time(summary.deviation_s),
+                    short_time(summary.min_s),
+                    short_time(summary.max_s),
+                    short_time(summary.deviation_s),
                     bandwidth(&summary),
                     sparkline(&intervals.histogram(N_COLUMNS)),
                 ]),
@@ -185,7 +183,7 @@ impl Rates {
             }
             rows.push(row);
         }
-        output::table(&rows, &[0, 7])
+        output::table(&rows, &[0, 6])
     }
 
     fn to_json_lines(&self) -> String {

@@ -74,9 +74,13 @@ impl Publishers {
         self.rows.values()
     }
 
-    /// The program whose announcements come from there, if there is just one: a hub has many behind it.
+    /// The program whose announcements come from there, if there is just one. Behind a hub there may be others, who say
+    /// nothing.
     #[must_use]
     pub fn of_sender(&self, sender: Sender) -> Option<&Publisher> {
+        if matches!(sender, Sender::Hub | Sender::Log) {
+            return None;
+        }
         let mut found = self.iter().filter(|row| row.senders.contains(&sender));
         let first = found.next()?;
         found.next().is_none().then_some(first)

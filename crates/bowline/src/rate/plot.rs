@@ -56,6 +56,21 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
+/// The same in three digits, for tables.
+pub(super) fn short_time(seconds: f64) -> String {
+    let (scaled, unit) = match seconds.abs() {
+        1.0.. => (seconds, "s"),
+        1e-3..1.0 => (seconds * 1e3, "ms"),
+        1e-6..1e-3 => (seconds * 1e6, "us"),
+        _ => (seconds * 1e9, "ns"),
+    };
+    match scaled.abs() {
+        0.0..9.995 if unit != "ns" => format!("{scaled:.2} {unit}"),
+        9.995..99.95 if unit != "ns" => format!("{scaled:.1} {unit}"),
+        _ => format!("{scaled:.0} {unit}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +106,16 @@ mod tests {
             (0.0, "0 ns"),
         ] {
             assert_eq!(time(seconds), text);
+        }
+        for (seconds, text) in [
+            (2.0, "2.00 s"),
+            (0.012_345, "12.3 ms"),
+            (0.123_45, "123 ms"),
+            (-12.5e-6, "-12.5 us"),
+            (3e-9, "3 ns"),
+            (0.0, "0 ns"),
+        ] {
+            assert_eq!(short_time(seconds), text);
         }
     }
 }

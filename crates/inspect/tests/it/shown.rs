@@ -246,6 +246,7 @@ fn programs_are_named_by_what_they_say_and_by_what_the_machine_knows() {
         ..said.clone()
     };
     publishers.hear(&other, Sender::Process, 0);
+    assert!(publishers.of_sender(Sender::Hub).is_none());
     let found = senders.who(&publishers, &[], &nobody, name);
     let pids: Vec<Option<i64>> = found.iter().map(|who| who.pid).collect();
     assert_eq!(pids, [None, Some(7), Some(9)]);
