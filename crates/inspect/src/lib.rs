@@ -10,6 +10,7 @@
 //! | `picture.rs` | images and scans, found by the shape of their types |
 //! | `text.rs` | numbers and text as people read them |
 
+pub mod picture;
 pub mod series;
 pub mod text;
 pub mod tree;
