@@ -4,19 +4,18 @@
 
 use crate::doctor::printable;
 use crate::output::count;
+use crate::terminal::{self, Woken};
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Hub;
 use bowline_bus::hub::{Client, Happened, News, Status};
 use clap::Args;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signalfd::SignalFd;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::net::IpAddr;
-use std::os::fd::AsFd as _;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +28,7 @@ Programs find it by their bus URL: BOWLINE_URL=tcpq://127.0.0.1:7700, or LCM_DEF
 for programs of LCM. It ends with ^C.";
 
 /// Between two looks at what changed.
-const LOOK_EVERY_MS: u16 = 1_000;
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Args, Debug)]
 #[command(about = "Relay messages between programs that use tcpq://", after_help = EXAMPLES)]
@@ -44,7 +43,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     // Before there are threads, so that all of them leave the signals to us.
-    let signals = end_signals().context("cannot wait for signals")?;
+    let signals = terminal::end_signals().context("cannot wait for signals")?;
     let hub = Hub::open(&arguments.url).with_context(|| format!("no hub at {}", arguments.url))?;
     let mut screen = Screen::new(&hub, arguments.json)?;
     while !is_ended(&signals)? {
@@ -54,22 +53,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-fn end_signals() -> nix::Result<SignalFd> {
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGINT);
-    signals.add(Signal::SIGTERM);
-    signals.thread_block()?;
-    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)
-}
-
 /// Waits for a moment; says whether somebody wants an end.
 fn is_ended(signals: &SignalFd) -> anyhow::Result<bool> {
-    let mut descriptors = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-    match poll(&mut descriptors, PollTimeout::from(LOOK_EVERY_MS)) {
-        Ok(n_ready) => Ok(n_ready > 0),
-        Err(nix::errno::Errno::EINTR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    Ok(terminal::wait(signals, None, LOOK_EVERY)? == Woken::Signal)
 }
 
 /// What people and scripts see of a hub.

@@ -1,4 +1,4 @@
-//! Reading .lcm files and folders of them.
+//! What comes from the command line: .lcm files and folders of them, and durations.
 
 use anyhow::Context as _;
 use bowline_lang::{Compiled, Leaks, Rules, Source, compile};
@@ -6,6 +6,7 @@ use std::fmt;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A command that was used wrongly.
 #[derive(Debug)]
@@ -96,4 +97,55 @@ pub(crate) fn load_types(paths: &[PathBuf]) -> anyhow::Result<(Vec<Source>, Comp
         },
     );
     Ok((sources, compiled))
+}
+
+/// A duration: seconds without a unit, as lcm-logger has them, or with one.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let number = text.parse::<f64>().ok();
+    let seconds = number.or_else(|| bowline_log::parse_seconds(text));
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| {
+        format!(
+            "expected a duration such as 500ms, 2s or 1m, or a number of seconds, found {text:?}"
+        )
+    })
+}
+
+/// A duration that is longer than nothing.
+pub(crate) fn period(text: &str) -> Result<Duration, String> {
+    let duration = duration(text)?;
+    if duration.is_zero() {
+        return Err(format!("expected longer than nothing, found {text:?}"));
+    }
+    Ok(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_in_seconds_or_says_in_what() {
+        for (text, ms) in [
+            ("500ms", 500),
+            ("2s", 2_000),
+            ("0.5s", 500),
+            ("1m", 60_000),
+            ("1h", 3_600_000),
+            ("600", 600_000),
+            ("0.25", 250),
+            ("1e3", 1_000_000),
+        ] {
+            assert_eq!(period(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["0", "0s", "0.0ms"] {
+            assert_eq!(duration(text), Ok(Duration::ZERO), "{text}");
+            assert!(period(text).is_err(), "{text}");
+        }
+        for text in [
+            "", "s", "2 s", "-2s", "-2", "1e99", "1e99s", "..s", "nan", "inf",
+        ] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 }

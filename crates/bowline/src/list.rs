@@ -6,7 +6,7 @@
 mod channels;
 mod report;
 
-use crate::{Outcome, doctor, output};
+use crate::{Outcome, doctor, input, output};
 use bowline_bus::{Bus, Inbox, Queue};
 use channels::Channels;
 use clap::Args;
@@ -32,8 +32,8 @@ pub(crate) struct List {
         help = "Where the bus is; without it $BOWLINE_URL, then $LCM_DEFAULT_URL, then udpm://239.255.76.67:7667?ttl=0"
     )]
     url: Option<String>,
-    /// How long to listen, as in 500ms, 2s or 1m
-    #[arg(long = "for", value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    /// How long to listen, as in 500ms or 1m; seconds without a unit
+    #[arg(long = "for", value_name = "DURATION", default_value = "2s", value_parser = input::period)]
     period: Duration,
     /// Show all counters, those that are 0 too
     #[arg(short, long)]
@@ -150,42 +150,6 @@ impl Screen {
         match self.n_lines {
             0 => String::new(),
             n => format!("\x1b[{n}A\x1b[J"),
-        }
-    }
-}
-
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a duration such as 500ms, 2s or 1m, found {text:?}");
-    let at = text
-        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
-        .ok_or_else(expected)?;
-    let (number, unit) = text.split_at(at);
-    let unit_s = match unit {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        _ => return Err(expected()),
-    };
-    let number: f64 = number.parse().map_err(|_unspecific| expected())?;
-    let duration = Duration::try_from_secs_f64(number * unit_s);
-    let duration = duration.map_err(|_unspecific| expected())?;
-    if duration.is_zero() {
-        return Err(format!("expected longer than nothing, found {text:?}"));
-    }
-    Ok(duration)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_carry_units() {
-        for (text, ms) in [("500ms", 500), ("2s", 2_000), ("0.5s", 500), ("1m", 60_000)] {
-            assert_eq!(duration(text), Ok(Duration::from_millis(ms)));
-        }
-        for text in ["", "2", "s", "2 s", "-2s", "1e99s", "..s", "0s", "0.0ms"] {
-            assert!(duration(text).is_err(), "{text}");
         }
     }
 }

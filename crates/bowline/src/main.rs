@@ -12,6 +12,7 @@ mod list;
 mod log;
 mod output;
 mod progress;
+mod terminal;
 mod types;
 
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _, Subcommand as _};

@@ -1,6 +1,7 @@
 //! What a subscriber gets.
 
 use bytes::Bytes;
+use std::borrow::Borrow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -35,10 +36,24 @@ impl Channel {
     }
 }
 
+impl From<&str> for Channel {
+    /// For events that did not come over a bus, such as those of a log.
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
 impl Deref for Channel {
     type Target = str;
 
     fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// So that maps by channel can be asked for a name.
+impl Borrow<str> for Channel {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }

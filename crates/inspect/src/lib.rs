@@ -5,12 +5,32 @@
 //!
 //! | file | job |
 //! | --- | --- |
+//! | `source.rs` | a bus or a log, with what is known of its types |
+//! | `descriptions.rs` | what publishers say about their types, checked and in bounds |
+//! | `publishers.rs` | programs by their announcements |
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
 //! | `text.rs` | numbers and text as people read them |
+//! | `watch.rs` | channels and their traffic |
+//! | `history.rs` | the last events |
+//! | `guess.rs` | what bytes might be that nobody has described |
 
+mod descriptions;
+mod guess;
+mod history;
 pub mod picture;
+mod publishers;
+mod rhythm;
 pub mod series;
+mod source;
 pub mod text;
 pub mod tree;
+mod watch;
+
+pub use descriptions::DescriptionCounts;
+pub use guess::{guess, hex_lines};
+pub use history::History;
+pub use publishers::{Publisher, Publishers};
+pub use source::{Describing, Next, OpenSourceError, Outlook, ReceiveError, Source, SourceOptions};
+pub use watch::{Traffic, Watch, fingerprint};

@@ -46,6 +46,20 @@ impl Catalog {
         }
     }
 
+    /// Takes over types that were described, and checked by whoever calls.
+    pub fn learn_types(&mut self, types: &TypeSet) {
+        self.of_log.add(types);
+    }
+
+    /// The type of that name, with or without its package. Of several sources the first that has it answers, and a
+    /// bare name that several packages have is nobody's.
+    #[must_use]
+    pub fn by_name(&self, name: &str) -> Option<(&TypeSet, TypeId)> {
+        [&self.given, &self.of_log, &self.own]
+            .into_iter()
+            .find_map(|schemas| schemas.by_name(name))
+    }
+
     /// The type whose messages begin so.
     #[must_use]
     pub fn find(&self, fingerprint: Fingerprint) -> Option<(&TypeSet, TypeId)> {
@@ -58,6 +72,12 @@ impl Catalog {
         [given, of_log, own]
             .iter()
             .find_map(|schemas| schemas.find(fingerprint))
+    }
+
+    /// All types, those of the most trusted source first.
+    pub fn iter(&self) -> impl Iterator<Item = (Fingerprint, &TypeSet, TypeId)> {
+        let sources = [&self.given, &self.of_log, &self.own];
+        sources.into_iter().flat_map(Schemas::iter)
     }
 
     /// The full name of the type whose messages begin so.

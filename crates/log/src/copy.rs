@@ -4,6 +4,7 @@ use crate::event::LogEvent;
 use crate::format::Format;
 use crate::index::index_path;
 use crate::reader::{ReadError, Reader};
+use crate::rename::Renames;
 use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL};
 use crate::select::{ChannelFilter, Selection};
 use crate::writer::{WriteError, Writer};
@@ -27,7 +28,7 @@ pub struct CopyPlan {
     /// Channels of which fewer messages are wanted; the first that fits a channel counts.
     pub rates: Vec<RateLimit>,
     /// New names for channels.
-    pub renames: BTreeMap<String, String>,
+    pub renames: Renames,
 }
 
 /// At most so many messages a second on each of some channels.
@@ -72,6 +73,7 @@ pub fn copy(
         plan,
         copied: Copied::default(),
         due: HashMap::new(),
+        names: HashMap::new(),
         n_schemas: 0,
     };
     // What is before the range is skipped only if an index has the descriptions that may be there.
@@ -110,6 +112,8 @@ struct Copier<'p> {
     copied: Copied,
     /// When the next message of a channel is wanted that has too many, in microseconds since the epoch.
     due: HashMap<String, f64>,
+    /// What channels are called in the new log, if that is something else.
+    names: HashMap<String, Option<String>>,
     n_schemas: usize,
 }
 
@@ -144,9 +148,9 @@ impl Copier<'_> {
             self.copied.n_thinned += 1;
             return Ok(());
         }
-        let new_name = self.plan.renames.get(event.channel);
+        let new_name = self.new_name(event.channel);
         let event = LogEvent {
-            channel: new_name.map_or(event.channel, String::as_str),
+            channel: new_name.as_deref().unwrap_or(event.channel),
             ..*event
         };
         match to.write(event) {
@@ -155,6 +159,22 @@ impl Copier<'_> {
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Matching takes longer than looking up what it came to.
+    fn new_name(&mut self, channel: &str) -> Option<String> {
+        let renames = &self.plan.renames;
+        if renames.is_empty() {
+            return None;
+        }
+        if let Some(known) = self.names.get(channel) {
+            return known.clone();
+        }
+        let name = renames.apply(channel);
+        if self.names.len() < MAX_CHANNELS {
+            self.names.insert(channel.to_owned(), name.clone());
+        }
+        name
     }
 
     /// Whether enough time has passed on a channel that has too many messages. Kept in step with a clock of the wanted

@@ -46,10 +46,10 @@ impl FromStr for Moment {
         {
             return Ok(Self::At(number));
         }
-        if let Some(seconds) = text.strip_prefix('-').and_then(seconds) {
+        if let Some(seconds) = text.strip_prefix('-').and_then(parse_seconds) {
             return Ok(Self::BeforeEnd(micros(seconds)));
         }
-        if let Some(seconds) = seconds(text) {
+        if let Some(seconds) = parse_seconds(text) {
             let us = micros(seconds);
             let is_of_epoch = seconds >= LEAST_EPOCH_S;
             return Ok(if is_of_epoch {
@@ -69,8 +69,9 @@ impl FromStr for Moment {
     }
 }
 
-/// A duration in seconds, as it is or with a unit.
-fn seconds(text: &str) -> Option<f64> {
+/// A duration as people write it: `90`, `1.5` and `10s` are seconds, `250ms`, `2m` and `1h` what they say.
+#[must_use]
+pub fn parse_seconds(text: &str) -> Option<f64> {
     let at = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
     let (number, unit) = text.split_at(at.unwrap_or(text.len()));
     let unit_s = match unit {

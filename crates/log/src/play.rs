@@ -11,18 +11,20 @@
 //! ```
 
 mod channels;
+mod descriptions;
 mod lateness;
 mod remote;
 mod runner;
 mod timeline;
 mod waiting;
 
-pub use channels::{BadRename, ChannelStatus, Channels, Rename};
+pub use channels::{ChannelStatus, Channels};
 pub use lateness::Lateness;
 pub use remote::{BadRequest, REQUEST_CHANNEL, STATUS_CHANNEL};
 pub use runner::{Controls, PlayError, RemoteError, Report, Runner, RunnerOptions};
 pub use timeline::Rate;
 
+use crate::rename::Rename;
 use bowline_bus::Pattern;
 use std::time::Duration;
 use timeline::{Placed, Timeline};

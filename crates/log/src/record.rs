@@ -16,16 +16,16 @@ mod condition;
 mod engine;
 mod files;
 mod gate;
-mod select;
 mod sink;
 mod status;
+mod streams;
 mod syncer;
 mod trigger;
 
 pub use condition::{Condition, ParseConditionError};
 pub use files::{Existing, FileOptions, Numbering, OpenFileError};
-pub use select::{Mistake, Rate, ReadSelectionError, Selection};
 pub use status::{Notice, Phase, Status};
+pub use streams::{Mistake, Rate, ReadStreamsError, Streams};
 pub use trigger::TriggerOptions;
 
 use crate::schemas::Schemas;
@@ -52,7 +52,7 @@ pub struct RecorderOptions {
     /// Whether it is all channels but those.
     pub inverts_channels: bool,
     /// Which of them, and how often.
-    pub selection: Selection,
+    pub streams: Streams,
     /// Where to.
     pub files: FileOptions,
     /// How much may wait in memory while nothing can be written, in bytes. The oldest makes room.
@@ -78,7 +78,7 @@ impl RecorderOptions {
         Self {
             channels: Pattern::new(".*").expect("this matches everything"),
             inverts_channels: false,
-            selection: Selection::default(),
+            streams: Streams::default(),
             files,
             max_unwritten_bytes: 100 << 20,
             flush_interval: Duration::from_millis(100),

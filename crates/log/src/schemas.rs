@@ -3,7 +3,7 @@
 pub use bowline_bus::SCHEMA_CHANNEL;
 use bowline_msgs::Schema;
 use bowline_wire::Fingerprint;
-use bowline_wire::schema::{Docs, ReadSchemaError, TypeId, TypeSet};
+use bowline_wire::schema::{Docs, ReadSchemaError, TypeDef, TypeId, TypeSet};
 use std::collections::BTreeMap;
 
 /// Where bookmarks are published and recorded, as `bowline.bookmark_t`.
@@ -103,6 +103,24 @@ impl Schemas {
     pub fn name(&self, fingerprint: Fingerprint) -> Option<String> {
         let (set, id) = self.find(fingerprint)?;
         Some(set.def(id).full_name())
+    }
+
+    /// The type of that name: in full, or bare if only one package has it.
+    #[must_use]
+    pub fn by_name(&self, name: &str) -> Option<(&TypeSet, TypeId)> {
+        let named = |is_named: fn(&TypeDef, &str) -> bool| {
+            self.iter()
+                .filter(move |(_, set, id)| is_named(set.def(*id), name))
+                .map(|(_, set, id)| (set, id))
+        };
+        if let Some(found) = named(|def, name| def.full_name() == name).next() {
+            return Some(found);
+        }
+        let mut bare = named(|def, name| def.name == name);
+        let found = bare.next()?;
+        let package = &found.0.def(found.1).package;
+        bare.all(|(set, id)| set.def(id).package == *package)
+            .then_some(found)
     }
 
     /// The description of the type whose messages begin so, and of what it contains, to be published or recorded.

@@ -4,8 +4,8 @@ use crate::input::{self, Usage};
 use crate::output;
 use crate::progress::Progress;
 use bowline_log::{
-    Catalog, ChannelFilter, FindTimeError, IndexUse, Moment, Reader, Schemas, Selection, TimeRange,
-    check_output,
+    Catalog, ChannelFilter, FindTimeError, IndexUse, Moment, Reader, Rename, Schemas, Selection,
+    TimeRange, check_output,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,20 @@ impl Channels {
 /// Channels by regular expressions.
 pub(crate) fn filter(patterns: &[String]) -> anyhow::Result<ChannelFilter> {
     ChannelFilter::new(patterns).map_err(|error| Usage(error.to_string()).into())
+}
+
+/// What channels are called instead.
+#[derive(Args, Debug)]
+pub(crate) struct Renames {
+    /// Call channels OLD instead NEW: OLD is a regular expression for whole names, NEW may use its groups as $1. The last that matches counts
+    #[arg(long, value_name = "OLD=NEW")]
+    rename: Vec<Rename>,
+}
+
+impl Renames {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Rename> {
+        self.rename.iter().cloned()
+    }
 }
 
 /// From when to when.
@@ -114,16 +128,23 @@ pub(crate) fn is_from_lcm(log: &mut Reader) -> anyhow::Result<bool> {
     Ok(is_from_lcm)
 }
 
-/// The log to write, which is none that should stay.
+/// A log to read, and one to write.
 #[derive(Args, Debug)]
-pub(crate) struct Output {
+pub(crate) struct Files {
+    /// The log to read
+    source: PathBuf,
+    /// The log to write
+    pub(crate) destination: PathBuf,
     /// Replace the file if it is there
     #[arg(short, long)]
     force: bool,
 }
 
-impl Output {
-    pub(crate) fn check(&self, from: &Path, to: &Path) -> anyhow::Result<()> {
-        check_output(from, to, self.force).map_err(|error| Usage(error.to_string()).into())
+impl Files {
+    /// The log to read, unless the one to write should stay as it is.
+    pub(crate) fn open(&self) -> anyhow::Result<Reader> {
+        check_output(&self.source, &self.destination, self.force)
+            .map_err(|error| Usage(error.to_string()))?;
+        open(&self.source, IndexUse::IfThere)
     }
 }

@@ -6,8 +6,8 @@ use crate::input::Usage;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Subscription, wall_ns};
-use bowline_log::Moment;
 use bowline_log::play::{REQUEST_CHANNEL, STATUS_CHANNEL};
+use bowline_log::{Moment, Rename, parse_seconds};
 use bowline_msgs::{PlayerRequest, PlayerStatus};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ Examples:
   bowline log control status            what the player does
   bowline log control pause
   bowline log control step sonar.depth  up to the next event of that channel
-  bowline log control seek +10          10 s forward; -10 back
+  bowline log control seek +10          10 s forward; -2m: 2 min back
   bowline log control seek 90           to 90 s after the beginning
   bowline log control seek 2026-11-16T05:00:00Z
   bowline log control seek 'at the dock'
@@ -63,7 +63,7 @@ enum Action {
     Toggle,
     /// Publish the next event, or all up to the next one of a channel, and pause
     Step { channel: Option<String> },
-    /// Go to a moment: +SECONDS, -SECONDS, or WHEN as in `bowline log play --help`
+    /// Go to a moment: +DURATION or -DURATION from here, or WHEN as in `bowline log play --help`
     Seek {
         #[arg(allow_hyphen_values = true)]
         when: String,
@@ -88,7 +88,7 @@ enum Action {
     /// Do not play the channels that match
     Disable { pattern: String },
     /// Publish under other names: OLD=NEW
-    Rename { rename: String },
+    Rename { rename: Rename },
     /// End the player
     Quit,
 }
@@ -207,16 +207,13 @@ fn request(action: &Action, status: &PlayerStatus) -> Result<Option<PlayerReques
         },
         Action::Enable { pattern } => about(PlayerRequest::ENABLE, pattern),
         Action::Disable { pattern } => about(PlayerRequest::DISABLE, pattern),
-        Action::Rename { rename } => about(PlayerRequest::RENAME, rename),
+        Action::Rename { rename } => about(PlayerRequest::RENAME, rename.as_str()),
         Action::Quit => ask(PlayerRequest::QUIT),
     }))
 }
 
 fn seek(when: &str, status: &PlayerStatus) -> Result<PlayerRequest, Usage> {
-    if when.starts_with(['+', '-'])
-        && let Ok(seconds) = when.parse::<f64>()
-        && seconds.is_finite()
-    {
+    if let Some(seconds) = relative_seconds(when) {
         return Ok(PlayerRequest {
             action: PlayerRequest::SEEK_BY,
             value: seconds,
@@ -236,6 +233,16 @@ fn seek(when: &str, status: &PlayerStatus) -> Result<PlayerRequest, Usage> {
         log_utime: resolve(&when, status)?,
         ..PlayerRequest::default()
     })
+}
+
+/// Forward or back from where the player is: `+10`, `-2m`.
+fn relative_seconds(when: &str) -> Option<f64> {
+    let seconds = parse_seconds(when.get(1..)?)?;
+    match when.as_bytes().first() {
+        Some(b'+') => Some(seconds),
+        Some(b'-') => Some(-seconds),
+        Some(_) | None => None,
+    }
 }
 
 fn bound(action: i8, when: Option<&str>, status: &PlayerStatus) -> Result<PlayerRequest, Usage> {

@@ -1,14 +1,13 @@
 //! `bowline log convert`: from one format into the other.
 
-use super::choice::{self, Output, Types};
+use super::choice::{self, Files, Types};
 use super::report;
 use crate::Outcome;
 use crate::progress::Progress;
 use bowline_log::{
-    Compression, CopyPlan, Format, IndexUse, McapOptions, Schemas, Writer, WriterOptions, copy,
+    Compression, CopyPlan, Format, McapOptions, Schemas, Writer, WriterOptions, copy,
 };
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,10 +24,8 @@ Exit code 0 if all was converted; 1 if the log is damaged or something could not
 #[derive(Args, Debug)]
 #[command(about = "Convert between LCM event logs and MCAP", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The log to read
-    source: PathBuf,
-    /// The log to write
-    destination: PathBuf,
+    #[command(flatten)]
+    files: Files,
     /// What it is to be; otherwise its name says
     #[arg(long, value_name = "FORMAT")]
     to: Option<To>,
@@ -37,8 +34,6 @@ pub(crate) struct Arguments {
     compression: How,
     #[command(flatten)]
     types: Types,
-    #[command(flatten)]
-    output: Output,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -55,9 +50,8 @@ enum How {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let (source, destination) = (&arguments.source, &arguments.destination);
-    arguments.output.check(source, destination)?;
-    let mut log = choice::open(source, IndexUse::IfThere)?;
+    let mut log = arguments.files.open()?;
+    let destination = &arguments.files.destination;
     let format = match arguments.to {
         Some(To::Lcm) => Format::Lcm,
         Some(To::Mcap) => Format::Mcap,

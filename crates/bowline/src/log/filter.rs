@@ -1,15 +1,12 @@
 //! `bowline log filter`: some events of a log into another.
 
-use super::choice::{self, Output, TIMES_HELP, Times};
+use super::choice::{self, Files, TIMES_HELP, Times};
 use super::report;
 use crate::input::Usage;
 use crate::progress::Progress;
 use crate::{Outcome, output};
-use bowline_log::{
-    ChannelFilter, CopyPlan, IndexUse, RateLimit, Selection, Writer, WriterOptions, copy,
-};
+use bowline_log::{ChannelFilter, CopyPlan, RateLimit, Selection, Writer, WriterOptions, copy};
 use clap::Args;
-use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,6 +14,7 @@ Examples:
   bowline log filter -i -c image day.log small.log                       all but pictures
   bowline log filter --rate pose=5 --rate 50 day.log thin.log            poses 5/s, the rest 50/s
   bowline log filter --rename POSE=vehicle.pose old.log new.log          another name
+  bowline log filter --rename 'front\\.(.*)=rear.$1' old.log new.log      names by a pattern
 
 The options are those of lcm-logfilter, and some more. Descriptions of types come along, and
 bookmarks of the time.
@@ -26,10 +24,8 @@ Exit code 0 if all was copied; 1 if the log is damaged or something could not be
 #[derive(Args, Debug)]
 #[command(about = "Copy some channels, times and rates of a log into another", after_help = format!("{EXAMPLES}\n\n{TIMES_HELP}"))]
 pub(crate) struct Arguments {
-    /// The log to read
-    source: PathBuf,
-    /// The log to write
-    destination: PathBuf,
+    #[command(flatten)]
+    files: Files,
     #[command(flatten)]
     channels: choice::Channels,
     /// Only channels that do not match
@@ -43,20 +39,16 @@ pub(crate) struct Arguments {
         help = "At most so many messages a second on each channel that matches; the first that fits counts"
     )]
     rate: Vec<String>,
-    /// Another name for a channel
-    #[arg(long, value_name = "OLD=NEW")]
-    rename: Vec<String>,
+    #[command(flatten)]
+    renames: choice::Renames,
     /// Say how much was kept of each channel
     #[arg(short, long)]
     verbose: bool,
-    #[command(flatten)]
-    output: Output,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let (source, destination) = (&arguments.source, &arguments.destination);
-    arguments.output.check(source, destination)?;
-    let mut log = choice::open(source, IndexUse::IfThere)?;
+    let mut log = arguments.files.open()?;
+    let destination = &arguments.files.destination;
     let channels = arguments.channels.filter()?;
     let plan = CopyPlan {
         selection: Selection {
@@ -72,11 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
             .iter()
             .map(|rate| limit(rate))
             .collect::<Result<_, _>>()?,
-        renames: arguments
-            .rename
-            .iter()
-            .map(|rename| pair(rename))
-            .collect::<Result<_, _>>()?,
+        renames: arguments.renames.iter().collect(),
     };
     let mut options = WriterOptions::default();
     options.mcap.is_from_lcm = choice::is_from_lcm(&mut log)?;
@@ -114,12 +102,4 @@ fn limit(text: &str) -> anyhow::Result<RateLimit> {
         return Err(Usage(message).into());
     }
     Ok(RateLimit { channels, hz })
-}
-
-fn pair(text: &str) -> anyhow::Result<(String, String)> {
-    let pair = text
-        .split_once('=')
-        .filter(|(old, new)| !old.is_empty() && !new.is_empty());
-    let (old, new) = pair.ok_or_else(|| Usage(format!("expected OLD=NEW, found {text:?}")))?;
-    Ok((old.to_owned(), new.to_owned()))
 }

@@ -63,23 +63,28 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
 fn gather(mut log: Reader, types: &Types) -> anyhow::Result<Info> {
     let (_, size) = log.progress()?;
     let mut catalog = types.catalog(&log)?;
-    if let (Some(summary), Some(damages)) = (log.summary(), log.known_damages()) {
-        let (summary, damages) = (summary.clone(), damages.clone());
-        let index = if log.is_index_new() {
-            "made now"
-        } else {
-            "there"
-        };
-        return Ok(Info {
-            log,
-            size,
-            summary,
-            damages,
-            catalog,
-            index,
-        });
-    }
-    // What the index knows of is not all there any more: see what is.
+    let known = log.summary().cloned().zip(log.known_damages().cloned());
+    let (summary, damages, index) = match known {
+        Some((summary, damages)) if log.is_index_new() => (summary, damages, "made now"),
+        Some((summary, damages)) => (summary, damages, "there"),
+        // What the index knows of is not all there any more: see what is.
+        None => {
+            let summary = read(&mut log)?;
+            catalog.learn_from(&log);
+            (summary, log.damages().clone(), "of more than there is now")
+        }
+    };
+    Ok(Info {
+        log,
+        size,
+        summary,
+        damages,
+        catalog,
+        index,
+    })
+}
+
+fn read(log: &mut Reader) -> anyhow::Result<Summary> {
     let mut summary = Summary::default();
     let mut progress = Progress::new("reading");
     while let Some(event) = log.next_event()? {
@@ -90,17 +95,7 @@ fn gather(mut log: Reader, types: &Types) -> anyhow::Result<Info> {
         }
     }
     summary.schemas.merge(&log.schemas());
-    catalog.learn_from(&log);
-    let damages = log.damages().clone();
-    let index = "of more than there is now";
-    Ok(Info {
-        log,
-        size,
-        summary,
-        damages,
-        catalog,
-        index,
-    })
+    Ok(summary)
 }
 
 impl Info {

@@ -6,21 +6,19 @@ mod console;
 mod screen;
 mod summary;
 
-use crate::input::Usage;
+use super::choice;
+use crate::input::{self, Usage};
+use crate::terminal::{self, Terminal, Woken};
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::{Bus, Pattern};
 use bowline_log::play::{
-    Channels, Command, Controls, Player, PlayerOptions, Range, Rate, Rename, Report, Runner,
-    RunnerOptions,
+    Channels, Command, Controls, Player, PlayerOptions, Range, Rate, Report, Runner, RunnerOptions,
 };
 use bowline_log::{IndexUse, LogEvent, Moment, Reader};
 use clap::Args;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signalfd::SignalFd;
 use std::io::{IsTerminal as _, Write as _};
-use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -83,9 +81,8 @@ pub(crate) struct Arguments {
     /// Do not play channels that match, whatever --regexp says; may be given several times
     #[arg(long, value_name = "RE")]
     disable: Vec<String>,
-    /// Publish under other names; OLD is a pattern, NEW may use its groups as $1; may be given several times
-    #[arg(long, value_name = "OLD=NEW")]
-    rename: Vec<String>,
+    #[command(flatten)]
+    renames: choice::Renames,
     /// Begin there
     #[arg(long, value_name = "WHEN", allow_hyphen_values = true)]
     start: Option<String>,
@@ -108,8 +105,8 @@ struct Manner {
     /// Wait for a key or a request before the first event
     #[arg(short, long)]
     paused: bool,
-    /// Make times without events at most this long, in seconds of log time
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    /// Make times without events at most this long, in log time, as in 2 or 500ms
+    #[arg(long, value_name = "DURATION", value_parser = input::duration)]
     max_gap: Option<Duration>,
     /// At the end wait, instead of quitting
     #[arg(long)]
@@ -139,7 +136,7 @@ struct OutputOptions {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     // Before there are threads, so that all of them leave the signals to us.
-    let signals = end_signals().context("cannot wait for signals")?;
+    let signals = terminal::end_signals().context("cannot wait for signals")?;
     let is_interactive = arguments.output.is_interactive();
     let mut reader = open(arguments, is_interactive)?;
     let player = Player::new(player_options(arguments, &mut reader)?);
@@ -197,7 +194,7 @@ impl OutputOptions {
             quiet,
             json,
         } = self;
-        let is_terminal = || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let is_terminal = || Terminal::is_ours() && std::io::stdout().is_terminal();
         !verbose && !quiet && !json && is_terminal()
     }
 }
@@ -299,8 +296,8 @@ fn channels(arguments: &Arguments) -> Result<Channels, Usage> {
     for pattern in &arguments.disable {
         channels.disable(usage(Pattern::new(pattern))?);
     }
-    for rename in &arguments.rename {
-        channels.rename(usage(Rename::new(rename))?);
+    for rename in arguments.renames.iter() {
+        channels.rename(rename);
     }
     Ok(channels)
 }
@@ -348,30 +345,13 @@ fn print_event(event: &LogEvent<'_>, channel: &str) {
     drop(output::line(&line));
 }
 
-fn end_signals() -> nix::Result<SignalFd> {
-    let mut signals = SigSet::empty();
-    for signal in [
-        Signal::SIGINT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-    ] {
-        signals.add(signal);
-    }
-    signals.thread_block()?;
-    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)
-}
-
-/// Waits for so long; says whether somebody wants an end.
-fn is_ended(signals: &SignalFd, timeout: PollTimeout) -> bool {
-    let mut descriptors = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-    poll(&mut descriptors, timeout).is_ok_and(|n_ready| n_ready > 0)
-}
-
 /// For a player without a screen. The thread waits until the program ends.
 fn quit_on_signal(signals: SignalFd, controls: Controls) -> std::io::Result<()> {
     let wait = move || {
-        while !is_ended(&signals, PollTimeout::NONE) {}
+        while matches!(
+            terminal::wait(&signals, None, Duration::MAX),
+            Ok(Woken::Maybe)
+        ) {}
         controls.send(Command::Quit);
     };
     let thread = std::thread::Builder::new().name("signals".to_owned());
@@ -387,10 +367,4 @@ fn rate(text: &str) -> Result<Rate, String> {
     number
         .map(Rate::new)
         .ok_or_else(|| format!("expected a number such as 0.5 or 2, or max, found {text:?}"))
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number: Option<f64> = text.parse().ok();
-    let seconds = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
-    seconds.ok_or_else(|| format!("expected seconds such as 0.5 or 10, found {text:?}"))
 }

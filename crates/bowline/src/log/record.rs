@@ -3,23 +3,22 @@
 //! The recorder itself is in `bowline_log`; here it gets its options, a status line, keys, and an end when somebody
 //! presses ^C.
 
+mod keys;
 mod options;
 mod screen;
-mod terminal;
 
-use crate::{Outcome, output};
+use crate::terminal::{Woken, wait};
+use crate::{Outcome, input, output};
 use anyhow::Context as _;
 use bowline_bus::Bus;
 use bowline_log::record::Recorder;
 use clap::Args;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use keys::{Key, Keyboard};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use screen::{Audience, Screen};
-use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{Key, Keyboard};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,8 +101,8 @@ pub(crate) struct Arguments {
     /// Begin a new file when one has so many MB, which may be a fraction; with --increment or --rotate
     #[arg(long, value_name = "N", value_parser = options::megabytes)]
     split_mb: Option<u64>,
-    /// Begin a new file after so many seconds, which may be a fraction; with --increment or --rotate
-    #[arg(long, value_name = "S", value_parser = options::seconds)]
+    /// Begin a new file after so many seconds, or as in 10m; with --increment or --rotate
+    #[arg(long, value_name = "S", value_parser = input::period)]
     split_s: Option<Duration>,
     /// Leave so much room on the disk, such as 50G or "0.05 TiB"
     #[arg(long, value_name = "SIZE", value_parser = options::size)]
@@ -117,14 +116,14 @@ pub(crate) struct Arguments {
     /// A file that names which streams to record and how often
     #[arg(long, value_name = "FILE.toml")]
     select: Option<PathBuf>,
-    /// Record only when something happens, and so much of the time before, as in 30s
-    #[arg(long, value_name = "DURATION", value_parser = crate::list::duration)]
+    /// Record only when something happens, and so much of the time before, as in 30 or 2m
+    #[arg(long, value_name = "DURATION", value_parser = input::period)]
     before: Option<Duration>,
     /// Keep at most so many MB of the time before
     #[arg(long, value_name = "MB", default_value = "256", value_parser = options::megabytes)]
     before_mb: u64,
     /// With --before: how long to record after it happened; without it, until the end
-    #[arg(long, value_name = "DURATION", value_parser = crate::list::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = input::period)]
     after: Option<Duration>,
     /// What has to happen: CHANNEL.FIELD and a comparison, or just a channel; several are alternatives
     #[arg(long, value_name = "CONDITION")]
@@ -135,7 +134,7 @@ pub(crate) struct Arguments {
 }
 
 /// Between two looks at how it goes.
-const LOOK_EVERY_MS: u16 = 100;
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let options = options::recorder(arguments)?;
@@ -168,7 +167,7 @@ fn audience(arguments: &Arguments) -> (Keyboard, Audience) {
         return (Keyboard::none(), Audience::Nobody);
     }
     let keyboard = Keyboard::open();
-    let audience = if keyboard.is_there() {
+    let audience = if keyboard.terminal().is_some() {
         Audience::Terminal
     } else {
         Audience::Reader
@@ -196,28 +195,19 @@ fn goes_on(
     signals: &SignalFd,
     keyboard: &mut Keyboard,
 ) -> anyhow::Result<bool> {
-    let mut descriptors = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-    let stdin = std::io::stdin();
-    if keyboard.is_there() {
-        descriptors.push(PollFd::new(stdin.as_fd(), PollFlags::POLLIN));
-    }
-    match poll(&mut descriptors, PollTimeout::from(LOOK_EVERY_MS)) {
-        Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let has_keys = descriptors
-        .get(1)
-        .is_some_and(|stdin| stdin.any() == Some(true));
-    while let Some(signal) = signals.read_signal()? {
-        if signal.ssi_signo != Signal::SIGHUP as u32 {
-            return Ok(false);
+    match wait(signals, keyboard.terminal(), LOOK_EVERY)? {
+        Woken::Gone => return Ok(false),
+        Woken::Signal => {
+            while let Some(signal) = signals.read_signal()? {
+                if signal.ssi_signo != Signal::SIGHUP as u32 {
+                    return Ok(false);
+                }
+                recorder.split();
+            }
         }
-        recorder.split();
+        Woken::Maybe => {}
     }
-    if !has_keys {
-        return Ok(true);
-    }
-    for key in keyboard.read() {
+    for key in keyboard.read()? {
         match key {
             Key::Quit => return Ok(false),
             Key::Split => recorder.split(),
@@ -230,5 +220,9 @@ fn goes_on(
 
 /// Says what is wrong, whoever listens: recording does not end because nobody does.
 fn warn(text: &str) {
-    output::note(&format!("warning: {text}"));
+    output::note(&warning(text));
+}
+
+fn warning(text: &str) -> String {
+    format!("warning: {text}")
 }

@@ -1,13 +1,12 @@
 //! `bowline log recover`: what is intact in a damaged log, into one that is not.
 
-use super::choice::{self, Output};
+use super::choice::{self, Files};
 use super::report;
 use crate::progress::Progress;
 use crate::{Outcome, output};
-use bowline_log::{Format, IndexUse, Recovered, Recovery, Writer, WriterOptions, recover};
+use bowline_log::{Format, Recovered, Recovery, Writer, WriterOptions, recover};
 use clap::Args;
 use serde_json::json;
-use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,24 +21,19 @@ Exit code 0 if all of it was intact; 3 if some of it is lost; 1 if nothing came 
 #[derive(Args, Debug)]
 #[command(about = "Bring back everything that is intact in a damaged log", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The damaged log
-    source: PathBuf,
-    /// The log to write
-    destination: PathBuf,
+    #[command(flatten)]
+    files: Files,
     /// Also take what can be read of damaged chunks of MCAP, although no checksum vouches for it
     #[arg(long)]
     unverified: bool,
     /// Print the account as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    output: Output,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let (source, destination) = (&arguments.source, &arguments.destination);
-    arguments.output.check(source, destination)?;
-    let mut log = choice::open(source, IndexUse::IfThere)?;
+    let mut log = arguments.files.open()?;
+    let destination = &arguments.files.destination;
     if arguments.unverified {
         log.accept_unverified();
     }

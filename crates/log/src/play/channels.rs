@@ -1,9 +1,9 @@
 //! Which channels are played, and under which names.
 
 use super::{REQUEST_CHANNEL, STATUS_CHANNEL};
+use crate::rename::{Rename, Renames};
 use bowline_bus::Pattern;
 use std::collections::HashMap;
-use std::fmt;
 
 /// Channels that are remembered; others are decided about each time.
 const MAX_ROUTES: usize = 100_000;
@@ -14,7 +14,7 @@ pub struct Channels {
     /// Whether channels that no rule is about are left out.
     is_closed: bool,
     switches: Vec<Switch>,
-    renames: Vec<Rename>,
+    renames: Renames,
     routes: Vec<Route>,
     by_channel: HashMap<String, usize>,
     last: usize,
@@ -78,8 +78,7 @@ impl Channels {
 
     /// Publishes under another name.
     pub fn rename(&mut self, rename: Rename) {
-        self.renames.retain(|known| known.text != rename.text);
-        self.renames.push(rename);
+        self.renames.add(rename);
         self.decide_again();
     }
 
@@ -104,9 +103,8 @@ impl Channels {
     }
 
     fn name_of(&self, channel: &str) -> String {
-        let renamed = self.renames.iter().rev();
-        let mut renamed = renamed.filter_map(|rename| rename.apply(channel));
-        renamed.next().unwrap_or_else(|| channel.to_owned())
+        let renamed = self.renames.apply(channel);
+        renamed.unwrap_or_else(|| channel.to_owned())
     }
 
     /// Makes itself familiar with a channel before it is met.
@@ -173,75 +171,4 @@ impl Channels {
 /// A log of a bus where a log was played has what was said to that player. Played, it would drive this one.
 fn is_own(name: &str) -> bool {
     [REQUEST_CHANNEL, STATUS_CHANNEL].contains(&name)
-}
-
-/// What channels are called instead: `OLD=NEW`.
-///
-/// OLD is a regular expression for the whole name, NEW may have `$1` or `${1}` in it for what the first group matched.
-#[derive(Clone)]
-pub struct Rename {
-    text: String,
-    old: fancy_regex::Regex,
-    new: String,
-}
-
-impl Rename {
-    /// Understands `OLD=NEW`.
-    ///
-    /// # Errors
-    /// When there is no `=`, or OLD is no regular expression.
-    pub fn new(text: &str) -> Result<Self, BadRename> {
-        let malformed = || BadRename::Shape {
-            found: text.to_owned(),
-        };
-        let (old, new) = text.split_once('=').ok_or_else(malformed)?;
-        if old.is_empty() || new.is_empty() {
-            return Err(malformed());
-        }
-        let regex = fancy_regex::Regex::new(&format!(r"\A(?:{old})\z"));
-        Ok(Self {
-            text: text.to_owned(),
-            old: regex.map_err(|source| BadRename::Regex {
-                old: old.to_owned(),
-                source: Box::new(source),
-            })?,
-            new: new.to_owned(),
-        })
-    }
-
-    fn apply(&self, channel: &str) -> Option<String> {
-        let captures = self.old.captures(channel).ok().flatten()?;
-        let mut name = String::new();
-        captures.expand(&self.new, &mut name);
-        Some(name)
-    }
-}
-
-impl fmt::Debug for Rename {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Rename({:?})", self.text)
-    }
-}
-
-/// A renaming that is none.
-#[derive(Debug, thiserror::Error)]
-pub enum BadRename {
-    /// There are not two names.
-    #[error(
-        "expected OLD=NEW, as in vehicle.pose=sim.pose or 'front\\.(.*)=rear.$1', found {found:?}"
-    )]
-    Shape {
-        /// What there was.
-        found: String,
-    },
-    /// The first is no regular expression.
-    #[error(
-        "expected a channel name or a regular expression before the =, found {old:?}: {source}"
-    )]
-    Regex {
-        /// What there was.
-        old: String,
-        /// What is wrong with it.
-        source: Box<fancy_regex::Error>,
-    },
 }

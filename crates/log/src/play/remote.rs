@@ -1,6 +1,7 @@
 //! A player over the bus: what it can be asked, and what it says.
 
-use super::{Command, Lateness, Range, Rate, Rename, State, Status};
+use super::{Command, Lateness, Range, Rate, State, Status};
+use crate::rename::BadRename;
 use bowline_bus::{BadPattern, Pattern};
 use bowline_msgs::{Bookmark, PlayerRequest, PlayerStatus};
 
@@ -30,7 +31,7 @@ pub enum BadRequest {
     Pattern(#[from] BadPattern),
     /// The renaming is malformed.
     #[error(transparent)]
-    Rename(#[from] super::BadRename),
+    Rename(#[from] BadRename),
     /// The log has no such bookmark.
     #[error("expected the text of a bookmark, found {found:?}")]
     Bookmark {
@@ -69,7 +70,7 @@ pub(super) fn command_of(
         PlayerRequest::LOOP => Command::SetLoop(request.value.abs() > 0.0),
         PlayerRequest::ENABLE => Command::Enable(pattern()?),
         PlayerRequest::DISABLE => Command::Disable(pattern()?),
-        PlayerRequest::RENAME => Command::Rename(Rename::new(&request.text)?),
+        PlayerRequest::RENAME => Command::Rename(request.text.parse()?),
         PlayerRequest::QUIT => Command::Quit,
         found => return Err(BadRequest::Action { found }),
     })

@@ -4,6 +4,7 @@
 //! [`Controls`] and from the bus; what it is doing can be seen there too. Events that are due alone go out at once,
 //! those that are due together go together.
 
+use super::descriptions::Descriptions;
 use super::remote::{Saying, command_of, message_of};
 use super::waiting::Waiting;
 use super::{
@@ -190,6 +191,7 @@ impl Runner {
             orders,
             controls,
             is_remote: remote.is_some(),
+            descriptions: Descriptions::default(),
             log,
             bookmarks,
             waiting: Waiting::new(),
@@ -224,6 +226,7 @@ struct Stage<'b> {
     orders: Receiver<Order>,
     controls: Controls,
     is_remote: bool,
+    descriptions: Descriptions,
     log: String,
     bookmarks: Vec<Bookmark>,
     waiting: Waiting,
@@ -256,6 +259,9 @@ enum Done {
 impl Stage<'_> {
     fn play(&mut self, reader: &mut Reader) -> Result<(), PlayError> {
         loop {
+            if self.is_remote {
+                self.descriptions.learn_from(reader);
+            }
             let event = reader.next_event()?;
             match self.perform(event) {
                 Done::Next => {}
@@ -288,6 +294,7 @@ impl Stage<'_> {
                     let Some(event) = event else {
                         return Done::Next;
                     };
+                    self.descriptions.describe(self.bus, channel, &event);
                     let is_alone = !is_flat_out && self.n_without_wait < ALONE;
                     self.n_without_wait = self.n_without_wait.saturating_add(1);
                     let published = if is_alone || event.payload.len() > MAX_COLLECTED {

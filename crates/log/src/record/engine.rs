@@ -100,11 +100,7 @@ impl Engine {
             .iter()
             .flat_map(|trigger| &trigger.conditions);
         let watched = conditions.flat_map(super::Condition::channels).collect();
-        let mut gate = Gate::new(
-            options.channels,
-            options.inverts_channels,
-            options.selection,
-        );
+        let mut gate = Gate::new(options.channels, options.inverts_channels, options.streams);
         let inbox = bus.inbox();
         let max_bytes = options.max_unwritten_bytes;
         let queue = Queue::default()

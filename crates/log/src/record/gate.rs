@@ -1,6 +1,6 @@
 //! Which events are recorded: the channels that were asked for, as often as the selection says.
 
-use super::select::{Limiter, Rate, Selection};
+use super::streams::{Limiter, Rate, Streams};
 use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL};
 use bowline_bus::{Channel, Event, Pattern};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ const MAX_STREAMS: usize = 100_000;
 pub(super) struct Gate {
     channels: Pattern,
     inverts_channels: bool,
-    selection: Selection,
+    wanted: Streams,
     /// Whether everything passes.
     is_open: bool,
     streams: HashMap<Channel, Stream>,
@@ -36,12 +36,12 @@ pub(super) enum Verdict {
 }
 
 impl Gate {
-    pub(super) fn new(channels: Pattern, inverts_channels: bool, selection: Selection) -> Self {
+    pub(super) fn new(channels: Pattern, inverts_channels: bool, wanted: Streams) -> Self {
         Self {
             channels,
             inverts_channels,
-            is_open: !inverts_channels && selection.is_everything(),
-            selection,
+            is_open: !inverts_channels && wanted.is_everything(),
+            wanted,
             streams: HashMap::new(),
         }
     }
@@ -96,7 +96,7 @@ impl Gate {
         }
         Stream {
             is_asked_for: self.channels.matches(channel) != self.inverts_channels,
-            limiter: Limiter::new(self.selection.rate(channel)),
+            limiter: Limiter::new(self.wanted.rate(channel)),
         }
     }
 }

@@ -3,11 +3,11 @@
 use crate::support::{KINDS, events, open, options, write};
 use bowline_bus::{Bus, Inbox, Pattern, Queue};
 use bowline_log::play::{
-    Command, Player, PlayerOptions, REQUEST_CHANNEL, Range, Rate, Rename, Report, Runner,
-    RunnerOptions, STATUS_CHANNEL, State,
+    Command, Player, PlayerOptions, REQUEST_CHANNEL, Range, Rate, Report, Runner, RunnerOptions,
+    STATUS_CHANNEL, State,
 };
-use bowline_log::{IndexUse, OwnedEvent, Writer, WriterOptions};
-use bowline_msgs::{PlayerRequest, PlayerStatus};
+use bowline_log::{IndexUse, OwnedEvent, SCHEMA_CHANNEL, Schemas, Writer, WriterOptions};
+use bowline_msgs::{PlayerRequest, PlayerStatus, Pose, Schema};
 use bowline_wire::Message as _;
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -80,6 +80,43 @@ fn what_arrives_is_what_was_recorded_in_its_order_at_every_rate() {
 }
 
 #[test]
+fn a_player_that_is_controlled_describes_what_the_log_describes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.mcap");
+    let pose = Pose::default().encode().unwrap();
+    let written = events(4).into_iter().map(|event| OwnedEvent {
+        payload: pose.clone(),
+        ..event
+    });
+    let options = WriterOptions {
+        schemas: Schemas::of_bowline(),
+        ..WriterOptions::default()
+    };
+    write(&path, options, &written.collect::<Vec<_>>(), 100);
+    for is_controlled in [true, false] {
+        let bus = Bus::open("memq://").unwrap();
+        let inbox = listen(&bus, SCHEMA_CHANNEL);
+        let mut runner = runner(&path, &bus, flat_out(), false);
+        if is_controlled {
+            runner.listen().unwrap();
+        }
+        runner.run().unwrap();
+        let schemas = heard(&inbox).into_iter();
+        let mut names: Vec<_> = schemas
+            .map(|(_, payload)| Schema::decode(&payload).unwrap().name)
+            .collect();
+        names.sort();
+        names.dedup();
+        let expected: &[&str] = if is_controlled {
+            &["bowline.player_status_t", "bowline.pose_t"]
+        } else {
+            &[]
+        };
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
 fn a_name_that_cannot_be_sent_is_counted_and_the_rest_is_played() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
@@ -90,7 +127,7 @@ fn a_name_that_cannot_be_sent_is_counted_and_the_rest_is_played() {
     let long = format!("X={}", "x".repeat(64));
     runner
         .controls()
-        .send(Command::Rename(Rename::new(&long).unwrap()));
+        .send(Command::Rename(long.parse().unwrap()));
     runner.listen().unwrap();
     let report = runner.run().unwrap();
     assert_eq!(report.n_failed, 25);

@@ -2,10 +2,10 @@
 
 use crate::support::{KINDS, events, open, options, read, rest, write};
 use bowline_log::{
-    BadOutput, Catalog, ChannelFilter, CopyPlan, DamageKind, DiffOptions, DifferenceKind, Exporter,
-    FieldChoice, IndexUse, Line, LogEvent, McapOptions, Moment, OwnedEvent, RateLimit, Reader,
-    Recovery, SCHEMA_CHANNEL, Schemas, Selection, TableFormat, TimeRange, TimeRule, Writer,
-    WriterOptions, check_output, copy, diff, explain, recover,
+    BadOutput, Catalog, ChannelFilter, Copied, CopyPlan, DamageKind, DiffOptions, DifferenceKind,
+    Exporter, FieldChoice, IndexUse, Line, LogEvent, McapOptions, Moment, OwnedEvent, RateLimit,
+    Reader, Recovery, Renames, SCHEMA_CHANNEL, Schemas, Selection, TableFormat, TimeRange,
+    TimeRule, Writer, WriterOptions, check_output, copy, diff, explain, recover,
 };
 use bowline_msgs::{Path as PathMessage, Pose, Waypoint};
 use bowline_wire::Message as _;
@@ -15,6 +15,14 @@ use std::path::Path;
 
 fn quiet() -> impl FnMut(u64, u64) {
     |_, _| {}
+}
+
+/// Copies a log into a new one.
+fn copied(from: &mut Reader, to: &Path, plan: &CopyPlan) -> Copied {
+    let mut writer = Writer::create(to, WriterOptions::default()).unwrap();
+    let copied = copy(from, &mut writer, plan, &mut quiet()).unwrap();
+    writer.finish().unwrap();
+    copied
 }
 
 fn schemas() -> Schemas {
@@ -121,9 +129,7 @@ fn mcap_takes_its_descriptions_along_into_an_lcm_log() {
     writer.finish().unwrap();
     for index in [IndexUse::IfThere, IndexUse::Ignore] {
         let mut from = open(&mcap, index);
-        let mut to = Writer::create(&log, WriterOptions::default()).unwrap();
-        copy(&mut from, &mut to, &CopyPlan::default(), &mut quiet()).unwrap();
-        to.finish().unwrap();
+        copied(&mut from, &log, &CopyPlan::default());
         let (found, _) = read(&log, IndexUse::IfThere);
         assert_eq!(found[0].channel, SCHEMA_CHANNEL);
         assert_eq!(found[1].payload, pose(0, 1.0).payload);
@@ -148,7 +154,7 @@ fn a_filter_keeps_the_channels_times_and_rates_that_it_is_told_to() {
                 channels: ChannelFilter::new(&["pose", "^X$"]).unwrap(),
                 times,
             },
-            renames: BTreeMap::from([("X".to_owned(), "Y".to_owned())]),
+            renames: Renames::from_iter(["X=Y".parse().unwrap()]),
             ..CopyPlan::default()
         };
         let expected: Vec<_> = written
@@ -164,9 +170,7 @@ fn a_filter_keeps_the_channels_times_and_rates_that_it_is_told_to() {
             })
             .collect();
         for index in [IndexUse::IfThere, IndexUse::Ignore] {
-            let mut writer = Writer::create(&to, WriterOptions::default()).unwrap();
-            let copied = copy(&mut open(&from, index), &mut writer, &plan, &mut quiet()).unwrap();
-            writer.finish().unwrap();
+            let copied = copied(&mut open(&from, index), &to, &plan);
             let (found, _) = read(&to, IndexUse::IfThere);
             let found: Vec<_> = found
                 .into_iter()
@@ -194,14 +198,7 @@ fn a_lower_rate_is_met_on_average_and_a_clock_that_is_set_back_does_not_stop_it(
         }],
         ..CopyPlan::default()
     };
-    let mut writer = Writer::create(&to, WriterOptions::default()).unwrap();
-    let copied = copy(
-        &mut Reader::open(&from).unwrap(),
-        &mut writer,
-        &plan,
-        &mut quiet(),
-    )
-    .unwrap();
+    let copied = copied(&mut Reader::open(&from).unwrap(), &to, &plan);
     // Ten seconds of 100 a second.
     assert!((298..=304).contains(&copied.n_written), "{copied:?}");
     assert_eq!(copied.n_written + copied.n_thinned, 1_000);
@@ -214,15 +211,7 @@ fn what_the_other_format_has_no_room_for_is_left_out_and_counted() {
     let mut written = events(10);
     written[3].utime = -1;
     write(&from, WriterOptions::default(), &written, 1);
-    let mut writer = Writer::create(&to, WriterOptions::default()).unwrap();
-    let plan = CopyPlan::default();
-    let copied = copy(
-        &mut Reader::open(&from).unwrap(),
-        &mut writer,
-        &plan,
-        &mut quiet(),
-    )
-    .unwrap();
+    let copied = copied(&mut Reader::open(&from).unwrap(), &to, &CopyPlan::default());
     assert_eq!((copied.n_written, copied.n_refused), (9, 1));
     assert!(copied.first_refusal.unwrap().contains("from 1970"));
 }

@@ -1,11 +1,12 @@
 //! Room for what arrives, what was lost for want of it, and fragments.
 
+use super::count;
 use super::place::with_url;
 use super::receivers::who;
-use super::{count, size};
 use crate::doctor::finding::{Finding, Fix};
 use crate::doctor::snapshot::Snapshot;
 use crate::doctor::url::Group;
+use bowline_inspect::text::size;
 
 /// What a datagram of 64 kB takes in a receive buffer, as the kernel counts: 212,992 bytes hold three.
 const DATAGRAM_BYTES: u64 = 70_000;

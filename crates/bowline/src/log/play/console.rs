@@ -4,19 +4,15 @@
 //! ends, however it ends.
 
 use super::screen::{View, lines};
+use crate::terminal::{Extent, Terminal, Woken, pressed, wait};
 use anyhow::Context as _;
 use bowline_bus::Pattern;
 use bowline_log::play::{Command, Controls, Range, Rate, Report, Runner};
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
-use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode, size,
-};
-use crossterm::{cursor, execute, queue, style};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll as poll_descriptors};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::terminal::{Clear, ClearType, size};
+use crossterm::{cursor, queue, style};
 use nix::sys::signalfd::SignalFd;
 use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -37,12 +33,14 @@ pub(crate) struct Setting {
 /// Plays, with keys and a screen.
 pub(crate) fn run(runner: Runner, setting: Setting) -> anyhow::Result<Report> {
     let controls = runner.controls();
-    let terminal = Terminal::take().context("cannot draw on the terminal; try --quiet")?;
+    let terminal =
+        Terminal::take(Extent::Screen).context("cannot draw on the terminal; try --quiet")?;
     let is_over = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&is_over);
     let mut console = Console::new(controls, setting);
     let draw = move || {
-        let drawn = console.keep_drawing(&over);
+        let drawn = console.keep_drawing(&terminal, &over);
+        drop(terminal);
         // A player that nobody can see or stop should not go on.
         console.controls.send(Command::Quit);
         drawn
@@ -52,69 +50,10 @@ pub(crate) fn run(runner: Runner, setting: Setting) -> anyhow::Result<Report> {
     let played = runner.run();
     is_over.store(true, Ordering::Release);
     let drawn = thread.join();
-    drop(terminal);
     if let Ok(drawn) = drawn {
         drawn.context("cannot draw on the terminal")?;
     }
     Ok(played?)
-}
-
-/// A terminal that keys are read from one by one. Dropped, it is as it was.
-struct Terminal;
-
-impl Terminal {
-    fn take() -> io::Result<Self> {
-        let earlier = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            // First, so that the message stays on the screen that people see.
-            restore();
-            earlier(panic);
-        }));
-        enable_raw_mode()?;
-        let taken = Self;
-        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
-        Ok(taken)
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        restore();
-    }
-}
-
-fn restore() {
-    // Where the terminal is gone there is nothing to restore.
-    drop(execute!(io::stdout(), LeaveAlternateScreen, cursor::Show));
-    drop(disable_raw_mode());
-}
-
-/// What came of waiting.
-#[derive(PartialEq)]
-enum Wait {
-    /// A key, maybe, or the time for another screen.
-    GoOn,
-    /// A signal, or the terminal is gone.
-    End,
-}
-
-/// Waits for keys here and not in crossterm, which reads a terminal that is gone for ever.
-fn wait_for_keys(signals: &SignalFd) -> Wait {
-    let stdin = io::stdin();
-    let mut descriptors = [
-        PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
-        PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-    ];
-    let timeout = PollTimeout::try_from(REFRESH).unwrap_or(PollTimeout::ZERO);
-    if poll_descriptors(&mut descriptors, timeout).is_err() {
-        // A signal, which will be in its descriptor.
-        return Wait::GoOn;
-    }
-    let [keys, signals] = descriptors.map(|descriptor| descriptor.revents());
-    let is_gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
-    let is_over = keys.is_some_and(|keys| keys.intersects(is_gone))
-        || signals.is_some_and(|signals| !signals.is_empty());
-    if is_over { Wait::End } else { Wait::GoOn }
 }
 
 struct Console {
@@ -147,30 +86,27 @@ impl Console {
         }
     }
 
-    fn keep_drawing(&mut self, is_over: &AtomicBool) -> io::Result<()> {
+    fn keep_drawing(&mut self, terminal: &Terminal, is_over: &AtomicBool) -> io::Result<()> {
         while !is_over.load(Ordering::Acquire) {
             self.look();
             self.draw()?;
-            if wait_for_keys(&self.signals) == Wait::End {
-                return Ok(());
+            match wait(&self.signals, Some(terminal), REFRESH)? {
+                Woken::Signal | Woken::Gone => return Ok(()),
+                Woken::Maybe => {}
             }
-            while poll(Duration::ZERO)? {
-                self.take(read()?);
+            for event in terminal.events()? {
+                self.take(&event);
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, event: Event) {
-        match event {
-            Event::Key(key) if key.kind != KeyEventKind::Release => self.press(key),
+    fn take(&mut self, event: &Event) {
+        if let Some(key) = pressed(event) {
+            self.press(key);
+        } else if matches!(event, Event::Resize(..)) {
             // All of it is drawn again: who knows what the terminal made of the old.
-            Event::Resize(..) => self.drawn.clear(),
-            Event::Key(_)
-            | Event::FocusGained
-            | Event::FocusLost
-            | Event::Mouse(_)
-            | Event::Paste(_) => {}
+            self.drawn.clear();
         }
     }
 

@@ -5,7 +5,7 @@ use crate::input::{Usage, load_types};
 use crate::output;
 use bowline_bus::Pattern;
 use bowline_log::record::{
-    Existing, FileOptions, Numbering, RecorderOptions, Selection, TriggerOptions,
+    Existing, FileOptions, Numbering, RecorderOptions, Streams, TriggerOptions,
 };
 use bowline_log::{Format, Schemas};
 use jiff::Zoned;
@@ -21,14 +21,14 @@ pub(super) fn recorder(arguments: &Arguments) -> anyhow::Result<RecorderOptions>
     if arguments.invert_channels && arguments.channel == ".*" {
         warn("all channels but all channels are none: say which to leave out, with --channel");
     }
-    let selection = match &arguments.select {
-        Some(path) => Selection::read(path).map_err(|error| Usage(error.to_string()))?,
-        None => Selection::default(),
+    let streams = match &arguments.select {
+        Some(path) => Streams::read(path).map_err(|error| Usage(error.to_string()))?,
+        None => Streams::default(),
     };
     Ok(RecorderOptions {
         channels,
         inverts_channels: arguments.invert_channels,
-        selection,
+        streams,
         files: files(arguments)?,
         max_unwritten_bytes: usize::try_from(arguments.max_unwritten_mb).unwrap_or(usize::MAX),
         flush_interval: Duration::from_millis(arguments.flush_interval),
@@ -134,15 +134,6 @@ pub(super) fn megabytes(text: &str) -> Result<u64, String> {
     let number: f64 = text.parse().map_err(|_unspecific| expected())?;
     scaled(number, MIB)
         .filter(|bytes| *bytes > 0)
-        .ok_or_else(expected)
-}
-
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a number of seconds above 0, such as 600, found {text:?}");
-    let number: f64 = text.parse().map_err(|_unspecific| expected())?;
-    let duration = Duration::try_from_secs_f64(number).ok();
-    duration
-        .filter(|duration| !duration.is_zero())
         .ok_or_else(expected)
 }
 

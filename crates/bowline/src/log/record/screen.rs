@@ -77,17 +77,13 @@ impl Screen {
         match self.audience {
             Audience::Json => self.print_json(&recorder.status()),
             Audience::Nobody => {}
-            Audience::Terminal | Audience::Reader => {
-                let file = recorder.status().file;
-                let url = printable(&bus.url().to_string());
-                let text = format!("recording {url} to {}", file.display());
-                drop(output::line(&text));
-            }
+            Audience::Terminal => self.tell(&beginning(bus, recorder), false),
+            Audience::Reader => drop(output::line(&beginning(bus, recorder))),
         }
     }
 
     /// Shows what changed.
-    pub(super) fn show(&mut self, recorder: &Recorder, note: Option<String>) {
+    pub(super) fn show(&mut self, recorder: &Recorder, note: Option<&str>) {
         self.tell_notices(recorder);
         let now = now();
         let status = recorder.status();
@@ -107,12 +103,9 @@ impl Screen {
         }
     }
 
-    fn draw(&self, status: &Status, note: Option<String>) {
+    fn draw(&self, status: &Status, note: Option<&str>) {
         let line = match note {
-            Some(note) => format!(
-                "note: {}_   (Enter sets it, Esc drops it)",
-                printable(&note)
-            ),
+            Some(note) => format!("note: {}_   (Enter sets it, Esc drops it)", printable(note)),
             None => self.line(status),
         };
         let width = terminal_size::terminal_size_of(std::io::stderr());
@@ -139,11 +132,16 @@ impl Screen {
 
     fn tell(&self, text: &str, is_warning: bool) {
         let text = printable(text);
-        if is_warning {
-            put(self.clear());
-            super::warn(&text);
-        } else if self.audience != Audience::Nobody {
-            output::note(&format!("{}{text}", self.clear()));
+        let text = if is_warning {
+            super::warning(&text)
+        } else {
+            text
+        };
+        match self.audience {
+            Audience::Terminal => put(&format!("{CLEAR}{text}\r\n")),
+            Audience::Reader | Audience::Json => output::note(&text),
+            Audience::Nobody if is_warning => output::note(&text),
+            Audience::Nobody => {}
         }
     }
 
@@ -242,6 +240,12 @@ impl Screen {
             "is_lossy": status.is_lossy(),
         })
     }
+}
+
+fn beginning(bus: &Bus, recorder: &Recorder) -> String {
+    let file = recorder.status().file;
+    let url = printable(&bus.url().to_string());
+    format!("recording {url} to {}", printable(&file.to_string_lossy()))
 }
 
 /// Every count, in words.

@@ -2,7 +2,7 @@
 
 use super::{contents, record};
 use crate::support::events;
-use bowline_log::record::{Rate, Selection};
+use bowline_log::record::{Rate, Streams};
 
 #[test]
 fn streams_are_recorded_as_often_as_the_file_says() {
@@ -21,7 +21,7 @@ fn streams_are_recorded_as_often_as_the_file_says() {
     let played = events(1_000);
     let folder = tempfile::tempdir().unwrap();
     let (status, _) = record(folder.path(), &played, |options| {
-        options.selection = Selection::parse(text).unwrap();
+        options.streams = Streams::parse(text).unwrap();
     });
     let found = contents(&folder.path().join("out"));
     let count = |name: &str| found.iter().filter(|(channel, _)| channel == name).count();
@@ -37,10 +37,10 @@ fn streams_are_recorded_as_often_as_the_file_says() {
 #[test]
 fn the_first_rule_that_matches_counts() {
     let text = "[[stream]]\nchannel = 'a.b'\n[[stream]]\nchannel = 'a.*'\nrecord = false\n";
-    let selection = Selection::parse(text).unwrap();
-    assert_eq!(selection.rate("a.b"), Rate::All);
-    assert_eq!(selection.rate("a.c"), Rate::Never);
-    assert_eq!(selection.rate("b"), Rate::All);
+    let streams = Streams::parse(text).unwrap();
+    assert_eq!(streams.rate("a.b"), Rate::All);
+    assert_eq!(streams.rate("a.c"), Rate::Never);
+    assert_eq!(streams.rate("b"), Rate::All);
 }
 
 #[test]
@@ -63,11 +63,11 @@ fn a_mistake_is_named_with_its_file_and_line() {
     let path = folder.path().join("streams.toml");
     for (text, line, part) in cases {
         std::fs::write(&path, text).unwrap();
-        let error = Selection::read(&path).unwrap_err().to_string();
+        let error = Streams::read(&path).unwrap_err().to_string();
         let place = format!("{}:{line}: ", path.display());
         assert!(error.starts_with(&place), "{text:?}: {error}");
         assert!(error.contains(part), "{text:?}: {error}");
     }
-    let missing = Selection::read(&folder.path().join("none")).unwrap_err();
+    let missing = Streams::read(&folder.path().join("none")).unwrap_err();
     assert!(missing.to_string().contains("cannot read"), "{missing}");
 }

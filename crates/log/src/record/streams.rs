@@ -26,7 +26,7 @@ use toml::Spanned;
 
 /// Which streams are recorded, and how often.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct Streams {
     rules: Vec<Rule>,
     leaves_others_out: bool,
 }
@@ -78,17 +78,17 @@ fn yes() -> bool {
     true
 }
 
-impl Selection {
+impl Streams {
     /// Reads a selection file.
     ///
     /// # Errors
     /// When it cannot be read, or says what cannot be done.
-    pub fn read(path: &Path) -> Result<Self, ReadSelectionError> {
-        let text = fs::read_to_string(path).map_err(|source| ReadSelectionError::System {
+    pub fn read(path: &Path) -> Result<Self, ReadStreamsError> {
+        let text = fs::read_to_string(path).map_err(|source| ReadStreamsError::System {
             path: path.to_owned(),
             source,
         })?;
-        Self::parse(&text).map_err(|mistake| ReadSelectionError::Mistake {
+        Self::parse(&text).map_err(|mistake| ReadStreamsError::Mistake {
             path: path.to_owned(),
             mistake,
         })
@@ -264,7 +264,7 @@ impl std::error::Error for Mistake {}
 
 /// Why a selection file is no use.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadSelectionError {
+pub enum ReadStreamsError {
     /// It cannot be read.
     #[error("cannot read the selection {path:?}: {source}")]
     System {
