@@ -12,6 +12,8 @@ mod list;
 mod log;
 mod output;
 mod progress;
+#[expect(dead_code, reason = "the spy is about to show them")]
+mod spy;
 mod terminal;
 mod types;
 

@@ -70,7 +70,11 @@ pub(super) fn unpack(image: &Image<'_>, scaler: &mut Scaler) -> Result<(), BadIm
 }
 
 fn jpeg(data: &[u8]) -> JpegDecoder<ZCursor<&[u8]>> {
+    let any_side = usize::from(u16::MAX);
     let options = DecoderOptions::default()
+        // What is too large is refused by its area, in our own words.
+        .set_max_width(any_side)
+        .set_max_height(any_side)
         .jpeg_set_out_colorspace(ColorSpace::RGB)
         .jpeg_set_max_scans(MAX_SCANS)
         .set_strict_mode(false);

@@ -1,0 +1,7 @@
+//! How messages look on a terminal.
+
+mod dots;
+mod graphics;
+mod image;
+mod plot;
+mod scan;
