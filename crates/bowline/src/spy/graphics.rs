@@ -218,3 +218,87 @@ fn shade_of(pixel: [u8; 3], column: usize, row: usize) -> u16 {
 fn push(text: &mut String, what: std::fmt::Arguments<'_>) {
     text.write_fmt(what).expect("a string takes everything");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CANVAS: Canvas = Canvas {
+        area: Rect {
+            x: 2,
+            y: 3,
+            width: 4,
+            height: 2,
+        },
+        cell: (10, 20),
+    };
+
+    fn image(width: u32, height: u32) -> Rgb {
+        Rgb {
+            width,
+            height,
+            pixels: vec![[255, 0, 0]; (width * height) as usize],
+        }
+    }
+
+    #[test]
+    fn a_terminal_is_what_it_answers() {
+        #[rustfmt::skip]
+        let cases: [(&[u8], Graphics); 6] = [
+            (b"\x1b_Gi=31;OK\x1b\\\x1b[?62;c", Graphics::Kitty),
+            (b"\x1b[?62;4;22c", Graphics::Sixel),
+            (b"\x1b[?62;22;4c", Graphics::Sixel),
+            (b"\x1b[?1;2c", Graphics::Blocks),
+            (b"\x1b_Gi=31;ENOTSUP\x1b\\\x1b[?4c", Graphics::Blocks),
+            (b"", Graphics::Blocks),
+        ];
+        for (answer, expected) in cases {
+            assert_eq!(
+                Graphics::of_answer(answer),
+                expected,
+                "{}",
+                answer.escape_ascii()
+            );
+            assert_eq!(is_complete(answer), !answer.is_empty());
+        }
+        assert!(!is_complete(b"\x1b_Gi=31;OK\x1b\\\x1b[?62"));
+    }
+
+    #[test]
+    fn kitty_is_told_size_place_and_pixels_in_pieces() {
+        let small = CANVAS.show(Graphics::Kitty, &image(1, 1));
+        assert_eq!(
+            small.escape_ascii().to_string(),
+            r"\x1b[4;3H\x1b_Ga=T,f=24,s=1,v=1,c=4,r=2,i=7667,C=1,q=2,m=0;/wAA\x1b\\"
+        );
+        let large = CANVAS.show(Graphics::Kitty, &image(64, 32));
+        let text = String::from_utf8(large).unwrap();
+        assert!(text.contains("c=4,r=1,i=7667,C=1,q=2,m=1;"), "{text}");
+        assert_eq!(text.matches("\x1b_Gm=0;").count(), 1);
+        assert!(
+            text.split("\x1b_G")
+                .all(|piece| piece.len() < MAX_PIECE + 100)
+        );
+    }
+
+    #[test]
+    fn sixels_are_bands_of_six_rows() {
+        let text = String::from_utf8(CANVAS.show(Graphics::Sixel, &image(8, 7))).unwrap();
+        assert!(
+            text.starts_with("\x1b[4;4H\x1bP0;1q\"1;1;8;7#0;2;0;0;0#1;2;0;0;20"),
+            "{text:?}"
+        );
+        assert!(text.ends_with("#180!8~-#180!8@\x1b\\"), "{text:?}");
+    }
+
+    #[test]
+    fn a_picture_that_is_none_shows_nothing() {
+        let mut short = image(4, 4);
+        short.pixels.pop();
+        for image in [short, image(0, 0)] {
+            for graphics in [Graphics::Kitty, Graphics::Sixel, Graphics::Blocks] {
+                assert!(CANVAS.show(graphics, &image).is_empty());
+            }
+        }
+    }
+}

@@ -151,3 +151,6 @@ pub(crate) fn enlarge(
     let side = |side: u64, most: u64| u32::try_from(side.clamp(1, most)).unwrap_or(1);
     (side(w, most_w), side(h, most_h))
 }
+
+#[cfg(test)]
+mod tests;
