@@ -18,7 +18,7 @@ const MEGABYTE: usize = 1_000_000;
 
 /// Who records.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Recorder {
+pub(crate) enum Recorder {
     Bowline,
     Mcap,
     LcmLogger,
@@ -115,13 +115,12 @@ fn record(folder: &Path, length: Length) -> Result<()> {
             };
             print!("  {name:<22}");
             for (recorder, best) in Recorder::ALL.into_iter().zip(&mut loss_free) {
-                let (sent, sent_hz, recorded) =
-                    record_once(recorder, folder, size, *rate_hz, seconds)?;
-                let loss = 100.0 * (sent - recorded) / sent.max(1.0);
-                if recorded >= sent {
-                    *best = best.max(sent_hz);
+                let sent = record_once(recorder, folder, size, *rate_hz, seconds)?;
+                let loss = 100.0 * (sent.n - sent.n_recorded) / sent.n.max(1.0);
+                if sent.n_recorded >= sent.n {
+                    *best = best.max(sent.hz);
                 }
-                let cell = format!("{loss:.2} ({:.1} k)", sent_hz / 1e3);
+                let cell = format!("{loss:.2} ({:.1} k)", sent.hz / 1e3);
                 print!("{cell:>26}");
             }
             println!();
@@ -162,14 +161,24 @@ fn write_rate(folder: &Path, size: usize) -> Result<f64> {
     Ok((N_BYTES / size) as f64 / took.as_secs_f64().max(1e-9))
 }
 
-/// How many were sent, how many a second, and how many are in the log.
-fn record_once(
+/// What was sent and what became of it.
+pub(crate) struct Sent {
+    pub(crate) n: f64,
+    pub(crate) hz: f64,
+    /// What it cost the sender, altogether.
+    pub(crate) cpu_ns: f64,
+    /// How many are in the log.
+    pub(crate) n_recorded: f64,
+}
+
+/// Has liblcm publish to a recorder.
+pub(crate) fn record_once(
     recorder: Recorder,
     folder: &Path,
     size: usize,
     rate_hz: u32,
     seconds: f64,
-) -> Result<(f64, f64, f64)> {
+) -> Result<Sent> {
     let (child, path) = recorder.start(folder)?;
     settle();
     let worker = peers::root().join("target/release/bench-lcm");
@@ -185,16 +194,22 @@ fn record_once(
         let (_, rest) = report.split_once(&format!("\"{name}\":"))?;
         rest.split([',', '}']).next()?.parse::<f64>().ok()
     };
-    let sent = figure("sent").context("expected how many were sent")?;
+    let n = figure("sent").context("expected how many were sent")?;
+    let cpu_ns = figure("cpu_ns").context("expected what it cost")?;
     let ns = figure("ns").context("expected how long it took")?;
-    let recorded = count(&path, size)?;
+    let n_recorded = count(&path, size)?;
     for name in [
         path.clone(),
         PathBuf::from(format!("{}.index", path.display())),
     ] {
         drop(fs::remove_file(name));
     }
-    Ok((sent, sent * 1e9 / ns.max(1.0), recorded))
+    Ok(Sent {
+        n,
+        hz: n * 1e9 / ns.max(1.0),
+        cpu_ns,
+        n_recorded,
+    })
 }
 
 /// Events of the right size with a number of their own: neither the markers after them nor those before.

@@ -1,11 +1,12 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `bus` and `logs` run one part; `--quick` shortens the bus and the logs, and
+//! `bowline-bench marshal`, `compile`, `bus`, `logs` and `inspect` run one part; `--quick` shortens the last three, and
 //! `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod bus;
 mod compile;
+mod inspect;
 mod logs;
 mod marshal;
 mod namespace;
@@ -26,7 +27,7 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 4] = ["marshal", "compile", "bus", "logs"];
+const PARTS: [&str; 5] = ["marshal", "compile", "bus", "logs", "inspect"];
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -59,7 +60,8 @@ fn main() -> anyhow::Result<()> {
             "compile" => compile::run(&peers::work_folder()?)?,
             _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
             "bus" => bus::run(&questions, length)?,
-            _ => logs::run(length)?,
+            "logs" => logs::run(length)?,
+            _ => inspect::run(length)?,
         }
     }
     Ok(())

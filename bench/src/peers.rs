@@ -38,6 +38,11 @@ pub(crate) fn lcm_lib() -> anyhow::Result<PathBuf> {
     lcm_folder("lib")
 }
 
+/// The shell script that starts lcm-spy.
+pub(crate) fn lcm_spy() -> anyhow::Result<PathBuf> {
+    Ok(lcm_folder("bin")?.join("lcm-spy"))
+}
+
 fn lcm_folder(name: &str) -> anyhow::Result<PathBuf> {
     let lib = root().join("target/peers/venv/lib");
     let pythons = std::fs::read_dir(&lib)

@@ -35,5 +35,6 @@ pub mod random;
 pub mod relay;
 pub mod report;
 pub mod tap;
+pub mod terminal;
 pub mod trees;
 pub mod values;

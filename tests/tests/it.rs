@@ -22,6 +22,7 @@ mod python;
 mod recorder;
 mod relay;
 mod repo;
+mod spy;
 mod transports;
 
 use bowline_lang::{Rules, Source, compile};

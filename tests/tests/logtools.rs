@@ -1,8 +1,9 @@
 //! Log files exchanged both ways with LCM's tools and with MCAP's own library, whole and damaged.
 
 use bowline_log::{
-    Catalog, Compression, CopyPlan, Exporter, LogEvent, McapOptions, OwnedEvent, Reader, Recovery,
-    Schemas, TableFormat, TimeRange, Writer, WriterOptions, copy, recover,
+    Catalog, Compression, Copied, CopyPlan, DamageKind, Exporter, IndexUse, LeftBehind, LogEvent,
+    McapOptions, OwnedEvent, Reader, Recovery, Renames, Schemas, TableFormat, TimeRange, Writer,
+    WriterOptions, copy, recover,
 };
 use bowline_log::{ChannelFilter, Selection};
 use bowline_msgs::{Image, Path as PathMessage, Pose, Waypoint};
@@ -382,6 +383,178 @@ fn mcap_of_its_own_library_is_read_with_every_compression_chunked_and_not_whole_
             assert!(believed.len() >= 198, "{path:?}: {}", believed.len());
         }
     }
+}
+
+/// Writes what other robots write: three kinds of schemas, words about channels, times of publishing, attachments and
+/// metadata. Its path, then whether in chunks, then whether it says where attachments and metadata are.
+const WRITE_FOREIGN: &str = "
+import sys
+from mcap.writer import CompressionType, IndexType, Writer
+indexes = IndexType.ALL if sys.argv[3] == 'listed' else IndexType.CHUNK | IndexType.MESSAGE
+with open(sys.argv[1], 'wb') as f:
+    writer = Writer(f, chunk_size=500, index_types=indexes, use_chunking=sys.argv[2] == 'chunks')
+    writer.start(profile='ros2', library='theirs')
+    writer.add_metadata('vehicle', {'name': 'Otter', 'hull': '7'})
+    imu = writer.register_schema('sensor_msgs/msg/Imu', 'ros2msg', b'float64 x\\nfloat64 y\\n')
+    fix = writer.register_schema('foxglove.LocationFix', 'protobuf', bytes(range(256)) * 10)
+    note = writer.register_schema('Note', 'jsonschema', b'{\"type\": \"object\"}')
+    channels = [
+        writer.register_channel('/imu', 'cdr', imu, {'offered_qos_profiles': '- history: 3'}),
+        writer.register_channel('/fix', 'protobuf', fix),
+        writer.register_channel('/note', 'json', note),
+        writer.register_channel('/raw', 'x-own', 0),
+    ]
+    for i in range(200):
+        time = (1700000000000000 + i * 10000) * 1000 + i
+        writer.add_message(channels[i % 4], time, bytes([i]) * (i % 60), time - 777 * i, 5000 + i)
+        if i == 100:
+            writer.add_attachment(1, 2, 'calibration.yaml', 'text/yaml', b'k: 1')
+    writer.add_attachment(3, 4, 'photo', 'image/png', bytes(range(251)) * 12000)
+    writer.add_metadata('end', {})
+    writer.finish()
+";
+
+/// Shows all of it.
+const SHOW_FOREIGN: &str = "
+import sys, zlib
+from mcap.records import Attachment, Channel, Header, Message, Metadata, Schema
+from mcap.stream_reader import StreamReader
+schemas, channels, rest = {0: None}, {}, []
+with open(sys.argv[1], 'rb') as f:
+    for it in StreamReader(f, validate_crcs=True).records:
+        if isinstance(it, Header):
+            print('profile', it.profile)
+        if isinstance(it, Schema):
+            schemas[it.id] = (it.name, it.encoding, len(it.data), zlib.crc32(it.data))
+        if isinstance(it, Channel):
+            channels[it.id] = it
+        if isinstance(it, Message):
+            channel = channels[it.channel_id]
+            print(it.sequence, it.log_time, it.publish_time, it.data.hex(), channel.topic,
+                  channel.message_encoding, channel.metadata, schemas[channel.schema_id])
+        if isinstance(it, Metadata):
+            rest.append(('metadata', it.name, sorted(it.metadata.items())))
+        if isinstance(it, Attachment):
+            rest.append(('attachment', it.name, it.media_type, it.log_time, it.create_time, len(it.data), zlib.crc32(it.data)))
+for it in rest:
+    print(*it)
+";
+
+/// The number of a message, in a line that shows one.
+fn sequence(line: &str) -> Option<u64> {
+    line.split(' ').next()?.parse().ok()
+}
+
+fn assert_same(ours: &str, theirs: &str) {
+    for (ours, theirs) in ours.lines().zip(theirs.lines()) {
+        assert_eq!(ours, theirs);
+    }
+    assert_eq!(ours.lines().count(), theirs.lines().count());
+}
+
+/// Copies a log as our tools do.
+fn copied(from: &Path, to: &Path, plan: &CopyPlan) -> (Copied, bool) {
+    let mut log = Reader::open(from).expect("a log");
+    let options = WriterOptions {
+        mcap: log.mcap_options().expect("it can be read"),
+        ..WriterOptions::default()
+    };
+    let mut writer = Writer::create(to, options).expect("a log");
+    let copied = copy(&mut log, &mut writer, plan, &mut |_, _| {}).expect("a copy");
+    writer.finish().expect("room");
+    (copied, log.damages().is_empty())
+}
+
+#[test]
+fn what_other_mcap_writers_say_is_copied_as_it_is() {
+    let folder = folder("logtools-mcap-foreign");
+    let at = |name: &str| folder.join(name);
+    let shapes = ["chunks", "plain"].map(|shape| ["listed", "unlisted"].map(|kind| (shape, kind)));
+    for (shape, kind) in shapes.into_iter().flatten() {
+        let args = [&*at("from.mcap"), Path::new(shape), Path::new(kind)];
+        python(WRITE_FOREIGN, &args);
+        let theirs = python(SHOW_FOREIGN, &[&at("from.mcap")]);
+        let (all, is_intact) = copied(&at("from.mcap"), &at("to.mcap"), &CopyPlan::default());
+        assert!(
+            is_intact && all.left.is_nothing(),
+            "{shape} {kind}: {all:?}"
+        );
+        assert_eq!(
+            (all.n_attachments, all.n_metadata),
+            (2, 2),
+            "{shape} {kind}"
+        );
+        let ours = python(SHOW_FOREIGN, &[&at("to.mcap")]);
+        assert_same(&ours, &theirs);
+        // Some of it, with an index, so that most is skipped; under another name.
+        drop(Reader::open_with(at("to.mcap"), IndexUse::Make, &mut |_, _| {}).expect("a log"));
+        let plan = CopyPlan {
+            selection: Selection {
+                channels: ChannelFilter::new(&["imu", "raw"]).expect("patterns"),
+                times: TimeRange {
+                    from_utime: 1_700_000_001_000_000,
+                    to_utime: 1_700_000_001_500_000,
+                },
+            },
+            renames: Renames::from_iter(["/(.*)=/their/$1".parse().expect("a renaming")]),
+            ..CopyPlan::default()
+        };
+        copied(&at("to.mcap"), &at("some.mcap"), &plan);
+        let ours = python(SHOW_FOREIGN, &[&at("some.mcap")]);
+        let is_chosen = |line: &&str| {
+            let is_chosen = |it| (5_100..=5_150).contains(&it) && matches!(it % 4, 0 | 3);
+            sequence(line).is_none_or(is_chosen)
+        };
+        let chosen = theirs.lines().filter(is_chosen).collect::<Vec<_>>();
+        assert_same(&ours, &chosen.join("\n").replace(" /", " /their/"));
+        // An LCM log has room for the messages only.
+        let (some, _) = copied(&at("from.mcap"), &at("to.log"), &CopyPlan::default());
+        assert_eq!(some.n_written, 200);
+        let left = LeftBehind {
+            n_schemas: 3,
+            n_publish_times: 199,
+            n_attachments: 2,
+            n_metadata: 2,
+            n_damaged: 0,
+        };
+        assert_eq!(some.left, left, "{shape} {kind}");
+    }
+}
+
+#[test]
+fn what_is_intact_of_other_mcap_writers_is_recovered_with_all_that_they_say() {
+    let folder = folder("logtools-mcap-foreign-damaged");
+    let at = |name: &str| folder.join(name);
+    let args = [&*at("from.mcap"), Path::new("chunks"), Path::new("listed")];
+    python(WRITE_FOREIGN, &args);
+    let theirs = python(SHOW_FOREIGN, &[&at("from.mcap")]);
+    let bytes = fs::read(at("from.mcap")).expect("a file");
+    let recovered = |bytes: &[u8]| {
+        fs::write(at("bad.mcap"), bytes).expect("room");
+        let (copied, _) = copied(&at("bad.mcap"), &at("good.mcap"), &CopyPlan::default());
+        (copied, python(SHOW_FOREIGN, &[&at("good.mcap")]))
+    };
+    let photo = bytes.windows(5).position(|it| it == b"photo").expect("it");
+    // The end is not there, nor is what was to be attached last.
+    let (cut, shown) = recovered(&bytes[..photo + 1_000]);
+    let is_before = |line: &&str| {
+        sequence(line).is_none_or(|it| it < 5_000 + cut.n_written)
+            && !line.starts_with("attachment photo")
+            && !line.starts_with("metadata end")
+    };
+    let expected: Vec<&str> = theirs.lines().filter(is_before).collect();
+    assert!(cut.n_written > 150 && cut.n_attachments == 1, "{cut:?}");
+    assert_same(&shown, &expected.join("\n"));
+    // A picture with another bit.
+    let mut flipped = bytes.clone();
+    flipped[photo + 100_000] ^= 1;
+    let (flipped, _) = recovered(&flipped);
+    assert_eq!((flipped.n_written, flipped.n_attachments), (200, 1));
+    assert_eq!(flipped.left.n_damaged, 1);
+    let mut log = Reader::open(at("bad.mcap")).expect("a log");
+    while log.next_event().expect("it can be read").is_some() {}
+    let kinds: Vec<_> = log.damages().listed().iter().map(|it| &it.kind).collect();
+    assert_eq!(kinds, [&DamageKind::Attachment]);
 }
 
 #[test]

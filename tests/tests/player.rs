@@ -5,6 +5,7 @@ use bowline_bus::{Bus, Event, Inbox, Queue};
 use bowline_tests::netns::Namespace;
 use bowline_tests::peers::{Peers, run, workspace};
 use bowline_tests::process::{Process, own_program};
+use bowline_tests::terminal::Terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -285,78 +286,12 @@ fn a_program_in_python_drives_the_player_with_types_of_our_compiler() {
     assert!(ended.success(), "{ended}");
 }
 
-/// A terminal of 80 columns and 24 lines, with a shell in it.
-struct Terminal {
-    socket: String,
-    holder: Namespace,
-}
-
-impl Terminal {
-    fn new(name: &str) -> Self {
-        let terminal = Self {
-            socket: format!("bowline-{name}-{}", std::process::id()),
-            holder: Namespace::new(),
-        };
-        let mut command = terminal.holder.command("tmux");
-        command.args(["-L", &terminal.socket, "-f", "/dev/null"]);
-        command.args([
-            "new-session",
-            "-d",
-            "-x",
-            "80",
-            "-y",
-            "24",
-            "env PS1='ready> ' sh",
-        ]);
-        run(&mut command);
-        terminal
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new("tmux");
-        command.args(["-L", &self.socket]).args(arguments);
-        let output = command.output().expect("tmux is there");
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).expect("text")
-    }
-
-    fn keys(&self, keys: &[&str]) {
-        self.tmux(&[&["send-keys"][..], keys].concat());
-    }
-
-    fn kind(&self, line: &str) {
-        self.tmux(&["send-keys", "-l", line]);
-        self.keys(&["Enter"]);
-    }
-
-    /// Waits until all of these are on the screen, and returns it.
-    fn wait_for(&self, texts: &[&str]) -> String {
-        let deadline = now() + PATIENCE;
-        loop {
-            let screen = self.tmux(&["capture-pane", "-p"]);
-            if texts.iter().all(|text| screen.contains(text)) {
-                return screen;
-            }
-            assert!(now() < deadline, "waited for {texts:?}:\n{screen}");
-            std::thread::yield_now();
-        }
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let mut command = Command::new("tmux");
-        let _ended = command.args(["-L", &self.socket, "kill-server"]).output();
-    }
-}
-
 #[test]
 fn people_drive_the_player_at_a_terminal() {
     let folder = folder("player-terminal");
     let log = folder.join("log");
     write_log(&log, 7_000, 10_000);
     let terminal = Terminal::new("player");
-    terminal.wait_for(&["ready>"]);
     let command = format!(
         "{} log play -p -l '{URL}' {}",
         bowline().display(),
@@ -393,12 +328,12 @@ fn people_drive_the_player_at_a_terminal() {
     terminal.wait_for(&["no bookmark there"]);
     terminal.keys(&["?"]);
     terminal.wait_for(&["loop over the range, or not"]);
-    terminal.tmux(&["resize-window", "-x", "60", "-y", "12"]);
+    terminal.resize(60, 12);
     // All of what was left of the larger screen is gone when the bar is as wide as the smaller one.
     let screen = terminal.wait_for(&["space pause", "-]   7 %\n"]);
     assert_eq!(screen.lines().count(), 12, "{screen}");
     assert!(screen.lines().all(|line| line.len() <= 60), "{screen}");
-    terminal.tmux(&["resize-window", "-x", "80", "-y", "24"]);
+    terminal.resize(80, 24);
     terminal.keys(&["?"]);
     terminal.wait_for(&[">[ ]          1  theirs.2", "? help  q quit"]);
     terminal.keys(&["0", "Space"]);
@@ -417,7 +352,6 @@ fn a_terminal_is_as_it_was_after_signals() {
     let log = folder.join("log");
     write_log(&log, 100, 10_000);
     let terminal = Terminal::new("signals");
-    terminal.wait_for(&["ready>"]);
     let pid = folder.join("pid");
     for signal in ["TERM", "INT", "HUP"] {
         let player = format!(
@@ -443,7 +377,6 @@ fn a_player_ends_with_its_terminal() {
     let log = folder.join("log");
     write_log(&log, 100, 10_000);
     let terminal = Terminal::new("hang-up");
-    terminal.wait_for(&["ready>"]);
     let pid = folder.join("pid");
     let player = format!(
         "{} log play -p -l memq:// {}",

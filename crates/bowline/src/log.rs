@@ -3,7 +3,7 @@
 //! Each verb is a file in `log/` and a row here; `choice` has the arguments that several of them share.
 
 mod cat;
-mod choice;
+pub(crate) mod choice;
 mod control;
 mod convert;
 mod diff;

@@ -12,7 +12,6 @@ mod list;
 mod log;
 mod output;
 mod progress;
-#[expect(dead_code, reason = "the spy is about to show them")]
 mod spy;
 mod terminal;
 mod types;
@@ -69,6 +68,7 @@ fn command() -> Command {
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
+        .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(types)
 }
 
@@ -81,6 +81,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
+        Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),
     }

@@ -82,6 +82,17 @@ pub(crate) fn count(number: impl Into<u64>, thing: &str) -> String {
     format!("{number} {thing}{s}")
 }
 
+/// One or several of a thing, if there is any.
+pub(crate) fn some(number: u64, thing: &str) -> Option<String> {
+    (number > 0).then(|| count(number, thing))
+}
+
+/// Things in a row, if there is any.
+pub(crate) fn list<const N: usize>(things: [Option<String>; N]) -> Option<String> {
+    let things: Vec<String> = things.into_iter().flatten().collect();
+    (!things.is_empty()).then(|| things.join(", "))
+}
+
 /// Whether an error is only that nobody reads on.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error

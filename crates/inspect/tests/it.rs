@@ -16,3 +16,5 @@ mod source;
 mod text;
 #[path = "it/tree.rs"]
 mod tree;
+#[path = "it/watch.rs"]
+mod watch;

@@ -3,6 +3,7 @@
 use crate::event::LogEvent;
 use crate::format::Format;
 use crate::index::index_path;
+use crate::mcap::{Extra, ExtraReader, Provenance};
 use crate::reader::{ReadError, Reader};
 use crate::rename::Renames;
 use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL};
@@ -18,6 +19,9 @@ use std::path::{Path, PathBuf};
 const MAX_CHANNELS: usize = 100_000;
 /// How many bytes collect before they are handed to the system.
 const MAX_PENDING: usize = 4 << 20;
+
+/// How much of an attachment is copied at a time.
+const PIECE: u64 = 1 << 20;
 
 /// What is copied, and how.
 #[derive(Clone, Debug, Default)]
@@ -53,11 +57,40 @@ pub struct Copied {
     pub n_refused: u64,
     /// Why the first of them was.
     pub first_refusal: Option<String>,
+    /// What came along from MCAP besides events.
+    pub n_attachments: u64,
+    /// Records of words about the log, for programs.
+    pub n_metadata: u64,
+    /// What the new log has no room for.
+    pub left: LeftBehind,
     /// How many events were written, by the name of their channel in the new log.
     pub channels: BTreeMap<String, u64>,
 }
 
-/// Copies events until the log ends. The writer is not finished: there may be more to add.
+/// What MCAP has and another log has no room for, or what was damaged, besides events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftBehind {
+    /// Descriptions of types that are not ours.
+    pub n_schemas: u64,
+    /// Times of publishing that are not those of the log.
+    pub n_publish_times: u64,
+    /// Attachments.
+    pub n_attachments: u64,
+    /// Records of metadata.
+    pub n_metadata: u64,
+    /// Attachments and metadata that are not what was written, or too many.
+    pub n_damaged: u64,
+}
+
+impl LeftBehind {
+    /// Whether everything came along.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Copies events until the log ends, and what MCAP has besides. The writer is not finished: there may be more to add.
 ///
 /// `progress` is told how many bytes of how many are read.
 ///
@@ -88,13 +121,13 @@ pub fn copy(
     let mut n_until_progress = 0_u32;
     loop {
         copier.pass_schemas_on(from, to);
-        let Some(event) = from.next_event()? else {
+        let Some((event, provenance)) = from.next_with_provenance()? else {
             break;
         };
         if is_ordered && event.utime > times.to_utime {
             break;
         }
-        copier.take(&event, to)?;
+        copier.take(&event, provenance.as_ref(), to)?;
         if to.n_pending() > MAX_PENDING {
             to.flush()?;
         }
@@ -104,7 +137,50 @@ pub fn copy(
             progress(done, all);
         }
     }
-    Ok(copier.copied)
+    let mut copied = copier.copied;
+    if to.format() == Format::Lcm {
+        copied.left.n_schemas = from.n_foreign_schemas() as u64;
+    }
+    copy_extras(from, to, &mut copied)?;
+    Ok(copied)
+}
+
+/// Copies attachments and metadata, whatever is chosen of the events: they are about all of them.
+fn copy_extras(from: &Reader, to: &mut Writer, copied: &mut Copied) -> Result<(), CopyError> {
+    let extras = from.extras()?;
+    copied.left.n_damaged += extras.n_more;
+    if extras.places.is_empty() {
+        return Ok(());
+    }
+    let refused = |source| CopyError::Read(from.failed(source));
+    let mut reader = ExtraReader::open(from.path()).map_err(refused)?;
+    for place in extras.places {
+        match reader.read(place).map_err(refused)? {
+            Extra::Own => {}
+            Extra::Unreadable => copied.left.n_damaged += 1,
+            Extra::Metadata(metadata) => {
+                if to.put_metadata(&metadata)? {
+                    copied.n_metadata += 1;
+                } else {
+                    copied.left.n_metadata += 1;
+                }
+            }
+            Extra::Attachment { header, n_data } => {
+                let mut left = n_data;
+                let is_put = to.put_attachment(header, n_data, |piece| {
+                    let n_bytes = left.min(PIECE);
+                    left -= n_bytes;
+                    reader.read_data(n_bytes, piece).map_err(refused)
+                })?;
+                if is_put {
+                    copied.n_attachments += 1;
+                } else {
+                    copied.left.n_attachments += 1;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 struct Copier<'p> {
@@ -129,7 +205,12 @@ impl Copier<'_> {
         }
     }
 
-    fn take(&mut self, event: &LogEvent<'_>, to: &mut Writer) -> Result<(), CopyError> {
+    fn take(
+        &mut self,
+        event: &LogEvent<'_>,
+        provenance: Option<&Provenance<'_>>,
+        to: &mut Writer,
+    ) -> Result<(), CopyError> {
         self.copied.n_read += 1;
         let selection = &self.plan.selection;
         let is_in_time = selection.times.contains(event.utime);
@@ -153,8 +234,14 @@ impl Copier<'_> {
             channel: new_name.as_deref().unwrap_or(event.channel),
             ..*event
         };
-        match to.write(event) {
-            Ok(_) => self.count(event.channel),
+        match to.write_copy(event, provenance) {
+            Ok(_) => {
+                self.count(event.channel);
+                let has_own_time = provenance.is_some_and(|it| it.publish_ns != event.log_ns());
+                if has_own_time && to.format() == Format::Lcm {
+                    self.copied.left.n_publish_times += 1;
+                }
+            }
             Err(error) if error.is_about_event() => self.refuse(&error),
             Err(error) => return Err(error.into()),
         }

@@ -1,9 +1,7 @@
 //! What is wrong with a log, and where.
 
+use crate::bytes::{In, Out};
 use std::fmt;
-
-/// How many are kept one by one. The rest is counted.
-const MAX_LISTED: usize = 1_000;
 
 /// A place in a log that does not hold what was written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +38,8 @@ pub enum DamageKind {
         /// Events of it that are lost, as far as anybody can tell.
         n_lost: Option<u64>,
     },
+    /// An attachment of MCAP that is not what was written.
+    Attachment,
     /// What helps to find events, but not the events themselves. They are read without it.
     Directory,
 }
@@ -52,7 +52,7 @@ impl DamageKind {
             Self::Changed { .. } => 1,
             Self::Missing { n_events } => *n_events,
             Self::Chunk { n_lost, .. } => n_lost.unwrap_or(0),
-            Self::NoEvent | Self::CutOff | Self::Directory => 0,
+            Self::NoEvent | Self::CutOff | Self::Attachment | Self::Directory => 0,
         }
     }
 }
@@ -80,6 +80,7 @@ impl fmt::Display for Damage {
                     None => f.write_str("nobody knows how many are lost"),
                 }
             }
+            DamageKind::Attachment => f.write_str("an attachment is not what was written"),
             DamageKind::Directory => {
                 f.write_str("the directory is damaged, the events are read without it")
             }
@@ -94,23 +95,31 @@ pub struct Damages {
     n_places: u64,
     n_bytes: u64,
     n_lost: u64,
+    is_lossy: bool,
+    /// Where the last place ends, if it may go on.
+    open_end: Option<u64>,
 }
 
 impl Damages {
+    /// How many places are kept one by one. The rest is counted.
+    pub const MAX_LISTED: usize = 1_000;
+
     /// Adds a place. One that continues the last is part of it.
     pub fn add(&mut self, damage: Damage) {
         self.n_bytes += damage.len;
         self.n_lost += damage.kind.n_lost();
-        if let Some(last) = self.listed.last_mut()
-            && last.kind == DamageKind::NoEvent
-            && damage.kind == DamageKind::NoEvent
-            && last.offset + last.len == damage.offset
-        {
-            last.len += damage.len;
+        self.is_lossy |= damage.kind != DamageKind::Directory;
+        let is_open = damage.kind == DamageKind::NoEvent;
+        let goes_on = is_open && self.open_end == Some(damage.offset);
+        self.open_end = is_open.then_some(damage.offset.saturating_add(damage.len));
+        let is_last_listed = self.n_places == self.listed.len() as u64;
+        if goes_on {
+            let last = self.listed.last_mut().filter(|_| is_last_listed);
+            last.into_iter().for_each(|last| last.len += damage.len);
             return;
         }
         self.n_places += 1;
-        if self.listed.len() < MAX_LISTED {
+        if self.listed.len() < Self::MAX_LISTED {
             self.listed.push(damage);
         }
     }
@@ -148,9 +157,72 @@ impl Damages {
     /// What is lost, rather than only harder to find.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
-        self.listed
-            .iter()
-            .any(|damage| damage.kind != DamageKind::Directory)
-            || self.n_places > self.listed.len() as u64
+        self.is_lossy
+    }
+
+    pub(crate) fn write(&self, out: &mut Out) {
+        out.len(self.listed.len());
+        for damage in &self.listed {
+            damage.write(out);
+        }
+        // What is beyond the list is counted, too.
+        out.u64(self.n_places);
+        out.u64(self.n_bytes);
+        out.u64(self.n_lost);
+        out.u64(u64::from(self.is_lossy));
+    }
+
+    pub(crate) fn read(input: &mut In<'_>) -> Option<Self> {
+        let mut damages = Self::default();
+        for _ in 0..input.len()? {
+            damages.listed.push(Damage::read(input)?);
+        }
+        damages.n_places = input.u64()?;
+        damages.n_bytes = input.u64()?;
+        damages.n_lost = input.u64()?;
+        damages.is_lossy = input.u64()? != 0;
+        let is_sound = damages.listed.len() <= Self::MAX_LISTED
+            && damages.n_places >= damages.listed.len() as u64;
+        is_sound.then_some(damages)
+    }
+}
+
+impl Damage {
+    fn write(&self, out: &mut Out) {
+        out.u64(self.offset);
+        out.u64(self.len);
+        let (kind, first, second) = match &self.kind {
+            DamageKind::NoEvent => (0, 0, 0),
+            DamageKind::Changed { number } => (1, number.cast_unsigned(), 0),
+            DamageKind::Missing { n_events } => (2, *n_events, 0),
+            DamageKind::CutOff => (3, 0, 0),
+            DamageKind::Chunk { n_saved, n_lost } => (4, *n_saved, n_lost.map_or(0, |n| n + 1)),
+            DamageKind::Directory => (5, 0, 0),
+            DamageKind::Attachment => (6, 0, 0),
+        };
+        out.u64(kind);
+        out.u64(first);
+        out.u64(second);
+    }
+
+    fn read(input: &mut In<'_>) -> Option<Self> {
+        let (offset, len) = (input.u64()?, input.u64()?);
+        let (kind, first, second) = (input.u64()?, input.u64()?, input.u64()?);
+        let kind = match kind {
+            0 => DamageKind::NoEvent,
+            1 => DamageKind::Changed {
+                number: first.cast_signed(),
+            },
+            2 => DamageKind::Missing { n_events: first },
+            3 => DamageKind::CutOff,
+            4 => DamageKind::Chunk {
+                n_saved: first,
+                n_lost: second.checked_sub(1),
+            },
+            5 => DamageKind::Directory,
+            6 => DamageKind::Attachment,
+            _ => return None,
+        };
+        Some(Self { offset, len, kind })
     }
 }

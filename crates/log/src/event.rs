@@ -40,6 +40,13 @@ impl<'a> LogEvent<'a> {
         Some(Fingerprint(u64::from_be_bytes(*front)))
     }
 
+    /// When it was received, nanoseconds since the epoch, as MCAP has it: 0 if that is before.
+    pub(crate) fn log_ns(&self) -> u64 {
+        let ns = u64::try_from(self.utime).ok();
+        let ns = ns.and_then(|utime| utime.checked_mul(1_000));
+        ns.map_or(0, |ns| ns.saturating_add(u64::from(self.nanos)))
+    }
+
     /// The same event, to keep.
     #[must_use]
     pub fn to_owned(self) -> OwnedEvent {

@@ -5,7 +5,7 @@
 //! frames, each:  kind u8 · length u32 · CRC-32 of the body u32 · body
 //!   kind 1, blocks of an LCM log, in its order:
 //!     offset u64 · number of the first event i64 · latest time so far i64 · count u32 · count x (length u32, CRC-32 u32)
-//!   kind 2, once, last:  log's size u64 · summary · damage · every 256th block: place in the index, offset, latest time
+//!   kind 2, once, last:  log's size u64 · summary · damage and its totals · every 256th block: place in the index, offset, latest time
 //! place of the last frame u64 · "BOWLEND1"                                        little-endian
 //! ```
 //!
@@ -23,7 +23,7 @@ pub(crate) use builder::{Builder, LogShape};
 pub(crate) use file::{IndexFile, index_path};
 
 use crate::bytes::{In, Out};
-use crate::damage::{Damage, DamageKind, Damages};
+use crate::damage::Damages;
 use crate::summary::Summary;
 
 const MAGIC: [u8; 8] = *b"BOWLIDX1";
@@ -119,10 +119,7 @@ impl Tail {
     fn write(&self, out: &mut Out) {
         out.u64(self.log_size);
         self.summary.write(out);
-        out.len(self.damages.listed().len());
-        for damage in self.damages.listed() {
-            write_damage(damage, out);
-        }
+        self.damages.write(out);
         out.len(self.stride.len());
         for milestone in &self.stride {
             out.u64(milestone.place);
@@ -136,11 +133,9 @@ impl Tail {
         let mut tail = Self {
             log_size: input.u64()?,
             summary: Summary::read(&mut input)?,
-            ..Self::default()
+            damages: Damages::read(&mut input)?,
+            stride: Vec::new(),
         };
-        for _ in 0..input.len()? {
-            tail.damages.add(read_damage(&mut input)?);
-        }
         for _ in 0..input.len()? {
             tail.stride.push(Milestone {
                 place: input.u64()?,
@@ -150,42 +145,6 @@ impl Tail {
         }
         input.0.is_empty().then_some(tail)
     }
-}
-
-fn write_damage(damage: &Damage, out: &mut Out) {
-    out.u64(damage.offset);
-    out.u64(damage.len);
-    let (kind, first, second) = match &damage.kind {
-        DamageKind::NoEvent => (0, 0, 0),
-        DamageKind::Changed { number } => (1, number.cast_unsigned(), 0),
-        DamageKind::Missing { n_events } => (2, *n_events, 0),
-        DamageKind::CutOff => (3, 0, 0),
-        DamageKind::Chunk { n_saved, n_lost } => (4, *n_saved, n_lost.map_or(0, |n| n + 1)),
-        DamageKind::Directory => (5, 0, 0),
-    };
-    out.u64(kind);
-    out.u64(first);
-    out.u64(second);
-}
-
-fn read_damage(input: &mut In<'_>) -> Option<Damage> {
-    let (offset, len) = (input.u64()?, input.u64()?);
-    let (kind, first, second) = (input.u64()?, input.u64()?, input.u64()?);
-    let kind = match kind {
-        0 => DamageKind::NoEvent,
-        1 => DamageKind::Changed {
-            number: first.cast_signed(),
-        },
-        2 => DamageKind::Missing { n_events: first },
-        3 => DamageKind::CutOff,
-        4 => DamageKind::Chunk {
-            n_saved: first,
-            n_lost: second.checked_sub(1),
-        },
-        5 => DamageKind::Directory,
-        _ => return None,
-    };
-    Some(Damage { offset, len, kind })
 }
 
 fn write_frame(kind: u8, body: &[u8], out: &mut Vec<u8>) {

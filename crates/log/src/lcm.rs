@@ -204,9 +204,7 @@ impl LcmReader {
     }
 
     fn collect_damage(&mut self) {
-        for place in self.scanner.take_damaged_places() {
-            self.damages.add(damage_of(place));
-        }
+        collect_damage(&mut self.scanner, &mut self.damages);
     }
 
     /// Whether any event of the first block that an index knows is in the log.
@@ -239,7 +237,13 @@ impl LcmReader {
     ) -> io::Result<()> {
         let mut scanner = Scanner::open(path).map_err(io::Error::other)?;
         let mut builder = Builder::new(LogShape::Events);
-        while let Some(placed) = scanner.next_record()? {
+        let mut damages = Damages::default();
+        loop {
+            // What is damaged before an event that was read does not go on.
+            collect_damage(&mut scanner, &mut damages);
+            let Some(placed) = scanner.next_record()? else {
+                break;
+            };
             builder.add(&placed.record.into(), placed.offset, &[placed.bytes]);
             if builder.n_ready() > INDEX_PIECE {
                 let reached = placed.offset;
@@ -247,13 +251,8 @@ impl LcmReader {
             }
         }
         let size = scanner.position();
-        let mut damages = Damages::default();
-        for place in scanner.take_damaged_places() {
-            damages.add(damage_of(place));
-        }
-        for damage in damages.listed() {
-            builder.damaged(damage.clone());
-        }
+        collect_damage(&mut scanner, &mut damages);
+        builder.set_damages(damages);
         each(builder.finish(size).0, size)
     }
 }
@@ -285,6 +284,13 @@ fn len_of(mark: Mark) -> usize {
 /// The event that these bytes are, all of them.
 fn record_of(bytes: &[u8]) -> Option<LogEvent<'_>> {
     eventlog::whole(bytes).map(LogEvent::from)
+}
+
+/// Takes over what a scanner met, which remembers only so much.
+fn collect_damage(scanner: &mut Scanner, damages: &mut Damages) {
+    for place in scanner.take_damaged_places() {
+        damages.add(damage_of(place));
+    }
 }
 
 fn damage_of(place: DamagedPlace) -> Damage {

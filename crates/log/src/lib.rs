@@ -50,7 +50,7 @@ mod summary;
 mod writer;
 
 pub use catalog::{Catalog, Decoded};
-pub use copy::{BadOutput, Copied, CopyError, CopyPlan, RateLimit, check_output, copy};
+pub use copy::{BadOutput, Copied, CopyError, CopyPlan, LeftBehind, RateLimit, check_output, copy};
 pub use damage::{Damage, DamageKind, Damages};
 pub use diff::{
     ChannelDifference, DiffOptions, Difference, DifferenceKind, Explanation, FieldDifference,

@@ -8,16 +8,22 @@
 //!             described in that chunk for the first time                          our own, opcode 0xC2; others skip it
 //! ```
 //!
+//! Channels, schemas, attachments and metadata of other writers are passed on as they are when MCAP is copied.
+//!
 //! A channel of MCAP has one schema, ours have what is published on them: so one of MCAP's for each type on a channel,
 //! with the same topic. Schemas have the encoding `bowline`, messages `lcm`. A chunk is ended whenever events are
 //! flushed, so what a file has at any moment is whole chunks; a file without its end is read like any other.
 
+mod extras;
+mod known;
 mod read;
 mod record;
 mod salvage;
 mod write;
 
-pub(crate) use read::McapReader;
+pub(crate) use extras::{Extra, ExtraReader, Extras};
+pub(crate) use known::{Foreign, ForeignSchema};
+pub(crate) use read::{McapReader, Provenance};
 pub(crate) use write::McapEncoder;
 pub use write::{Compression, McapOptions};
 

@@ -5,7 +5,7 @@ use crate::event::LogEvent;
 use crate::format::Format;
 use crate::index::{Builder, IndexFile, LogShape, index_path};
 use crate::lcm::LcmReader;
-use crate::mcap::McapReader;
+use crate::mcap::{Extras, McapOptions, McapReader, Provenance};
 use crate::schemas::Schemas;
 use crate::summary::Summary;
 use std::fs::{self, File};
@@ -208,9 +208,7 @@ impl Reader {
                     }
                 }
                 builder.add_schemas(reader.schemas());
-                for damage in reader.damages().listed() {
-                    builder.damaged(damage.clone());
-                }
+                builder.set_damages(reader.damages().clone());
                 file.write_all(&builder.finish(size).0)
             }
         }
@@ -245,6 +243,41 @@ impl Reader {
             path: path.clone(),
             source,
         })
+    }
+
+    /// The next event with what MCAP says about it and an LCM log does not.
+    pub(crate) fn next_with_provenance(
+        &mut self,
+    ) -> Result<Option<(LogEvent<'_>, Option<Provenance<'_>>)>, ReadError> {
+        let path = &self.path;
+        let next = match &mut self.source {
+            Source::Lcm(reader) => reader
+                .next_event()
+                .map(|next| next.map(|event| (event, None))),
+            Source::Mcap(reader) => reader
+                .next_with_provenance()
+                .map(|next| next.map(|(event, provenance)| (event, Some(provenance)))),
+        };
+        next.map_err(|source| ReadError {
+            path: path.clone(),
+            source,
+        })
+    }
+
+    /// Where attachments and metadata are, which MCAP has. Reads all of it if nothing says so.
+    pub(crate) fn extras(&self) -> Result<Extras, ReadError> {
+        let Source::Mcap(reader) = &self.source else {
+            return Ok(Extras::default());
+        };
+        if let Some(extras) = reader.extras() {
+            return Ok(extras.clone());
+        }
+        let read_all = || {
+            let mut reader = McapReader::open(&self.path)?;
+            while reader.next_event()?.is_some() {}
+            Ok(reader.extras().cloned().unwrap_or_default())
+        };
+        read_all().map_err(|source| self.failed(source))
     }
 
     /// Goes to the first event, in the order of the log, that is not before `utime`, or to the end if there is none.
@@ -319,13 +352,32 @@ impl Reader {
         }
     }
 
-    /// How many descriptions of types it has, as far as it was read, that are not ours: they are not copied.
+    /// How many descriptions of types it has, as far as it was read, that are not ours: an LCM log has no room for them.
     #[must_use]
     pub fn n_foreign_schemas(&self) -> usize {
         match &self.source {
             Source::Lcm(_) => 0,
             Source::Mcap(reader) => reader.n_foreign(),
         }
+    }
+
+    /// How a copy of this log is written as MCAP, so that it says the same about itself. It is at its beginning
+    /// afterwards.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn mcap_options(&mut self) -> Result<McapOptions, ReadError> {
+        self.next_event()?;
+        let options = McapOptions {
+            is_from_lcm: self.is_from_lcm(),
+            profile: match &self.source {
+                Source::Lcm(_) => String::new(),
+                Source::Mcap(reader) => reader.profile().to_owned(),
+            },
+            ..McapOptions::default()
+        };
+        self.rewind()?;
+        Ok(options)
     }
 
     /// Whether it was an LCM log once, as far as is known when its first event was read.
@@ -378,7 +430,7 @@ impl Reader {
         Ok((position.min(size), size))
     }
 
-    fn failed(&self, source: io::Error) -> ReadError {
+    pub(crate) fn failed(&self, source: io::Error) -> ReadError {
         ReadError {
             path: self.path.clone(),
             source,

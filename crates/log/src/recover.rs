@@ -31,7 +31,8 @@ impl Recovered {
     /// How well it went. An empty log that is intact came back whole.
     #[must_use]
     pub fn recovery(&self) -> Recovery {
-        let is_lossy = self.damages.is_lossy() || self.copied.n_refused > 0;
+        let is_lossy =
+            self.damages.is_lossy() || self.copied.n_refused > 0 || self.copied.left.n_damaged > 0;
         match (is_lossy, self.copied.n_written) {
             (false, _) => Recovery::Whole,
             (true, 0) => Recovery::Nothing,

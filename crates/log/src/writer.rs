@@ -3,7 +3,7 @@
 use crate::event::LogEvent;
 use crate::format::Format;
 use crate::index::{Builder, LogShape, index_path};
-use crate::mcap::{McapEncoder, McapOptions};
+use crate::mcap::{McapEncoder, McapOptions, Provenance};
 use crate::output::Output;
 use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
 use crate::summary::Summary;
@@ -11,6 +11,7 @@ use bowline_bus::eventlog::number_after_last;
 use bowline_msgs::{Bookmark, Schema};
 use bowline_wire::eventlog::{self, WriteRecordError};
 use bowline_wire::{EncodeError, Fingerprint, Message as _};
+use mcap::records::{AttachmentHeader, Metadata};
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, File};
 use std::io;
@@ -193,12 +194,65 @@ impl Writer {
     /// # Errors
     /// When no reader could read it. Nothing is added then.
     pub fn write(&mut self, event: LogEvent<'_>) -> Result<i64, WriteError> {
+        self.write_copy(event, None)
+    }
+
+    /// Adds an event of another log, and what MCAP says about it as far as there is room for that here.
+    pub(crate) fn write_copy(
+        &mut self,
+        event: LogEvent<'_>,
+        provenance: Option<&Provenance<'_>>,
+    ) -> Result<i64, WriteError> {
+        let is_foreign = provenance.is_some_and(|it| it.foreign.is_some());
         if let Some(fingerprint) = event.fingerprint()
+            && !is_foreign
             && !self.described.contains(&fingerprint)
         {
             self.describe(fingerprint, &event)?;
         }
-        self.put(event)
+        self.put(event, provenance)
+    }
+
+    /// Adds a metadata record of another MCAP file; whether there is room for it here.
+    pub(crate) fn put_metadata(&mut self, metadata: &Metadata) -> Result<bool, WriteError> {
+        let Encoder::Mcap(encoder) = &mut self.encoder else {
+            return Ok(false);
+        };
+        let put = encoder.put_metadata(metadata, self.output.pending());
+        put.map_err(|source| WriteError::system(self.output.path(), "write", source))?;
+        self.flush()?;
+        Ok(true)
+    }
+
+    /// Adds an attachment of another MCAP file, the data of which `next_piece` has, until a piece is empty; whether
+    /// there is room for it here.
+    pub(crate) fn put_attachment<E: From<WriteError>>(
+        &mut self,
+        header: AttachmentHeader,
+        n_data: u64,
+        mut next_piece: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let Encoder::Mcap(encoder) = &mut self.encoder else {
+            return Ok(false);
+        };
+        let output = &mut self.output;
+        let path = output.path().to_owned();
+        let refused = |source| WriteError::system(&path, "write", source);
+        let started = encoder.start_attachment(header, n_data, output.pending());
+        started.map_err(refused)?;
+        let mut piece = Vec::new();
+        loop {
+            next_piece(&mut piece)?;
+            if piece.is_empty() {
+                break;
+            }
+            let put = encoder.put_attachment(&piece, output.pending());
+            put.and_then(|()| output.flush()).map_err(refused)?;
+        }
+        let ended = encoder.finish_attachment(output.pending());
+        ended.map_err(refused)?;
+        self.flush()?;
+        Ok(true)
     }
 
     /// Adds a bookmark.
@@ -248,7 +302,7 @@ impl Writer {
                     payload: &payload,
                     ..*event
                 };
-                self.put(description).map(drop)
+                self.put(description, None).map(drop)
             }
         }
     }
@@ -259,13 +313,18 @@ impl Writer {
         }
     }
 
-    fn put(&mut self, event: LogEvent<'_>) -> Result<i64, WriteError> {
+    fn put(
+        &mut self,
+        event: LogEvent<'_>,
+        provenance: Option<&Provenance<'_>>,
+    ) -> Result<i64, WriteError> {
         let number = self.next_number;
         let event = LogEvent { number, ..event };
         match &mut self.encoder {
             Encoder::Lcm => self.put_record(&event)?,
             Encoder::Mcap(encoder) => {
-                let put = encoder.put(&event, &self.schemas, self.output.pending());
+                let pending = self.output.pending();
+                let put = encoder.put(&event, provenance, &self.schemas, pending);
                 put.map_err(|source| WriteError::system(self.output.path(), "write", source))?;
                 self.sidecar.add(&event, self.output.position(), &[]);
             }

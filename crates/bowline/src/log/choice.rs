@@ -4,8 +4,8 @@ use crate::input::{self, Usage};
 use crate::output;
 use crate::progress::Progress;
 use bowline_log::{
-    Catalog, ChannelFilter, FindTimeError, IndexUse, Moment, Reader, Rename, Schemas, Selection,
-    TimeRange, check_output,
+    Catalog, ChannelFilter, Copied, CopyPlan, FindTimeError, IndexUse, Moment, Reader, Rename,
+    Schemas, Selection, TimeRange, Writer, check_output, copy,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -120,12 +120,19 @@ pub(crate) fn open(path: &Path, index: IndexUse) -> anyhow::Result<Reader> {
     })?)
 }
 
-/// Whether a log was LCM's before it was MCAP, if it is; it is at its beginning afterwards.
-pub(crate) fn is_from_lcm(log: &mut Reader) -> anyhow::Result<bool> {
-    log.next_event()?;
-    let is_from_lcm = log.is_from_lcm();
-    log.rewind()?;
-    Ok(is_from_lcm)
+/// Copies a log to the end of another, with a bar for people to watch.
+pub(crate) fn copy_all(
+    doing: &str,
+    log: &mut Reader,
+    mut writer: Writer,
+    plan: &CopyPlan,
+) -> anyhow::Result<Copied> {
+    let mut progress = Progress::new(doing);
+    let copied = copy(log, &mut writer, plan, &mut |done, all| {
+        progress.at(done, all);
+    })?;
+    writer.finish()?;
+    Ok(copied)
 }
 
 /// A log to read, and one to write.

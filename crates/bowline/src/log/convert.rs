@@ -3,10 +3,7 @@
 use super::choice::{self, Files, Types};
 use super::report;
 use crate::Outcome;
-use crate::progress::Progress;
-use bowline_log::{
-    Compression, CopyPlan, Format, McapOptions, Schemas, Writer, WriterOptions, copy,
-};
+use bowline_log::{Compression, CopyPlan, Format, McapOptions, Schemas, Writer, WriterOptions};
 use clap::{Args, ValueEnum};
 
 const EXAMPLES: &str = "\
@@ -17,8 +14,9 @@ Examples:
 
 An LCM log that becomes MCAP and LCM again is the same, byte for byte, if its events are numbered
 from 0. MCAP that was recorded as such takes its descriptions along into the LCM log, on the
-channel bowline.schema. Messages of other MCAP writers are copied as they are; their schemas,
-attachments and metadata are not.
+channel bowline.schema. From MCAP to MCAP, what other writers put there comes along as it is:
+schemas, publish times, attachments and metadata. An LCM log has no room for those; what is not
+copied is counted.
 Exit code 0 if all was converted; 1 if the log is damaged or something could not be written.";
 
 #[derive(Args, Debug)]
@@ -69,26 +67,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
                 How::Lz4 => Compression::Lz4,
                 How::Zstd => Compression::Zstd,
             },
-            is_from_lcm: choice::is_from_lcm(&mut log)?,
-            ..McapOptions::default()
+            ..log.mcap_options()?
         },
         schemas,
         ..WriterOptions::default()
     };
-    let mut writer = Writer::create(destination, options)?;
-    let mut progress = Progress::new("converting");
-    let plan = CopyPlan::default();
-    let copied = copy(&mut log, &mut writer, &plan, &mut |done, all| {
-        progress.at(done, all);
-    })?;
-    writer.finish()?;
-    drop(progress);
+    let writer = Writer::create(destination, options)?;
+    let copied = choice::copy_all("converting", &mut log, writer, &CopyPlan::default())?;
     report::note_copied(&copied, false);
-    report::note_foreign(&log);
     report::note_damage(log.damages());
-    Ok(if log.damages().is_lossy() || copied.n_refused > 0 {
-        Outcome::Diagnostics
-    } else {
-        Outcome::Fine
-    })
+    Ok(report::outcome(&copied, log.damages()))
 }

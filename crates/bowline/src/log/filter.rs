@@ -3,9 +3,8 @@
 use super::choice::{self, Files, TIMES_HELP, Times};
 use super::report;
 use crate::input::Usage;
-use crate::progress::Progress;
 use crate::{Outcome, output};
-use bowline_log::{ChannelFilter, CopyPlan, RateLimit, Selection, Writer, WriterOptions, copy};
+use bowline_log::{ChannelFilter, CopyPlan, RateLimit, Selection, Writer, WriterOptions};
 use clap::Args;
 
 const EXAMPLES: &str = "\
@@ -17,7 +16,8 @@ Examples:
   bowline log filter --rename 'front\\.(.*)=rear.$1' old.log new.log      names by a pattern
 
 The options are those of lcm-logfilter, and some more. Descriptions of types come along, and
-bookmarks of the time.
+bookmarks of the time; from MCAP to MCAP also what other writers put there: schemas, attachments
+and metadata.
 The format is that of the new file's name: `bowline log convert` has more to say about that.
 Exit code 0 if all was copied; 1 if the log is damaged or something could not be written.";
 
@@ -48,7 +48,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let mut log = arguments.files.open()?;
-    let destination = &arguments.files.destination;
     let channels = arguments.channels.filter()?;
     let plan = CopyPlan {
         selection: Selection {
@@ -66,28 +65,20 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
             .collect::<Result<_, _>>()?,
         renames: arguments.renames.iter().collect(),
     };
-    let mut options = WriterOptions::default();
-    options.mcap.is_from_lcm = choice::is_from_lcm(&mut log)?;
-    let mut writer = Writer::create(destination, options)?;
-    let mut progress = Progress::new("filtering");
-    let copied = copy(&mut log, &mut writer, &plan, &mut |done, all| {
-        progress.at(done, all);
-    })?;
-    writer.finish()?;
-    drop(progress);
+    let options = WriterOptions {
+        mcap: log.mcap_options()?,
+        ..WriterOptions::default()
+    };
+    let writer = Writer::create(&arguments.files.destination, options)?;
+    let copied = choice::copy_all("filtering", &mut log, writer, &plan)?;
     report::note_copied(&copied, arguments.verbose);
-    report::note_foreign(&log);
     report::note_damage(log.damages());
     if copied.n_written == 0 {
         output::note(
             "nothing was kept: `bowline log info` lists the channels and times that there are",
         );
     }
-    Ok(if log.damages().is_lossy() || copied.n_refused > 0 {
-        Outcome::Diagnostics
-    } else {
-        Outcome::Fine
-    })
+    Ok(report::outcome(&copied, log.damages()))
 }
 
 fn limit(text: &str) -> anyhow::Result<RateLimit> {

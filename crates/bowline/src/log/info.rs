@@ -145,10 +145,10 @@ impl Info {
             "none known".to_owned()
         } else {
             format!(
-                "{} places, {}, {} events known to be lost",
-                damages.n_places(),
+                "{}, {}, {} known to be lost",
+                output::count(damages.n_places(), "place"),
                 bytes(damages.n_bytes()),
-                damages.n_lost()
+                output::count(damages.n_lost(), "event")
             )
         };
         rows.push(row("damage", damage));

@@ -1,6 +1,6 @@
 //! `bowline log recover`: what is intact in a damaged log, into one that is not.
 
-use super::choice::{self, Files};
+use super::choice::Files;
 use super::report;
 use crate::progress::Progress;
 use crate::{Outcome, output};
@@ -15,7 +15,7 @@ Examples:
 
 The log itself is not changed. With an index beside it, an LCM log is checked event by event;
 without one, what makes sense is believed. MCAP is checked by its own checksums, and ours if it
-has them. Schemas, attachments and metadata of other MCAP writers do not come along.
+has them. Schemas, attachments and metadata of other MCAP writers come along as they are.
 Exit code 0 if all of it was intact; 3 if some of it is lost; 1 if nothing came back.";
 
 #[derive(Args, Debug)]
@@ -37,11 +37,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if arguments.unverified {
         log.accept_unverified();
     }
-    let mut options = WriterOptions {
+    let options = WriterOptions {
         format: Some(log.format()),
+        mcap: log.mcap_options()?,
         ..WriterOptions::default()
     };
-    options.mcap.is_from_lcm = choice::is_from_lcm(&mut log)?;
     if Format::of_name(destination) != log.format() {
         output::note(&format!(
             "{} is written as {}, like the log that it comes from",
@@ -55,7 +55,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         progress.at(done, all);
     })?;
     drop(progress);
-    report::note_foreign(&log);
     if arguments.json {
         let account = json!({
             "recovered": report::copied_json(&recovered.copied),

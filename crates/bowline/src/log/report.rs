@@ -1,7 +1,7 @@
 //! What is said about a log in the same words everywhere.
 
-use crate::output;
-use bowline_log::{Copied, Damage, DamageKind, Damages, Reader};
+use crate::{Outcome, output};
+use bowline_log::{Copied, Damage, DamageKind, Damages, LeftBehind};
 use serde_json::{Value, json};
 
 /// How many places of damage are shown to people.
@@ -17,8 +17,10 @@ pub(crate) fn damage_lines(damages: &Damages) -> Vec<String> {
         .collect();
     let n_more = damages.n_places().saturating_sub(lines.len() as u64);
     if n_more > 0 {
+        let more = output::count(n_more, "more place");
         lines.push(format!(
-            "and {n_more} more places (--json lists up to 1000)"
+            "and {more}; `bowline log info --json` lists the first {}",
+            Damages::MAX_LISTED
         ));
     }
     lines
@@ -30,10 +32,10 @@ pub(crate) fn note_damage(damages: &Damages) {
         return;
     }
     output::note(&format!(
-        "damaged: {} places, {} bytes, {} events known to be lost",
-        damages.n_places(),
-        damages.n_bytes(),
-        damages.n_lost()
+        "damaged: {}, {}, {} known to be lost",
+        output::count(damages.n_places(), "place"),
+        output::count(damages.n_bytes(), "byte"),
+        output::count(damages.n_lost(), "event")
     ));
     for line in damage_lines(damages) {
         output::note(&format!("  {line}"));
@@ -58,6 +60,7 @@ fn damage_json(damage: &Damage) -> Value {
         DamageKind::Missing { .. } => "missing",
         DamageKind::CutOff => "cut_off",
         DamageKind::Chunk { .. } => "chunk",
+        DamageKind::Attachment => "attachment",
         DamageKind::Directory => "directory",
     };
     json!({
@@ -69,29 +72,34 @@ fn damage_json(damage: &Damage) -> Value {
     })
 }
 
-/// Says on standard error what was kept of a log.
+/// Says on standard error what became of a log that was copied.
 pub(crate) fn note_copied(copied: &Copied, is_verbose: bool) {
-    let Copied {
-        n_read,
-        n_written,
-        n_thinned,
-        n_refused,
-        first_refusal,
-        channels,
-    } = copied;
-    let thinned = match n_thinned {
+    let thinned = match copied.n_thinned {
         0 => String::new(),
         n => format!(", {n} left out to lower rates"),
     };
-    let n_channels = channels.len();
+    let n_channels = copied.channels.len() as u64;
     output::note(&format!(
-        "{n_written} of {n_read} events read were written, on {n_channels} channels{thinned}"
+        "wrote {} of {}, on {}{thinned}",
+        copied.n_written,
+        output::count(copied.n_read, "event"),
+        output::count(n_channels, "channel")
     ));
-    if let Some(why) = first_refusal {
-        output::note(&format!("{n_refused} events could not be written: {why}"));
+    let extras = [
+        output::some(copied.n_attachments, "attachment"),
+        output::some(copied.n_metadata, "metadata record"),
+    ];
+    if let Some(extras) = output::list(extras) {
+        output::note(&format!("{extras} came along"));
     }
+    if let Some(why) = &copied.first_refusal {
+        let refused = output::count(copied.n_refused, "event");
+        output::note(&format!("{refused} could not be written: {why}"));
+    }
+    note_left(&copied.left);
     if is_verbose {
-        let rows: Vec<Vec<String>> = channels
+        let rows: Vec<Vec<String>> = copied
+            .channels
             .iter()
             .map(|(channel, n)| vec![channel.clone(), n.to_string()])
             .collect();
@@ -99,23 +107,61 @@ pub(crate) fn note_copied(copied: &Copied, is_verbose: bool) {
     }
 }
 
-/// Says on standard error that descriptions of types were not copied, if that is so.
-pub(crate) fn note_foreign(log: &Reader) {
-    let n_foreign = log.n_foreign_schemas();
-    if n_foreign > 0 {
+/// Says on standard error what did not come along, if anything did not.
+fn note_left(left: &LeftBehind) {
+    let LeftBehind {
+        n_schemas,
+        n_publish_times,
+        n_attachments,
+        n_metadata,
+        n_damaged,
+    } = *left;
+    let left = [
+        output::some(n_schemas, "schema"),
+        output::some(n_publish_times, "publish time"),
+        output::some(n_attachments, "attachment"),
+        output::some(n_metadata, "metadata record"),
+    ];
+    if let Some(left) = output::list(left) {
         output::note(&format!(
-            "{n_foreign} descriptions of types are not LCM's and were not copied; their messages were, as they are"
+            "not copied, because an LCM log has no room for them: {left}"
+        ));
+    }
+    if n_damaged > 0 {
+        let damaged = output::count(n_damaged, "attachment or metadata record");
+        output::note(&format!(
+            "not copied, because it is damaged or too much: {damaged}"
         ));
     }
 }
 
+/// What a script is told about a log that was copied: whether all that was chosen came along.
+pub(crate) fn outcome(copied: &Copied, damages: &Damages) -> Outcome {
+    let is_lossy = damages.is_lossy() || copied.n_refused > 0 || copied.left.n_damaged > 0;
+    if is_lossy {
+        Outcome::Diagnostics
+    } else {
+        Outcome::Fine
+    }
+}
+
 pub(crate) fn copied_json(copied: &Copied) -> Value {
+    let left = &copied.left;
     json!({
         "n_read": copied.n_read,
         "n_written": copied.n_written,
         "n_thinned": copied.n_thinned,
         "n_refused": copied.n_refused,
         "first_refusal": copied.first_refusal,
+        "n_attachments": copied.n_attachments,
+        "n_metadata": copied.n_metadata,
+        "not_copied": {
+            "n_schemas": left.n_schemas,
+            "n_publish_times": left.n_publish_times,
+            "n_attachments": left.n_attachments,
+            "n_metadata": left.n_metadata,
+            "n_damaged": left.n_damaged,
+        },
         "channels": copied.channels,
     })
 }

@@ -5,7 +5,7 @@ use super::{
     STRIDE, Tail, write_frame,
 };
 use crate::bytes::Out;
-use crate::damage::Damage;
+use crate::damage::Damages;
 use crate::event::LogEvent;
 use crate::schemas::Schemas;
 use crate::summary::Summary;
@@ -87,8 +87,9 @@ impl Builder {
         self.tail.summary.schemas.merge(schemas);
     }
 
-    pub(crate) fn damaged(&mut self, damage: Damage) {
-        self.tail.damages.add(damage);
+    /// What is wrong with the log.
+    pub(crate) fn set_damages(&mut self, damages: Damages) {
+        self.tail.damages = damages;
     }
 
     pub(crate) fn summary(&self) -> &Summary {

@@ -1,18 +1,19 @@
 //! Events out of MCAP.
 
+use super::extras::{self, Extras};
+use super::known::{Foreign, Known};
 use super::record::{
-    self, Channel, Chunk, ChunkIndex, HEAD_LEN, Message, OP_CHANNEL, OP_CHUNK, OP_CHUNK_INDEX,
-    OP_DATA_END, OP_FOOTER, OP_HEADER, OP_MESSAGE, OP_MESSAGE_INDEX, OP_METADATA, OP_SCHEMA,
-    Schema,
+    self, AttachmentFront, Chunk, ChunkIndex, HEAD_LEN, Message, OP_ATTACHMENT,
+    OP_ATTACHMENT_INDEX, OP_CHANNEL, OP_CHUNK, OP_CHUNK_INDEX, OP_DATA_END, OP_FOOTER, OP_HEADER,
+    OP_MESSAGE, OP_MESSAGE_INDEX, OP_METADATA, OP_METADATA_INDEX, OP_SCHEMA, OP_STATISTICS,
 };
 use super::salvage::{self, Trust};
-use super::{FROM_LCM, OP_CHECKSUMS, SCHEMA_ENCODING};
+use super::{FROM_LCM, OP_CHECKSUMS};
 use crate::bytes::In;
 use crate::damage::{Damage, DamageKind, Damages};
 use crate::event::LogEvent;
 use crate::format::MCAP_MAGIC;
 use crate::schemas::Schemas;
-use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -34,6 +35,9 @@ pub(crate) struct McapReader {
     has_chunk: bool,
     maker: Maker,
     trust: Trust,
+    /// Attachments and metadata that were met, if it was read from the beginning, and those that the directory lists.
+    met: Option<Extras>,
+    listed: Option<Extras>,
     /// Of everything before the end of the data, as long as it is read in one go.
     crc: Option<crc32fast::Hasher>,
 }
@@ -46,8 +50,10 @@ enum Stage {
 }
 
 /// Where a file comes from.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Maker {
+    /// What MCAP calls a profile: a set of rules that its channels and schemas keep to.
+    profile: String,
     /// Whether we wrote it: then there are no events outside of chunks.
     is_ours: bool,
     /// Whether it was an LCM log before.
@@ -59,6 +65,16 @@ struct Maker {
 struct OpenChunk {
     bytes: Vec<u8>,
     at: usize,
+}
+
+/// What MCAP says about an event and an LCM log does not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Provenance<'a> {
+    pub(crate) sequence: u32,
+    /// When it was published, nanoseconds since the epoch.
+    pub(crate) publish_ns: u64,
+    /// What somebody else says about the channel, if somebody else wrote it.
+    pub(crate) foreign: Option<Foreign<'a>>,
 }
 
 /// An event's place in the open chunk, or in the record outside of any.
@@ -85,6 +101,8 @@ impl McapReader {
             has_chunk: false,
             maker: Maker::default(),
             trust: Trust::Vouched,
+            met: None,
+            listed: None,
             crc: None,
         };
         // Channels are described once, where the first event of theirs is: damage there would cost all of them.
@@ -105,8 +123,19 @@ impl McapReader {
         self.maker.is_from_lcm
     }
 
+    pub(crate) fn profile(&self) -> &str {
+        &self.maker.profile
+    }
+
     pub(crate) fn n_foreign(&self) -> usize {
-        self.known.foreign.len()
+        self.known.n_foreign()
+    }
+
+    /// Where attachments and metadata are, if the directory says so or everything was read.
+    pub(crate) fn extras(&self) -> Option<&Extras> {
+        let met = self.met.as_ref();
+        let met = met.filter(|_| self.stage == Stage::End);
+        self.listed.as_ref().or(met)
     }
 
     pub(crate) fn accept_unverified(&mut self) {
@@ -127,6 +156,7 @@ impl McapReader {
         self.stage = Stage::Data;
         self.has_chunk = false;
         self.crc = Some(crc32fast::Hasher::new());
+        self.met = Some(Extras::default());
         self.go_to(0)?;
         let mut magic = Vec::new();
         (&mut self.file).take(8).read_to_end(&mut magic)?;
@@ -150,6 +180,7 @@ impl McapReader {
                 None => self.stage = Stage::End,
             }
             self.crc = None;
+            self.met = None;
         }
         loop {
             let before = (self.place, self.chunk.at);
@@ -166,22 +197,39 @@ impl McapReader {
     }
 
     pub(crate) fn next_event(&mut self) -> io::Result<Option<LogEvent<'_>>> {
-        let Some(found) = self.find()? else {
-            return Ok(None);
-        };
+        let found = self.find()?;
+        Ok(found.map(|found| self.event(&found)))
+    }
+
+    /// The next event, and what an LCM log would not say about it.
+    pub(crate) fn next_with_provenance(
+        &mut self,
+    ) -> io::Result<Option<(LogEvent<'_>, Provenance<'_>)>> {
+        let found = self.find()?;
+        Ok(found.map(|found| {
+            let provenance = Provenance {
+                sequence: found.header.sequence,
+                publish_ns: found.header.publish_time,
+                foreign: self.known.foreign(found.header.channel_id),
+            };
+            (self.event(&found), provenance)
+        }))
+    }
+
+    fn event(&self, found: &Found) -> LogEvent<'_> {
         let bytes = if found.is_in_chunk {
             &self.chunk.bytes
         } else {
             &self.body
         };
-        let topic = self.known.topics.get(&found.header.channel_id);
-        Ok(Some(LogEvent {
+        let topic = self.known.topic(found.header.channel_id);
+        LogEvent {
             number: i64::from(found.header.sequence),
             utime: i64::try_from(found.header.log_time / 1_000).unwrap_or(i64::MAX),
             nanos: u16::try_from(found.header.log_time % 1_000).unwrap_or(0),
-            channel: topic.map_or("", String::as_str),
+            channel: topic.unwrap_or_default(),
             payload: bytes.get(found.start..found.end).unwrap_or_default(),
-        }))
+        }
     }
 
     /// The next event on a channel that is known.
@@ -210,7 +258,7 @@ impl McapReader {
             match op {
                 OP_MESSAGE => {
                     let message = Message::read(body)?;
-                    if self.known.topics.contains_key(&message.header.channel_id) {
+                    if self.known.topic(message.header.channel_id).is_some() {
                         return Some(Found {
                             header: message.header,
                             start: at + MESSAGE_FRONT,
@@ -241,6 +289,9 @@ impl McapReader {
             self.go_to(place)?;
             return self.recover_record(left).map(|()| None);
         }
+        if op == OP_ATTACHMENT {
+            return self.pass_attachment(place, &head, len).map(|()| None);
+        }
         self.body.clear();
         (&mut self.file).take(len).read_to_end(&mut self.body)?;
         let is_sure = match op {
@@ -259,6 +310,39 @@ impl McapReader {
             self.save_chunk(place, next + len)?;
         }
         Ok(self.take_record(op, place))
+    }
+
+    /// Goes past an attachment, which may be larger than memory.
+    fn pass_attachment(&mut self, place: u64, head: &[u8], len: u64) -> io::Result<()> {
+        let next = place + HEAD_LEN as u64;
+        let n_front = len.min(extras::MAX_FRONT);
+        self.body.clear();
+        (&mut self.file).take(n_front).read_to_end(&mut self.body)?;
+        if AttachmentFront::read(&self.body, len).is_none() {
+            self.go_to(place)?;
+            return self.recover_record(self.size - place);
+        }
+        self.file.seek(SeekFrom::Start(next))?;
+        self.hash(head);
+        let crc = &mut self.crc;
+        let is_sound = extras::is_sound(&mut self.file, len, |piece| {
+            if let Some(crc) = crc {
+                crc.update(piece);
+            }
+        })?;
+        self.place = next + len;
+        if is_sound {
+            self.meet_extra(place);
+        } else {
+            self.damaged(place, HEAD_LEN as u64 + len, DamageKind::Attachment);
+        }
+        Ok(())
+    }
+
+    fn meet_extra(&mut self, place: u64) {
+        if let Some(met) = &mut self.met {
+            met.add(place);
+        }
     }
 
     /// Whether the record is a chunk that is what was written. Its events are next then.
@@ -300,6 +384,7 @@ impl McapReader {
             }
             OP_SCHEMA | OP_CHANNEL => self.known.learn(op, &self.body),
             OP_METADATA => {
+                self.meet_extra(place);
                 self.maker.is_from_lcm |= record::metadata_name(&self.body) == Some(FROM_LCM);
             }
             OP_DATA_END => self.end_data(place),
@@ -308,19 +393,20 @@ impl McapReader {
                 self.stage = Stage::End;
                 self.damaged(place, 0, DamageKind::Directory);
             }
-            OP_HEADER => self.maker.is_ours = record::is_ours(&self.body),
+            OP_HEADER => {
+                let (profile, is_ours) = record::header(&self.body).unwrap_or_default();
+                self.maker.is_ours = is_ours;
+                profile.clone_into(&mut self.maker.profile);
+            }
             OP_MESSAGE if !self.maker.is_ours => {
                 let message = Message::read(&self.body)?;
-                return self
-                    .known
-                    .topics
-                    .contains_key(&message.header.channel_id)
-                    .then_some(Found {
-                        header: message.header,
-                        start: MESSAGE_FRONT - HEAD_LEN,
-                        end: self.body.len(),
-                        is_in_chunk: false,
-                    });
+                let is_known = self.known.topic(message.header.channel_id).is_some();
+                return is_known.then_some(Found {
+                    header: message.header,
+                    start: MESSAGE_FRONT - HEAD_LEN,
+                    end: self.body.len(),
+                    is_in_chunk: false,
+                });
             }
             _ => {}
         }
@@ -382,10 +468,10 @@ impl McapReader {
         let place = self.place;
         let mut between = Vec::new();
         let is_wanted = self.trust == Trust::Plausible && !self.maker.is_ours;
-        let topics = &self.known.topics;
+        let known = &self.known;
         let is_message = |body: &[u8]| {
             let message = Message::read(body).filter(|_| is_wanted);
-            message.is_some_and(|message| topics.contains_key(&message.header.channel_id))
+            message.is_some_and(|message| known.topic(message.header.channel_id).is_some())
         };
         let file = &mut self.file;
         let n_between = salvage::distance_to_record(file, left, &is_message, &mut between)?;
@@ -485,6 +571,7 @@ impl McapReader {
             .read_to_end(&mut summary)?;
         let mut rest = summary.as_slice();
         let mut chunks = Vec::new();
+        let (mut listed, mut n_extras) = (Extras::default(), None);
         while let Some((op, len)) = record::head(rest) {
             let body = rest.get(HEAD_LEN..).unwrap_or_default();
             let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -494,10 +581,18 @@ impl McapReader {
             match op {
                 OP_CHUNK_INDEX => chunks.extend(ChunkIndex::read(body)),
                 OP_SCHEMA | OP_CHANNEL => self.known.learn(op, body),
+                OP_ATTACHMENT_INDEX | OP_METADATA_INDEX => {
+                    record::place_in_index(body).inspect(|place| listed.add(*place));
+                }
+                OP_STATISTICS => n_extras = record::n_extras(body),
                 _ => {}
             }
             rest = after;
         }
+        listed.places.sort_unstable();
+        // A writer need not list them.
+        let is_listed = n_extras == Some(listed.places.len() as u64);
+        self.listed = is_listed.then_some(listed);
         chunks.sort_by_key(|chunk| chunk.offset);
         self.go_to(back)?;
         let is_there = !chunks.is_empty() && chunks.iter().all(|chunk| chunk.offset < self.size);
@@ -542,35 +637,3 @@ const FRONT: u64 = 64;
 
 /// Before a message's data: opcode, length, and its own header.
 const MESSAGE_FRONT: usize = HEAD_LEN + 22;
-
-/// What the records before an event say about it.
-#[derive(Debug, Default)]
-struct Known {
-    /// More than MCAP has numbers for cannot be; their names are bounded by the file.
-    topics: HashMap<u16, String>,
-    schemas: Schemas,
-    /// Schemas that are somebody else's: their messages are bytes to us.
-    foreign: HashSet<u16>,
-}
-
-impl Known {
-    fn learn_all(&mut self, mut records: &[u8]) {
-        while let Some((op, body, after)) = salvage::split_record(records) {
-            self.learn(op, body);
-            records = after;
-        }
-    }
-
-    fn learn(&mut self, op: u8, body: &[u8]) {
-        if op == OP_CHANNEL {
-            if let Some(channel) = Channel::read(body) {
-                self.topics.insert(channel.id, channel.topic.to_owned());
-            }
-        } else if let Some(schema) = Schema::read(body) {
-            let is_ours = schema.encoding == SCHEMA_ENCODING;
-            if !is_ours || self.schemas.add_bytes(schema.data).is_err() {
-                self.foreign.insert(schema.id);
-            }
-        }
-    }
-}

@@ -1,8 +1,9 @@
 //! Records of MCAP, from bytes that may be anything.
 
-use super::{CHECKSUMS_MAGIC, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING};
+use super::{CHECKSUMS_MAGIC, LIBRARY, OP_CHECKSUMS};
 use crate::bytes::{In, Out};
-use mcap::records::MessageHeader;
+use mcap::records::{AttachmentHeader, MessageHeader};
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 
 pub(super) const OP_HEADER: u8 = 0x01;
@@ -13,7 +14,11 @@ pub(super) const OP_MESSAGE: u8 = 0x05;
 pub(super) const OP_CHUNK: u8 = 0x06;
 pub(super) const OP_MESSAGE_INDEX: u8 = 0x07;
 pub(super) const OP_CHUNK_INDEX: u8 = 0x08;
+pub(super) const OP_ATTACHMENT: u8 = 0x09;
+pub(super) const OP_ATTACHMENT_INDEX: u8 = 0x0A;
+pub(super) const OP_STATISTICS: u8 = 0x0B;
 pub(super) const OP_METADATA: u8 = 0x0C;
+pub(super) const OP_METADATA_INDEX: u8 = 0x0D;
 pub(super) const OP_DATA_END: u8 = 0x0F;
 
 /// Opcode and length.
@@ -25,29 +30,44 @@ pub(super) fn head(bytes: &[u8]) -> Option<(u8, u64)> {
     Some((input.u8()?, input.u64()?))
 }
 
-/// Whether a header says that we wrote the file.
-pub(super) fn is_ours(header: &[u8]) -> bool {
-    let mut input = In(header);
-    let library = text(&mut input).and_then(|_profile| text(&mut input));
-    library.is_some_and(|library| library.starts_with(LIBRARY))
+/// What a file says about itself: what it keeps to, and whether we wrote it.
+pub(super) fn header(body: &[u8]) -> Option<(&str, bool)> {
+    let mut input = In(body);
+    let (profile, library) = (text(&mut input)?, text(&mut input)?);
+    Some((profile, library.starts_with(LIBRARY)))
 }
 
-/// What a channel is called.
+/// What a channel is called, and what is said about its messages.
 pub(super) struct Channel<'a> {
     pub(super) id: u16,
+    pub(super) schema_id: u16,
     pub(super) topic: &'a str,
+    pub(super) encoding: &'a str,
+    metadata: &'a [u8],
 }
 
 impl<'a> Channel<'a> {
     pub(super) fn read(body: &'a [u8]) -> Option<Self> {
         let mut input = In(body);
-        let id = u16_of(&mut input)?;
-        let _schema_id = u16_of(&mut input)?;
         Some(Self {
-            id,
+            id: u16_of(&mut input)?,
+            schema_id: u16_of(&mut input)?,
             topic: text(&mut input)?,
+            // What is cut off here costs only what is said about the messages.
+            encoding: text(&mut input).unwrap_or_default(),
+            metadata: short_bytes(&mut input).unwrap_or_default(),
         })
     }
+
+    pub(super) fn metadata(&self) -> BTreeMap<String, String> {
+        map(self.metadata).unwrap_or_default()
+    }
+}
+
+/// What a metadata record is called, and says.
+pub(super) fn metadata(body: &[u8]) -> Option<(&str, BTreeMap<String, String>)> {
+    let mut input = In(body);
+    Some((text(&mut input)?, map(short_bytes(&mut input)?)?))
 }
 
 /// What a metadata record is called.
@@ -55,9 +75,71 @@ pub(super) fn metadata_name(body: &[u8]) -> Option<&str> {
     text(&mut In(body))
 }
 
+fn map(pairs: &[u8]) -> Option<BTreeMap<String, String>> {
+    let mut input = In(pairs);
+    let mut map = BTreeMap::new();
+    while !input.0.is_empty() {
+        let (key, value) = (text(&mut input)?, text(&mut input)?);
+        map.insert(key.to_owned(), value.to_owned());
+    }
+    Some(map)
+}
+
+/// What is before the data of an attachment.
+pub(super) struct AttachmentFront<'a> {
+    log_time: u64,
+    create_time: u64,
+    name: &'a str,
+    media_type: &'a str,
+    pub(super) n_data: u64,
+    /// Where in the record's body the data begins.
+    pub(super) data_at: u64,
+}
+
+impl<'a> AttachmentFront<'a> {
+    /// Reads the beginning of a body that is `len` long; `None` unless its lengths add up.
+    pub(super) fn read(body: &'a [u8], len: u64) -> Option<Self> {
+        let mut input = In(body);
+        let mut front = Self {
+            log_time: input.u64()?,
+            create_time: input.u64()?,
+            name: text(&mut input)?,
+            media_type: text(&mut input)?,
+            n_data: input.u64()?,
+            data_at: 0,
+        };
+        front.data_at = (body.len() - input.0.len()) as u64;
+        let end = front.data_at.checked_add(front.n_data)?.checked_add(4)?;
+        (end == len).then_some(front)
+    }
+
+    pub(super) fn header(&self) -> AttachmentHeader {
+        AttachmentHeader {
+            log_time: self.log_time,
+            create_time: self.create_time,
+            name: self.name.to_owned(),
+            media_type: self.media_type.to_owned(),
+        }
+    }
+}
+
+/// Where an attachment or metadata record is, as the directory says.
+pub(super) fn place_in_index(body: &[u8]) -> Option<u64> {
+    In(body).u64()
+}
+
+/// How many attachments and metadata records there are together, as the statistics say.
+pub(super) fn n_extras(statistics: &[u8]) -> Option<u64> {
+    let mut input = In(statistics);
+    // Messages, schemas and channels.
+    let _counts = input.take::<14>()?;
+    Some(u64::from(input.u32()?) + u64::from(input.u32()?))
+}
+
 /// How a type is described.
 pub(super) struct Schema<'a> {
     pub(super) id: u16,
+    pub(super) name: &'a str,
     pub(super) encoding: &'a str,
     pub(super) data: &'a [u8],
 }
@@ -65,10 +147,9 @@ pub(super) struct Schema<'a> {
 impl<'a> Schema<'a> {
     pub(super) fn read(body: &'a [u8]) -> Option<Self> {
         let mut input = In(body);
-        let id = u16_of(&mut input)?;
-        let _name = text(&mut input)?;
         Some(Self {
-            id,
+            id: u16_of(&mut input)?,
+            name: text(&mut input)?,
             encoding: text(&mut input)?,
             data: short_bytes(&mut input)?,
         })
@@ -217,24 +298,29 @@ pub(super) fn write_checksums(sums: &[u32], definitions: &[u8]) -> Vec<u8> {
 }
 
 /// A channel as MCAP writes it.
-pub(super) fn write_channel(id: u16, schema_id: u16, topic: &str, out: &mut Out) {
+pub(super) fn write_channel(channel: &mcap::records::Channel, out: &mut Out) {
     let mut body = Out::default();
-    body.0.extend_from_slice(&id.to_le_bytes());
-    body.0.extend_from_slice(&schema_id.to_le_bytes());
-    short(topic.as_bytes(), &mut body);
-    short(MESSAGE_ENCODING.as_bytes(), &mut body);
-    body.u32(0);
+    body.0.extend_from_slice(&channel.id.to_le_bytes());
+    body.0.extend_from_slice(&channel.schema_id.to_le_bytes());
+    short(channel.topic.as_bytes(), &mut body);
+    short(channel.message_encoding.as_bytes(), &mut body);
+    let mut pairs = Out::default();
+    for (key, value) in &channel.metadata {
+        short(key.as_bytes(), &mut pairs);
+        short(value.as_bytes(), &mut pairs);
+    }
+    short(&pairs.0, &mut body);
     out.0.push(OP_CHANNEL);
     out.bytes(&body.0);
 }
 
 /// A schema as MCAP writes it.
-pub(super) fn write_schema(id: u16, name: &str, data: &[u8], out: &mut Out) {
+pub(super) fn write_schema(schema: &Schema<'_>, out: &mut Out) {
     let mut body = Out::default();
-    body.0.extend_from_slice(&id.to_le_bytes());
-    short(name.as_bytes(), &mut body);
-    short(SCHEMA_ENCODING.as_bytes(), &mut body);
-    short(data, &mut body);
+    body.0.extend_from_slice(&schema.id.to_le_bytes());
+    short(schema.name.as_bytes(), &mut body);
+    short(schema.encoding.as_bytes(), &mut body);
+    short(schema.data, &mut body);
     out.0.push(OP_SCHEMA);
     out.bytes(&body.0);
 }
@@ -263,6 +349,7 @@ pub(super) fn is_plausible(op: u8, len: u64, body: &[u8]) -> bool {
             rest.is_some_and(|(n_name, n_data)| n_data.checked_add(40 + n_name) == Some(len))
         }
         OP_CHUNK_INDEX => len >= 56,
+        OP_ATTACHMENT => len >= 36,
         OP_DATA_END => len == 4,
         OP_CHECKSUMS => body.starts_with(&CHECKSUMS_MAGIC),
         _ => false,

@@ -1,12 +1,15 @@
 //! Events into MCAP.
 
-use super::{FROM_LCM, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING, record};
+use super::{
+    FROM_LCM, Foreign, ForeignSchema, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, Provenance,
+    SCHEMA_ENCODING, record,
+};
 use crate::bytes::Out;
 use crate::event::LogEvent;
 use crate::schemas::Schemas;
 use bowline_wire::Fingerprint;
 use enumset::EnumSet;
-use mcap::records::{MessageHeader, Metadata};
+use mcap::records::{AttachmentHeader, MessageHeader, Metadata};
 use mcap::write::PrivateRecordOptions;
 use mcap::{McapError, WriteOptions};
 use std::collections::{BTreeMap, HashMap};
@@ -27,7 +30,7 @@ pub enum Compression {
 }
 
 /// How MCAP is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McapOptions {
     /// How chunks are compressed.
     pub compression: Compression,
@@ -35,6 +38,8 @@ pub struct McapOptions {
     pub chunk_bytes: usize,
     /// Notes that it was an LCM log before, so that it can be the same again.
     pub is_from_lcm: bool,
+    /// What MCAP calls a profile, such as `ros2`: rules of other writers that a copy of theirs keeps to. We have none.
+    pub profile: String,
 }
 
 impl Default for McapOptions {
@@ -43,6 +48,7 @@ impl Default for McapOptions {
             compression: Compression::default(),
             chunk_bytes: 1 << 20,
             is_from_lcm: false,
+            profile: String::new(),
         }
     }
 }
@@ -58,7 +64,28 @@ pub(crate) struct McapEncoder {
     definitions: Out,
     /// MCAP's channels, by ours and what is published there.
     channels: HashMap<String, Vec<(Option<Fingerprint>, u16)>>,
+    /// Those that are copied as they are, by their names.
+    foreign: HashMap<String, Vec<ForeignChannel>>,
     is_finished: bool,
+}
+
+/// A channel that somebody else described.
+struct ForeignChannel {
+    id: u16,
+    encoding: String,
+    metadata: BTreeMap<String, String>,
+    schema: Option<Arc<ForeignSchema>>,
+}
+
+impl ForeignChannel {
+    fn is(&self, other: &Foreign<'_>) -> bool {
+        let is_same_schema = match (&self.schema, other.schema) {
+            // Mostly it is the very same, which is quick to see.
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        is_same_schema && self.encoding == other.encoding && self.metadata == *other.metadata
+    }
 }
 
 impl McapEncoder {
@@ -75,6 +102,7 @@ impl McapEncoder {
             .compression_threads(0)
             .chunk_size(None)
             .disable_seeking(true)
+            .profile(&options.profile)
             .library(format!("{LIBRARY} {}", env!("CARGO_PKG_VERSION")))
             .create(sink.clone())
             .map_err(failed)?;
@@ -93,6 +121,7 @@ impl McapEncoder {
             checksums: Vec::new(),
             definitions: Out::default(),
             channels: HashMap::new(),
+            foreign: HashMap::new(),
             is_finished: false,
         })
     }
@@ -102,14 +131,14 @@ impl McapEncoder {
         self.n_collected
     }
 
-    /// Adds an event. What is ready goes to `out`.
+    /// Adds an event, with what another MCAP file says about it. What is ready goes to `out`.
     pub(crate) fn put(
         &mut self,
         event: &LogEvent<'_>,
+        provenance: Option<&Provenance<'_>>,
         schemas: &Schemas,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let channel_id = self.channel(event, schemas)?;
         let log_time = u64::try_from(event.utime)
             .ok()
             .and_then(|utime| utime.checked_mul(1_000))
@@ -123,11 +152,17 @@ impl McapEncoder {
                 ),
             )
         })?;
+        let foreign = provenance.and_then(|it| Some((it.sequence, it.foreign?)));
+        let number = u32::try_from(event.number & i64::from(u32::MAX)).unwrap_or(0);
+        let (channel_id, sequence) = match &foreign {
+            Some((sequence, foreign)) => (self.foreign_channel(event.channel, foreign)?, *sequence),
+            None => (self.channel(event, schemas)?, number),
+        };
         let header = MessageHeader {
             channel_id,
-            sequence: u32::try_from(event.number & i64::from(u32::MAX)).unwrap_or(0),
+            sequence,
             log_time,
-            publish_time: log_time,
+            publish_time: provenance.map_or(log_time, |it| it.publish_ns),
         };
         let written = self.writer.write_to_known_channel(&header, event.payload);
         written.map_err(failed)?;
@@ -181,24 +216,108 @@ impl McapEncoder {
         }
         let schema = fingerprint.and_then(|fingerprint| schemas.description(fingerprint));
         let schema_id = match schema {
-            Some(schema) => {
-                let added = self
-                    .writer
-                    .add_schema(&schema.name, SCHEMA_ENCODING, &schema.bytes);
-                let id = added.map_err(failed)?;
-                record::write_schema(id, &schema.name, &schema.bytes, &mut self.definitions);
-                id
-            }
+            Some(schema) => self.add_schema(&schema.name, SCHEMA_ENCODING, &schema.bytes)?,
             None => 0,
         };
-        let id = self
-            .writer
-            .add_channel(schema_id, event.channel, MESSAGE_ENCODING, &BTreeMap::new())
-            .map_err(failed)?;
-        record::write_channel(id, schema_id, event.channel, &mut self.definitions);
+        let none = BTreeMap::new();
+        let id = self.add_channel(schema_id, event.channel, MESSAGE_ENCODING, &none)?;
         let types = self.channels.entry(event.channel.to_owned()).or_default();
         types.push((fingerprint, id));
         Ok(id)
+    }
+
+    fn foreign_channel(&mut self, topic: &str, foreign: &Foreign<'_>) -> io::Result<u16> {
+        let known = self.foreign.get(topic).into_iter().flatten();
+        if let Some(channel) = known.clone().find(|channel| channel.is(foreign)) {
+            return Ok(channel.id);
+        }
+        let schema_id = match foreign.schema {
+            Some(schema) => self.add_schema(&schema.name, &schema.encoding, &schema.data)?,
+            None => 0,
+        };
+        let Foreign {
+            encoding, metadata, ..
+        } = *foreign;
+        let id = self.add_channel(schema_id, topic, encoding, metadata)?;
+        let channels = self.foreign.entry(topic.to_owned()).or_default();
+        channels.push(ForeignChannel {
+            id,
+            encoding: encoding.to_owned(),
+            metadata: metadata.clone(),
+            schema: foreign.schema.cloned(),
+        });
+        Ok(id)
+    }
+
+    fn add_schema(&mut self, name: &str, encoding: &str, data: &[u8]) -> io::Result<u16> {
+        let id = self.writer.add_schema(name, encoding, data);
+        let id = id.map_err(failed)?;
+        let schema = record::Schema {
+            id,
+            name,
+            encoding,
+            data,
+        };
+        record::write_schema(&schema, &mut self.definitions);
+        Ok(id)
+    }
+
+    fn add_channel(
+        &mut self,
+        schema_id: u16,
+        topic: &str,
+        encoding: &str,
+        metadata: &BTreeMap<String, String>,
+    ) -> io::Result<u16> {
+        let id = self
+            .writer
+            .add_channel(schema_id, topic, encoding, metadata);
+        let id = id.map_err(failed)?;
+        let channel = mcap::records::Channel {
+            id,
+            schema_id,
+            topic: topic.to_owned(),
+            message_encoding: encoding.to_owned(),
+            metadata: metadata.clone(),
+        };
+        record::write_channel(&channel, &mut self.definitions);
+        Ok(id)
+    }
+
+    /// Adds a metadata record.
+    pub(crate) fn put_metadata(
+        &mut self,
+        metadata: &Metadata,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        self.end_chunk(out)?;
+        self.writer.write_metadata(metadata).map_err(failed)?;
+        self.sink.drain(out);
+        Ok(())
+    }
+
+    /// Begins an attachment, whose data comes in pieces.
+    pub(crate) fn start_attachment(
+        &mut self,
+        header: AttachmentHeader,
+        n_data: u64,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        self.end_chunk(out)?;
+        let started = self.writer.start_attachment(n_data, header);
+        started.map_err(failed)
+    }
+
+    pub(crate) fn put_attachment(&mut self, piece: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        self.writer.put_attachment_bytes(piece).map_err(failed)?;
+        self.sink.drain(out);
+        Ok(())
+    }
+
+    pub(crate) fn finish_attachment(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.writer.finish_attachment().map_err(failed)?;
+        self.sink.drain(out);
+        Ok(())
     }
 }
 

@@ -103,7 +103,7 @@ impl Files {
         let format = format.unwrap_or_else(|| Format::of_name(&self.options.path));
         let options = WriterOptions {
             format: Some(format),
-            mcap: self.options.mcap,
+            mcap: self.options.mcap.clone(),
             schemas: schemas.clone(),
             without_index: false,
         };

@@ -1,7 +1,7 @@
 //! Damage is found and named, and costs the events that it touches and no others.
 
-use crate::support::{KINDS, events, options, read, write};
-use bowline_log::{Compression, DamageKind, IndexUse, OwnedEvent};
+use crate::support::{KINDS, events, open, options, read, rest, write};
+use bowline_log::{Compression, DamageKind, Damages, IndexUse, OwnedEvent, Reader};
 use std::fs;
 use std::path::Path;
 
@@ -56,9 +56,9 @@ fn a_log_that_was_cut_off_says_what_is_left_and_its_index_what_is_gone() {
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     for _ in 0..2 {
-        let mut reader = crate::support::open(&path, IndexUse::Make);
+        let mut reader = open(&path, IndexUse::Make);
         let n_left = reader.summary().map_or(0, |summary| summary.n_events);
-        assert_eq!(crate::support::rest(&mut reader).len() as u64, n_left);
+        assert_eq!(rest(&mut reader).len() as u64, n_left);
         assert_eq!(reader.damages().n_lost(), 500 - n_left);
     }
 }
@@ -146,5 +146,49 @@ fn a_flipped_bit_in_an_index_costs_nothing() {
         fs::write(&index, flipped).unwrap();
         let (found, damages) = read(&path, IndexUse::IfThere);
         assert!(found == written, "byte {at}: {damages:?}");
+    }
+}
+
+#[test]
+fn totals_are_right_where_more_places_are_damaged_than_are_listed() {
+    const N_DAMAGED: usize = 2_500;
+    let folder = tempfile::tempdir().unwrap();
+    // What each event has, and what it costs to damage that: a sync word, or a byte of a message with a checksum.
+    let cases: [(&str, &[u8], u64); 2] =
+        [("log", &[0xED, 0xA1, 0xDA, 0x01], 0), ("mcap", b"mark", 1)];
+    for (extension, needle, n_lost_each) in cases {
+        let path = folder.path().join(format!("a.{extension}"));
+        let mut written = events(2 * N_DAMAGED);
+        for event in &mut written {
+            event.payload = b"a mark in a message".to_vec();
+        }
+        write(&path, options(Compression::None), &written, 1);
+        fs::remove_file(Reader::index_path(&path)).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let places = bytes.windows(needle.len()).enumerate();
+        let places = places.filter(|(_, window)| *window == needle);
+        let places: Vec<usize> = places.map(|(at, _)| at).step_by(2).collect();
+        assert_eq!(places.len(), N_DAMAGED, "{extension}");
+        for at in places {
+            bytes[at] ^= 1;
+        }
+        fs::write(&path, bytes).unwrap();
+        // Without an index, with one that is made now, and with one that is there.
+        for index in [IndexUse::Ignore, IndexUse::Make, IndexUse::IfThere] {
+            let mut log = open(&path, index);
+            let known = log.known_damages().cloned();
+            assert_eq!(rest(&mut log).len(), N_DAMAGED, "{extension} {index:?}");
+            let found = log.damages().clone();
+            assert_eq!(known.is_some(), index != IndexUse::Ignore);
+            for damages in known.iter().chain([&found]) {
+                let totals = (damages.n_places(), damages.n_lost(), damages.is_lossy());
+                let n_damaged = N_DAMAGED as u64;
+                let expected = (n_damaged, n_damaged * n_lost_each, true);
+                assert_eq!(totals, expected, "{extension} {index:?}");
+                assert_eq!(damages.listed().len(), Damages::MAX_LISTED);
+                let n_listed: u64 = damages.listed().iter().map(|damage| damage.len).sum();
+                assert!(damages.n_bytes() > 2 * n_listed, "{extension} {index:?}");
+            }
+        }
     }
 }
