@@ -3,12 +3,25 @@
 //! In: events and keys. Out: a screen. [`app`] has all of it but for the terminal and the clock, which are here.
 
 mod app;
+mod dots;
 mod feed;
+#[expect(dead_code, reason = "the key for pictures is not there yet")]
+mod graphics;
 mod help;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the key for pictures is not there yet")
+)]
+mod image;
 mod message;
 mod paint;
 mod plot;
 mod plots;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the key for pictures is not there yet")
+)]
+mod scan;
 mod stretch;
 mod table;
 

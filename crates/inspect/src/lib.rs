@@ -19,6 +19,7 @@
 mod descriptions;
 mod guess;
 mod history;
+pub mod picture;
 mod publishers;
 mod rhythm;
 pub mod series;

@@ -144,7 +144,7 @@ impl Source {
             schemas,
             wanted_by: Vec::new(),
         });
-        let mut source = Self::new(origin, patterns, options);
+        let source = Self::new(origin, patterns, options);
         if source.describing == Describing::Ask {
             source.ask();
         }
