@@ -26,6 +26,7 @@ mod guess;
 mod history;
 mod interval;
 mod page;
+pub mod picture;
 mod publishers;
 mod rhythm;
 pub mod series;

@@ -209,24 +209,21 @@ impl Series {
     /// The number nearest to a moment, and its time; for a cursor. Gaps are passed over.
     #[must_use]
     pub fn nearest(&self, ns: i64) -> Option<(i64, f64)> {
-        let after = self.recent.partition_point(|(at, _)| *at < ns);
         let is_number = |(_, value): &&(i64, f64)| value.is_finite();
-        let after_it = self.recent.range(after..).find(is_number);
-        let before_it = self.recent.range(..after).rev().find(is_number);
-        let distance = |point: &&(i64, f64)| point.0.abs_diff(ns);
-        let recent = [before_it, after_it]
-            .into_iter()
-            .flatten()
-            .min_by_key(distance);
-        if before_it.is_some() {
-            return recent.copied();
-        }
-        let n_before = self.old.partition_point(|bucket| bucket.from_ns < ns);
-        let old = self.old.get(..n_before).unwrap_or(&[]).iter().rev();
-        let old = old.filter_map(|bucket| bucket.stats.map(|stats| (bucket.to_ns, stats.last)));
-        let candidates = [old.take(1).next(), recent.copied()];
-        let nearest = candidates.into_iter().flatten();
-        nearest.min_by_key(|(at, _)| at.abs_diff(ns))
+        let n_recent = self.recent.partition_point(|(at, _)| *at < ns);
+        let after = self.recent.range(n_recent..).find(is_number);
+        let before = self.recent.range(..n_recent).rev().find(is_number);
+        let n_old = self.old.partition_point(|bucket| bucket.to_ns < ns);
+        let (old, later) = self.old.split_at(n_old);
+        let last = |bucket: &Bucket| Some((bucket.to_ns, bucket.stats?.last));
+        let found = [
+            old.iter().rev().find_map(last),
+            later.iter().find_map(last),
+            before.copied(),
+            after.copied(),
+        ];
+        let found = found.into_iter().flatten();
+        found.min_by_key(|(at, _)| at.abs_diff(ns))
     }
 
     /// The curve from `from_ns` to `to_ns` in so many columns. The cost follows the number of points in that time.

@@ -4,10 +4,18 @@
 
 #[path = "it/golden.rs"]
 mod golden;
+#[path = "it/picture.rs"]
+mod picture;
+#[path = "it/random.rs"]
+mod random;
+#[path = "it/series.rs"]
+mod series;
 #[path = "it/shown.rs"]
 mod shown;
 #[path = "it/source.rs"]
 mod source;
+#[path = "it/text.rs"]
+mod text;
 #[path = "it/tree.rs"]
 mod tree;
 #[path = "it/watch.rs"]

@@ -337,19 +337,6 @@ fn checks_have_names_of_their_own_that_fit_their_column() {
 }
 
 #[test]
-fn sizes_are_for_people() {
-    for (bytes, text) in [
-        (999, "999 B"),
-        (1_000, "1.0 kB"),
-        (212_992, "212 kB"),
-        (4 << 20, "4.1 MB"),
-        (8 << 30, "8.5 GB"),
-    ] {
-        assert_eq!(size(bytes), text);
-    }
-}
-
-#[test]
 fn a_mistake_is_mended_where_it_was_made() {
     for (argument, variable, command) in [
         (

@@ -1,0 +1,55 @@
+use super::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+fn screen(view: ScanView<'_>, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal
+        .draw(|frame| frame.render_widget(view, frame.area()))
+        .unwrap();
+    terminal.backend().to_string()
+}
+
+/// A room of 8 m by 4 m, the vehicle 1 m from its back wall.
+fn room() -> Scan {
+    let mut points = Vec::new();
+    for at in 0..=180_i32 {
+        let angle = (f64::from(at) * 2.0 - 180.0).to_radians();
+        let (ahead, left) = (angle.cos(), angle.sin());
+        let to_wall = |direction: f64, wall: f64| {
+            if direction.abs() < 1e-9 {
+                f64::INFINITY
+            } else {
+                wall / direction.abs()
+            }
+        };
+        let range = to_wall(ahead, if ahead > 0.0 { 7.0 } else { 1.0 }).min(to_wall(left, 2.0));
+        points.push((range * ahead, range * left));
+    }
+    Scan {
+        path: "ranges".into(),
+        points,
+        n_ranges: 181,
+        max_m: 7.0,
+        from_rad: -std::f64::consts::PI,
+        to_rad: std::f64::consts::PI,
+    }
+}
+
+#[test]
+fn look() {
+    let scan = room();
+    for (w, h) in [(80, 24), (40, 12), (20, 5)] {
+        println!(
+            "{}",
+            screen(
+                ScanView {
+                    scan: &scan,
+                    zoom: 1.0
+                },
+                w,
+                h
+            )
+        );
+    }
+}
