@@ -1,5 +1,7 @@
 //! `bowline echo`, `bowline pub` and `bowline rate` on logs, which need no network.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline_log::{LogEvent, OwnedEvent, Reader, Writer, WriterOptions};
 use bowline_msgs::{Path as PathMessage, Pose, Waypoint};
