@@ -99,7 +99,7 @@ impl Plot<'_> {
             let n_more = self.curves.len().saturating_sub(n_shown);
             let is_last = at + 1 == n_shown && n_more > 0;
             let more = if is_last {
-                format!("  +{n_more} more")
+                format!("  +{n_more}")
             } else {
                 String::new()
             };
