@@ -17,10 +17,6 @@ mod message;
 mod paint;
 mod plot;
 mod plots;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the key for pictures is not there yet")
-)]
 mod scan;
 mod stretch;
 mod table;
