@@ -5,7 +5,7 @@ use bowline_log::{BOOKMARK_CHANNEL, LogEvent, Writer, WriterOptions};
 use bowline_tests::bus_peers::{Pace, Sending, URL, implementation};
 use bowline_tests::content::content;
 use bowline_tests::netns::Namespace;
-use bowline_tests::peers::{Peers, bowline};
+use bowline_tests::peers::{Peers, bowline, run};
 use bowline_tests::process::Process;
 use bowline_tests::report::{Job, in_two_threads};
 use serde_json::Value;
@@ -110,7 +110,9 @@ fn a_disk_that_fills_up_is_an_alarm_and_recording_goes_on_when_there_is_room() {
     }
 }
 
-const N_EVENTS: u32 = 3_000;
+const N_EVENTS: u32 = 600;
+/// Of these, so many are large enough to be written on their own.
+const N_LARGE: u32 = 200;
 
 /// A log that is a bus to record.
 fn write_source(path: &Path) {
@@ -124,7 +126,7 @@ fn write_source(path: &Path) {
             payload: &content(
                 1,
                 number.into(),
-                if number % 500 == 0 { 200_000 } else { 1_000 },
+                if number % 3 == 0 { 70_000 } else { 1_000 },
             ),
         };
         writer.write(event).expect("an event can be written");
@@ -162,6 +164,9 @@ fn record_with_fault(source: &Path, file: &Path, fault: &str) -> Value {
     let trace = std::fs::read_to_string(&trace).expect("strace writes it");
     let is_told = String::from_utf8_lossy(&output.stderr).contains("warning: ");
     assert_eq!(trace.contains("(INJECTED)"), is_told, "{}", context());
+    if let Some(when) = must_happen(file, fault) {
+        assert!(is_told, "{when} writes are not many: {}", context());
+    }
     assert_eq!(
         output.status.code(),
         Some(i32::from(is_lossy)),
@@ -169,6 +174,13 @@ fn record_with_fault(source: &Path, file: &Path, fault: &str) -> Value {
         context()
     );
     status
+}
+
+/// The write that is refused, if there must be so many: large messages of an LCM log are written one by one.
+fn must_happen(file: &Path, fault: &str) -> Option<u32> {
+    let when: u32 = fault.rsplit_once("when=")?.1.parse().ok()?;
+    let is_lcm = file.extension().is_some_and(|it| it == "log");
+    (is_lcm && when <= 2 * N_LARGE).then_some(when)
 }
 
 fn check_fault(folder: &Folder, number: usize, extension: &str, fault: &str) {
@@ -199,7 +211,8 @@ fn a_refused_write_anywhere_costs_nothing_that_is_not_counted() {
     let folder = Folder::new("faults");
     write_source(&folder.file("source"));
     let mut faults = Vec::new();
-    for when in 1..=12 {
+    let whens = (1..=12).chain([17, 29, 53, 97, 151, 233, 311, 397]);
+    for when in whens {
         for what in ["error=ENOSPC", "error=EIO", "retval=0"] {
             faults.push(format!("write:{what}:when={when}"));
         }
@@ -215,6 +228,110 @@ fn a_refused_write_anywhere_costs_nothing_that_is_not_counted() {
         job
     });
     in_two_threads(cases.collect());
+}
+
+/// Sends to a recorder, which must be refused meanwhile; then lets it write again, and returns its last words.
+fn refuse_for_a_while(
+    place: &Namespace,
+    recorder: Process,
+    reason: &str,
+    allow: impl FnOnce(),
+) -> Value {
+    let sender = implementation("bowline").send(&Peers::find(), place, URL, &FLOOD);
+    let refused = await_status(&recorder, |status| status["phase"] == "refused");
+    let alarm = refused["alarm"].as_str().expect("words").to_owned();
+    assert!(alarm.contains(reason), "{alarm}");
+    drop(sender.finish());
+    // It goes on: what does not find room any more is counted, and what waits is the newest.
+    await_status(&recorder, |status| {
+        status["phase"] == "refused" && count(status, "queue") > 0 && count(status, "waiting") > 0
+    });
+    allow();
+    await_status(&recorder, |status| status["phase"] == "recording");
+    end(recorder)
+}
+
+const FLOOD: Sending<'_> = Sending {
+    channel: "flood",
+    n_channels: 1,
+    seed: 3,
+    count: 4_000,
+    pace: Pace::PerSecond(4_000),
+    sizes: &[1_000],
+};
+
+/// Every message is in the log or counted, and the newest is there.
+fn check_flood(path: &Path, last: &Value) {
+    let (mut events, damages) = read(path);
+    assert_eq!(damages, [], "{last}");
+    events.retain(|event| event.channel == FLOOD.channel);
+    let accounted = events.len() as u64 + count(last, "queue") + count(last, "unwritten");
+    // Its own alarms are on the bus too, and may be dropped as others are.
+    let expected = FLOOD.count..=FLOOD.count + 60;
+    assert!(expected.contains(&accounted), "{}: {last}", events.len());
+    let newest = content(FLOOD.seed, FLOOD.count - 1, 1_000);
+    let last_event = events.last().expect("some were recorded");
+    assert!(last_event.payload == newest, "the newest is kept");
+}
+
+#[test]
+fn a_write_that_the_kernel_cuts_short_goes_on_where_it_was() {
+    let cases = [("log", 300_001), ("log", 123_457), ("mcap", 200_003)];
+    let cases = cases.into_iter().map(|(extension, limit)| {
+        let job: Job<'_> = Box::new(move || {
+            let (place, folder) = (Namespace::new(), Folder::new(&format!("short-{limit}")));
+            let path = folder.file(format!("a.{extension}"));
+            // What the last write before it has no room for is cut off; the next is refused.
+            let mut limited = place.command("prlimit");
+            limited.arg(format!("--fsize={limit}:unlimited"));
+            limited.arg(bowline());
+            limited.args(["log", "record", "--json", "-m", "1", "-l", URL]);
+            let recorder = start(limited.arg(&path));
+            let id = recorder.id().to_string();
+            let last = refuse_for_a_while(&place, recorder, "File too large", || {
+                let size = std::fs::metadata(&path).expect("a log").len();
+                assert_eq!(size, limit, "the write was cut short");
+                let mut allow = Command::new("prlimit");
+                run(allow.args(["--pid", &id, "--fsize=unlimited:unlimited"]));
+            });
+            check_flood(&path, &last);
+        });
+        job
+    });
+    in_two_threads(cases.collect());
+}
+
+#[test]
+fn a_disk_that_fails_without_end_is_an_alarm_and_the_newest_is_kept() {
+    let cases = ["log", "mcap"].map(|extension| {
+        let job: Job<'_> = Box::new(move || {
+            let (place, folder) = (Namespace::new(), Folder::new(&format!("eio-{extension}")));
+            let path = folder.file(format!("a.{extension}"));
+            let recorder = start(command(&place, URL, &path).args(["--json", "-m", "1"]));
+            let mut strace = Command::new("strace");
+            strace.args([
+                "-f",
+                "-qq",
+                "-o",
+                "/dev/null",
+                "-e",
+                "inject=write:error=EIO",
+            ]);
+            strace.args(["-P".as_ref(), path.as_os_str()]);
+            let strace = strace.args(["-p", &recorder.id().to_string()]).spawn();
+            let mut strace = strace.expect("strace runs");
+            let last = refuse_for_a_while(&place, recorder, "Input/output error", || {
+                let id = i32::try_from(strace.id()).expect("an id is a positive number");
+                let id = nix::unistd::Pid::from_raw(id);
+                // It leaves the recorder alone then.
+                nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("it is ours");
+                strace.wait().expect("it ends");
+            });
+            check_flood(&path, &last);
+        });
+        job
+    });
+    in_two_threads(cases.into());
 }
 
 #[test]

@@ -186,6 +186,10 @@ fn signals() -> nix::Result<SignalFd> {
         signals.add(signal);
     }
     signals.thread_block()?;
+    // A file that may not grow is a refused write like any other, not an end.
+    let mut too_large = SigSet::empty();
+    too_large.add(Signal::SIGXFSZ);
+    too_large.thread_block()?;
     SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
