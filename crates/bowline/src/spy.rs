@@ -5,13 +5,9 @@
 mod app;
 mod dots;
 mod feed;
-#[expect(dead_code, reason = "the key for pictures is not there yet")]
+mod gallery;
 mod graphics;
 mod help;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the key for pictures is not there yet")
-)]
 mod image;
 mod message;
 mod paint;
@@ -34,8 +30,12 @@ use bowline_log::Catalog;
 use clap::Args;
 use crossterm::event::Event as Input;
 use feed::Feed;
+use gallery::Gallery;
+use graphics::Graphics;
+use image::Colours;
 use nix::sys::signalfd::SignalFd;
 use ratatui::backend::CrosstermBackend;
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -110,7 +110,7 @@ fn now() -> Instant {
 fn show(source: Source, terminal: &Terminal, signals: &SignalFd) -> anyhow::Result<()> {
     let mut screen = ratatui::Terminal::new(CrosstermBackend::new(io::stdout()))?;
     let mut feed = Feed::new(source, now());
-    let mut app = App::new();
+    let mut app = App::new(gallery());
     let mut events = Vec::new();
     let mut next_draw = now();
     loop {
@@ -141,6 +141,7 @@ fn show(source: Source, terminal: &Terminal, signals: &SignalFd) -> anyhow::Resu
         let begin = now();
         if begin >= next_draw || (is_touched && begin + REFRESH - MIN_REFRESH >= next_draw) {
             screen.draw(|frame| app.draw(frame, &feed, begin))?;
+            write_out(&app.graphics())?;
             next_draw = begin + REFRESH.max(begin.elapsed() * SHARE);
         }
     }
@@ -156,9 +157,34 @@ fn answer(app: &mut App, input: &Input, feed: &mut Feed) -> Wish {
     Wish::Nothing
 }
 
+/// What the terminal can show of pictures.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "terminals say what they can in the environment"
+)]
+fn gallery() -> Gallery {
+    let colours = Colours::of_terminal(|name| std::env::var(name).ok());
+    let terminal = File::options().read(true).write(true).open("/dev/tty");
+    let graphics = terminal.and_then(|mut terminal| Graphics::ask(&mut terminal));
+    // Where the terminal cannot be asked, or does not say how large its letters are, blocks do.
+    let graphics = graphics.unwrap_or(Graphics::Blocks);
+    let cell = crossterm::terminal::window_size().map_or((0, 0), |size| {
+        let across = size.width.checked_div(size.columns).unwrap_or(0);
+        (across, size.height.checked_div(size.rows).unwrap_or(0))
+    });
+    Gallery::new(colours, graphics, cell)
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
 /// Hands text to the terminal's clipboard, as terminals understand it since xterm.
 fn copy(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    write!(out, "\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text))?;
-    out.flush()
+    write_out(format!("\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text)).as_bytes())
 }

@@ -1,6 +1,7 @@
 //! What the spy shows and how it answers keys: a state that is told events, keys and the time.
 
 use super::feed::Feed;
+use super::gallery::Gallery;
 use super::help;
 use super::message::{Face, MessageView, Surroundings};
 use super::paint::{ALERT, BAR, CURVES, DIM, fit};
@@ -36,6 +37,7 @@ pub(crate) struct App {
     table: Table,
     opened: Option<MessageView>,
     plots: Plots,
+    gallery: Gallery,
     stretch: Stretch,
     /// What was there when the table was frozen, and when that was.
     frozen: Option<Box<(Watch, i64)>>,
@@ -56,8 +58,9 @@ enum Prompt {
 }
 
 impl App {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(gallery: Gallery) -> Self {
         Self {
+            gallery,
             watch: Watch::default(),
             history: History::new(HISTORY),
             table: Table::default(),
@@ -97,6 +100,7 @@ impl App {
     }
 
     /// Answers a key.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys mean nothing")]
     pub(crate) fn press(&mut self, key: KeyEvent, feed: &mut Feed, now: Instant) -> Wish {
         self.notice.clear();
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -123,6 +127,7 @@ impl App {
             KeyCode::Char('+' | '=') => self.plots.zoom(true),
             KeyCode::Char('-') => self.plots.zoom(false),
             KeyCode::Char('c') => self.plots.remove_all(),
+            KeyCode::Char('z') => self.gallery.zoom(),
             KeyCode::Char('p') => self.plots.is_large = !self.plots.is_large,
             _ if self.opened.is_some() => return self.press_message(key, feed),
             _ => self.press_table(key, feed, now),
@@ -130,6 +135,7 @@ impl App {
         Wish::Nothing
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys mean nothing")]
     fn press_table(&mut self, key: KeyEvent, feed: &mut Feed, now: Instant) {
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => self.table.move_by(-1),
@@ -149,6 +155,7 @@ impl App {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys mean nothing")]
     fn press_message(&mut self, key: KeyEvent, feed: &Feed) -> Wish {
         let Some(opened) = &mut self.opened else {
             return Wish::Nothing;
@@ -274,6 +281,7 @@ impl App {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most keys mean nothing")]
     fn type_letter(&mut self, key: KeyEvent, feed: &Feed) {
         let line = match &mut self.prompt {
             Some(Prompt::Filter) => &mut self.table.filter,
@@ -306,18 +314,21 @@ impl App {
             (MouseEventKind::ScrollDown, Some(opened)) => opened.move_by(3, catalog),
             (MouseEventKind::ScrollUp, None) => self.table.move_by(-3),
             (MouseEventKind::ScrollDown, None) => self.table.move_by(3),
-            (MouseEventKind::Down(MouseButton::Left), Some(opened)) => {
-                if opened.click(mouse.row, catalog) && !opened.toggle(catalog) {
-                    self.mark(feed);
-                }
-            }
-            (MouseEventKind::Down(MouseButton::Left), None) => {
-                if self.table.click(mouse.column, mouse.row) {
-                    self.open_selected();
-                }
-            }
+            (MouseEventKind::Down(MouseButton::Left), _) => self.click_left(mouse, feed),
             (MouseEventKind::Down(MouseButton::Right), Some(_)) => self.opened = None,
             _ => {}
+        }
+    }
+
+    /// A click marks; another one there opens, or plots.
+    fn click_left(&mut self, mouse: MouseEvent, feed: &Feed) {
+        let catalog = feed.catalog();
+        if let Some(opened) = &mut self.opened {
+            if opened.click(mouse.row, catalog) && !opened.toggle(catalog) {
+                self.mark(feed);
+            }
+        } else if self.table.click(mouse.column, mouse.row) {
+            self.open_selected();
         }
     }
 
@@ -360,8 +371,13 @@ impl App {
         self.draw_foot(frame, foot, feed);
     }
 
+    /// What the terminal is to be sent after the screen: pictures that are none of letters.
+    pub(crate) fn graphics(&mut self) -> Vec<u8> {
+        self.gallery.finish()
+    }
+
     fn draw_message(
-        &self,
+        &mut self,
         frame: &mut Frame<'_>,
         opened: &mut MessageView,
         [head, body]: [Rect; 2],
@@ -376,7 +392,7 @@ impl App {
             plotted: &plotted,
         };
         opened.draw_head(frame, head, &around);
-        opened.draw(frame, body, &around);
+        opened.draw(frame, body, &around, &mut self.gallery);
     }
 
     fn draw_table(
@@ -478,10 +494,11 @@ impl App {
 }
 
 fn unknown(key: KeyEvent) -> String {
-    match key.code {
-        KeyCode::Char(letter) => format!("{letter:?} does nothing here; ? shows what does"),
-        _ => "this key does nothing here; ? shows what does".to_owned(),
-    }
+    let key = match key.code.as_char() {
+        Some(letter) => format!("{letter:?}"),
+        None => "this key".to_owned(),
+    };
+    format!("{key} does nothing here; ? shows what does")
 }
 
 /// The colour of the curve with that number.

@@ -27,7 +27,7 @@ Channels
 A message
   enter, <- -> open and close a field       enter, m   plot a number, or not
   space        freeze, go on                , .        the message before, after
-  v            picture or scan              x          bytes
+  v  z         picture or scan, zoom it     x          bytes
   y            copy as JSON                 esc        back
 
 A log

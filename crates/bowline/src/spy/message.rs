@@ -1,15 +1,19 @@
 //! One channel, opened: its latest message, or an earlier one, as fields or as bytes.
 
+use super::gallery::Gallery;
 use super::paint::{BAR, DIM, HEAD, SELECTED, WRONG, fit};
 use super::table::{Names, duration, figure, seconds};
 use bowline_bus::{Channel, Event};
 use bowline_inspect::tree::{Fold, Folds, Row, Tree};
 use bowline_inspect::{History, Traffic, guess, hex_lines, text};
-use bowline_log::{Catalog, FieldChoice, LogEvent};
+use bowline_log::{Catalog, Decoded, FieldChoice, LogEvent};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
+
+/// A screen with room for fields and a picture beside them.
+const WIDE: u16 = 100;
 
 /// How a message is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,40 +244,75 @@ impl MessageView {
         put(frame, area, 1, Line::styled(fit(&second, area.width), DIM));
     }
 
-    /// The message itself.
-    pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, area: Rect, around: &Surroundings<'_>) {
+    /// The message itself, beside its picture where there is room for both.
+    pub(crate) fn draw(
+        &mut self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        around: &Surroundings<'_>,
+        gallery: &mut Gallery,
+    ) {
         self.area = area;
         let Some(event) = self.event().cloned() else {
             return;
         };
-        let decoded = around.catalog.decode(&event.payload);
-        match (self.face, decoded) {
-            (Face::Fields | Face::Picture, Some(Ok(decoded))) => {
-                let tree = Tree::new(decoded.types, decoded.id, &decoded.value, &self.folds);
-                let n_rows = tree.n_rows();
-                let found = self.key.as_deref().and_then(|key| tree.position(key));
-                let at = found.unwrap_or(self.at).min(n_rows.saturating_sub(1));
-                let first = scrolled(self.first, at, n_rows, area.height.into());
-                let rows = tree.rows(first..first + usize::from(area.height));
-                (self.at, self.first, self.n_rows) = (at, first, n_rows);
-                for (y, row) in (0..).zip(&rows) {
-                    let is_marked = first + usize::from(y) == at;
-                    let line = field_line(row, area.width, around.plotted);
-                    put(frame, area, y, line);
-                    if is_marked {
-                        let line = Rect::new(area.x, area.y + y, area.width, 1);
-                        frame.buffer_mut().set_style(line, SELECTED);
-                    }
-                }
-            }
-            (Face::Bytes, _) => self.draw_bytes(frame, area, &event, None),
-            (Face::Fields | Face::Picture, None) => {
-                let what = guess(&event.payload, around.catalog);
-                self.draw_bytes(frame, area, &event, Some(what));
-            }
-            (Face::Fields | Face::Picture, Some(Err(error))) => {
+        let decoded = match around.catalog.decode(&event.payload) {
+            Some(Ok(decoded)) => decoded,
+            Some(Err(error)) => {
                 let what = format!("cannot be decoded: {error}");
-                self.draw_bytes(frame, area, &event, Some(what));
+                return self.draw_bytes(frame, area, &event, Some(what));
+            }
+            None => {
+                let what = guess(&event.payload, around.catalog);
+                return self.draw_bytes(frame, area, &event, Some(what));
+            }
+        };
+        let at_ns = event.arrival.received_ns;
+        match self.face {
+            Face::Bytes => self.draw_bytes(frame, area, &event, None),
+            Face::Picture if gallery.draw(frame, area, &decoded, at_ns) => {}
+            Face::Picture => {
+                let text = " this is neither a picture nor a scan; v shows the fields";
+                put(frame, area, 0, Line::styled(text, DIM));
+            }
+            Face::Fields if area.width >= WIDE => {
+                let half = Rect {
+                    width: area.width / 2,
+                    ..area
+                };
+                let other = Rect {
+                    x: area.x + half.width + 1,
+                    width: area.width - half.width - 1,
+                    ..area
+                };
+                let is_picture = gallery.draw(frame, other, &decoded, at_ns);
+                let area = if is_picture { half } else { area };
+                self.draw_fields(frame, area, &decoded, around);
+            }
+            Face::Fields => self.draw_fields(frame, area, &decoded, around),
+        }
+    }
+
+    fn draw_fields(
+        &mut self,
+        frame: &mut Frame<'_>,
+        area: Rect,
+        decoded: &Decoded<'_, '_>,
+        around: &Surroundings<'_>,
+    ) {
+        let tree = Tree::new(decoded.types, decoded.id, &decoded.value, &self.folds);
+        let n_rows = tree.n_rows();
+        let found = self.key.as_deref().and_then(|key| tree.position(key));
+        let at = found.unwrap_or(self.at).min(n_rows.saturating_sub(1));
+        let first = scrolled(self.first, at, n_rows, area.height.into());
+        let rows = tree.rows(first..first + usize::from(area.height));
+        (self.at, self.first, self.n_rows) = (at, first, n_rows);
+        for (y, row) in (0..).zip(&rows) {
+            let is_marked = first + usize::from(y) == at;
+            put(frame, area, y, field_line(row, area.width, around.plotted));
+            if is_marked {
+                let line = Rect::new(area.x, area.y + y, area.width, 1);
+                frame.buffer_mut().set_style(line, SELECTED);
             }
         }
     }
