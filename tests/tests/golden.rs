@@ -11,14 +11,14 @@ use bowline_wire::schema::TypeSet;
 use std::fs;
 use std::path::Path;
 
-struct Golden {
-    name: String,
+pub(crate) struct Golden {
+    pub(crate) name: String,
     fingerprint: String,
-    json: String,
-    bytes: Vec<u8>,
+    pub(crate) json: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
-fn golden() -> Vec<Golden> {
+pub(crate) fn golden() -> Vec<Golden> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/messages.toml");
     let text = fs::read_to_string(path).expect("golden messages are committed");
     let table: toml::Table = text.parse().expect("golden messages are TOML");

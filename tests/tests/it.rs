@@ -9,6 +9,7 @@ mod generated;
 mod golden;
 mod hostile;
 mod hubs_and_ports;
+mod inspect;
 mod interop;
 mod liblcm;
 mod logs;

@@ -16,6 +16,7 @@ mod url;
 
 pub(crate) use bowline_inspect::text::{printable, size};
 pub(crate) use finding::quote;
+pub(crate) use gather::{owners, sockets};
 
 use crate::{Outcome, output};
 use clap::Args;

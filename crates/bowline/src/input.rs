@@ -77,6 +77,14 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether there is a .lcm file in or below a folder.
+pub(crate) fn has_types(folder: &Path) -> bool {
+    let mut files = Vec::new();
+    // One that cannot be read in part has the other part.
+    let _partly = collect(folder, &mut files);
+    !files.is_empty()
+}
+
 /// Whether the order of the paths is one that lcm-gen would have seen.
 pub(crate) fn leaks(paths: &[PathBuf]) -> Leaks {
     if paths.iter().any(|path| path.is_dir()) {
@@ -109,6 +117,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
             "expected a duration such as 500ms, 2s or 1m, or a number of seconds, found {text:?}"
         )
     })
+}
+
+/// How often something happens, more than never.
+pub(crate) fn hz(text: &str) -> Result<f64, String> {
+    let hz = text.strip_suffix("Hz").unwrap_or(text).trim();
+    match hz.parse::<f64>() {
+        Ok(hz) if hz.is_finite() && hz > 0.0 => Ok(hz),
+        Ok(_) | Err(_) => Err(format!(
+            "expected how many a second, such as 10 or 0.5, found {text:?}"
+        )),
+    }
 }
 
 /// A duration that is longer than nothing.

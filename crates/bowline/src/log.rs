@@ -3,7 +3,7 @@
 //! Each verb is a file in `log/` and a row here; `choice` has the arguments that several of them share.
 
 mod cat;
-pub(crate) mod choice;
+mod choice;
 mod control;
 mod convert;
 mod diff;
@@ -15,6 +15,8 @@ mod play;
 mod record;
 mod recover;
 mod report;
+
+pub(crate) use report::note_damage;
 
 use crate::Outcome;
 use clap::{Command, Subcommand};

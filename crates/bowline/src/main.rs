@@ -5,16 +5,23 @@
 mod bench;
 mod demo;
 mod doctor;
+mod echo;
 mod generate;
 mod hub;
 mod input;
+mod known_types;
 mod list;
+mod listen;
 mod log;
 mod output;
 mod progress;
+mod publish;
+mod rate;
+mod screen;
 mod spy;
 mod terminal;
 mod types;
+mod who;
 
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _, Subcommand as _};
 use std::process::ExitCode;
@@ -64,12 +71,16 @@ fn command() -> Command {
             Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
         )
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
+        .subcommand(echo::Arguments::augment_args(Command::new("echo")))
         .subcommand(generate::command())
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
+        .subcommand(publish::Arguments::augment_args(Command::new("pub")))
+        .subcommand(rate::Arguments::augment_args(Command::new("rate")))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(types)
+        .subcommand(who::Arguments::augment_args(Command::new("who")))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
@@ -77,12 +88,16 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("bench", matches)) => bench::run(matches),
         Some(("demo", _)) => demo::run(),
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
+        Some(("echo", matches)) => echo::run(&echo::Arguments::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
+        Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
+        Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
+        Some(("who", matches)) => who::run(&who::Arguments::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),
     }
 }

@@ -18,7 +18,7 @@ mod stretch;
 mod table;
 
 use crate::Outcome;
-use crate::log::choice::Types;
+use crate::known_types::Types;
 use crate::terminal::{self, Extent, Terminal, Woken};
 use anyhow::Context as _;
 use app::{App, Wish};

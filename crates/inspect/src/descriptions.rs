@@ -13,7 +13,7 @@
 
 use bowline_log::Catalog;
 use bowline_msgs::Schema;
-use bowline_wire::schema::TypeSet;
+use bowline_wire::schema::{TypeId, TypeSet};
 use bowline_wire::{Fingerprint, Message as _};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -173,6 +173,20 @@ impl Descriptions {
             sighting.is_known = is_known;
         }
         if is_known { Seen::Known } else { otherwise }
+    }
+
+    /// The type of that name, with or without its package: of those that are known, or were described at all.
+    pub(crate) fn named(&self, name: &str) -> Option<(TypeSet, TypeId)> {
+        if let Some((types, id)) = self.catalog.by_name(name) {
+            return Some((types.closure(id), TypeId(0)));
+        }
+        self.aside.waiting.iter().find_map(|(fingerprint, bytes)| {
+            let types = TypeSet::from_bytes(bytes).ok()?;
+            let id = types.by_fingerprint(*fingerprint)?;
+            let def = types.def(id);
+            let is_named = def.name == name || def.full_name() == name;
+            is_named.then(|| (types.closure(id), TypeId(0)))
+        })
     }
 
     /// Takes in a message of `bowline.schema`. Gives back what it says, if it can be read.

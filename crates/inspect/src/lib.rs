@@ -8,6 +8,10 @@
 //! | `source.rs` | a bus or a log, with what is known of its types |
 //! | `descriptions.rs` | what publishers say about their types, checked and in bounds |
 //! | `publishers.rs` | programs by their announcements |
+//! | `who.rs` | programs by all that is known of them |
+//! | `interval.rs` | the times between messages |
+//! | `form.rs` | JSON that is to become a message |
+//! | `page.rs` | a message as indented text |
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
 //! | `picture.rs` | images and scans, found by the shape of their types |
@@ -17,8 +21,11 @@
 //! | `guess.rs` | what bytes might be that nobody has described |
 
 mod descriptions;
+mod form;
 mod guess;
 mod history;
+mod interval;
+mod page;
 pub mod picture;
 mod publishers;
 mod rhythm;
@@ -27,10 +34,15 @@ mod source;
 pub mod text;
 pub mod tree;
 mod watch;
+mod who;
 
 pub use descriptions::DescriptionCounts;
+pub use form::{example, faults};
 pub use guess::{guess, hex_lines};
 pub use history::History;
+pub use interval::{Bin, IntervalSummary, Intervals};
+pub use page::{TextOptions, to_line, to_lines};
 pub use publishers::{Publisher, Publishers};
 pub use source::{Describing, Next, OpenSourceError, Outlook, ReceiveError, Source, SourceOptions};
 pub use watch::{Traffic, Watch, fingerprint};
+pub use who::{Process, Senders, TypeName, Who};

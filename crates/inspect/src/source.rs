@@ -27,6 +27,7 @@ use bowline_bus::{
 use bowline_log::{Catalog, LogEvent, ReadError, Reader, Schemas};
 use bowline_msgs::SchemaRequest;
 use bowline_wire::Fingerprint;
+use bowline_wire::schema::{TypeId, TypeSet};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
@@ -126,6 +127,9 @@ impl Source {
     pub fn of_bus(bus: &Bus, options: SourceOptions) -> Result<Self, OpenSourceError> {
         let patterns = patterns(&options.patterns)?;
         let inbox = bus.inbox();
+        for pattern in &patterns {
+            inbox.subscribe_to(pattern.clone(), options.queue)?;
+        }
         let schemas = match options.describing {
             Describing::Ask | Describing::Listen => {
                 let channel = Pattern::exact(SCHEMA_CHANNEL);
@@ -136,9 +140,6 @@ impl Source {
             }
             Describing::Ignore => None,
         };
-        for pattern in &patterns {
-            inbox.subscribe_to(pattern.clone(), options.queue)?;
-        }
         let origin = Origin::Bus(OpenBus {
             inbox,
             schemas,
@@ -230,6 +231,12 @@ impl Source {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.descriptions.catalog()
+    }
+
+    /// The type of that name, with or without its package, whether a message of it was seen or not.
+    #[must_use]
+    pub fn type_named(&self, name: &str) -> Option<(TypeSet, TypeId)> {
+        self.descriptions.named(name)
     }
 
     /// What became of the descriptions that came.

@@ -10,6 +10,8 @@ mod picture;
 mod random;
 #[path = "it/series.rs"]
 mod series;
+#[path = "it/shown.rs"]
+mod shown;
 #[path = "it/source.rs"]
 mod source;
 #[path = "it/text.rs"]

@@ -56,6 +56,14 @@ impl FieldChoice {
             .map(|(path, _)| path.as_str())
     }
 
+    /// Those of the fields that a type has, each with its path.
+    pub fn in_type(&mut self, types: &TypeSet, id: TypeId) -> Vec<(String, Selector)> {
+        let selectors = self.selectors(types, id).to_vec();
+        let name = |at: usize| self.paths.get(at).cloned().unwrap_or_default();
+        let named = selectors.into_iter().map(|(at, it)| (name(at), it));
+        named.collect()
+    }
+
     fn selectors(&mut self, types: &TypeSet, id: TypeId) -> &[(usize, Selector)] {
         let fingerprint = types.fingerprint(id).unwrap_or(Fingerprint(0));
         if self.selectors.len() >= MAX_TYPES {
@@ -109,13 +117,11 @@ impl<'a> Line<'a> {
         let content = match catalog.decode(event.payload) {
             Some(Ok(decoded)) if fields.is_empty() => Content::Message(decoded),
             Some(Ok(decoded)) => {
-                let selectors = fields.selectors(decoded.types, decoded.id).to_vec();
-                if selectors.is_empty() {
+                let named = fields.in_type(decoded.types, decoded.id);
+                if named.is_empty() {
                     return None;
                 }
-                let name = |at: usize| fields.paths.get(at).cloned().unwrap_or_default();
-                let named = selectors.into_iter().map(|(at, it)| (name(at), it));
-                Content::Fields(decoded, named.collect())
+                Content::Fields(decoded, named)
             }
             None | Some(Err(_)) if !fields.is_empty() => return None,
             None => Content::Unknown,

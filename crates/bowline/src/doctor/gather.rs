@@ -216,7 +216,7 @@ fn granted_bytes(group: Option<&Group>) -> Seen<u64> {
     granted.map(|bytes| bytes as u64).map_err(words)
 }
 
-fn sockets() -> Seen<Vec<proc::Socket>> {
+pub(crate) fn sockets() -> Seen<Vec<proc::Socket>> {
     let mut sockets = proc::sockets(&read("/proc/net/udp")?);
     // Not there where IPv6 is turned off.
     sockets.extend(read("/proc/net/udp6").map_or(Vec::new(), |text| proc::sockets(&text)));
@@ -224,7 +224,7 @@ fn sockets() -> Seen<Vec<proc::Socket>> {
 }
 
 /// The processes whose sockets may be seen; those of others need root.
-fn owners() -> Vec<Owner> {
+pub(crate) fn owners() -> Vec<Owner> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let owner = |entry: fs::DirEntry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;

@@ -1,9 +1,12 @@
 //! What people read, and what programs read.
 
-use super::channels::{Channels, Traffic};
+use super::samples::Samples;
 use crate::doctor::{printable, size};
+use crate::listen::Listener;
 use crate::output::{count, table};
-use bowline_bus::{Bus, Counts, QueueCounts, SenderCounts};
+use bowline_bus::{Counts, QueueCounts, Sender, SenderCounts};
+use bowline_inspect::{DescriptionCounts, Traffic, Watch};
+use bowline_log::Catalog;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -14,12 +17,56 @@ const MAX_SHOWN_SENDERS: usize = 16;
 pub(crate) struct Report {
     url: String,
     elapsed: Duration,
-    pub(crate) channels: Channels,
+    /// Sorted by name.
+    channels: Vec<ChannelRow>,
+    /// Messages on channels beyond those.
+    unlisted: u64,
+    descriptions: DescriptionCounts,
     counts: Counts,
     senders: Vec<SenderCounts>,
     subscriptions: Vec<(String, QueueCounts)>,
     /// What keeps the bus from working, if something does.
-    pub(crate) trouble: Option<String>,
+    trouble: Option<String>,
+}
+
+/// What is known of one channel.
+struct ChannelRow {
+    channel: String,
+    messages: u64,
+    bytes: u64,
+    last_size: usize,
+    jitter_s: f64,
+    /// Names, fingerprints, or a question mark and a guess; the latest first.
+    types: Vec<String>,
+    undecodable: u64,
+    senders: Vec<Sender>,
+}
+
+impl ChannelRow {
+    fn new(channel: &str, traffic: &Traffic, catalog: &Catalog, samples: &Samples) -> Self {
+        let (senders, _) = traffic.senders();
+        let mut senders = senders.to_vec();
+        senders.sort();
+        let other = samples.other(channel, catalog);
+        let prints = traffic.types().iter();
+        let name = |print: &bowline_wire::Fingerprint| match catalog.name(*print) {
+            Some(name) => Some(name),
+            None if other.is_some() => None,
+            None => Some(print.to_string()),
+        };
+        let mut types: Vec<String> = prints.filter_map(name).collect();
+        types.extend(other.map(|guess| format!("? {guess}")));
+        Self {
+            channel: channel.to_owned(),
+            messages: traffic.messages,
+            bytes: traffic.bytes,
+            last_size: traffic.last_size,
+            jitter_s: traffic.jitter_s(),
+            types,
+            undecodable: traffic.undecodable(),
+            senders,
+        }
+    }
 }
 
 /// How much people want to read.
@@ -35,16 +82,31 @@ pub(crate) enum Detail {
 type Counter = (&'static str, &'static str, u64);
 
 impl Report {
-    pub(crate) fn new(bus: &Bus, channels: Channels, elapsed: Duration) -> Self {
+    pub(super) fn new(listener: &Listener, watch: &Watch, samples: &Samples) -> Self {
+        let source = &listener.source;
+        let catalog = source.catalog();
+        let mut channels: Vec<ChannelRow> = watch
+            .iter()
+            .map(|(channel, traffic)| ChannelRow::new(channel, traffic, catalog, samples))
+            .collect();
+        channels.sort_by(|a, b| a.channel.cmp(&b.channel));
+        let bus = source.bus();
         Self {
-            url: bus.url().to_string(),
-            elapsed,
+            url: source.name(),
+            elapsed: listener.elapsed(),
             channels,
-            counts: bus.counts(),
-            senders: bus.senders(),
-            subscriptions: bus.subscriptions(),
-            trouble: bus.trouble(),
+            unlisted: watch.unlisted(),
+            descriptions: source.description_counts(),
+            counts: bus.map_or_else(Counts::default, |bus| bus.counts()),
+            senders: bus.map_or(Vec::new(), |bus| bus.senders()),
+            subscriptions: bus.map_or(Vec::new(), |bus| bus.subscriptions()),
+            trouble: bus.and_then(|bus| bus.trouble()),
         }
+    }
+
+    /// Whether nothing was heard.
+    pub(super) fn is_empty(&self) -> bool {
+        self.channels.is_empty()
     }
 
     /// Every way to lose a message, and what else arrived that no channel shows.
@@ -107,6 +169,11 @@ impl Report {
                 "times that the bus was lost and found again",
                 network.reconnects,
             ),
+            (
+                "descriptions refused",
+                "descriptions of types that are broken or lie",
+                self.descriptions.refused(),
+            ),
         ]
     }
 
@@ -117,9 +184,9 @@ impl Report {
     }
 
     /// Bytes a second, rounded.
-    fn bandwidth(&self, traffic: &Traffic) -> u64 {
+    fn bandwidth(&self, row: &ChannelRow) -> u64 {
         let ms = self.elapsed.as_millis().max(1);
-        u64::try_from(u128::from(traffic.bytes) * 1000 / ms).unwrap_or(u64::MAX)
+        u64::try_from(u128::from(row.bytes) * 1000 / ms).unwrap_or(u64::MAX)
     }
 
     pub(crate) fn to_text(&self, detail: Detail) -> String {
@@ -130,23 +197,18 @@ impl Report {
         );
         let mut rows = vec![row([
             "channel",
+            "type",
             "messages",
             "rate",
+            "jitter",
             "bandwidth",
             "last size",
             "sender",
         ])];
-        rows.extend(
-            self.channels
-                .iter()
-                .map(|(channel, traffic)| self.channel_row(channel, traffic)),
-        );
-        text += &table(&rows, &[0, 5]);
-        if self.channels.unlisted > 0 {
-            text += &format!(
-                "and {} messages on further channels\n",
-                self.channels.unlisted
-            );
+        rows.extend(self.channels.iter().map(|row| self.channel_row(row)));
+        text += &table(&rows, &[0, 1, 7]);
+        if self.unlisted > 0 {
+            text += &format!("and {} messages on further channels\n", self.unlisted);
         }
         text += &format!("\n{}\n", self.received_text());
         if let Some(trouble) = &self.trouble {
@@ -203,21 +265,23 @@ impl Report {
         text
     }
 
-    fn channel_row(&self, channel: &str, traffic: &Traffic) -> Vec<String> {
-        let mut sender = traffic
+    fn channel_row(&self, row: &ChannelRow) -> Vec<String> {
+        let mut sender = row
             .senders
             .first()
             .map(ToString::to_string)
             .unwrap_or_default();
-        if traffic.senders.len() > 1 {
-            sender += &format!(" and {} more", traffic.senders.len() - 1);
+        if row.senders.len() > 1 {
+            sender += &format!(" and {} more", row.senders.len() - 1);
         }
         vec![
-            printable(channel),
-            traffic.messages.to_string(),
-            format!("{:.1}/s", self.hz(traffic.messages)),
-            format!("{}/s", size(self.bandwidth(traffic))),
-            size(traffic.last_size as u64),
+            printable(&row.channel),
+            printable(&row.types.join(", ")),
+            row.messages.to_string(),
+            format!("{:.1}/s", self.hz(row.messages)),
+            format!("{:.1} ms", row.jitter_s * 1e3),
+            format!("{}/s", size(self.bandwidth(row))),
+            size(row.last_size as u64),
             sender,
         ]
     }
@@ -255,15 +319,18 @@ impl Report {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let channel = |(channel, traffic): (&bowline_bus::Channel, &Traffic)| {
+        let channel = |row: &ChannelRow| {
             json!({
-                "channel": channel.as_str(),
-                "messages": traffic.messages,
-                "bytes": traffic.bytes,
-                "rate_hz": self.hz(traffic.messages),
-                "bytes_per_s": self.bandwidth(traffic),
-                "last_size": traffic.last_size,
-                "senders": traffic.senders.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "channel": row.channel,
+                "types": row.types,
+                "messages": row.messages,
+                "bytes": row.bytes,
+                "rate_hz": self.hz(row.messages),
+                "jitter_s": row.jitter_s,
+                "bytes_per_s": self.bandwidth(row),
+                "last_size": row.last_size,
+                "undecodable": row.undecodable,
+                "senders": row.senders.iter().map(ToString::to_string).collect::<Vec<_>>(),
             })
         };
         let sender = |counts: &SenderCounts| {
@@ -285,7 +352,7 @@ impl Report {
             ("datagrams", network.datagrams),
             ("senders", network.senders),
             ("receive_buffer", network.receive_buffer),
-            ("unlisted", self.channels.unlisted),
+            ("unlisted", self.unlisted),
         ] {
             counts.insert(name.to_owned(), value.into());
         }
@@ -297,6 +364,7 @@ impl Report {
             "seconds": self.elapsed.as_secs_f64(),
             "channels": self.channels.iter().map(channel).collect::<Vec<_>>(),
             "counts": counts,
+            "descriptions": self.descriptions.named().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect::<Map<String, Value>>(),
             "trouble": self.trouble,
             "senders": self.senders.iter().map(sender).collect::<Vec<_>>(),
             "subscriptions": self.subscriptions.iter().map(subscription).collect::<Vec<_>>(),
@@ -317,7 +385,9 @@ mod tests {
         let report = Report {
             url: url.to_owned(),
             elapsed: Duration::from_secs(1),
-            channels: Channels::default(),
+            channels: Vec::new(),
+            unlisted: 0,
+            descriptions: DescriptionCounts::default(),
             counts: Counts {
                 received: 1,
                 network,

@@ -1,8 +1,9 @@
 //! `bowline log cat`: the events of a log as JSON, one on each line.
 
-use super::choice::{self, TIMES_HELP, Times, Types};
+use super::choice::{self, TIMES_HELP, Times};
 use super::report;
 use crate::input::Usage;
+use crate::known_types::Types;
 use crate::{Outcome, output};
 use bowline_log::{FieldChoice, IndexUse, Line, SCHEMA_CHANNEL};
 use clap::Args;
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let mut fields = FieldChoice::new(&arguments.fields).map_err(|it| Usage(it.to_string()))?;
     let mut log = choice::open(&arguments.log, IndexUse::IfThere)?;
-    let mut catalog = arguments.types.catalog(&log)?;
+    let mut catalog = arguments.types.catalog_with(&log)?;
     let selection = choice::selection(&mut log, &arguments.channels, &arguments.times)?;
     if log.summary().is_some() && selection.times.from_utime > i64::MIN {
         log.seek_to(selection.times.from_utime)?;

@@ -1,11 +1,10 @@
-//! Arguments that several verbs share: which events, which types, where to.
+//! Arguments that several verbs share: which events, where to.
 
-use crate::input::{self, Usage};
-use crate::output;
+use crate::input::Usage;
 use crate::progress::Progress;
 use bowline_log::{
-    Catalog, ChannelFilter, Copied, CopyPlan, FindTimeError, IndexUse, Moment, Reader, Rename,
-    Schemas, Selection, TimeRange, Writer, check_output, copy,
+    ChannelFilter, Copied, CopyPlan, FindTimeError, IndexUse, Moment, Reader, Rename, Selection,
+    TimeRange, Writer, check_output, copy,
 };
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -80,36 +79,6 @@ pub(crate) fn selection(
         channels: channels.filter()?,
         times: times.range(log)?,
     })
-}
-
-/// Where types are looked up.
-#[derive(Args, Debug)]
-pub(crate) struct Types {
-    /// Where types are that the log does not describe: .lcm files, or folders of them
-    #[arg(long, value_name = "DIR")]
-    types: Vec<PathBuf>,
-}
-
-impl Types {
-    /// The types that were given: as many as can be understood.
-    pub(crate) fn given(&self) -> anyhow::Result<Schemas> {
-        let mut schemas = Schemas::default();
-        if !self.types.is_empty() {
-            let (sources, compiled) = input::load_types(&self.types)?;
-            if !compiled.is_ok() {
-                output::diagnostics(&compiled.diagnostics, &sources);
-            }
-            schemas.add(&compiled.types);
-        }
-        Ok(schemas)
-    }
-
-    /// Those, what a log describes, and our own.
-    pub(crate) fn catalog(&self, log: &Reader) -> anyhow::Result<Catalog> {
-        let mut catalog = Catalog::new(self.given()?);
-        catalog.learn_from(log);
-        Ok(catalog)
-    }
 }
 
 /// The log to read.

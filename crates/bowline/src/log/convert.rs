@@ -1,8 +1,9 @@
 //! `bowline log convert`: from one format into the other.
 
-use super::choice::{self, Files, Types};
+use super::choice::{self, Files};
 use super::report;
 use crate::Outcome;
+use crate::known_types::Types;
 use bowline_log::{Compression, CopyPlan, Format, McapOptions, Schemas, Writer, WriterOptions};
 use clap::{Args, ValueEnum};
 

@@ -1,8 +1,9 @@
 //! `bowline log diff`: the first difference between two logs, channel by channel.
 
-use super::choice::{self, Channels, Types};
+use super::choice::{self, Channels};
 use super::report;
 use crate::input::Usage;
+use crate::known_types::Types;
 use crate::progress::Progress;
 use crate::{Outcome, output};
 use bowline_log::{
@@ -71,7 +72,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let damages = [a.damages().clone(), b.damages().clone()];
     let shown = difference.channels.len().min(arguments.show);
     let shown = difference.channels.get(..shown).unwrap_or_default();
-    let mut catalogs = [arguments.types.catalog(&a)?, arguments.types.catalog(&b)?];
+    let mut catalogs = [
+        arguments.types.catalog_with(&a)?,
+        arguments.types.catalog_with(&b)?,
+    ];
     let explained = if shown.is_empty() {
         Vec::new()
     } else {

@@ -1,7 +1,8 @@
 //! `bowline log export`: messages as tables.
 
-use super::choice::{self, TIMES_HELP, Times, Types};
+use super::choice::{self, TIMES_HELP, Times};
 use super::report;
+use crate::known_types::Types;
 use crate::progress::Progress;
 use crate::{Outcome, output};
 use bowline_log::{ExportedTable, Exporter, IndexUse, Left, SCHEMA_CHANNEL, TableFormat};
@@ -50,7 +51,7 @@ enum Kind {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let mut log = choice::open(&arguments.log, IndexUse::Make)?;
-    let mut catalog = arguments.types.catalog(&log)?;
+    let mut catalog = arguments.types.catalog_with(&log)?;
     let selection = choice::selection(&mut log, &arguments.channels, &arguments.times)?;
     if selection.times.from_utime > i64::MIN {
         log.seek_to(selection.times.from_utime)?;

@@ -1,7 +1,8 @@
 //! `bowline log info`: what is in a log.
 
-use super::choice::{self, Types};
+use super::choice;
 use super::report;
+use crate::known_types::Types;
 use crate::progress::Progress;
 use crate::{Outcome, output};
 use bowline_log::{Catalog, ChannelSummary, Damages, Gap, IndexUse, IsoTime, Reader, Summary};
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
 
 fn gather(mut log: Reader, types: &Types) -> anyhow::Result<Info> {
     let (_, size) = log.progress()?;
-    let mut catalog = types.catalog(&log)?;
+    let mut catalog = types.catalog_with(&log)?;
     let known = log.summary().cloned().zip(log.known_damages().cloned());
     let (summary, damages, index) = match known {
         Some((summary, damages)) if log.is_index_new() => (summary, damages, "made now"),

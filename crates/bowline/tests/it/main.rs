@@ -3,6 +3,7 @@
 mod bench;
 mod demo;
 mod doctor;
+mod echo;
 mod generate;
 mod hub;
 mod list;
@@ -105,7 +106,11 @@ fn every_verb_explains_itself_with_an_example() {
         &["bench", "echo"],
         &["bench", "oneway"],
         &["doctor"],
+        &["echo"],
         &["list"],
+        &["pub"],
+        &["rate"],
+        &["who"],
         &["log", "record"],
         &["types", "fingerprint"],
         &["types", "check"],
