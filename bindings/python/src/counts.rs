@@ -14,6 +14,9 @@ pub(crate) fn of_bus<'py>(
         published,
         published_bytes,
         publish_failures,
+        // Python hands over bytes, which nothing can be said about.
+        announced: _,
+        announce_failures: _,
         received,
         received_bytes,
         queue_drops,

@@ -282,12 +282,18 @@ struct Scale {
 }
 
 impl Scale {
+    /// The column of a moment. Called for every point: in fractions, which are exact enough for months of nanoseconds.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of 0 to 1, of columns that are counted in thousands"
+    )]
     fn column(&self, ns: i64) -> usize {
-        let into = i128::from(ns.clamp(self.from_ns, self.to_ns)) - i128::from(self.from_ns);
-        let span = i128::from(self.to_ns) - i128::from(self.from_ns);
-        let n = i128::try_from(self.n_columns).unwrap_or(i128::MAX);
-        let column = into * n / span;
-        usize::try_from(column).map_or(0, |column| column.min(self.n_columns - 1))
+        let into = ns.saturating_sub(self.from_ns).max(0) as f64;
+        let span = self.to_ns.saturating_sub(self.from_ns) as f64;
+        let column = (into / span * self.n_columns as f64) as usize;
+        column.min(self.n_columns - 1)
     }
 }
 

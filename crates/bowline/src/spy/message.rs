@@ -135,7 +135,7 @@ impl MessageView {
 
     /// The line that is marked.
     pub(crate) fn row(&self, catalog: &Catalog) -> Option<Row> {
-        if self.face == Face::Bytes {
+        if self.face != Face::Fields {
             return None;
         }
         self.with_tree(catalog, |tree| {

@@ -4,7 +4,7 @@
 //! the least and the greatest of its time, so a spike is seen however far one zooms out.
 
 use super::dots::{DOTS_ACROSS, Dots, nice_step, to_dot};
-use bowline_inspect::series::{Column, Series, Window};
+use bowline_inspect::series::{Column, Series, Stats, Window};
 use bowline_inspect::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -60,7 +60,7 @@ impl Widget for Plot<'_> {
             height,
             ..rest
         };
-        self.draw_legend(legend, buffer);
+        self.draw_legend(&windows, legend, buffer);
         draw_y_axis(&ticks, inner, left, buffer);
         self.draw_x_axis(inner, n_below, buffer);
         self.draw_cursor(inner, buffer);
@@ -93,19 +93,21 @@ impl Plot<'_> {
         self.curves.iter().map(window).collect()
     }
 
-    fn draw_legend(&self, area: Rect, buffer: &mut Buffer) {
+    fn draw_legend(&self, windows: &[Window], area: Rect, buffer: &mut Buffer) {
         let n_shown = usize::from(area.height);
-        for (y, (at, curve)) in (area.top()..area.bottom()).zip(self.curves.iter().enumerate()) {
+        let curves = self.curves.iter().zip(windows).enumerate();
+        for (y, (at, (curve, window))) in (area.top()..area.bottom()).zip(curves) {
             let n_more = self.curves.len().saturating_sub(n_shown);
             let is_last = at + 1 == n_shown && n_more > 0;
             let more = if is_last {
-                format!("  +{n_more} more")
+                format!("  +{n_more}")
             } else {
                 String::new()
             };
+            let room = usize::from(area.width).saturating_sub(2 + more.len());
             let line = Line::from(vec![
                 Span::styled("\u{2501} ", Style::new().fg(curve.colour)),
-                Span::styled(self.legend(curve, area.width, more.len()), Style::new()),
+                Span::styled(self.legend(curve, window.stats, room), Style::new()),
                 Span::styled(more, DIM),
             ]);
             buffer.set_line(area.x, y, &line, area.width);
@@ -113,8 +115,7 @@ impl Plot<'_> {
     }
 
     /// The name and what the curve says, in about so many letters. What is less important goes first.
-    fn legend(&self, curve: &Curve<'_>, width: u16, taken: usize) -> String {
-        let stats = curve.series.window(self.from_ns, self.to_ns, 1).stats;
+    fn legend(&self, curve: &Curve<'_>, stats: Option<Stats>, room: usize) -> String {
         let value = match self.cursor_ns {
             Some(ns) => curve.series.nearest(ns).map(|(_, value)| value),
             None => stats.map(|stats| stats.last),
@@ -135,7 +136,6 @@ impl Plot<'_> {
         if curve.series.n_gaps() > 0 {
             parts.push(format!("{} NaN", curve.series.n_gaps()));
         }
-        let room = usize::from(width).saturating_sub(2 + taken);
         let letters = |text: &str| text.chars().count();
         let of_parts = |parts: &[String]| parts.iter().map(|part| letters(part) + 2).sum::<usize>();
         while parts.len() > 1 && of_parts(&parts) + letters(&curve.name).min(12) > room {

@@ -57,11 +57,14 @@ fn drawn(width: i32, height: i32, format: i32, data: &[u8]) -> Result<Rgb, BadIm
         .and_then(|image| image.scaled(1000, 1000))
 }
 
+/// A format's letters, the bytes of two rows of two pixels, and their colours.
+type Pixels = (&'static [u8; 4], &'static [u8], [[u8; 3]; 4]);
+
 #[test]
 fn pixels_of_every_format_have_their_colours() {
     let (r, g, b) = ([255, 0, 0], [0, 255, 0], [0, 0, 255]);
     #[rustfmt::skip]
-    let cases: [(&[u8; 4], &[u8], [[u8; 3]; 4]); 10] = [
+    let cases: [Pixels; 10] = [
         (b"GREY", &[0, 64, 128, 255], [[0; 3], [64; 3], [128; 3], [255; 3]]),
         (b"RGB3", &[255, 0, 0, 0, 255, 0, 0, 0, 255, 1, 2, 3], [r, g, b, [1, 2, 3]]),
         (b"BGR3", &[0, 0, 255, 0, 255, 0, 255, 0, 0, 3, 2, 1], [r, g, b, [1, 2, 3]]),

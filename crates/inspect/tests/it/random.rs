@@ -135,7 +135,9 @@ fn members(types: &TypeSet, body: &Struct, draw: &mut Draw) -> Vec<Value<'static
                 let all = (0..n).flat_map(|_| members(types, body, draw)).collect();
                 Items::Structs { n, members: all }
             }
-            ty => Items::Values((0..n).map(|_| scalar(types, ty, draw)).collect()),
+            ty @ (Type::Primitive(_) | Type::Named(_)) => {
+                Items::Values((0..n).map(|_| scalar(types, ty, draw)).collect())
+            }
         };
         Value::Array(Array::new(&dims, items).unwrap())
     };

@@ -5,7 +5,6 @@ use crate::doctor::finding::{Fix, Verdict};
 use crate::doctor::netlink::{Link, Route};
 use crate::doctor::proc::Socket;
 use crate::doctor::report::{Colours, is_healthy, to_json, to_text};
-use crate::doctor::size;
 use crate::doctor::snapshot::{Host, Live, Owner, SharedMemory};
 use crate::doctor::url::Target;
 

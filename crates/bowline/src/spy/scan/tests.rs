@@ -37,19 +37,40 @@ fn room() -> Scan {
 }
 
 #[test]
-fn look() {
+fn a_room_is_seen_from_above_with_rings_in_metres() {
     let scan = room();
-    for (w, h) in [(80, 24), (40, 12), (20, 5)] {
-        println!(
-            "{}",
-            screen(
-                ScanView {
-                    scan: &scan,
-                    zoom: 1.0
-                },
-                w,
-                h
-            )
-        );
+    let view = ScanView {
+        scan: &scan,
+        zoom: 1.0,
+    };
+    assert_eq!(
+        screen(view, 40, 12),
+        r#""181 of 181 hit, farthest 7 m, -180 to 18"
+"         ⠄       ⠒⠒⠒⠒⠒⠒⠂       ⠄        "
+"       ⠐         ⡅  ⡀  ⡅        ⠐       "
+"      ⠐         ⠂⡆⠁   ⠁⡆⠂        ⠐      "
+"     ⠐       ⢀⠈  ⡇     ⡇ ⠈⢀       ⠐     "
+"     ⠂      ⢀    ⡇     ⡇   ⢀       ⠂    "
+"     ⠂      ⢀    ⡇  ▲  ⡇   ⢀5 m    ⠂10 m"
+"     ⠂       ⡀   ⠓⠒⠒⠒⠒⠒⠃   ⡀       ⠂    "
+"     ⠐        ⡀           ⡀       ⠐     "
+"      ⠂        ⠠        ⠠         ⠂     "
+"       ⠂         ⠁ ⠂ ⠂ ⠁         ⠂      "
+"        ⠁                       ⠁       "
+"#
+    );
+}
+
+#[test]
+fn every_size_and_every_range_can_be_drawn() {
+    let mut scan = room();
+    for max_m in [0.0, 1e-300, 7.0, 1e300, f64::MAX] {
+        scan.max_m = max_m;
+        scan.points.push((max_m, -max_m));
+        for zoom in [0.0, 1.0, 1e9, f64::NAN] {
+            for (width, height) in [(1, 1), (4, 3), (20, 5), (200, 60)] {
+                screen(ScanView { scan: &scan, zoom }, width, height);
+            }
+        }
     }
 }
