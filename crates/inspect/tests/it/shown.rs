@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 const TYPES: &str = r#"
 package show;
-enum mode_t { IDLE(0), GO(2) }
+enum mode_t { IDLE = 0, GO = 2 }
 struct point_t { string name; double xyz[3]; }
 struct all_t {
     int64_t utime;      // time, us
