@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
 /// Between two screens at least: 60 a second.
 const MIN_REFRESH: Duration = Duration::from_millis(16);
 /// Between two screens when no key is pressed: numbers that change faster cannot be read.
-const REFRESH: Duration = Duration::from_millis(50);
+const REFRESH: Duration = Duration::from_millis(100);
 /// Of its time, a slow terminal may take one part in so many.
 const SHARE: u32 = 4;
 /// How much may wait for the spy, so that what it cannot keep up with is its own loss and no one else's.
