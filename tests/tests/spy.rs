@@ -157,7 +157,7 @@ vehicle.pose pose_t # # # # # # #
     terminal.wait_for(&["sender", "jitter"]);
     terminal.resize(60, 12);
     let screen = terminal.wait_until("a small screen", |screen| {
-        screen.contains("vehicle.pose") && !screen.contains("sender")
+        screen.contains("vehicle.po…") && !screen.contains("sender")
     });
     assert!(
         screen.lines().all(|line| line.chars().count() <= 60),

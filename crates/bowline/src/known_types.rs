@@ -12,33 +12,37 @@ const FOLDERS: [&str; 2] = ["types", "lcmtypes"];
 
 #[derive(Args, Debug)]
 pub(crate) struct Types {
-    /// Where types are: .lcm files, or folders of them. Without it the nearest folder types or lcmtypes with .lcm files,
-    /// here or above, up to the root of the repository. Types that a log or a bus describes need none
+    /// Where types are: .lcm files, or folders of them. Without it, whoever only looks takes the nearest folder types or
+    /// lcmtypes with .lcm files, here or above, up to the root of the repository. Types that a log or a bus describes
+    /// need none
     #[arg(long, value_name = "DIR")]
     types: Vec<PathBuf>,
 }
 
 impl Types {
-    /// The types that were given, or the project's: as many as can be understood.
+    /// The types that were given: as many as can be understood.
     pub(crate) fn given(&self) -> anyhow::Result<Schemas> {
         let mut schemas = Schemas::default();
+        if !self.types.is_empty() {
+            let (sources, compiled) = input::load_types(&self.types)?;
+            if !compiled.is_ok() {
+                output::diagnostics(&compiled.diagnostics, &sources);
+            }
+            schemas.add(&compiled.types);
+        }
+        Ok(schemas)
+    }
+
+    /// Those or the project's, and our own, before anything was heard or read. Only to look: what is written must not
+    /// depend on where somebody stands.
+    pub(crate) fn catalog(&self) -> anyhow::Result<Catalog> {
+        let mut schemas = self.given()?;
         if self.types.is_empty() {
             for folder in project_folders() {
                 add_project(&folder, &mut schemas);
             }
-            return Ok(schemas);
         }
-        let (sources, compiled) = input::load_types(&self.types)?;
-        if !compiled.is_ok() {
-            output::diagnostics(&compiled.diagnostics, &sources);
-        }
-        schemas.add(&compiled.types);
-        Ok(schemas)
-    }
-
-    /// Those and our own, before anything was heard or read.
-    pub(crate) fn catalog(&self) -> anyhow::Result<Catalog> {
-        Ok(Catalog::new(self.given()?))
+        Ok(Catalog::new(schemas))
     }
 
     /// Those, what a log describes, and our own.

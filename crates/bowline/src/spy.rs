@@ -26,7 +26,6 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bowline_bus::Queue;
 use bowline_inspect::{Source, SourceOptions};
-use bowline_log::Catalog;
 use clap::Args;
 use crossterm::event::Event as Input;
 use feed::Feed;
@@ -88,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         SourceOptions {
             patterns: arguments.channels.clone(),
             queue: QUEUE,
-            catalog: Catalog::new(arguments.types.given()?),
+            catalog: arguments.types.catalog()?,
             ..SourceOptions::default()
         },
     )?;

@@ -48,10 +48,11 @@ pub(crate) enum Woken {
 }
 
 impl Terminal {
-    /// Whether keys can be had: a program in the background must leave the terminal alone.
+    /// Whether keys can be had: a program in the background must leave the terminal alone. Where the terminal controls
+    /// no session of ours there is no background.
     pub(crate) fn is_ours() -> bool {
         let stdin = io::stdin();
-        stdin.is_terminal() && tcgetpgrp(stdin).is_ok_and(|group| group == getpgrp())
+        stdin.is_terminal() && tcgetpgrp(stdin).map_or(true, |group| group == getpgrp())
     }
 
     pub(crate) fn take(extent: Extent) -> io::Result<Self> {
