@@ -1,10 +1,13 @@
 //! `bowline spy` at a terminal, with traffic of the reference's own programs and of ours.
 
-use bowline_tests::peers::{Peers, bowline, workspace};
+use bowline_log::{LogEvent, Writer, WriterOptions};
+use bowline_tests::bus_peers::{Pace, Sending, implementation};
+use bowline_tests::peers::{Peers, bowline, run, workspace};
 use bowline_tests::process::Process;
 use bowline_tests::terminal::Terminal;
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
@@ -39,6 +42,17 @@ fn golden() -> Vec<Golden> {
             hex: text(message, "bytes"),
         })
         .collect()
+}
+
+impl Golden {
+    fn bytes(&self) -> Vec<u8> {
+        let digits = self.hex.as_bytes().chunks(2);
+        let byte = |pair: &[u8]| {
+            let pair = std::str::from_utf8(pair).expect("ASCII");
+            u8::from_str_radix(pair, 16).expect("hexadecimal")
+        };
+        digits.map(byte).collect()
+    }
 }
 
 fn hex_of(ty: &str, number: usize) -> String {
@@ -230,6 +244,70 @@ fn a_marked_stretch_becomes_a_log_that_describes_itself() {
     terminal.wait_for(&["vehicle.pose"]);
     terminal.keys(&["C-c"]);
     terminal.wait_for(&["code 0"]);
+}
+
+#[test]
+fn what_bowline_publishes_and_plays_decodes_where_there_are_no_files() {
+    let terminal = Terminal::new("no-files");
+    let folder = empty_folder("spy-no-files");
+    let types = workspace().join("tests/golden").display().to_string();
+    // A log of a type that nobody has built in, with its description inside.
+    let node = golden()
+        .into_iter()
+        .find(|message| message.ty == "golden.node_t")
+        .expect("such a message");
+    let mut writer = Writer::create(folder.join("raw.log"), WriterOptions::default())
+        .expect("the target folder can be written");
+    let payload = node.bytes();
+    for utime in (0..2_000_000).step_by(20_000) {
+        let event = LogEvent {
+            number: 0,
+            utime: 1_700_000_000_000_000 + utime,
+            nanos: 0,
+            channel: "played.node",
+            payload: &payload,
+        };
+        writer.write(event).expect("an event can be written");
+    }
+    writer.finish().expect("a log can be written");
+    let mut convert = Command::new(bowline());
+    convert.args(["log", "convert", "--types", &types, "raw.log", "node.mcap"]);
+    run(convert.current_dir(&folder));
+    let ours = |arguments: &[&str]| {
+        let mut command = terminal.namespace().command(bowline());
+        command.args(arguments).current_dir(&folder);
+        Process::start("ours", &mut command)
+    };
+    let goal = r#"{"label": "goal", "children": [{"label": "leaf", "children": []}]}"#;
+    let publisher = ours(&[
+        "pub", "-l", URL, "--types", &types, "--rate", "20", "goal", "node_t", goal,
+    ]);
+    let player = ours(&["log", "play", "--loop", "-l", URL, "node.mcap"]);
+    let from_c = Sending {
+        channel: "from.c",
+        n_channels: 1,
+        seed: 1,
+        count: 100_000,
+        pace: Pace::PerSecond(50),
+        sizes: &[40],
+    };
+    let from_c = implementation("C").send(&Peers::find(), terminal.namespace(), URL, &from_c);
+    spy(&terminal, &folder, "");
+    terminal.wait_for(&[
+        "from.c",
+        "goal               node_t",
+        "played.node        node_t",
+    ]);
+    terminal.keys(&["/", "g", "o", "a", "l", "Enter", "Enter"]);
+    terminal.wait_for(&["goal  golden.node_t", "label", "\"goal\"", "▸ children"]);
+    terminal.keys(&["BSpace", "/"]);
+    terminal.keys(&[
+        "BSpace", "BSpace", "BSpace", "BSpace", "n", "o", "d", "e", "Enter",
+    ]);
+    terminal.wait_for(&["played.node        node_t"]);
+    terminal.keys(&["q"]);
+    terminal.wait_for(&["code 0"]);
+    drop((publisher, player, from_c));
 }
 
 #[test]

@@ -439,25 +439,32 @@ fn own(event: &LogEvent<'_>, channels: &mut HashMap<String, Channel>) -> Event {
 struct Asking {
     last_ns: Option<i64>,
     pause_ns: u64,
+    n_hurried: u32,
 }
 
 const MIN_PAUSE_NS: u64 = 1_000_000_000;
 /// Plain LCM's programs never answer, and need not be asked for ever.
 const MAX_PAUSE_NS: u64 = 32 * MIN_PAUSE_NS;
+/// More unknown types than a program that was forgotten has.
+const MAX_HURRIED: u32 = 256;
 
 impl Default for Asking {
     fn default() -> Self {
         Self {
             last_ns: None,
             pause_ns: MIN_PAUSE_NS,
+            n_hurried: 0,
         }
     }
 }
 
 impl Asking {
-    /// There is something new to ask about.
+    /// There is something new to ask about. What is always new is noise, and no reason to bother anybody.
     fn hurry(&mut self) {
-        self.pause_ns = MIN_PAUSE_NS;
+        if self.n_hurried < MAX_HURRIED {
+            self.n_hurried += 1;
+            self.pause_ns = MIN_PAUSE_NS;
+        }
     }
 
     fn is_due(&mut self, now_ns: i64) -> bool {
@@ -516,6 +523,11 @@ mod tests {
         asking.hurry();
         assert!(!asking.is_due(955 * tenth_ns));
         assert!(asking.is_due(960 * tenth_ns));
+        let asked = (961..10_000).filter(|tenth| {
+            asking.hurry();
+            asking.is_due(tenth * tenth_ns)
+        });
+        assert!(asked.count() < 60, "noise is not asked about for ever");
     }
 
     #[test]

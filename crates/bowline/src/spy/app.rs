@@ -137,6 +137,8 @@ impl App {
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "most keys mean nothing")]
     fn press_table(&mut self, key: KeyEvent, feed: &mut Feed, now: Instant) {
+        // Keys may come faster than screens, and the ones before may have changed what is shown.
+        self.arrange_table(feed, now);
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => self.table.move_by(-1),
             KeyCode::Down | KeyCode::Char('j') => self.table.move_by(1),
@@ -241,6 +243,17 @@ impl App {
             Ok(false) => {}
             Err(why_not) => self.notice = why_not,
         }
+    }
+
+    fn arrange_table(&mut self, feed: &Feed, now: Instant) {
+        let names = Names(feed.catalog());
+        let (watch, now_ns) = looked_at(&self.watch, self.frozen.as_deref(), feed.now_ns(now));
+        self.table.arrange(&Shown {
+            watch,
+            names: &names,
+            lost: &self.lost,
+            now_ns,
+        });
     }
 
     fn open_selected(&mut self) {
@@ -402,13 +415,11 @@ impl App {
         feed: &Feed,
         now_ns: i64,
     ) {
-        let (watch, now_ns) = match &self.frozen {
-            Some(frozen) => (&frozen.0, frozen.1),
-            None => (&self.watch, now_ns),
-        };
+        let names = Names(feed.catalog());
+        let (watch, now_ns) = looked_at(&self.watch, self.frozen.as_deref(), now_ns);
         let shown = Shown {
             watch,
-            names: &Names(feed.catalog()),
+            names: &names,
             lost: &self.lost,
             now_ns,
         };
@@ -490,6 +501,18 @@ impl App {
         frame
             .buffer_mut()
             .set_line(area.x, area.y, &line, area.width);
+    }
+}
+
+/// What the table shows, and as of when.
+fn looked_at<'a>(
+    watch: &'a Watch,
+    frozen: Option<&'a (Watch, i64)>,
+    now_ns: i64,
+) -> (&'a Watch, i64) {
+    match frozen {
+        Some((watch, since_ns)) => (watch, *since_ns),
+        None => (watch, now_ns),
     }
 }
 

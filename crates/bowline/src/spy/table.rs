@@ -214,7 +214,7 @@ impl Table {
     }
 
     /// Works out which channels are shown, in which order.
-    fn arrange(&mut self, shown: &Shown<'_>) {
+    pub(crate) fn arrange(&mut self, shown: &Shown<'_>) {
         let filter = self.filter.to_lowercase();
         let is_wanted = |channel: &Channel, traffic: &Traffic| {
             filter.is_empty()
