@@ -143,6 +143,13 @@ vehicle.pose pose_t # # # # # # #
         similar(found.get(..7).unwrap_or_default(), &expected)
     });
 
+    // A click marks the third channel, another one opens it.
+    for _ in 0..2 {
+        terminal.tmux(&["send-keys", "-l", "\x1b[<0;3;6M\x1b[<0;3;6m"]);
+    }
+    terminal.wait_for(&["scalars  golden.scalars_t"]);
+    terminal.keys(&["BSpace", "Home"]);
+
     // A broken one is shown as bytes, with what is wrong.
     terminal.keys(&["Enter"]);
     terminal.wait_for(&["cannot be decoded", "000000  "]);
@@ -158,6 +165,12 @@ vehicle.pose pose_t # # # # # # #
     ]);
     terminal.keys(&["BSpace", "Down", "Enter"]);
     terminal.wait_for(&["vehicle.pose  bowline.pose_t", "▸ state"]);
+    terminal.tmux(&["set-option", "-s", "set-clipboard", "on"]);
+    terminal.keys(&["y"]);
+    terminal.wait_for(&["copied as JSON"]);
+    let copied: serde_json::Value =
+        serde_json::from_str(&terminal.tmux(&["show-buffer"])).expect("JSON");
+    assert_eq!(copied["message"]["utime"], 7, "{copied}");
     // The array opens, an element is plotted; the curve is there, and goes.
     terminal.keys(&["Down", "Enter", "Down", "Enter"]);
     terminal.wait_for(&["▾ state", "●", "[9]"]);

@@ -32,9 +32,9 @@ Examples:
   bowline log cat day.log -c '^pose$' | bowline pub - --rate 20
   bowline pub blob --raw @picture.jpg                 bytes as they are
 
-TYPE is a name with or without its package: of a type in --types, in the project's folder of types, of
-Bowline's own, or one that somebody on the bus describes. Fields that only say how long an array is may
-be left out. JSON may have // comments, as --example prints them.
+TYPE is a name with or without its package: of a type in --types, in the project's folder of types,
+of Bowline's own, or one that somebody on the bus describes. Fields that only say how long an array
+is may be left out. JSON may have // comments, as --example prints them.
 Lines of the form that `bowline echo --json` and `bowline log cat` print say themselves on which
 channel and as which type they are published.
 Exit code 0 if everything was published; 1 if something was refused; 2 for wrong usage.";

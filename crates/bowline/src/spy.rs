@@ -57,6 +57,15 @@ pub(crate) struct Arguments {
         help = "A bus or a log; without it $BOWLINE_URL, then $LCM_DEFAULT_URL, then udpm://239.255.76.67:7667?ttl=0"
     )]
     place: Option<String>,
+    /// The same, as lcm-spy takes it
+    #[arg(
+        short = 'l',
+        long = "lcm-url",
+        visible_alias = "url",
+        value_name = "URL|LOG",
+        conflicts_with = "place"
+    )]
+    url: Option<String>,
     /// Only channels that match, with their whole name: a name, or a regular expression. Several add up
     #[arg(short, long = "channel", value_name = "PATTERN")]
     channels: Vec<String>,
@@ -81,7 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     }
     // Before there are threads, so that all of them leave the signals to us.
     let signals = terminal::end_signals().context("cannot wait for signals")?;
-    let place = arguments.place.as_deref().unwrap_or_default();
+    let place = arguments.place.as_deref().or(arguments.url.as_deref());
+    let place = place.unwrap_or_default();
     let source = Source::open(
         place,
         SourceOptions {

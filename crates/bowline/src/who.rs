@@ -23,9 +23,9 @@ Examples:
   bowline who -v                                  with all channels and their types
   bowline who --json | jq -r 'select(.lost > 0) | .process'
 
-Names come from the programs themselves (Bowline's say who they are every 5 s) and, for programs of this
-machine, from /proc: those of other users need root. Through a hub or shared memory senders cannot be told
-apart, and only programs that say who they are have names.
+Names come from the programs themselves (Bowline's say who they are every 5 s) and, for programs
+of this machine, from /proc: those of other users need root. Through a hub or shared memory senders
+cannot be told apart, and only programs that say who they are have names.
 With --json there is one line for each program.";
 
 const EXIT_CODES: &str = "Exit code 0 if anybody was heard; 1 if nobody was.";

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  bowline log index lcmlog-2026-11-16.00             make lcmlog-2026-11-16.00.index, unless it is there
-  bowline log index --check lcmlog-2026-11-16.00     hold every event against it, and name what is damaged
-  bowline log index --rebuild lcmlog-2026-11-16.00   make it anew: what is there now is what is right
+  bowline log index day.log             make day.log.index, unless it is there
+  bowline log index --check day.log     hold every event against it, and name what is damaged
+  bowline log index --rebuild day.log   make it anew: what is there now is what is right
 
 Everything that needs an index makes it; this is for doing so in advance. A log that our recorder
 wrote has one already, with a checksum of each event as it was recorded.

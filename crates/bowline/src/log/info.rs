@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   bowline log info day.log                                   everything at a glance
-  bowline log info day.log --types types/                    names of types that it does not describe
+  bowline log info day.log --types types/                    names of types that are not inside
   bowline log info --json day.mcap | jq '.channels | keys'   for a program
 
 The first time, an index is made beside the log (day.log.index); after that, the answer takes no
@@ -191,12 +191,21 @@ impl Info {
         format!("\n{}", output::table(&rows, &[0, 1]))
     }
 
+    /// The types of a channel; of those that nobody has described only one by its fingerprint, and how many more.
     fn type_names(&self, channel: &ChannelSummary) -> Vec<String> {
-        let names = channel.types.iter().map(|(fingerprint, _)| {
-            let name = self.catalog.name(*fingerprint);
-            name.unwrap_or_else(|| fingerprint.to_string())
-        });
-        names.collect()
+        let types = channel.types.iter().map(|(fingerprint, _)| *fingerprint);
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            types.partition(|fingerprint| self.catalog.find(*fingerprint).is_some());
+        let mut names: Vec<String> = known
+            .into_iter()
+            .filter_map(|fingerprint| self.catalog.name(fingerprint))
+            .collect();
+        match unknown.as_slice() {
+            [] => {}
+            [one] => names.push(one.to_string()),
+            [first, others @ ..] => names.push(format!("{first} and {} more", others.len())),
+        }
+        names
     }
 
     fn bookmarks_text(&self) -> String {

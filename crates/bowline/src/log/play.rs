@@ -18,7 +18,7 @@ use bowline_log::play::{
 use bowline_log::{IndexUse, LogEvent, Moment, Reader};
 use clap::Args;
 use nix::sys::signalfd::SignalFd;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -226,19 +226,7 @@ fn open(arguments: &Arguments, is_interactive: bool) -> anyhow::Result<Reader> {
     } else {
         IndexUse::IfThere
     };
-    let mut is_shown = false;
-    let mut progress = |reached: u64, size: u64| {
-        is_shown = std::io::stderr().is_terminal();
-        if is_shown {
-            let percent = reached * 100 / size.max(1);
-            let _nobody_listens = write!(std::io::stderr(), "\rmaking the index: {percent} %");
-        }
-    };
-    let reader = Reader::open_with(&arguments.file, index, &mut progress)?;
-    if is_shown {
-        let _nobody_listens = write!(std::io::stderr(), "\r\x1b[K");
-    }
-    Ok(reader)
+    choice::open(&arguments.file, index)
 }
 
 fn player_options(arguments: &Arguments, reader: &mut Reader) -> anyhow::Result<PlayerOptions> {

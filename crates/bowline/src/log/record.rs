@@ -40,9 +40,10 @@ A selection file:
   channel = \"camera\\\\..*\"      # a name, or a regular expression
   max_rate_hz = 2.0            # or: every = 10, or: record = false
 
-When the disk is full or fails, recording goes on in memory (-m), the newest data is kept, and an alarm is raised:
-here, and on the channel bowline.recorder. It resumes by itself when there is room.
-Exit code 0 if everything is recorded; 1 if anything was lost, which the summary counts; 2 for wrong usage.";
+When the disk is full or fails, recording goes on in memory (-m), the newest data is kept, and an
+alarm is raised: here, and on the channel bowline.recorder. It resumes by itself when there is room.
+Exit code 0 if everything is recorded; 1 if anything was lost, which the summary counts; 2 for wrong
+usage.";
 
 #[derive(Args, Debug)]
 #[command(

@@ -264,7 +264,7 @@ fn summary(status: &Status) -> String {
         ("left out by the selection", status.n_left_out),
         ("not recorded, since nothing happened", status.n_expired),
         ("times that something happened", status.n_triggers),
-        ("bookmarks", status.n_bookmarks),
+        (if status.n_bookmarks == 1 { "bookmark" } else { "bookmarks" }, status.n_bookmarks),
         ("refusals of the system to write, each tried again", status.n_write_errors),
         ("LOST: messages that never arrived", status.network.lost),
         ("LOST: messages that arrived in part", status.network.incomplete),
