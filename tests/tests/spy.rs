@@ -178,6 +178,12 @@ vehicle.pose pose_t # # # # # # #
     terminal.wait_for(&["FROZEN"]);
     terminal.keys(&[","]);
     terminal.wait_for(&["FROZEN"]);
+    look_in_other_sizes_and_quit(&terminal);
+    drop(publisher);
+}
+
+/// From the frozen message on.
+fn look_in_other_sizes_and_quit(terminal: &Terminal) {
     terminal.resize(140, 40);
     terminal.wait_for(&["double"]);
     terminal.keys(&["c", "BSpace"]);
@@ -202,7 +208,6 @@ vehicle.pose pose_t # # # # # # #
         !screen.contains("network lost"),
         "the screen is as it was:\n{screen}"
     );
-    drop(publisher);
 }
 
 /// Whether lines are alike where names were cut.
