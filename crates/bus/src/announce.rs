@@ -22,6 +22,8 @@ pub const SCHEMA_REQUEST_CHANNEL: &str = "bowline.schema.request";
 
 /// How often each type is described again.
 const PERIOD: Duration = Duration::from_secs(5);
+/// How often everything is said at most, however often somebody asks.
+const MIN_PERIOD: Duration = Duration::from_secs(1);
 /// How many descriptions one call may send, so that no publisher waits for a burst of them.
 const MAX_AT_ONCE: usize = 8;
 /// Types of one bus that are described. Nobody publishes so many.
@@ -40,6 +42,8 @@ pub(crate) struct Announcer {
     /// Nanoseconds after the start when somebody has to look again; never, while nothing is known.
     due_ns: AtomicU64,
     is_asked: AtomicBool,
+    /// Nanoseconds after the start when requests were last answered; 0 if never.
+    answered_ns: AtomicU64,
     announced: AtomicU64,
     failures: AtomicU64,
 }
@@ -68,6 +72,7 @@ impl Announcer {
             known: RwLock::default(),
             due_ns: AtomicU64::new(u64::MAX),
             is_asked: AtomicBool::new(false),
+            answered_ns: AtomicU64::new(0),
             announced: AtomicU64::new(0),
             failures: AtomicU64::new(0),
         }
@@ -139,7 +144,7 @@ impl Announcer {
             return;
         }
         let is_due = due_ns == 0 || self.elapsed_ns() >= due_ns;
-        if is_due || self.is_asked.load(Ordering::Acquire) {
+        if is_due || self.is_answering() {
             self.announce_some(transport);
         }
     }
@@ -148,9 +153,12 @@ impl Announcer {
         let mut messages = Vec::new();
         {
             let mut known = self.write();
-            if self.is_asked.swap(false, Ordering::AcqRel)
-                || (known.pending.is_empty() && self.is_period_over())
-            {
+            let is_answering = self.is_answering();
+            if is_answering {
+                self.is_asked.store(false, Ordering::Release);
+                self.answered_ns.store(self.elapsed_ns(), Ordering::Release);
+            }
+            if is_answering || (known.pending.is_empty() && self.is_period_over()) {
                 known.pending = known.order.iter().copied().collect();
             }
             while messages.len() < MAX_AT_ONCE
@@ -181,6 +189,17 @@ impl Announcer {
             };
             counter.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Whether somebody asked, and the last answer is not just given: whoever floods us with requests gets no flood of
+    /// answers.
+    fn is_answering(&self) -> bool {
+        if !self.is_asked.load(Ordering::Acquire) {
+            return false;
+        }
+        let answered_ns = self.answered_ns.load(Ordering::Acquire);
+        let since = Duration::from_nanos(self.elapsed_ns().saturating_sub(answered_ns));
+        answered_ns == 0 || since >= MIN_PERIOD
     }
 
     fn is_period_over(&self) -> bool {

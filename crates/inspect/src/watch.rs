@@ -26,7 +26,6 @@ pub struct Watch {
     unlisted: u64,
     budget: Budget,
     latest_ns: i64,
-    n_new: u64,
 }
 
 /// What came on one channel.
@@ -72,7 +71,6 @@ impl Watch {
                 self.unlisted += 1;
                 return;
             }
-            self.n_new += 1;
             self.channels
                 .insert(event.channel.clone(), Traffic::default());
         }
@@ -124,20 +122,6 @@ impl Watch {
     #[must_use]
     pub fn latest_ns(&self) -> i64 {
         self.latest_ns
-    }
-
-    /// Rises with every channel that was not there before.
-    #[must_use]
-    pub fn n_new(&self) -> u64 {
-        self.n_new
-    }
-
-    /// Messages of types that nobody has described.
-    #[must_use]
-    pub fn has_unknown(&self) -> bool {
-        self.channels
-            .values()
-            .any(|traffic| traffic.last_type.is_some() && !traffic.is_known)
     }
 }
 

@@ -4,7 +4,7 @@ use super::feed::Feed;
 use super::gallery::Gallery;
 use super::help;
 use super::message::{Face, MessageView, Surroundings};
-use super::paint::{ALERT, BAR, CURVES, DIM, fit};
+use super::paint::{ALERT, BAR, DIM, fit};
 use super::plots::Plots;
 use super::stretch::Stretch;
 use super::table::{Names, Shown, Table, figure};
@@ -44,8 +44,6 @@ pub(crate) struct App {
     prompt: Option<Prompt>,
     notice: String,
     is_help: bool,
-    n_taken: u64,
-    n_bytes: u64,
     lost: HashMap<Sender, u64>,
 }
 
@@ -71,16 +69,12 @@ impl App {
             prompt: None,
             notice: String::new(),
             is_help: false,
-            n_taken: 0,
-            n_bytes: 0,
             lost: HashMap::new(),
         }
     }
 
     /// Takes an event.
     pub(crate) fn take(&mut self, event: Event, feed: &Feed) {
-        self.n_taken += 1;
-        self.n_bytes += event.payload.len() as u64;
         self.watch.take(&event, feed.catalog());
         self.plots.take(&event, feed.catalog());
         let number = self.history.numbers().end;
@@ -522,10 +516,4 @@ fn unknown(key: KeyEvent) -> String {
         None => "this key".to_owned(),
     };
     format!("{key} does nothing here; ? shows what does")
-}
-
-/// The colour of the curve with that number.
-pub(crate) fn colour(at: usize) -> ratatui::style::Color {
-    let wrapped = at % CURVES.len();
-    CURVES.get(wrapped).copied().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ pub(crate) const WRONG: Style = Style::new().fg(Color::Red);
 pub(crate) const BAR: Style = Style::new().fg(Color::Black).bg(Color::Gray);
 pub(crate) const ALERT: Style = Style::new().fg(Color::Black).bg(Color::Yellow);
 /// One for each curve.
-pub(crate) const CURVES: [Color; 6] = [
+const CURVES: [Color; 6] = [
     Color::Green,
     Color::Magenta,
     Color::Cyan,
@@ -27,4 +27,10 @@ pub(crate) fn fit(text: &str, width: u16) -> String {
     }
     let kept: String = text.chars().take(width.saturating_sub(1)).collect();
     format!("{kept}…")
+}
+
+/// The colour of the curve with that number.
+pub(crate) fn colour(at: usize) -> Color {
+    let wrapped = at % CURVES.len();
+    CURVES.get(wrapped).copied().unwrap_or_default()
 }

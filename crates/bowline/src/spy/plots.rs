@@ -1,6 +1,6 @@
 //! Fields that are plotted.
 
-use super::app::colour;
+use super::paint::colour;
 use super::plot::{Curve, Plot};
 use bowline_bus::{Channel, Event};
 use bowline_inspect::series::Series;

@@ -158,3 +158,17 @@ fn a_bus_that_is_read_answers_requests_with_its_next_message() {
         assert_eq!(names, expected.map(|name| format!("bowline.{name}")));
     });
 }
+
+#[test]
+fn a_flood_of_requests_is_no_flood_of_answers() {
+    let bus = open("memq://");
+    let _listening = bus.events("other").unwrap();
+    for _ in 0..1_000 {
+        bus.publish(SCHEMA_REQUEST_CHANNEL, &SchemaRequest::default())
+            .unwrap();
+        bus.publish("a", &Path::default()).unwrap();
+    }
+    // Once at first, which answers the first request too, and then once a second.
+    let announced = bus.counts().announced;
+    assert!((1..200).contains(&announced), "{announced}");
+}
