@@ -16,6 +16,11 @@ impl wire::Message for Bookmark {
     const NAME: &'static str = "bowline.bookmark_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Bookmark {
@@ -64,6 +69,11 @@ impl wire::Message for BookmarkRef<'_> {
     const NAME: &'static str = "bowline.bookmark_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for BookmarkRef<'_> {
@@ -341,6 +351,11 @@ impl wire::Message for GpsRmc {
     const NAME: &'static str = "bowline.gps_rmc_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc72e_e9f1_b86b_b1ae);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for GpsRmc {
@@ -402,6 +417,11 @@ impl wire::Message for Image {
     const NAME: &'static str = "bowline.image_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe1ed_f893_c314_9f31);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Image {
@@ -471,6 +491,11 @@ impl wire::Message for ImageRef<'_> {
     const NAME: &'static str = "bowline.image_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe1ed_f893_c314_9f31);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for ImageRef<'_> {
@@ -551,6 +576,11 @@ impl wire::Message for Laser {
     const NAME: &'static str = "bowline.laser_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x18f4_8ab4_4e6f_d954);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Laser {
@@ -775,6 +805,11 @@ impl wire::Message for PlayerRequest {
     const NAME: &'static str = "bowline.player_request_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerRequest {
@@ -844,6 +879,11 @@ impl wire::Message for PlayerRequestRef<'_> {
     const NAME: &'static str = "bowline.player_request_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerRequestRef<'_> {
@@ -960,6 +1000,11 @@ impl wire::Message for PlayerStatus {
     const NAME: &'static str = "bowline.player_status_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerStatus {
@@ -1114,6 +1159,11 @@ impl wire::Message for PlayerStatusRef<'_> {
     const NAME: &'static str = "bowline.player_status_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerStatusRef<'_> {
@@ -1231,6 +1281,11 @@ impl wire::Message for Pose {
     const NAME: &'static str = "bowline.pose_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8ea7_4285_54d8_bb6b);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Pose {
@@ -1283,6 +1338,11 @@ impl wire::Message for Recorder {
     const NAME: &'static str = "bowline.recorder_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1e94_b4ce_ec73_b5f8);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Recorder {
@@ -1362,6 +1422,11 @@ impl wire::Message for RecorderRef<'_> {
     const NAME: &'static str = "bowline.recorder_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1e94_b4ce_ec73_b5f8);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for RecorderRef<'_> {

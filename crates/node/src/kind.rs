@@ -1,0 +1,94 @@
+//! Kinds of components: one table row each, with parameters, ports and documentation that can be asked for.
+
+use crate::component::{Build, BuildError, Component};
+use crate::parameter::{BadParameter, Parameter, Parameters, Setting};
+use crate::port::Ports;
+use std::fmt;
+
+/// A kind of component that robot files can name.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// What robot files call it.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    defaults: fn() -> Box<dyn Parameters>,
+    build: fn(&[(&str, Setting)]) -> Result<Built, MakeError>,
+}
+
+/// A component with what it declared.
+pub struct Built {
+    /// The component.
+    pub component: Box<dyn Component>,
+    /// What it reads and writes.
+    pub ports: Ports,
+}
+
+impl Kind {
+    /// The row of a kind.
+    #[must_use]
+    pub const fn of<C: Build>(name: &'static str, summary: &'static str) -> Self {
+        Self {
+            name,
+            summary,
+            defaults: || Box::new(C::Parameters::default()),
+            build: build::<C>,
+        }
+    }
+
+    /// What can be set.
+    #[must_use]
+    pub fn parameters(&self) -> &'static [Parameter] {
+        (self.defaults)().table()
+    }
+
+    /// Makes one, with the settings of a robot file; what is not set is as its default.
+    ///
+    /// # Errors
+    /// When a setting is wrong, or the component refuses.
+    pub fn build(&self, settings: &[(&str, Setting)]) -> Result<Built, MakeError> {
+        (self.build)(settings)
+    }
+}
+
+fn build<C: Build>(settings: &[(&str, Setting)]) -> Result<Built, MakeError> {
+    let mut parameters = C::Parameters::default();
+    for (name, setting) in settings {
+        parameters.set(name, setting)?;
+    }
+    let mut ports = Ports::default();
+    let component = C::build(parameters, &mut ports).map_err(MakeError::Refused)?;
+    Ok(Built {
+        component: Box::new(component),
+        ports,
+    })
+}
+
+/// Why there is no component.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// A setting is wrong.
+    #[error(transparent)]
+    Parameter(#[from] BadParameter),
+    /// The component itself refuses.
+    #[error("{0}")]
+    Refused(BuildError),
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kind({})", self.name)
+    }
+}
+
+impl fmt::Debug for Built {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            component: _,
+            ports,
+        } = self;
+        f.debug_struct("Built")
+            .field("ports", ports)
+            .finish_non_exhaustive()
+    }
+}
