@@ -1,6 +1,9 @@
 //! Components and their hosts.
 
+pub mod clock;
 mod component;
+pub mod engine;
+mod input;
 mod kind;
 mod outbox;
 mod parameter;
@@ -9,10 +12,11 @@ mod port;
 mod step;
 mod suggest;
 mod time;
+pub mod trace;
 
 pub use component::{Build, BuildError, Component};
 pub use kind::{Built, Kind, MakeError};
-pub use outbox::Outbox;
+pub use outbox::{CellCounts, Health, Outbox};
 #[doc(hidden)]
 pub use parameter::support as parameter_support;
 pub use parameter::{
@@ -22,5 +26,5 @@ pub use parcel::{Parcel, Raw};
 pub use port::{
     Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo,
 };
-pub use step::Step;
+pub use step::{Order, Seen, Step};
 pub use time::Time;
