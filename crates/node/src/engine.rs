@@ -49,6 +49,9 @@ pub struct Engine {
 pub trait Sink {
     /// A message left a component, in the one order of events.
     fn publish(&mut self, sent: &Sent<'_>);
+
+    /// A message from outside is about to be handed to components. Most do not care: whoever sent it has it.
+    fn arrived(&mut self, _now: Time, _arrival: &Arrival) {}
 }
 
 /// A message that left a component.
@@ -64,6 +67,17 @@ pub struct Sent<'a> {
     pub message: Option<&'a TypeInfo>,
     /// The message.
     pub parcel: &'a Parcel,
+}
+
+/// A message from outside.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// When it was received: it may have waited since.
+    pub received: Time,
+    /// Where it was published.
+    pub channel: Channel,
+    /// The message.
+    pub parcel: Parcel,
 }
 
 /// For those who do not listen.
@@ -176,12 +190,16 @@ impl Engine {
     pub fn deliver(
         &mut self,
         now: Time,
-        channel: &str,
-        parcel: &Parcel,
+        arrival: &Arrival,
         sink: &mut dyn Sink,
     ) -> Result<(), EngineError> {
         let Self { wiring, wave, .. } = self;
-        push_all(wave, wiring.readers(channel), parcel);
+        let Arrival {
+            received,
+            channel,
+            parcel,
+        } = arrival;
+        push_all(wave, wiring.readers(channel), parcel, *received);
         self.settle(now, sink)
     }
 
@@ -222,6 +240,13 @@ impl Engine {
         self.collect(now, sink)?;
         self.wave.clear();
         Ok(())
+    }
+
+    /// The channels of a component's ports, in the order of declaration.
+    pub(crate) fn channels_of(&self, index: usize) -> Vec<Option<Channel>> {
+        self.cells
+            .get(index)
+            .map_or_else(Vec::new, |cell| cell.channels.clone())
     }
 
     /// The channels that components read and none of them writes.
@@ -359,18 +384,19 @@ impl Engine {
                     message: info.and_then(|info| info.message.as_ref()),
                     parcel: &emission.parcel,
                 });
-                push_all(wave, readers, &emission.parcel);
+                push_all(wave, readers, &emission.parcel, now);
             }
         }
         Ok(())
     }
 }
 
-fn push_all(wave: &mut Vec<(usize, Event)>, readers: &[Target], parcel: &Parcel) {
+fn push_all(wave: &mut Vec<(usize, Event)>, readers: &[Target], parcel: &Parcel, received: Time) {
     let events = readers.iter().map(|target| {
         let event = Event::Message {
             port: target.port,
             parcel: parcel.clone(),
+            received,
         };
         (target.cell, event)
     });

@@ -3,6 +3,7 @@
 pub mod clock;
 mod component;
 pub mod engine;
+pub mod host;
 mod input;
 mod kind;
 mod outbox;
@@ -13,6 +14,7 @@ mod step;
 mod suggest;
 mod time;
 pub mod trace;
+pub mod verify;
 
 pub use component::{Build, BuildError, Component};
 pub use kind::{Built, Kind, MakeError};

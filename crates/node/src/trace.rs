@@ -3,10 +3,18 @@
 //! A trace says when a component was woken and by what; the messages themselves are in the log, and the trace knows them
 //! by their hashes. It also has the hashes of what the component said, so that a replay is checked while it runs.
 
+mod lives;
+
+pub(crate) use lives::Lives;
+pub use lives::{BadSteps, read_steps};
+
 use crate::engine::Event;
 use crate::outbox::Emission;
 use crate::time::Time;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// The channel of traces.
+pub const STEPS_CHANNEL: &str = "bowline.steps";
 
 /// The hash that messages are known by.
 #[must_use]
@@ -43,6 +51,8 @@ pub enum Reason {
     Message {
         /// Where it came in.
         port: usize,
+        /// When it was received.
+        received: Time,
         /// What it was.
         hash: u64,
     },
@@ -55,8 +65,13 @@ impl Reason {
         match event {
             Event::Start => Self::Start,
             Event::Time => Self::Time,
-            Event::Message { port, parcel } => Self::Message {
+            Event::Message {
+                port,
+                parcel,
+                received,
+            } => Self::Message {
                 port: *port,
+                received: *received,
                 hash: hash(parcel.bytes()),
             },
         }

@@ -9,6 +9,7 @@ use crate::port::{Direction, Expect, PortInfo};
 use crate::step::{Cause, Step};
 use crate::time::Time;
 use crate::trace::{Entry, Reason, Trace};
+use bowline_bus::Channel;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub(crate) struct Cell {
     pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) ports: Vec<PortInfo>,
+    /// By port.
+    pub(crate) channels: Vec<Option<Channel>>,
     pub(crate) effects: Effects,
     pub(crate) inbox: Vec<Event>,
     pub(crate) trace: Option<Trace>,
@@ -33,6 +36,8 @@ pub(crate) enum Event {
     Message {
         port: usize,
         parcel: Parcel,
+        /// When it was received: not later than it is handled.
+        received: Time,
     },
     /// Whatever is due by now.
     Time,
@@ -58,6 +63,9 @@ pub struct Panicked {
 
 impl Cell {
     pub(crate) fn new(instance: Instance) -> Self {
+        let channels = instance.built.ports.iter();
+        let channels = channels.map(|port| Some(instance.channel(port)?.as_str().into()));
+        let channels = channels.collect();
         let Instance {
             name,
             kind,
@@ -79,6 +87,7 @@ impl Cell {
         Self {
             slots: slots.collect(),
             ports: declared.into_iter().map(|port| port.info).collect(),
+            channels,
             name,
             kind,
             component: built.component,
@@ -107,7 +116,11 @@ impl Cell {
         let before = self.effects.sent.len();
         match event {
             Event::Start => self.on_start(now),
-            Event::Message { port, parcel } => self.on_message(now, port, &parcel),
+            Event::Message {
+                port,
+                parcel,
+                received,
+            } => self.on_message(now, port, &parcel, received),
             Event::Time => self.on_time(now),
         }
         if let (Some(trace), Some(reason)) = (&mut self.trace, reason) {
@@ -123,11 +136,11 @@ impl Cell {
         self.step(now, Cause::Start);
     }
 
-    fn on_message(&mut self, now: Time, port: usize, parcel: &Parcel) {
+    fn on_message(&mut self, now: Time, port: usize, parcel: &Parcel, received: Time) {
         let Some(slot) = self.slots.get_mut(port) else {
             return;
         };
-        match slot.accept(now, parcel) {
+        match slot.accept(received.min(now), parcel) {
             Ok(held) => self.step(now, Cause::Message { port, held: &held }),
             Err(error) => {
                 let name = self.ports.get(port).map_or("", |info| &info.name);
