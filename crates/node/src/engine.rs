@@ -249,6 +249,13 @@ impl Engine {
             .map_or_else(Vec::new, |cell| cell.channels.clone())
     }
 
+    /// What a component declared.
+    pub(crate) fn ports_of(&self, index: usize) -> &[PortInfo] {
+        self.cells
+            .get(index)
+            .map_or(&[], |cell| cell.ports.as_slice())
+    }
+
     /// The channels that components read and none of them writes.
     pub fn wanted(&self) -> impl Iterator<Item = &Channel> {
         self.wiring.wanted()

@@ -1,4 +1,4 @@
-//! Components and their hosts.
+#![doc = include_str!("../README.md")]
 
 pub mod clock;
 mod component;
@@ -10,6 +10,7 @@ mod outbox;
 mod parameter;
 mod parcel;
 mod port;
+mod rig;
 mod step;
 mod suggest;
 mod time;
@@ -28,5 +29,6 @@ pub use parcel::{Parcel, Raw};
 pub use port::{
     Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo,
 };
+pub use rig::Rig;
 pub use step::{Order, Seen, Step};
 pub use time::Time;

@@ -2010,6 +2010,55 @@ impl wire::IntoOwned for StepsRef<'_> {
     }
 }
 
+/// How a vehicle is asked to move: DRDC's velocity command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Velocity {
+    /// when it was asked, microseconds since the epoch
+    pub utime: i64,
+    /// angle of the steered wheels or of the turn asked for, radians, to the left positive
+    pub steering_rad: f64,
+    /// along the vehicle's forward axis, metres a second, backward negative
+    pub speed_mps: f64,
+}
+
+impl wire::Message for Velocity {
+    const NAME: &'static str = "bowline.velocity_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc2ed_5179_10de_d35c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Velocity {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.steering_rad, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Velocity {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let steering_rad: f64 = wire::Decode::read(reader).in_field("steering_rad")?;
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        Ok(Self { utime, steering_rad, speed_mps })
+    }
+}
+
 /// A place to go to, with a name that people use for it (LCM paper, Fig. 1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waypoint {
