@@ -23,7 +23,7 @@ use crate::outbox::{CellCounts, Health};
 use crate::parcel::Parcel;
 use crate::port::{PortInfo, TypeInfo};
 use crate::time::Time;
-use crate::trace::Trace;
+use crate::trace::{Taken, Trace};
 use bowline_bus::Channel;
 use cell::Cell;
 pub(crate) use cell::Event;
@@ -296,14 +296,16 @@ impl Engine {
         faults.collect()
     }
 
-    /// The records of steps since this was last asked, with the names of their components.
-    pub fn take_traces(&mut self) -> Vec<(String, Trace)> {
-        let cells = self.cells.iter_mut();
-        let traces = cells.filter_map(|cell| {
+    /// The records of steps since this was last asked.
+    pub fn take_traces(&mut self) -> impl Iterator<Item = Taken<'_>> {
+        self.cells.iter_mut().filter_map(|cell| {
             let trace = cell.trace.as_mut().filter(|trace| !trace.is_empty())?;
-            Some((cell.name.clone(), trace.take()))
-        });
-        traces.collect()
+            Some(Taken {
+                component: &cell.name,
+                settings: &cell.settings,
+                trace: trace.take(),
+            })
+        })
     }
 
     /// Runs waves until there is silence.

@@ -77,6 +77,7 @@ impl Rig {
             kind: "component".to_owned(),
             channels: channels.collect(),
             built: Built { component, ports },
+            settings: String::new(),
         };
         let mut rig = match Engine::new(vec![instance]) {
             Ok(engine) => Self {

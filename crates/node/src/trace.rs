@@ -31,6 +31,17 @@ pub struct Trace {
     pub entries: Vec<Entry>,
 }
 
+/// Steps of a component since they were last asked for.
+#[derive(Clone, Debug)]
+pub struct Taken<'a> {
+    /// Its name.
+    pub component: &'a str,
+    /// What it was made from, in words.
+    pub settings: &'a str,
+    /// The steps.
+    pub trace: Trace,
+}
+
 /// One event in the life of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {

@@ -10,7 +10,7 @@
 mod life;
 mod window;
 
-use crate::engine::{Instance, WiringError};
+use crate::engine::Instance;
 use crate::kind::MakeError;
 use crate::time::Time;
 use crate::trace::{BadSteps, STEPS_CHANNEL, read_steps};
@@ -116,28 +116,8 @@ pub enum VerifyError {
     Steps(#[from] BadSteps),
 }
 
-/// A component made anew, with what it was made from as a trace has it.
-#[derive(Debug)]
-pub struct Remade {
-    /// The component.
-    pub instance: Instance,
-    /// Kind, parameters and channels, a line each.
-    pub settings: String,
-}
-
-/// Why a component was not made anew.
-#[derive(Debug, thiserror::Error)]
-pub enum RemakeError {
-    /// The component or its settings refuse.
-    #[error(transparent)]
-    Make(#[from] MakeError),
-    /// It cannot be wired.
-    #[error(transparent)]
-    Wiring(#[from] WiringError),
-}
-
 /// Makes components anew, by name.
-pub type Remake<'a> = dyn FnMut(&str) -> Option<Result<Remade, RemakeError>> + 'a;
+pub type Remake<'a> = dyn FnMut(&str) -> Option<Result<Instance, MakeError>> + 'a;
 
 /// Verifies a log from its beginning. `progress` is told how many bytes of how many are read.
 ///

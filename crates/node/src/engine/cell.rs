@@ -17,6 +17,7 @@ use std::time::Duration;
 pub(crate) struct Cell {
     pub(crate) name: String,
     pub(crate) kind: String,
+    pub(crate) settings: String,
     pub(crate) ports: Vec<PortInfo>,
     /// By port.
     pub(crate) channels: Vec<Option<Channel>>,
@@ -71,6 +72,7 @@ impl Cell {
             kind,
             built,
             channels: _,
+            settings,
         } = instance;
         let tick = built.ports.tick_period().map(|every| Tick {
             // A period of nothing would never let time go on.
@@ -90,6 +92,7 @@ impl Cell {
             channels,
             name,
             kind,
+            settings,
             component: built.component,
             effects: Effects::default(),
             inbox: Vec::new(),

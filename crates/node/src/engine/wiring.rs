@@ -1,6 +1,7 @@
 //! Who writes a channel and who reads it.
 
-use crate::kind::Built;
+use crate::kind::{Built, Kind, MakeError};
+use crate::parameter::Setting;
 use crate::port::{Direction, Need, PortInfo, TypeInfo};
 use bowline_bus::Channel;
 use std::collections::BTreeMap;
@@ -16,9 +17,31 @@ pub struct Instance {
     pub built: Built,
     /// From port to channel. Outputs that are not named here go to `NAME.PORT`.
     pub channels: BTreeMap<String, String>,
+    /// Kind, parameters and channels in words, a line each: what a trace says that a component was made from.
+    pub settings: String,
 }
 
 impl Instance {
+    /// Makes a component; what is not set is as its default.
+    ///
+    /// # Errors
+    /// When a setting is wrong, or the component refuses.
+    pub fn new(
+        kind: &Kind,
+        name: &str,
+        settings: &[(&str, Setting)],
+        channels: BTreeMap<String, String>,
+    ) -> Result<Self, MakeError> {
+        let built = kind.build(settings)?;
+        Ok(Self {
+            name: name.to_owned(),
+            kind: kind.name.to_owned(),
+            built,
+            settings: words(kind, settings, &channels),
+            channels,
+        })
+    }
+
     /// The channel of a port, if it has one.
     #[must_use]
     pub fn channel(&self, port: &PortInfo) -> Option<String> {
@@ -30,6 +53,22 @@ impl Instance {
             }
         }
     }
+}
+
+fn words(kind: &Kind, settings: &[(&str, Setting)], channels: &BTreeMap<String, String>) -> String {
+    let parameters = kind.parameters().iter().map(|parameter| {
+        let set = settings
+            .iter()
+            .rev()
+            .find(|(name, _)| *name == parameter.name);
+        let value = set.map_or_else(parameter.default, |(_, value)| value.clone());
+        format!("{} = {value}\n", parameter.name)
+    });
+    let channels = channels
+        .iter()
+        .map(|(port, channel)| format!("{port} on {channel}\n"));
+    let kind = std::iter::once(format!("kind {}\n", kind.name));
+    kind.chain(parameters).chain(channels).collect()
 }
 
 /// Why components cannot be wired together.

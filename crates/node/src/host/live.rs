@@ -40,8 +40,8 @@ pub struct Live {
 pub struct LiveOptions {
     /// The robot that this is part of.
     pub robot: String,
-    /// Whether every step is published, for exact replay: with the settings that each component was made with.
-    pub trace: Option<Vec<(String, String)>>,
+    /// Whether every step is published, for exact replay.
+    pub is_traced: bool,
 }
 
 /// Why a live host ended.
@@ -81,8 +81,8 @@ impl Live {
             }
         }
         let clock = clock::Live::new();
-        let LiveOptions { robot, trace } = options;
-        let lives = trace.map(|settings| Lives::new(robot, clock.now(), settings));
+        let LiveOptions { robot, is_traced } = options;
+        let lives = is_traced.then(|| Lives::new(robot, clock.now()));
         let engine = match lives {
             Some(_) => engine.with_trace(),
             None => engine,
@@ -166,11 +166,11 @@ impl Live {
     }
 
     fn publish_traces(&mut self, now: Time) {
-        let Some(lives) = &mut self.lives else {
+        let Some(lives) = &self.lives else {
             return;
         };
-        for (component, trace) in self.engine.take_traces() {
-            let steps = lives.message(now, component, &trace);
+        for taken in self.engine.take_traces() {
+            let steps = lives.message(now, &taken);
             if self.bus.publish(STEPS_CHANNEL, &steps).is_err() {
                 self.publish_failures += 1;
             }

@@ -1,6 +1,6 @@
 //! Traces as messages.
 
-use super::{Entry, Reason, Trace};
+use super::{Entry, Reason, Taken, Trace};
 use crate::time::Time;
 use bowline_msgs::{Step, Steps};
 
@@ -9,32 +9,28 @@ use bowline_msgs::{Step, Steps};
 pub(crate) struct Lives {
     robot: String,
     started: Time,
-    /// What each component was made with; taken when it was said.
-    settings: Vec<(String, String)>,
 }
 
 impl Lives {
-    pub(crate) fn new(robot: String, started: Time, settings: Vec<(String, String)>) -> Self {
-        Self {
-            robot,
-            started,
-            settings,
-        }
+    pub(crate) fn new(robot: String, started: Time) -> Self {
+        Self { robot, started }
     }
 
     /// What happened to a component, for the bus.
-    pub(crate) fn message(&mut self, now: Time, component: String, trace: &Trace) -> Steps {
-        let known = self
-            .settings
-            .iter()
-            .position(|(name, _)| *name == component);
-        let settings = known.map(|at| self.settings.swap_remove(at).1);
+    pub(crate) fn message(&self, now: Time, taken: &Taken<'_>) -> Steps {
+        let Taken {
+            component,
+            settings,
+            trace,
+        } = taken;
+        // It is said once in a life.
+        let settings = if trace.first == 0 { settings } else { "" };
         Steps {
             utime: now.utime(),
             robot: self.robot.clone(),
-            component,
+            component: (*component).to_owned(),
             started_utime: self.started.utime(),
-            settings: settings.unwrap_or_default(),
+            settings: settings.to_owned(),
             first: i64::try_from(trace.first).unwrap_or(i64::MAX),
             steps: trace.entries.iter().map(step).collect(),
             ..Steps::default()

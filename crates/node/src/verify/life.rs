@@ -1,8 +1,9 @@
 //! One life of a component: from its start to the next one.
 
 use super::window::{PATIENCE, Window};
-use super::{Difference, Findings, Problem, Recorded, Remade, RemakeError};
-use crate::engine::{Engine, Event, Sent, Sink};
+use super::{Difference, Findings, Problem, Recorded};
+use crate::engine::{Engine, Event, Instance, Sent, Sink};
+use crate::kind::MakeError;
 use crate::parcel::Parcel;
 use crate::time::Time;
 use crate::trace::{self, Entry, Reason, Trace};
@@ -25,7 +26,7 @@ pub(super) struct Life {
 impl Life {
     pub(super) fn begin(
         steps: &Steps,
-        remade: Option<Result<Remade, RemakeError>>,
+        remade: Option<Result<Instance, MakeError>>,
         findings: &mut Findings,
     ) -> Self {
         let mut life = Self {
@@ -49,8 +50,8 @@ impl Life {
         life
     }
 
-    fn make(&mut self, remade: Remade, findings: &mut Findings) {
-        match Engine::new(vec![remade.instance]) {
+    fn make(&mut self, instance: Instance, findings: &mut Findings) {
+        match Engine::new(vec![instance]) {
             Ok(engine) => {
                 self.channels = engine.channels_of(0);
                 self.engine = Some(engine);
