@@ -2,6 +2,7 @@
 
 pub mod clock;
 mod component;
+pub mod directory;
 pub mod engine;
 pub mod host;
 mod input;
@@ -10,7 +11,9 @@ mod outbox;
 mod parameter;
 mod parcel;
 mod port;
+pub mod presence;
 mod rig;
+pub mod service;
 mod step;
 mod suggest;
 mod time;

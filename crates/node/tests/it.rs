@@ -1,6 +1,10 @@
-//! What components and their hosts promise, through the library's public interface.
+//! What components, their hosts and services promise, through the library's public interface.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on panics"
+)]
 
 #[path = "it/engine.rs"]
 mod engine;
@@ -12,5 +16,7 @@ mod inputs;
 mod parameters;
 #[path = "it/parts.rs"]
 mod parts;
+#[path = "it/service_bus.rs"]
+mod service_bus;
 #[path = "it/verify.rs"]
 mod verify;
