@@ -16,6 +16,8 @@ mod inputs;
 mod parameters;
 #[path = "it/parts.rs"]
 mod parts;
+#[path = "it/served.rs"]
+mod served;
 #[path = "it/service_bus.rs"]
 mod service_bus;
 #[path = "it/verify.rs"]
