@@ -7,3 +7,5 @@
 
 #[path = "it/service_bus.rs"]
 mod service_bus;
+#[path = "it/service_simulator.rs"]
+mod service_simulator;
