@@ -5,6 +5,8 @@
     reason = "a test that cannot go on panics"
 )]
 
+#[path = "it/directory.rs"]
+mod directory;
 #[path = "it/service_bus.rs"]
 mod service_bus;
 #[path = "it/service_simulator.rs"]
