@@ -1,4 +1,5 @@
-//! Services, presence and the rest of `bowline-node`, through its public interface.
+//! What components, their hosts and services promise, through the library's public interface.
+
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -7,7 +8,19 @@
 
 #[path = "it/directory.rs"]
 mod directory;
+#[path = "it/engine.rs"]
+mod engine;
+#[path = "it/hosts.rs"]
+mod hosts;
+#[path = "it/inputs.rs"]
+mod inputs;
+#[path = "it/parameters.rs"]
+mod parameters;
+#[path = "it/parts.rs"]
+mod parts;
 #[path = "it/service_bus.rs"]
 mod service_bus;
 #[path = "it/service_simulator.rs"]
 mod service_simulator;
+#[path = "it/verify.rs"]
+mod verify;
