@@ -6,6 +6,8 @@
     reason = "a test that cannot go on panics"
 )]
 
+#[path = "it/directory.rs"]
+mod directory;
 #[path = "it/engine.rs"]
 mod engine;
 #[path = "it/hosts.rs"]
@@ -20,5 +22,7 @@ mod parts;
 mod served;
 #[path = "it/service_bus.rs"]
 mod service_bus;
+#[path = "it/service_simulator.rs"]
+mod service_simulator;
 #[path = "it/verify.rs"]
 mod verify;
