@@ -6,6 +6,7 @@ mod outbox;
 mod parameter;
 mod parcel;
 mod port;
+pub mod robot;
 mod step;
 mod suggest;
 mod time;
