@@ -13,8 +13,10 @@ pub struct Kind {
     /// What it does, in a sentence.
     pub summary: &'static str,
     defaults: fn() -> Box<dyn Parameters>,
-    build: fn(&[(&str, Setting)]) -> Result<Built, MakeError>,
+    build: Builder,
 }
+
+type Builder = fn(&[(&str, Setting)]) -> Result<Built, MakeError>;
 
 /// A component with what it declared.
 pub struct Built {

@@ -1,19 +1,26 @@
-//! Components and their hosts.
+#![doc = include_str!("../README.md")]
 
+pub mod clock;
 mod component;
+pub mod engine;
+pub mod host;
+mod input;
 mod kind;
 mod outbox;
 mod parameter;
 mod parcel;
 mod port;
+mod rig;
 pub mod robot;
 mod step;
 mod suggest;
 mod time;
+pub mod trace;
+pub mod verify;
 
 pub use component::{Build, BuildError, Component};
 pub use kind::{Built, Kind, MakeError};
-pub use outbox::Outbox;
+pub use outbox::{CellCounts, Health, Outbox};
 #[doc(hidden)]
 pub use parameter::support as parameter_support;
 pub use parameter::{
@@ -23,5 +30,6 @@ pub use parcel::{Parcel, Raw};
 pub use port::{
     Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo,
 };
-pub use step::Step;
+pub use rig::Rig;
+pub use step::{Order, Seen, Step};
 pub use time::Time;

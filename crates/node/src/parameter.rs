@@ -312,7 +312,7 @@ impl Parameters for NoParameters {
 ///         /// The distance to keep.
 ///         distance_m: f64 = 5.0, within 0.5..=50.0;
 ///         /// From the error to the speed, 1/s.
-///         gain: f64 = 0.4, within 0.0..=2.0, live;
+///         gain: f64 = 0.4, within 0.0..=2.0 => live;
 ///         /// What to do when nothing is ahead.
 ///         alone: String = "stop".into(), within ["stop", "go"];
 ///     }
@@ -333,7 +333,7 @@ macro_rules! parameters {
                 $(#[doc = $doc:literal])+
                 $name:ident : $type:ty = $default:expr
                 $(, within $limits:expr)?
-                $(, $live:ident)?
+                $(=> $live:ident)?
                 ;
             )*
         }

@@ -1726,6 +1726,339 @@ impl wire::IntoOwned for SchemaRef<'_> {
     }
 }
 
+/// One event in the life of a component: when it was woken, by what, and what it said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// the time that it was told, nanoseconds since the epoch
+    pub time_ns: i64,
+    /// one of the constants above
+    pub reason: i8,
+    /// where the message came in: index in the component's declarations; 0 without one
+    pub port: i16,
+    /// when the message was received, nanoseconds since the epoch; 0 without one
+    pub received_ns: i64,
+    /// what the message is known by: XXH3 of its bytes, 64 bits; 0 without one
+    pub hash: i64,
+    /// length of the lists below
+    pub n_sent: i16,
+    /// where it said something: indices in its declarations
+    pub ports: Vec<i16>,
+    /// what it said: XXH3 of the messages' bytes, 64 bits each
+    pub hashes: Vec<i64>,
+}
+
+impl Step {
+    /// its first step
+    pub const START: i8 = 1;
+    /// a message came in
+    pub const MESSAGE: i8 = 2;
+    /// something was due: a tick, an input gone stale, a wish to be woken
+    pub const TIME: i8 = 3;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_sent = (self.ports.len()).try_into().unwrap_or(i16::MAX);
+        self
+    }
+}
+
+impl wire::Message for Step {
+    const NAME: &'static str = "bowline.step_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2b41_eb46_09d1_de03);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Step {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(29);
+        meter.length("n_sent", self.n_sent, self.ports.len()).in_field("ports")?;
+        meter.length("n_sent", self.n_sent, self.hashes.len()).in_field("hashes")?;
+        wire::Encode::measure(&self.ports, meter).in_field("ports")?;
+        wire::Encode::measure(&self.hashes, meter).in_field("hashes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.time_ns, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.received_ns, writer);
+        wire::Encode::write(&self.hash, writer);
+        wire::Encode::write(&self.n_sent, writer);
+        wire::Encode::write(&self.ports, writer);
+        wire::Encode::write(&self.hashes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Step {
+    const MIN_SIZE: usize = 29;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let time_ns: i64 = wire::Decode::read(reader).in_field("time_ns")?;
+        let reason: i8 = wire::Decode::read(reader).in_field("reason")?;
+        let port: i16 = wire::Decode::read(reader).in_field("port")?;
+        let received_ns: i64 = wire::Decode::read(reader).in_field("received_ns")?;
+        let hash: i64 = wire::Decode::read(reader).in_field("hash")?;
+        let n_sent: i16 = wire::Decode::read(reader).in_field("n_sent")?;
+        let ports: Vec<i16> = reader.list(n_sent).in_field("ports")?;
+        let hashes: Vec<i64> = reader.list(n_sent).in_field("hashes")?;
+        Ok(Self { time_ns, reason, port, received_ns, hash, n_sent, ports, hashes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.time_ns, reader).in_field("time_ns")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        wire::Decode::read_into(&mut self.port, reader).in_field("port")?;
+        wire::Decode::read_into(&mut self.received_ns, reader).in_field("received_ns")?;
+        wire::Decode::read_into(&mut self.hash, reader).in_field("hash")?;
+        wire::Decode::read_into(&mut self.n_sent, reader).in_field("n_sent")?;
+        reader.list_into(&mut self.ports, self.n_sent).in_field("ports")?;
+        reader.list_into(&mut self.hashes, self.n_sent).in_field("hashes")?;
+        Ok(())
+    }
+}
+
+/// What happened to a component, step by step, so that a replay can be exact and can be checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// when this was sent, microseconds since the epoch
+    pub utime: i64,
+    /// the robot that the component is part of
+    pub robot: String,
+    /// its name there
+    pub component: String,
+    /// when it was started, microseconds since the epoch: tells its lives apart
+    pub started_utime: i64,
+    /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
+    pub settings: String,
+    /// number of the first step since it was started, from 0
+    pub first: i64,
+    /// length of the list
+    pub n_steps: i32,
+    /// in their order
+    pub steps: Vec<Step>,
+}
+
+impl Steps {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_steps = (self.steps.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Steps {
+    const NAME: &'static str = "bowline.steps_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8899_1091_3b5d_024d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Steps {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(28);
+        meter.length("n_steps", self.n_steps, self.steps.len()).in_field("steps")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.settings, meter).in_field("settings")?;
+        wire::Encode::measure(&self.steps, meter).in_field("steps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.settings, writer);
+        wire::Encode::write(&self.first, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.steps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Steps {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let component: String = wire::Decode::read(reader).in_field("component")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let settings: String = wire::Decode::read(reader).in_field("settings")?;
+        let first: i64 = wire::Decode::read(reader).in_field("first")?;
+        let n_steps: i32 = wire::Decode::read(reader).in_field("n_steps")?;
+        let steps: Vec<Step> = reader.list(n_steps).in_field("steps")?;
+        Ok(Self { utime, robot, component, started_utime, settings, first, n_steps, steps })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.component, reader).in_field("component")?;
+        wire::Decode::read_into(&mut self.started_utime, reader).in_field("started_utime")?;
+        wire::Decode::read_into(&mut self.settings, reader).in_field("settings")?;
+        wire::Decode::read_into(&mut self.first, reader).in_field("first")?;
+        wire::Decode::read_into(&mut self.n_steps, reader).in_field("n_steps")?;
+        reader.list_into(&mut self.steps, self.n_steps).in_field("steps")?;
+        Ok(())
+    }
+}
+
+/// A [`Steps`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepsRef<'a> {
+    /// when this was sent, microseconds since the epoch
+    pub utime: i64,
+    /// the robot that the component is part of
+    pub robot: &'a str,
+    /// its name there
+    pub component: &'a str,
+    /// when it was started, microseconds since the epoch: tells its lives apart
+    pub started_utime: i64,
+    /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
+    pub settings: &'a str,
+    /// number of the first step since it was started, from 0
+    pub first: i64,
+    /// length of the list
+    pub n_steps: i32,
+    /// in their order
+    pub steps: Vec<Step>,
+}
+
+impl wire::Message for StepsRef<'_> {
+    const NAME: &'static str = "bowline.steps_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8899_1091_3b5d_024d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for StepsRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(28);
+        meter.length("n_steps", self.n_steps, self.steps.len()).in_field("steps")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.settings, meter).in_field("settings")?;
+        wire::Encode::measure(&self.steps, meter).in_field("steps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.settings, writer);
+        wire::Encode::write(&self.first, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.steps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepsRef<'a> {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let component: &'a str = wire::Decode::read(reader).in_field("component")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let settings: &'a str = wire::Decode::read(reader).in_field("settings")?;
+        let first: i64 = wire::Decode::read(reader).in_field("first")?;
+        let n_steps: i32 = wire::Decode::read(reader).in_field("n_steps")?;
+        let steps: Vec<Step> = reader.list(n_steps).in_field("steps")?;
+        Ok(Self { utime, robot, component, started_utime, settings, first, n_steps, steps })
+    }
+}
+
+impl wire::IntoOwned for StepsRef<'_> {
+    type Owned = Steps;
+
+    fn into_owned(self) -> Steps {
+        Steps {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            component: wire::IntoOwned::into_owned(self.component),
+            started_utime: self.started_utime,
+            settings: wire::IntoOwned::into_owned(self.settings),
+            first: self.first,
+            n_steps: self.n_steps,
+            steps: self.steps,
+        }
+    }
+}
+
+/// How a vehicle is asked to move: DRDC's velocity command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Velocity {
+    /// when it was asked, microseconds since the epoch
+    pub utime: i64,
+    /// angle of the steered wheels or of the turn asked for, radians, to the left positive
+    pub steering_rad: f64,
+    /// along the vehicle's forward axis, metres a second, backward negative
+    pub speed_mps: f64,
+}
+
+impl wire::Message for Velocity {
+    const NAME: &'static str = "bowline.velocity_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc2ed_5179_10de_d35c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Velocity {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.steering_rad, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Velocity {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let steering_rad: f64 = wire::Decode::read(reader).in_field("steering_rad")?;
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        Ok(Self { utime, steering_rad, speed_mps })
+    }
+}
+
 /// A place to go to, with a name that people use for it (LCM paper, Fig. 1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waypoint {

@@ -44,7 +44,7 @@ bowline_node::parameters! {
     /// Of a keeper of distances.
     struct KeeperSettings {
         /// The distance to keep.
-        distance_m: f64 = 5.0, within 0.5..=50.0, live;
+        distance_m: f64 = 5.0, within 0.5..=50.0 => live;
         /// What to do when nothing is ahead.
         alone: String = "stop".into(), within ["stop", "go"];
         /// How many sweeps are looked at.
