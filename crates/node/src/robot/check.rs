@@ -13,7 +13,7 @@ use super::table::{Word, did_you_mean};
 use super::{Component, Loader, Port, Record, Robot};
 use crate::port::Direction;
 use bowline_bus::transport::SCHEMES;
-use bowline_bus::{Pattern, Url};
+use bowline_bus::{BadUrl, Pattern, Url, check_url};
 use bowline_log::{Catalog, Schemas};
 use bowline_wire::datagram::check_channel;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ fn texts(words: &[Word]) -> Vec<String> {
 }
 
 fn check_bus(url: &Word, problems: &mut Problems<'_>) -> Option<Url> {
-    match Url::parse(url.get_ref()) {
+    match check_url(url.get_ref()) {
         Ok(parsed) if parsed.scheme() == "file" => {
             let help = "--source log:FILE takes data from a log; [record] writes one";
             problems
@@ -104,26 +104,27 @@ fn check_bus(url: &Word, problems: &mut Problems<'_>) -> Option<Url> {
                 .help(help);
             None
         }
-        Ok(parsed) if SCHEMES.iter().all(|scheme| scheme.name != parsed.scheme()) => {
-            let known = SCHEMES
-                .iter()
-                .map(|scheme| scheme.name)
-                .filter(|name| *name != "file");
-            let known: Vec<&str> = known.collect();
-            let message = format!(
-                "expected a bus of one of {}, found {:?}",
-                known.join(", "),
-                parsed.scheme()
-            );
-            problems
-                .error(url.span(), message)
-                .maybe_help(did_you_mean(parsed.scheme(), known));
-            None
-        }
         Ok(parsed) => Some(parsed),
         Err(error) => {
-            problems.error(url.span(), error.to_string());
+            complain_of_bus(url, &error, problems);
             None
+        }
+    }
+}
+
+/// Which transports there are depends on how this was built, so they are not listed.
+fn complain_of_bus(url: &Word, error: &BadUrl, problems: &mut Problems<'_>) {
+    let known = || SCHEMES.iter().map(|scheme| scheme.name);
+    match url.get_ref().split_once("://") {
+        Some((scheme, _)) if known().all(|known| known != scheme) => {
+            let help = did_you_mean(scheme, known());
+            let help =
+                help.unwrap_or_else(|| "udpm://239.255.76.67:7667?ttl=0 is the default".to_owned());
+            let message = format!("no bus is reached by {scheme:?}");
+            problems.error(url.span(), message).help(help);
+        }
+        Some(_) | None => {
+            problems.error(url.span(), error.to_string());
         }
     }
 }

@@ -202,6 +202,7 @@ fn read_component<'v, 'i>(
                 .note("kind is", place)
                 .help("a component is of a built-in kind, or any program; take out one of them");
         }
+        (None, None) if !table.is_table() => {}
         (None, None) => {
             let message = format!(
                 "component {:?} has neither kind nor command: expected one",

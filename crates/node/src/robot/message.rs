@@ -5,7 +5,7 @@ use super::table::{Value, Word, describe, did_you_mean, setting};
 use crate::parameter::Setting;
 use crate::port::TypeInfo;
 use bowline_log::Catalog;
-use bowline_wire::schema::{Primitive, Type, TypeId, TypeSet};
+use bowline_wire::schema::{Dim, Member, Primitive, Type, TypeId, TypeSet};
 use bowline_wire::{Fingerprint, Step};
 use std::fmt;
 use std::time::Duration;
@@ -89,7 +89,10 @@ pub(super) fn find_type<'c>(
         .iter()
         .map(|(_, types, id)| types.def(id).full_name())
         .collect();
-    let help = did_you_mean(name.get_ref(), known.iter().map(String::as_str));
+    let full = known.iter().map(String::as_str);
+    let bare = full.clone().filter_map(|name| name.rsplit('.').next());
+    let help = did_you_mean(name.get_ref(), full);
+    let help = help.or_else(|| did_you_mean(name.get_ref(), bare));
     let help = help.unwrap_or_else(|| {
         "types = [\"...\"] in [robot] names .lcm files, or folders of them".to_owned()
     });
@@ -165,25 +168,29 @@ fn begins_with_utime(types: &TypeSet, id: TypeId) -> bool {
 /// What the message has, for whoever got it wrong.
 fn fields_of(types: &TypeSet, id: TypeId) -> String {
     let members = types.as_struct(id).map_or(&[][..], |body| &body.members);
-    let fields: Vec<String> = members
-        .iter()
-        .map(|member| {
-            format!(
-                "{} {}{}",
-                types.type_name(member.ty),
-                member.name,
-                "[]".repeat(member.dims.len())
-            )
-        })
-        .collect();
+    let dim = |dim: &Dim| match dim {
+        Dim::Fixed { size, .. } => format!("[{size}]"),
+        Dim::Variable { member } => {
+            let length = members.get(*member).map_or("", |member| &member.name);
+            format!("[{length}]")
+        }
+    };
+    let field = |member: &Member| {
+        let dims: String = member.dims.iter().map(dim).collect();
+        format!("{} {}{dims}", types.type_name(member.ty), member.name)
+    };
+    let fields: Vec<String> = members.iter().map(field).collect();
     format!("{} has {}", types.def(id).full_name(), fields.join(", "))
 }
 
-/// What the reader of JSON says is about a text that nobody wrote: without the places in it.
+/// What is wrong, without what readers of JSON and encoders say of texts that nobody wrote.
 fn without_json(error: &str, name: &str) -> String {
-    let error = error
-        .strip_prefix(&format!("the JSON is not a {name}: "))
-        .unwrap_or(error);
+    let mut error = error;
+    for prefix in ["the JSON is not a", "cannot encode"] {
+        error = error
+            .strip_prefix(&format!("{prefix} {name}: "))
+            .unwrap_or(error);
+    }
     let end = error.rfind(" at line ").unwrap_or(error.len());
     error.get(..end).unwrap_or(error).to_owned()
 }

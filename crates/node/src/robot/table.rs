@@ -47,6 +47,10 @@ impl<'v, 'i> Table<'v, 'i> {
         }
     }
 
+    pub(super) fn is_table(&self) -> bool {
+        self.entries.is_some()
+    }
+
     pub(super) fn at(&self) -> Span {
         self.at.clone()
     }
@@ -105,10 +109,10 @@ impl<'v, 'i> Table<'v, 'i> {
         let value = self.value(key)?;
         let DeValue::Array(items) = value.get_ref() else {
             let found = describe(value.get_ref());
-            problems.error(
-                value.span(),
-                format!("{key} is a list of text, found {found}"),
-            );
+            let message = format!("{key} is a list of text, found {found}");
+            let text = value.get_ref().as_str();
+            let help = text.map(|text| format!("{key} = [{text:?}]"));
+            problems.error(value.span(), message).maybe_help(help);
             return None;
         };
         let what = format!("each of {key}");

@@ -329,17 +329,8 @@ fn check_command(
         Some(folder) => super::existing(folder, context.folder, "folder", problems),
         None => context.folder.to_owned(),
     };
-    if let Some(program) = draft.command.first()
-        && !is_found(program.get_ref(), &folder, context.loader.search_path)
-    {
-        let message = format!(
-            "the program {:?} of component {:?} is not on this machine's PATH",
-            program.get_ref(),
-            component.get_ref()
-        );
-        problems
-            .warning(program.span(), message)
-            .help("if it is on the machine that runs it, this is no problem");
+    if let Some(program) = draft.command.first() {
+        look_for(program, component, &folder, context, problems);
     }
     let ports = command_ports(draft, context, problems);
     let heartbeat = draft.heartbeat.as_ref().map(|(channel, within)| {
@@ -376,14 +367,36 @@ fn check_command(
     (program, ports)
 }
 
-/// Whether the system would find a program: beside the robot for paths, on the search path otherwise.
-fn is_found(program: &str, folder: &Path, search_path: &[PathBuf]) -> bool {
-    if program.contains('/') {
-        return folder.join(program).is_file();
+/// A program that the system would not find may yet be on the machine that runs it.
+fn look_for(
+    program: &Word,
+    component: &Word,
+    folder: &Path,
+    context: &Context<'_>,
+    problems: &mut Problems<'_>,
+) {
+    let name = program.get_ref();
+    let search_path = context.loader.search_path;
+    let path = folder.join(name);
+    let (is_found, place) = match name.contains('/') {
+        true => (
+            path.is_file(),
+            format!("at {} on this machine", path.display()),
+        ),
+        false => {
+            let is_found = search_path.iter().any(|place| place.join(name).is_file());
+            (is_found, "on the PATH of this machine".to_owned())
+        }
+    };
+    if !is_found {
+        let message = format!(
+            "the program {name:?} of component {:?} is not {place}",
+            component.get_ref(),
+        );
+        problems
+            .warning(program.span(), message)
+            .help("if it is there on the machine that runs it, this is no problem");
     }
-    search_path
-        .iter()
-        .any(|place| place.join(program).is_file())
 }
 
 fn command_ports(

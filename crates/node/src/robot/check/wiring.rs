@@ -98,7 +98,7 @@ struct Wiring<'c> {
     readers: Vec<End<'c>>,
     clients: Vec<End<'c>>,
     /// Components of which not all ports are known.
-    partly_known: Vec<&'c str>,
+    partly_known: Vec<&'c Checked>,
 }
 
 impl<'c> Wiring<'c> {
@@ -137,18 +137,20 @@ impl<'c> Wiring<'c> {
             };
             // What a component wrote when the log was recorded comes from there.
             let is_played = source == Source::Log && !it.component.is_simulated;
+            if !runs && !is_played {
+                continue;
+            }
+            if !it.is_whole {
+                wiring.partly_known.push(it);
+                continue;
+            }
             let ends = it.component.ports.iter().zip(&it.ports_at);
-            for (port, at) in
-                ends.filter(|(port, _)| runs || (is_played && port.direction == Direction::Writes))
-            {
+            for (port, at) in ends.filter(|(port, _)| runs || port.direction == Direction::Writes) {
                 wiring.add(End {
                     who: Some(name),
                     port,
                     at,
                 });
-            }
-            if (runs || is_played) && !it.is_whole {
-                wiring.partly_known.push(name);
             }
         }
         wiring
@@ -214,7 +216,7 @@ impl<'c> Wiring<'c> {
 
     fn check_client(&self, client: &End<'_>, findings: &mut Vec<Finding>) {
         let Some(name) = client.port.channel.as_deref() else {
-            findings.push(self.unconnected(client, "calls", &self.servers));
+            findings.push(self.unconnected(client, "calls with", &self.servers));
             return;
         };
         let Some(servers) = self.servers.get(name) else {
@@ -248,9 +250,11 @@ impl<'c> Wiring<'c> {
     }
 
     fn is_partly_known(&self, channel: &str) -> bool {
-        let is_own = |name: &&str| {
-            let rest = channel.strip_prefix(*name);
+        let is_own = |it: &&Checked| {
+            let rest = channel.strip_prefix(it.component.name.as_str());
+            let mut ports = it.component.ports.iter();
             rest.is_some_and(|rest| rest.starts_with('.'))
+                || ports.any(|port| port.channel.as_deref() == Some(channel))
         };
         self.partly_known.iter().any(is_own)
     }
@@ -321,12 +325,12 @@ fn too_many(ends: &[End<'_>], verb: &str, channel: &str) -> Vec<Finding> {
             first.name(),
             second.name()
         );
-        let help = match second.who {
-            Some(_) => format!(
-                "give one of them another: channels = {{ {} = \"...\" }}",
-                second.port.name
-            ),
-            None => "take it out of external".to_owned(),
+        // Whoever knows only channels has no ports to connect.
+        let port =
+            Some(&second.port.name).filter(|name| Some(*name) != second.port.channel.as_ref());
+        let help = match port {
+            Some(port) => format!("give one of them another: channels = {{ {port} = \"...\" }}"),
+            None => "give one of them another".to_owned(),
         };
         Finding {
             help: Some(help),
