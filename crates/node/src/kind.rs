@@ -56,6 +56,12 @@ impl Kind {
         }
     }
 
+    /// What is set when nobody sets anything.
+    #[must_use]
+    pub fn defaults(&self) -> Box<dyn Parameters> {
+        (self.defaults)()
+    }
+
     /// What can be set.
     #[must_use]
     pub fn parameters(&self) -> &'static [Parameter] {

@@ -13,6 +13,7 @@ mod parcel;
 mod port;
 pub mod presence;
 mod rig;
+pub mod robot;
 pub mod service;
 mod step;
 mod suggest;
