@@ -8,6 +8,7 @@ mod parcel;
 mod port;
 mod step;
 mod suggest;
+pub mod supervise;
 mod time;
 
 pub use component::{Build, BuildError, Component};
