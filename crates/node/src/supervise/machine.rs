@@ -19,7 +19,7 @@ use crate::suggest;
 use crate::time::Time;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use unit::{Down, Effect, Happening, State, Unit, Want};
+use unit::{Down, Effect, Happening, Others, State, Unit, Want};
 
 /// Whoever is told the time less often than this was held up, and cannot say who was silent meanwhile.
 const HELD_UP: Duration = Duration::from_millis(300);
@@ -385,10 +385,10 @@ impl Machine {
         for _ in 0..=8 * self.units.len() {
             let n_changes = self.n_changes;
             for index in 0..self.units.len() {
-                let happening = Happening::Look {
+                let happening = Happening::Look(Others {
                     may_start: self.may_start(index),
                     may_stop: self.may_stop(index),
-                };
+                });
                 self.step(now, index, happening, actions);
             }
             if self.n_changes == n_changes {

@@ -53,6 +53,10 @@ enum Fate {
 
 /// A run of a process.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "processes are in any combination of these"
+)]
 struct Run {
     id: u64,
     is_hung: bool,

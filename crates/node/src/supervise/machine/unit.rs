@@ -259,13 +259,7 @@ impl Unit {
             (State::Starting { .. } | State::Ready, Happening::Beat(source)) => {
                 self.heard(now, source)
             }
-            (
-                _,
-                Happening::Look {
-                    may_start,
-                    may_stop,
-                },
-            ) => self.look(now, may_start, may_stop),
+            (_, Happening::Look(others)) => self.look(now, others),
             // What comes too late, or twice, changes nothing.
             (
                 State::Down(_)
@@ -288,9 +282,9 @@ impl Unit {
     }
 
     /// Whether time, or what became of others, has it do something.
-    fn look(&mut self, now: Time, may_start: bool, may_stop: bool) -> Option<Effect> {
+    fn look(&mut self, now: Time, others: Others) -> Option<Effect> {
         match self.state {
-            State::Waiting { is_restart } if may_start => {
+            State::Waiting { is_restart } if others.may_start => {
                 if is_restart {
                     self.n_restarts += 1;
                     self.restarts.push_back(now);
@@ -302,7 +296,7 @@ impl Unit {
                 self.state = State::Waiting { is_restart: true };
                 None
             }
-            State::Starting { .. } | State::Ready if self.want != Want::Up && may_stop => {
+            State::Starting { .. } | State::Ready if self.want != Want::Up && others.may_stop => {
                 self.ask_to_stop(now)
             }
             State::Starting { .. } | State::Ready => {
