@@ -9,9 +9,15 @@
 //!
 //! [`Plan`] says what to run, [`machine`] decides, and nothing in it touches the system.
 
+mod capture;
+mod claim;
 mod exit;
+mod lines;
 pub mod machine;
 mod plan;
+mod proc;
+mod process;
+mod state;
 
 pub use exit::{Exit, Hang};
 pub use plan::{

@@ -376,6 +376,7 @@ impl World {
             // It may start again, and what it needs too, as often as anything that was ordered.
             if !start.is_empty() {
                 self.is_ordered[unit] = true;
+                self.is_unwanted[unit] = self.machine.units[unit].want == Want::Down;
                 self.restarts[unit].clear();
             }
         }

@@ -110,10 +110,16 @@ pub(crate) enum Happening {
     /// A sign of life from one of those that give them.
     Beat(usize),
     /// Time has passed, or another's state has changed.
-    Look {
-        may_start: bool,
-        may_stop: bool,
-    },
+    Look(Others),
+}
+
+/// What the others allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Others {
+    /// All that it depends on are ready.
+    pub(crate) may_start: bool,
+    /// Nothing that depends on it has to be stopped first.
+    pub(crate) may_stop: bool,
 }
 
 /// What is to be done about it.
