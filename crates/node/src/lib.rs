@@ -1,11 +1,15 @@
 //! Components and their hosts.
 
+pub mod clock;
 mod component;
+pub mod directory;
 mod kind;
 mod outbox;
 mod parameter;
 mod parcel;
 mod port;
+pub mod presence;
+pub mod service;
 mod step;
 mod suggest;
 pub mod supervise;

@@ -176,6 +176,258 @@ impl wire::IntoOwned for AlarmRef<'_> {
     }
 }
 
+/// What a server says to a call. Sent once for each time that the call is heard.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// when this was sent, microseconds since the epoch by the server's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call
+    pub id: i64,
+    /// who asked
+    pub caller: String,
+    /// what was asked; the channel is bowline.answer. and this
+    pub service: String,
+    /// who answers; at most 128 bytes
+    pub server: String,
+    /// when that started, microseconds since the epoch; tells its lives apart
+    pub server_instance: i64,
+    /// of the message that this answers
+    pub attempt: i32,
+    /// one of the first constants above; others are counted and ignored
+    pub kind: i8,
+    /// of an ERROR: one of the constants above below 0, or the service's own from 1 on; 0 otherwise
+    pub code: i32,
+    /// of an ERROR: what went wrong, for people; at most 1024 bytes
+    pub text: String,
+    /// length of the body, bytes, 1048576 at most; 0 but for a REPLY
+    pub n_bytes: i32,
+    /// the reply: an encoded LCM message with its fingerprint
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// the server has it, and works on it
+    pub const ACCEPTED: i8 = 1;
+    /// it is done: the body is the reply
+    pub const REPLY: i8 = 2;
+    /// it is not: code and text say why
+    pub const ERROR: i8 = 3;
+    /// it was told to let it be, and did
+    pub const CANCELLED: i8 = 4;
+    /// code: too many calls at once; not executed
+    pub const BUSY: i32 = -1;
+    /// code: the caller's time is over; not executed, or not to its end
+    pub const EXPIRED: i32 = -2;
+    /// code: the call was accepted by another instance of the server; not executed by this one
+    pub const RESTARTED: i32 = -3;
+    /// code: the request is of another type; not executed
+    pub const WRONG_TYPE: i32 = -4;
+    /// code: the request makes no sense; not executed
+    pub const MALFORMED: i32 = -5;
+    /// code: heard before, but its answer is no longer kept; not executed again
+    pub const FORGOTTEN: i32 = -6;
+    /// code: the server ended, or gave the call up, without an answer
+    pub const ABANDONED: i32 = -7;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bytes = (self.body.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Answer {
+    const NAME: &'static str = "bowline.answer_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2622_8b38_0fc3_9d28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Answer {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(37);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.server, meter).in_field("server")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.server, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.code, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Answer {
+    const MIN_SIZE: usize = 57;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: String = wire::Decode::read(reader).in_field("caller")?;
+        let service: String = wire::Decode::read(reader).in_field("service")?;
+        let server: String = wire::Decode::read(reader).in_field("server")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let code: i32 = wire::Decode::read(reader).in_field("code")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: Vec<u8> = reader.list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, service, server, server_instance, attempt, kind, code, text, n_bytes, body })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.caller, reader).in_field("caller")?;
+        wire::Decode::read_into(&mut self.service, reader).in_field("service")?;
+        wire::Decode::read_into(&mut self.server, reader).in_field("server")?;
+        wire::Decode::read_into(&mut self.server_instance, reader).in_field("server_instance")?;
+        wire::Decode::read_into(&mut self.attempt, reader).in_field("attempt")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.code, reader).in_field("code")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        reader.list_into(&mut self.body, self.n_bytes).in_field("body")?;
+        Ok(())
+    }
+}
+
+/// A [`Answer`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AnswerRef<'a> {
+    /// when this was sent, microseconds since the epoch by the server's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call
+    pub id: i64,
+    /// who asked
+    pub caller: &'a str,
+    /// what was asked; the channel is bowline.answer. and this
+    pub service: &'a str,
+    /// who answers; at most 128 bytes
+    pub server: &'a str,
+    /// when that started, microseconds since the epoch; tells its lives apart
+    pub server_instance: i64,
+    /// of the message that this answers
+    pub attempt: i32,
+    /// one of the first constants above; others are counted and ignored
+    pub kind: i8,
+    /// of an ERROR: one of the constants above below 0, or the service's own from 1 on; 0 otherwise
+    pub code: i32,
+    /// of an ERROR: what went wrong, for people; at most 1024 bytes
+    pub text: &'a str,
+    /// length of the body, bytes, 1048576 at most; 0 but for a REPLY
+    pub n_bytes: i32,
+    /// the reply: an encoded LCM message with its fingerprint
+    pub body: &'a [u8],
+}
+
+impl wire::Message for AnswerRef<'_> {
+    const NAME: &'static str = "bowline.answer_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2622_8b38_0fc3_9d28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for AnswerRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(37);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.server, meter).in_field("server")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.server, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.code, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AnswerRef<'a> {
+    const MIN_SIZE: usize = 57;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: &'a str = wire::Decode::read(reader).in_field("caller")?;
+        let service: &'a str = wire::Decode::read(reader).in_field("service")?;
+        let server: &'a str = wire::Decode::read(reader).in_field("server")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let code: i32 = wire::Decode::read(reader).in_field("code")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: &'a [u8] = reader.byte_list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, service, server, server_instance, attempt, kind, code, text, n_bytes, body })
+    }
+}
+
+impl wire::IntoOwned for AnswerRef<'_> {
+    type Owned = Answer;
+
+    fn into_owned(self) -> Answer {
+        Answer {
+            utime: self.utime,
+            id: self.id,
+            caller: wire::IntoOwned::into_owned(self.caller),
+            service: wire::IntoOwned::into_owned(self.service),
+            server: wire::IntoOwned::into_owned(self.server),
+            server_instance: self.server_instance,
+            attempt: self.attempt,
+            kind: self.kind,
+            code: self.code,
+            text: wire::IntoOwned::into_owned(self.text),
+            n_bytes: self.n_bytes,
+            body: wire::IntoOwned::into_owned(self.body),
+        }
+    }
+}
+
 /// A place in a log that somebody wants to find again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bookmark {
@@ -282,6 +534,247 @@ impl wire::IntoOwned for BookmarkRef<'_> {
         Bookmark {
             utime: self.utime,
             text: wire::IntoOwned::into_owned(self.text),
+        }
+    }
+}
+
+/// Asks a service for something, or to let it be. Sent again until it is answered: all that is needed to tell one call
+/// from another, and a call from its repetition, is in here.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Call {
+    /// when this was sent, microseconds since the epoch by the caller's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call: the same in all that is sent and answered for it, and in no other call
+    pub id: i64,
+    /// who asks; at most 128 bytes
+    pub caller: String,
+    /// of the caller: when it started, microseconds since the epoch; tells its lives apart
+    pub incarnation: i64,
+    /// of the call among those of this incarnation, from 1 on
+    pub number: i64,
+    /// what is asked; the channel is bowline.call. and this
+    pub service: String,
+    /// one of the constants above; others are counted and ignored
+    pub kind: i8,
+    /// how often this kind was sent before for this call, from 0 on
+    pub attempt: i32,
+    /// how long the caller waits in all, microseconds
+    pub timeout_us: i64,
+    /// how long it has waited already, microseconds: the server needs no common clock
+    pub elapsed_us: i64,
+    /// the one that has accepted the call, as in its answer; 0 while none is known to have
+    pub server_instance: i64,
+    /// length of the body, bytes, 1048576 at most; 0 in a CANCEL
+    pub n_bytes: i32,
+    /// the request: an encoded LCM message with its fingerprint
+    pub body: Vec<u8>,
+}
+
+impl Call {
+    /// do it
+    pub const REQUEST: i8 = 1;
+    /// nobody wants it any more
+    pub const CANCEL: i8 = 2;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bytes = (self.body.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Call {
+    const NAME: &'static str = "bowline.call_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x639a_6952_6fdf_815f);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Call {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(65);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.incarnation, writer);
+        wire::Encode::write(&self.number, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.timeout_us, writer);
+        wire::Encode::write(&self.elapsed_us, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Call {
+    const MIN_SIZE: usize = 75;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: String = wire::Decode::read(reader).in_field("caller")?;
+        let incarnation: i64 = wire::Decode::read(reader).in_field("incarnation")?;
+        let number: i64 = wire::Decode::read(reader).in_field("number")?;
+        let service: String = wire::Decode::read(reader).in_field("service")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let timeout_us: i64 = wire::Decode::read(reader).in_field("timeout_us")?;
+        let elapsed_us: i64 = wire::Decode::read(reader).in_field("elapsed_us")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: Vec<u8> = reader.list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, incarnation, number, service, kind, attempt, timeout_us, elapsed_us, server_instance, n_bytes, body })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.caller, reader).in_field("caller")?;
+        wire::Decode::read_into(&mut self.incarnation, reader).in_field("incarnation")?;
+        wire::Decode::read_into(&mut self.number, reader).in_field("number")?;
+        wire::Decode::read_into(&mut self.service, reader).in_field("service")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.attempt, reader).in_field("attempt")?;
+        wire::Decode::read_into(&mut self.timeout_us, reader).in_field("timeout_us")?;
+        wire::Decode::read_into(&mut self.elapsed_us, reader).in_field("elapsed_us")?;
+        wire::Decode::read_into(&mut self.server_instance, reader).in_field("server_instance")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        reader.list_into(&mut self.body, self.n_bytes).in_field("body")?;
+        Ok(())
+    }
+}
+
+/// A [`Call`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallRef<'a> {
+    /// when this was sent, microseconds since the epoch by the caller's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call: the same in all that is sent and answered for it, and in no other call
+    pub id: i64,
+    /// who asks; at most 128 bytes
+    pub caller: &'a str,
+    /// of the caller: when it started, microseconds since the epoch; tells its lives apart
+    pub incarnation: i64,
+    /// of the call among those of this incarnation, from 1 on
+    pub number: i64,
+    /// what is asked; the channel is bowline.call. and this
+    pub service: &'a str,
+    /// one of the constants above; others are counted and ignored
+    pub kind: i8,
+    /// how often this kind was sent before for this call, from 0 on
+    pub attempt: i32,
+    /// how long the caller waits in all, microseconds
+    pub timeout_us: i64,
+    /// how long it has waited already, microseconds: the server needs no common clock
+    pub elapsed_us: i64,
+    /// the one that has accepted the call, as in its answer; 0 while none is known to have
+    pub server_instance: i64,
+    /// length of the body, bytes, 1048576 at most; 0 in a CANCEL
+    pub n_bytes: i32,
+    /// the request: an encoded LCM message with its fingerprint
+    pub body: &'a [u8],
+}
+
+impl wire::Message for CallRef<'_> {
+    const NAME: &'static str = "bowline.call_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x639a_6952_6fdf_815f);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for CallRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(65);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.incarnation, writer);
+        wire::Encode::write(&self.number, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.timeout_us, writer);
+        wire::Encode::write(&self.elapsed_us, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for CallRef<'a> {
+    const MIN_SIZE: usize = 75;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: &'a str = wire::Decode::read(reader).in_field("caller")?;
+        let incarnation: i64 = wire::Decode::read(reader).in_field("incarnation")?;
+        let number: i64 = wire::Decode::read(reader).in_field("number")?;
+        let service: &'a str = wire::Decode::read(reader).in_field("service")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let timeout_us: i64 = wire::Decode::read(reader).in_field("timeout_us")?;
+        let elapsed_us: i64 = wire::Decode::read(reader).in_field("elapsed_us")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: &'a [u8] = reader.byte_list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, incarnation, number, service, kind, attempt, timeout_us, elapsed_us, server_instance, n_bytes, body })
+    }
+}
+
+impl wire::IntoOwned for CallRef<'_> {
+    type Owned = Call;
+
+    fn into_owned(self) -> Call {
+        Call {
+            utime: self.utime,
+            id: self.id,
+            caller: wire::IntoOwned::into_owned(self.caller),
+            incarnation: self.incarnation,
+            number: self.number,
+            service: wire::IntoOwned::into_owned(self.service),
+            kind: self.kind,
+            attempt: self.attempt,
+            timeout_us: self.timeout_us,
+            elapsed_us: self.elapsed_us,
+            server_instance: self.server_instance,
+            n_bytes: self.n_bytes,
+            body: wire::IntoOwned::into_owned(self.body),
         }
     }
 }
@@ -557,6 +1050,396 @@ impl<'a> wire::Decode<'a> for GpsRmc {
         let lon: f64 = wire::Decode::read(reader).in_field("lon")?;
         let sog: f64 = wire::Decode::read(reader).in_field("sog")?;
         Ok(Self { utime, lat, lon, sog })
+    }
+}
+
+/// How a component is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeartbeatComponent {
+    /// of the component, within the robot
+    pub name: String,
+    /// one of the constants above
+    pub health: i8,
+    /// why it is not good, for people; may be empty; at most 256 bytes
+    pub text: String,
+    /// how often it was stepped since it started
+    pub n_steps: i64,
+    /// steps that came later than they were due
+    pub n_late: i64,
+    /// messages that were lost on the way to it, as far as that is known
+    pub n_dropped: i64,
+    /// messages that could not be read or sent, and what it reported itself
+    pub n_errors: i64,
+}
+
+impl HeartbeatComponent {
+    /// it has not done its work yet
+    pub const STARTING: i8 = 1;
+    /// it does its work
+    pub const GOOD: i8 = 2;
+    /// it does a part of it: text says which
+    pub const DEGRADED: i8 = 3;
+    /// it does not: text says why
+    pub const FAILED: i8 = 4;
+}
+
+impl wire::Message for HeartbeatComponent {
+    const NAME: &'static str = "bowline.heartbeat_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc74f_7de0_3f82_63a2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for HeartbeatComponent {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(33);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.n_late, writer);
+        wire::Encode::write(&self.n_dropped, writer);
+        wire::Encode::write(&self.n_errors, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HeartbeatComponent {
+    const MIN_SIZE: usize = 43;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let health: i8 = wire::Decode::read(reader).in_field("health")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        let n_steps: i64 = wire::Decode::read(reader).in_field("n_steps")?;
+        let n_late: i64 = wire::Decode::read(reader).in_field("n_late")?;
+        let n_dropped: i64 = wire::Decode::read(reader).in_field("n_dropped")?;
+        let n_errors: i64 = wire::Decode::read(reader).in_field("n_errors")?;
+        Ok(Self { name, health, text, n_steps, n_late, n_dropped, n_errors })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.health, reader).in_field("health")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        wire::Decode::read_into(&mut self.n_steps, reader).in_field("n_steps")?;
+        wire::Decode::read_into(&mut self.n_late, reader).in_field("n_late")?;
+        wire::Decode::read_into(&mut self.n_dropped, reader).in_field("n_dropped")?;
+        wire::Decode::read_into(&mut self.n_errors, reader).in_field("n_errors")?;
+        Ok(())
+    }
+}
+
+/// A [`HeartbeatComponent`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeartbeatComponentRef<'a> {
+    /// of the component, within the robot
+    pub name: &'a str,
+    /// one of the constants above
+    pub health: i8,
+    /// why it is not good, for people; may be empty; at most 256 bytes
+    pub text: &'a str,
+    /// how often it was stepped since it started
+    pub n_steps: i64,
+    /// steps that came later than they were due
+    pub n_late: i64,
+    /// messages that were lost on the way to it, as far as that is known
+    pub n_dropped: i64,
+    /// messages that could not be read or sent, and what it reported itself
+    pub n_errors: i64,
+}
+
+impl wire::Message for HeartbeatComponentRef<'_> {
+    const NAME: &'static str = "bowline.heartbeat_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc74f_7de0_3f82_63a2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for HeartbeatComponentRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(33);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.n_late, writer);
+        wire::Encode::write(&self.n_dropped, writer);
+        wire::Encode::write(&self.n_errors, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HeartbeatComponentRef<'a> {
+    const MIN_SIZE: usize = 43;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let health: i8 = wire::Decode::read(reader).in_field("health")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        let n_steps: i64 = wire::Decode::read(reader).in_field("n_steps")?;
+        let n_late: i64 = wire::Decode::read(reader).in_field("n_late")?;
+        let n_dropped: i64 = wire::Decode::read(reader).in_field("n_dropped")?;
+        let n_errors: i64 = wire::Decode::read(reader).in_field("n_errors")?;
+        Ok(Self { name, health, text, n_steps, n_late, n_dropped, n_errors })
+    }
+}
+
+impl wire::IntoOwned for HeartbeatComponentRef<'_> {
+    type Owned = HeartbeatComponent;
+
+    fn into_owned(self) -> HeartbeatComponent {
+        HeartbeatComponent {
+            name: wire::IntoOwned::into_owned(self.name),
+            health: self.health,
+            text: wire::IntoOwned::into_owned(self.text),
+            n_steps: self.n_steps,
+            n_late: self.n_late,
+            n_dropped: self.n_dropped,
+            n_errors: self.n_errors,
+        }
+    }
+}
+
+/// A process with components lives: sent five times a second, so that whoever misses three of them knows within 0.7 s.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heartbeat {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: String,
+    /// name of the machine
+    pub host: String,
+    /// name of the process in the robot file
+    pub process: String,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// wall clock minus the components' clock, microseconds; a step of the wall clock shows here
+    pub clock_offset_us: i64,
+    /// when the next one is due, microseconds from this one, 200000 at most
+    pub period_us: i32,
+    /// whether this is the last one: the process ends
+    pub is_leaving: bool,
+    /// of what it says in presence_t: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// how they are
+    pub components: Vec<HeartbeatComponent>,
+}
+
+impl Heartbeat {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Heartbeat {
+    const NAME: &'static str = "bowline.heartbeat_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x190f_d5b7_d2c9_7a68);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Heartbeat {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(45);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.clock_offset_us, writer);
+        wire::Encode::write(&self.period_us, writer);
+        wire::Encode::write(&self.is_leaving, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Heartbeat {
+    const MIN_SIZE: usize = 60;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let clock_offset_us: i64 = wire::Decode::read(reader).in_field("clock_offset_us")?;
+        let period_us: i32 = wire::Decode::read(reader).in_field("period_us")?;
+        let is_leaving: bool = wire::Decode::read(reader).in_field("is_leaving")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<HeartbeatComponent> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, clock_offset_us, period_us, is_leaving, revision, n_components, components })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.instance, reader).in_field("instance")?;
+        wire::Decode::read_into(&mut self.clock_offset_us, reader).in_field("clock_offset_us")?;
+        wire::Decode::read_into(&mut self.period_us, reader).in_field("period_us")?;
+        wire::Decode::read_into(&mut self.is_leaving, reader).in_field("is_leaving")?;
+        wire::Decode::read_into(&mut self.revision, reader).in_field("revision")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        Ok(())
+    }
+}
+
+/// A [`Heartbeat`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeartbeatRef<'a> {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: &'a str,
+    /// name of the machine
+    pub host: &'a str,
+    /// name of the process in the robot file
+    pub process: &'a str,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// wall clock minus the components' clock, microseconds; a step of the wall clock shows here
+    pub clock_offset_us: i64,
+    /// when the next one is due, microseconds from this one, 200000 at most
+    pub period_us: i32,
+    /// whether this is the last one: the process ends
+    pub is_leaving: bool,
+    /// of what it says in presence_t: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// how they are
+    pub components: Vec<HeartbeatComponentRef<'a>>,
+}
+
+impl wire::Message for HeartbeatRef<'_> {
+    const NAME: &'static str = "bowline.heartbeat_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x190f_d5b7_d2c9_7a68);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for HeartbeatRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(45);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.clock_offset_us, writer);
+        wire::Encode::write(&self.period_us, writer);
+        wire::Encode::write(&self.is_leaving, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HeartbeatRef<'a> {
+    const MIN_SIZE: usize = 60;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let clock_offset_us: i64 = wire::Decode::read(reader).in_field("clock_offset_us")?;
+        let period_us: i32 = wire::Decode::read(reader).in_field("period_us")?;
+        let is_leaving: bool = wire::Decode::read(reader).in_field("is_leaving")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<HeartbeatComponentRef<'a>> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, clock_offset_us, period_us, is_leaving, revision, n_components, components })
+    }
+}
+
+impl wire::IntoOwned for HeartbeatRef<'_> {
+    type Owned = Heartbeat;
+
+    fn into_owned(self) -> Heartbeat {
+        Heartbeat {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            process: wire::IntoOwned::into_owned(self.process),
+            pid: self.pid,
+            instance: self.instance,
+            clock_offset_us: self.clock_offset_us,
+            period_us: self.period_us,
+            is_leaving: self.is_leaving,
+            revision: self.revision,
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+        }
     }
 }
 
@@ -2000,6 +2883,789 @@ impl<'a> wire::Decode<'a> for Pose {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let state: [f64; 12] = wire::Decode::read(reader).in_field("state")?;
         Ok(Self { utime, state })
+    }
+}
+
+/// What a component reads, writes and serves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceComponent {
+    /// of the component, within the robot
+    pub name: String,
+    /// what it is, as robot files name it
+    pub kind: String,
+    /// length of the list, 256 at most
+    pub n_ports: i32,
+    /// what it reads and writes
+    pub ports: Vec<PresencePort>,
+    /// length of the list, 64 at most
+    pub n_services: i32,
+    /// what it serves and calls
+    pub services: Vec<PresenceService>,
+}
+
+impl PresenceComponent {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_ports = (self.ports.len()).try_into().unwrap_or(i32::MAX);
+        self.n_services = (self.services.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for PresenceComponent {
+    const NAME: &'static str = "bowline.presence_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8e21_4a36_74a9_dad5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceComponent {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        meter.length("n_ports", self.n_ports, self.ports.len()).in_field("ports")?;
+        meter.length("n_services", self.n_services, self.services.len()).in_field("services")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.ports, meter).in_field("ports")?;
+        wire::Encode::measure(&self.services, meter).in_field("services")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.n_ports, writer);
+        wire::Encode::write(&self.ports, writer);
+        wire::Encode::write(&self.n_services, writer);
+        wire::Encode::write(&self.services, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceComponent {
+    const MIN_SIZE: usize = 18;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let kind: String = wire::Decode::read(reader).in_field("kind")?;
+        let n_ports: i32 = wire::Decode::read(reader).in_field("n_ports")?;
+        let ports: Vec<PresencePort> = reader.list(n_ports).in_field("ports")?;
+        let n_services: i32 = wire::Decode::read(reader).in_field("n_services")?;
+        let services: Vec<PresenceService> = reader.list(n_services).in_field("services")?;
+        Ok(Self { name, kind, n_ports, ports, n_services, services })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.n_ports, reader).in_field("n_ports")?;
+        reader.list_into(&mut self.ports, self.n_ports).in_field("ports")?;
+        wire::Decode::read_into(&mut self.n_services, reader).in_field("n_services")?;
+        reader.list_into(&mut self.services, self.n_services).in_field("services")?;
+        Ok(())
+    }
+}
+
+/// A [`PresenceComponent`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceComponentRef<'a> {
+    /// of the component, within the robot
+    pub name: &'a str,
+    /// what it is, as robot files name it
+    pub kind: &'a str,
+    /// length of the list, 256 at most
+    pub n_ports: i32,
+    /// what it reads and writes
+    pub ports: Vec<PresencePortRef<'a>>,
+    /// length of the list, 64 at most
+    pub n_services: i32,
+    /// what it serves and calls
+    pub services: Vec<PresenceServiceRef<'a>>,
+}
+
+impl wire::Message for PresenceComponentRef<'_> {
+    const NAME: &'static str = "bowline.presence_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8e21_4a36_74a9_dad5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceComponentRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        meter.length("n_ports", self.n_ports, self.ports.len()).in_field("ports")?;
+        meter.length("n_services", self.n_services, self.services.len()).in_field("services")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.ports, meter).in_field("ports")?;
+        wire::Encode::measure(&self.services, meter).in_field("services")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.n_ports, writer);
+        wire::Encode::write(&self.ports, writer);
+        wire::Encode::write(&self.n_services, writer);
+        wire::Encode::write(&self.services, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceComponentRef<'a> {
+    const MIN_SIZE: usize = 18;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let kind: &'a str = wire::Decode::read(reader).in_field("kind")?;
+        let n_ports: i32 = wire::Decode::read(reader).in_field("n_ports")?;
+        let ports: Vec<PresencePortRef<'a>> = reader.list(n_ports).in_field("ports")?;
+        let n_services: i32 = wire::Decode::read(reader).in_field("n_services")?;
+        let services: Vec<PresenceServiceRef<'a>> = reader.list(n_services).in_field("services")?;
+        Ok(Self { name, kind, n_ports, ports, n_services, services })
+    }
+}
+
+impl wire::IntoOwned for PresenceComponentRef<'_> {
+    type Owned = PresenceComponent;
+
+    fn into_owned(self) -> PresenceComponent {
+        PresenceComponent {
+            name: wire::IntoOwned::into_owned(self.name),
+            kind: wire::IntoOwned::into_owned(self.kind),
+            n_ports: self.n_ports,
+            ports: wire::IntoOwned::into_owned(self.ports),
+            n_services: self.n_services,
+            services: wire::IntoOwned::into_owned(self.services),
+        }
+    }
+}
+
+/// A port of a component: messages of one type on one channel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresencePort {
+    /// of the port, within the component
+    pub name: String,
+    /// one of the constants above
+    pub direction: i8,
+    /// where the messages are; empty if it is not connected
+    pub channel: String,
+    /// of the messages, with its package; empty: any
+    pub type_name: String,
+    /// what they begin with; 0: anything
+    pub fingerprint: i64,
+}
+
+impl PresencePort {
+    /// messages come in
+    pub const READS: i8 = 1;
+    /// messages go out
+    pub const WRITES: i8 = 2;
+}
+
+impl wire::Message for PresencePort {
+    const NAME: &'static str = "bowline.presence_port_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf150_533e_1ab4_4ddd);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresencePort {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        wire::Encode::measure(&self.type_name, meter).in_field("type_name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.type_name, writer);
+        wire::Encode::write(&self.fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresencePort {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let channel: String = wire::Decode::read(reader).in_field("channel")?;
+        let type_name: String = wire::Decode::read(reader).in_field("type_name")?;
+        let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
+        Ok(Self { name, direction, channel, type_name, fingerprint })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.direction, reader).in_field("direction")?;
+        wire::Decode::read_into(&mut self.channel, reader).in_field("channel")?;
+        wire::Decode::read_into(&mut self.type_name, reader).in_field("type_name")?;
+        wire::Decode::read_into(&mut self.fingerprint, reader).in_field("fingerprint")?;
+        Ok(())
+    }
+}
+
+/// A [`PresencePort`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresencePortRef<'a> {
+    /// of the port, within the component
+    pub name: &'a str,
+    /// one of the constants above
+    pub direction: i8,
+    /// where the messages are; empty if it is not connected
+    pub channel: &'a str,
+    /// of the messages, with its package; empty: any
+    pub type_name: &'a str,
+    /// what they begin with; 0: anything
+    pub fingerprint: i64,
+}
+
+impl wire::Message for PresencePortRef<'_> {
+    const NAME: &'static str = "bowline.presence_port_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf150_533e_1ab4_4ddd);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresencePortRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        wire::Encode::measure(&self.type_name, meter).in_field("type_name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.type_name, writer);
+        wire::Encode::write(&self.fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresencePortRef<'a> {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let channel: &'a str = wire::Decode::read(reader).in_field("channel")?;
+        let type_name: &'a str = wire::Decode::read(reader).in_field("type_name")?;
+        let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
+        Ok(Self { name, direction, channel, type_name, fingerprint })
+    }
+}
+
+impl wire::IntoOwned for PresencePortRef<'_> {
+    type Owned = PresencePort;
+
+    fn into_owned(self) -> PresencePort {
+        PresencePort {
+            name: wire::IntoOwned::into_owned(self.name),
+            direction: self.direction,
+            channel: wire::IntoOwned::into_owned(self.channel),
+            type_name: wire::IntoOwned::into_owned(self.type_name),
+            fingerprint: self.fingerprint,
+        }
+    }
+}
+
+/// Asks processes with components to say what they are made of, as presence_t on bowline.presence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceRequest {
+    /// when it was asked, microseconds since the epoch; nothing depends on it
+    pub utime: i64,
+    /// only those of this robot; empty: all
+    pub robot: String,
+    /// only those of this name; empty: all
+    pub process: String,
+}
+
+impl wire::Message for PresenceRequest {
+    const NAME: &'static str = "bowline.presence_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4504_4541_81e8_514d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PresenceRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.process, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceRequest {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        Ok(Self { utime, robot, process })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        Ok(())
+    }
+}
+
+/// A [`PresenceRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceRequestRef<'a> {
+    /// when it was asked, microseconds since the epoch; nothing depends on it
+    pub utime: i64,
+    /// only those of this robot; empty: all
+    pub robot: &'a str,
+    /// only those of this name; empty: all
+    pub process: &'a str,
+}
+
+impl wire::Message for PresenceRequestRef<'_> {
+    const NAME: &'static str = "bowline.presence_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4504_4541_81e8_514d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PresenceRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.process, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceRequestRef<'a> {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        Ok(Self { utime, robot, process })
+    }
+}
+
+impl wire::IntoOwned for PresenceRequestRef<'_> {
+    type Owned = PresenceRequest;
+
+    fn into_owned(self) -> PresenceRequest {
+        PresenceRequest {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            process: wire::IntoOwned::into_owned(self.process),
+        }
+    }
+}
+
+/// A service that a component offers or uses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceService {
+    /// its name within the component
+    pub port: String,
+    /// one of the constants above
+    pub direction: i8,
+    /// of the service; the channels are bowline.call. and bowline.answer. and this
+    pub name: String,
+    /// of requests, with its package
+    pub request_type: String,
+    /// what they begin with
+    pub request_fingerprint: i64,
+    /// of replies, with its package
+    pub reply_type: String,
+    /// what they begin with
+    pub reply_fingerprint: i64,
+}
+
+impl PresenceService {
+    /// requests come in, replies go out
+    pub const SERVES: i8 = 1;
+    /// requests go out, replies come in
+    pub const CALLS: i8 = 2;
+}
+
+impl wire::Message for PresenceService {
+    const NAME: &'static str = "bowline.presence_service_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdb61_d59d_8079_3b5a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceService {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.port, meter).in_field("port")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.request_type, meter).in_field("request_type")?;
+        wire::Encode::measure(&self.reply_type, meter).in_field("reply_type")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.request_type, writer);
+        wire::Encode::write(&self.request_fingerprint, writer);
+        wire::Encode::write(&self.reply_type, writer);
+        wire::Encode::write(&self.reply_fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceService {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let port: String = wire::Decode::read(reader).in_field("port")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let request_type: String = wire::Decode::read(reader).in_field("request_type")?;
+        let request_fingerprint: i64 = wire::Decode::read(reader).in_field("request_fingerprint")?;
+        let reply_type: String = wire::Decode::read(reader).in_field("reply_type")?;
+        let reply_fingerprint: i64 = wire::Decode::read(reader).in_field("reply_fingerprint")?;
+        Ok(Self { port, direction, name, request_type, request_fingerprint, reply_type, reply_fingerprint })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.port, reader).in_field("port")?;
+        wire::Decode::read_into(&mut self.direction, reader).in_field("direction")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.request_type, reader).in_field("request_type")?;
+        wire::Decode::read_into(&mut self.request_fingerprint, reader).in_field("request_fingerprint")?;
+        wire::Decode::read_into(&mut self.reply_type, reader).in_field("reply_type")?;
+        wire::Decode::read_into(&mut self.reply_fingerprint, reader).in_field("reply_fingerprint")?;
+        Ok(())
+    }
+}
+
+/// A [`PresenceService`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceServiceRef<'a> {
+    /// its name within the component
+    pub port: &'a str,
+    /// one of the constants above
+    pub direction: i8,
+    /// of the service; the channels are bowline.call. and bowline.answer. and this
+    pub name: &'a str,
+    /// of requests, with its package
+    pub request_type: &'a str,
+    /// what they begin with
+    pub request_fingerprint: i64,
+    /// of replies, with its package
+    pub reply_type: &'a str,
+    /// what they begin with
+    pub reply_fingerprint: i64,
+}
+
+impl wire::Message for PresenceServiceRef<'_> {
+    const NAME: &'static str = "bowline.presence_service_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdb61_d59d_8079_3b5a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceServiceRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.port, meter).in_field("port")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.request_type, meter).in_field("request_type")?;
+        wire::Encode::measure(&self.reply_type, meter).in_field("reply_type")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.request_type, writer);
+        wire::Encode::write(&self.request_fingerprint, writer);
+        wire::Encode::write(&self.reply_type, writer);
+        wire::Encode::write(&self.reply_fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceServiceRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let port: &'a str = wire::Decode::read(reader).in_field("port")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let request_type: &'a str = wire::Decode::read(reader).in_field("request_type")?;
+        let request_fingerprint: i64 = wire::Decode::read(reader).in_field("request_fingerprint")?;
+        let reply_type: &'a str = wire::Decode::read(reader).in_field("reply_type")?;
+        let reply_fingerprint: i64 = wire::Decode::read(reader).in_field("reply_fingerprint")?;
+        Ok(Self { port, direction, name, request_type, request_fingerprint, reply_type, reply_fingerprint })
+    }
+}
+
+impl wire::IntoOwned for PresenceServiceRef<'_> {
+    type Owned = PresenceService;
+
+    fn into_owned(self) -> PresenceService {
+        PresenceService {
+            port: wire::IntoOwned::into_owned(self.port),
+            direction: self.direction,
+            name: wire::IntoOwned::into_owned(self.name),
+            request_type: wire::IntoOwned::into_owned(self.request_type),
+            request_fingerprint: self.request_fingerprint,
+            reply_type: wire::IntoOwned::into_owned(self.reply_type),
+            reply_fingerprint: self.reply_fingerprint,
+        }
+    }
+}
+
+/// What a process with components is made of: sent every 2 s, when it changes, and when somebody asks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Presence {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: String,
+    /// name of the machine
+    pub host: String,
+    /// name of the process in the robot file
+    pub process: String,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// of this description: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what runs in it
+    pub components: Vec<PresenceComponent>,
+}
+
+impl Presence {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Presence {
+    const NAME: &'static str = "bowline.presence_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x977b_fac8_ef48_e8ba);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Presence {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(32);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Presence {
+    const MIN_SIZE: usize = 47;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponent> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, revision, n_components, components })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.instance, reader).in_field("instance")?;
+        wire::Decode::read_into(&mut self.revision, reader).in_field("revision")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        Ok(())
+    }
+}
+
+/// A [`Presence`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceRef<'a> {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: &'a str,
+    /// name of the machine
+    pub host: &'a str,
+    /// name of the process in the robot file
+    pub process: &'a str,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// of this description: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what runs in it
+    pub components: Vec<PresenceComponentRef<'a>>,
+}
+
+impl wire::Message for PresenceRef<'_> {
+    const NAME: &'static str = "bowline.presence_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x977b_fac8_ef48_e8ba);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PresenceRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(32);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceRef<'a> {
+    const MIN_SIZE: usize = 47;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponentRef<'a>> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, revision, n_components, components })
+    }
+}
+
+impl wire::IntoOwned for PresenceRef<'_> {
+    type Owned = Presence;
+
+    fn into_owned(self) -> Presence {
+        Presence {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            process: wire::IntoOwned::into_owned(self.process),
+            pid: self.pid,
+            instance: self.instance,
+            revision: self.revision,
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+        }
     }
 }
 
