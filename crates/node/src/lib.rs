@@ -17,6 +17,7 @@ pub mod robot;
 pub mod service;
 mod step;
 mod suggest;
+pub mod supervise;
 mod time;
 pub mod trace;
 pub mod verify;
