@@ -9,6 +9,7 @@
 
 mod check;
 mod draft;
+mod instance;
 mod message;
 mod problem;
 mod table;
