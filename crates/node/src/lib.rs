@@ -13,16 +13,18 @@ mod parcel;
 mod port;
 pub mod presence;
 mod rig;
+pub mod robot;
 pub mod service;
 mod step;
 mod suggest;
+pub mod supervise;
 mod time;
 pub mod trace;
 pub mod verify;
 
 pub use component::{Build, BuildError, Component};
 pub use kind::{Built, Kind, MakeError};
-pub use outbox::{CellCounts, Health, Outbox};
+pub use outbox::{CellCounts, Health, NotCalled, Outbox};
 #[doc(hidden)]
 pub use parameter::support as parameter_support;
 pub use parameter::{
@@ -33,5 +35,5 @@ pub use port::{
     Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo,
 };
 pub use rig::Rig;
-pub use step::{Order, Seen, Step};
+pub use step::{Call, Order, Seen, Step};
 pub use time::Time;

@@ -6,9 +6,11 @@
 mod setting;
 
 pub use setting::{BadSetting, Setting};
+pub(crate) use setting::{duration_text, parse_duration};
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A set of parameters, by name. Made by [`parameters!`](crate::parameters).
@@ -161,13 +163,29 @@ impl ParameterValue for Duration {
 
     fn from_setting(setting: &Setting) -> Option<Self> {
         match setting {
-            Setting::Text(text) => setting::parse_duration(text),
+            Setting::Text(text) => parse_duration(text),
             Setting::Boolean(_) | Setting::Integer(_) | Setting::Real(_) | Setting::List(_) => None,
         }
     }
 
     fn to_setting(&self) -> Setting {
-        Setting::Text(setting::duration_text(*self))
+        Setting::Text(duration_text(*self))
+    }
+}
+
+/// A robot file's paths are relative to itself.
+impl ParameterValue for PathBuf {
+    const KIND: &'static str = "path";
+
+    fn from_setting(setting: &Setting) -> Option<Self> {
+        match setting {
+            Setting::Text(path) => Some(path.into()),
+            Setting::Boolean(_) | Setting::Integer(_) | Setting::Real(_) | Setting::List(_) => None,
+        }
+    }
+
+    fn to_setting(&self) -> Setting {
+        Setting::Text(self.display().to_string())
     }
 }
 

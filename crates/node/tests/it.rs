@@ -18,6 +18,10 @@ mod inputs;
 mod parameters;
 #[path = "it/parts.rs"]
 mod parts;
+#[path = "it/robots.rs"]
+mod robots;
+#[path = "it/served.rs"]
+mod served;
 #[path = "it/service_bus.rs"]
 mod service_bus;
 #[path = "it/service_simulator.rs"]

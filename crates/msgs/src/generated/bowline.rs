@@ -3,6 +3,179 @@
 use bowline_wire::heap::{String, Vec};
 use bowline_wire::{self as wire, InField as _};
 
+/// Something is wrong and stays so until somebody does something about it. Sent again every second until then.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Alarm {
+    /// when this held, microseconds since the epoch by the sender's clock
+    pub utime: i64,
+    /// when it was raised, microseconds since the epoch; with the source, tells alarms apart
+    pub since_utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// name of the supervisor that says so
+    pub host: String,
+    /// what it is about: a process
+    pub source: String,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong, for people
+    pub text: String,
+}
+
+impl Alarm {
+    /// it is wrong
+    pub const RAISED: i8 = 1;
+    /// somebody has done something about it; sent once
+    pub const CLEARED: i8 = 2;
+}
+
+impl wire::Message for Alarm {
+    const NAME: &'static str = "bowline.alarm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc05a_387f_85f7_d0db);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Alarm {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.source, meter).in_field("source")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Alarm {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let source: String = wire::Decode::read(reader).in_field("source")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, since_utime, robot, host, source, state, text })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.since_utime, reader).in_field("since_utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.source, reader).in_field("source")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        Ok(())
+    }
+}
+
+/// A [`Alarm`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AlarmRef<'a> {
+    /// when this held, microseconds since the epoch by the sender's clock
+    pub utime: i64,
+    /// when it was raised, microseconds since the epoch; with the source, tells alarms apart
+    pub since_utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// name of the supervisor that says so
+    pub host: &'a str,
+    /// what it is about: a process
+    pub source: &'a str,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong, for people
+    pub text: &'a str,
+}
+
+impl wire::Message for AlarmRef<'_> {
+    const NAME: &'static str = "bowline.alarm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc05a_387f_85f7_d0db);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for AlarmRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.source, meter).in_field("source")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AlarmRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let source: &'a str = wire::Decode::read(reader).in_field("source")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, since_utime, robot, host, source, state, text })
+    }
+}
+
+impl wire::IntoOwned for AlarmRef<'_> {
+    type Owned = Alarm;
+
+    fn into_owned(self) -> Alarm {
+        Alarm {
+            utime: self.utime,
+            since_utime: self.since_utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            source: wire::IntoOwned::into_owned(self.source),
+            state: self.state,
+            text: wire::IntoOwned::into_owned(self.text),
+        }
+    }
+}
+
 /// What a server says to a call. Sent once for each time that the call is heard.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -1506,6 +1679,523 @@ impl<'a> wire::Decode<'a> for Laser {
         wire::Decode::read_into(&mut self.rad0, reader).in_field("rad0")?;
         wire::Decode::read_into(&mut self.radstep, reader).in_field("radstep")?;
         Ok(())
+    }
+}
+
+/// What a supervisor does about an order. It has begun when this is sent; bowline.supervisor says how it goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OrderReply {
+    /// length of the list
+    pub n_processes: i32,
+    /// names of those that are concerned
+    pub processes: Vec<String>,
+}
+
+impl OrderReply {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_processes = (self.processes.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for OrderReply {
+    const NAME: &'static str = "bowline.order_reply_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf57e_59f5_6ac7_e570);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OrderReply {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OrderReply {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<String> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { n_processes, processes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.n_processes, reader).in_field("n_processes")?;
+        reader.list_into(&mut self.processes, self.n_processes).in_field("processes")?;
+        Ok(())
+    }
+}
+
+/// A [`OrderReply`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OrderReplyRef<'a> {
+    /// length of the list
+    pub n_processes: i32,
+    /// names of those that are concerned
+    pub processes: Vec<&'a str>,
+}
+
+impl wire::Message for OrderReplyRef<'_> {
+    const NAME: &'static str = "bowline.order_reply_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf57e_59f5_6ac7_e570);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OrderReplyRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OrderReplyRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<&'a str> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { n_processes, processes })
+    }
+}
+
+impl wire::IntoOwned for OrderReplyRef<'_> {
+    type Owned = OrderReply;
+
+    fn into_owned(self) -> OrderReply {
+        OrderReply {
+            n_processes: self.n_processes,
+            processes: wire::IntoOwned::into_owned(self.processes),
+        }
+    }
+}
+
+/// What somebody wants of a supervisor: the request of its service "order".
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Order {
+    /// one of the constants above
+    pub action: i8,
+    /// name of a process, a component, a group; or all
+    pub target: String,
+}
+
+impl Order {
+    /// start it, and what it depends on
+    pub const START: i8 = 1;
+    /// stop it
+    pub const STOP: i8 = 2;
+    /// stop it, then start it
+    pub const RESTART: i8 = 3;
+}
+
+impl wire::Message for Order {
+    const NAME: &'static str = "bowline.order_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3351_07d5_3032_8a17);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Order {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.target, meter).in_field("target")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.target, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Order {
+    const MIN_SIZE: usize = 6;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let target: String = wire::Decode::read(reader).in_field("target")?;
+        Ok(Self { action, target })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.action, reader).in_field("action")?;
+        wire::Decode::read_into(&mut self.target, reader).in_field("target")?;
+        Ok(())
+    }
+}
+
+/// A [`Order`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OrderRef<'a> {
+    /// one of the constants above
+    pub action: i8,
+    /// name of a process, a component, a group; or all
+    pub target: &'a str,
+}
+
+impl wire::Message for OrderRef<'_> {
+    const NAME: &'static str = "bowline.order_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3351_07d5_3032_8a17);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OrderRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.target, meter).in_field("target")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.target, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OrderRef<'a> {
+    const MIN_SIZE: usize = 6;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let target: &'a str = wire::Decode::read(reader).in_field("target")?;
+        Ok(Self { action, target })
+    }
+}
+
+impl wire::IntoOwned for OrderRef<'_> {
+    type Owned = Order;
+
+    fn into_owned(self) -> Order {
+        Order {
+            action: self.action,
+            target: wire::IntoOwned::into_owned(self.target),
+        }
+    }
+}
+
+/// Asks a supervisor for the last lines of a process: the request of its service "output". The reply is an output_t.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputRequest {
+    /// name of the process, or of a component in it
+    pub process: String,
+    /// how many lines at most
+    pub n_lines: i32,
+}
+
+impl wire::Message for OutputRequest {
+    const NAME: &'static str = "bowline.output_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xd0da_d889_db85_1a8a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OutputRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.n_lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OutputRequest {
+    const MIN_SIZE: usize = 9;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        Ok(Self { process, n_lines })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.n_lines, reader).in_field("n_lines")?;
+        Ok(())
+    }
+}
+
+/// A [`OutputRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputRequestRef<'a> {
+    /// name of the process, or of a component in it
+    pub process: &'a str,
+    /// how many lines at most
+    pub n_lines: i32,
+}
+
+impl wire::Message for OutputRequestRef<'_> {
+    const NAME: &'static str = "bowline.output_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xd0da_d889_db85_1a8a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OutputRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.n_lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OutputRequestRef<'a> {
+    const MIN_SIZE: usize = 9;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        Ok(Self { process, n_lines })
+    }
+}
+
+impl wire::IntoOwned for OutputRequestRef<'_> {
+    type Owned = OutputRequest;
+
+    fn into_owned(self) -> OutputRequest {
+        OutputRequest {
+            process: wire::IntoOwned::into_owned(self.process),
+            n_lines: self.n_lines,
+        }
+    }
+}
+
+/// What a supervised process printed: standard output and standard error, in one order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// when it was read, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// name of the supervisor
+    pub host: String,
+    /// name of the process
+    pub process: String,
+    /// number of the first line below among all that the supervisor has read of it, from 0 on
+    pub first_line: i64,
+    /// lines that were not published because there were too many, so far
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much so far, bytes
+    pub n_bytes_skipped: i64,
+    /// length of the list, 512 at most
+    pub n_lines: i32,
+    /// what was printed; what was not UTF-8 is replaced, and lines longer than 1024 bytes are cut up
+    pub lines: Vec<String>,
+}
+
+impl Output {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_lines = (self.lines.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Output {
+    const NAME: &'static str = "bowline.output_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7cd7_54ec_bb38_b6b1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Output {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_lines", self.n_lines, self.lines.len()).in_field("lines")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.lines, meter).in_field("lines")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.first_line, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Output {
+    const MIN_SIZE: usize = 51;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let first_line: i64 = wire::Decode::read(reader).in_field("first_line")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        let lines: Vec<String> = reader.list(n_lines).in_field("lines")?;
+        Ok(Self { utime, robot, host, process, first_line, n_lines_dropped, n_bytes_skipped, n_lines, lines })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.first_line, reader).in_field("first_line")?;
+        wire::Decode::read_into(&mut self.n_lines_dropped, reader).in_field("n_lines_dropped")?;
+        wire::Decode::read_into(&mut self.n_bytes_skipped, reader).in_field("n_bytes_skipped")?;
+        wire::Decode::read_into(&mut self.n_lines, reader).in_field("n_lines")?;
+        reader.list_into(&mut self.lines, self.n_lines).in_field("lines")?;
+        Ok(())
+    }
+}
+
+/// A [`Output`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputRef<'a> {
+    /// when it was read, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// name of the supervisor
+    pub host: &'a str,
+    /// name of the process
+    pub process: &'a str,
+    /// number of the first line below among all that the supervisor has read of it, from 0 on
+    pub first_line: i64,
+    /// lines that were not published because there were too many, so far
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much so far, bytes
+    pub n_bytes_skipped: i64,
+    /// length of the list, 512 at most
+    pub n_lines: i32,
+    /// what was printed; what was not UTF-8 is replaced, and lines longer than 1024 bytes are cut up
+    pub lines: Vec<&'a str>,
+}
+
+impl wire::Message for OutputRef<'_> {
+    const NAME: &'static str = "bowline.output_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7cd7_54ec_bb38_b6b1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for OutputRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_lines", self.n_lines, self.lines.len()).in_field("lines")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.lines, meter).in_field("lines")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.first_line, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OutputRef<'a> {
+    const MIN_SIZE: usize = 51;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let first_line: i64 = wire::Decode::read(reader).in_field("first_line")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        let lines: Vec<&'a str> = reader.list(n_lines).in_field("lines")?;
+        Ok(Self { utime, robot, host, process, first_line, n_lines_dropped, n_bytes_skipped, n_lines, lines })
+    }
+}
+
+impl wire::IntoOwned for OutputRef<'_> {
+    type Owned = Output;
+
+    fn into_owned(self) -> Output {
+        Output {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            process: wire::IntoOwned::into_owned(self.process),
+            first_line: self.first_line,
+            n_lines_dropped: self.n_lines_dropped,
+            n_bytes_skipped: self.n_bytes_skipped,
+            n_lines: self.n_lines,
+            lines: wire::IntoOwned::into_owned(self.lines),
+        }
     }
 }
 
@@ -4100,6 +4790,502 @@ impl wire::IntoOwned for StepsRef<'_> {
             first: self.first,
             n_steps: self.n_steps,
             steps: self.steps,
+        }
+    }
+}
+
+/// How a supervised process is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Supervised {
+    /// of the process
+    pub name: String,
+    /// by which it can be ordered about together with others; empty if it is in none
+    pub group: String,
+    /// length of the list
+    pub n_components: i32,
+    /// names of the components inside
+    pub components: Vec<String>,
+    /// one of the constants above
+    pub state: i8,
+    /// its number on the supervisor's machine; 0 while there is none
+    pub pid: i32,
+    /// whether it was started by a supervisor that is gone
+    pub is_adopted: bool,
+    /// how often it was restarted by itself
+    pub n_restarts: i32,
+    /// how the run before ended, in words; empty if there was none
+    pub last_exit: String,
+    /// when the run began, microseconds since the epoch; 0 while there is none
+    pub started_utime: i64,
+    /// of one processor, its process group in the last second, 1: all of it
+    pub cpu_ratio: f64,
+    /// resident memory of its process group, bytes
+    pub memory_bytes: i64,
+    /// what its heartbeats say, in words; empty if nothing is known
+    pub health: String,
+    /// lines of output so far
+    pub n_lines: i64,
+    /// lines that were not published because there were too many
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much, bytes
+    pub n_bytes_skipped: i64,
+}
+
+impl Supervised {
+    /// nobody wanted it yet, or somebody has stopped it
+    pub const STOPPED: i8 = 1;
+    /// it did what it was started for
+    pub const FINISHED: i8 = 2;
+    /// it failed too often, and stays down until somebody orders otherwise
+    pub const GIVEN_UP: i8 = 3;
+    /// it waits for those that it depends on
+    pub const WAITING: i8 = 4;
+    /// it failed, and is started again in a moment
+    pub const RESTING: i8 = 5;
+    /// it runs, and is not ready
+    pub const STARTING: i8 = 6;
+    /// it runs
+    pub const RUNNING: i8 = 7;
+    /// it was asked to stop, or what is left of it is being killed
+    pub const STOPPING: i8 = 8;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Supervised {
+    const NAME: &'static str = "bowline.supervised_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x826b_7f14_c3f6_a86b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Supervised {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(62);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.group, meter).in_field("group")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        wire::Encode::measure(&self.last_exit, meter).in_field("last_exit")?;
+        wire::Encode::measure(&self.health, meter).in_field("health")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.group, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.is_adopted, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+        wire::Encode::write(&self.last_exit, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.cpu_ratio, writer);
+        wire::Encode::write(&self.memory_bytes, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Supervised {
+    const MIN_SIZE: usize = 82;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let group: String = wire::Decode::read(reader).in_field("group")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<String> = reader.list(n_components).in_field("components")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let is_adopted: bool = wire::Decode::read(reader).in_field("is_adopted")?;
+        let n_restarts: i32 = wire::Decode::read(reader).in_field("n_restarts")?;
+        let last_exit: String = wire::Decode::read(reader).in_field("last_exit")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let cpu_ratio: f64 = wire::Decode::read(reader).in_field("cpu_ratio")?;
+        let memory_bytes: i64 = wire::Decode::read(reader).in_field("memory_bytes")?;
+        let health: String = wire::Decode::read(reader).in_field("health")?;
+        let n_lines: i64 = wire::Decode::read(reader).in_field("n_lines")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        Ok(Self { name, group, n_components, components, state, pid, is_adopted, n_restarts, last_exit, started_utime, cpu_ratio, memory_bytes, health, n_lines, n_lines_dropped, n_bytes_skipped })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.group, reader).in_field("group")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.is_adopted, reader).in_field("is_adopted")?;
+        wire::Decode::read_into(&mut self.n_restarts, reader).in_field("n_restarts")?;
+        wire::Decode::read_into(&mut self.last_exit, reader).in_field("last_exit")?;
+        wire::Decode::read_into(&mut self.started_utime, reader).in_field("started_utime")?;
+        wire::Decode::read_into(&mut self.cpu_ratio, reader).in_field("cpu_ratio")?;
+        wire::Decode::read_into(&mut self.memory_bytes, reader).in_field("memory_bytes")?;
+        wire::Decode::read_into(&mut self.health, reader).in_field("health")?;
+        wire::Decode::read_into(&mut self.n_lines, reader).in_field("n_lines")?;
+        wire::Decode::read_into(&mut self.n_lines_dropped, reader).in_field("n_lines_dropped")?;
+        wire::Decode::read_into(&mut self.n_bytes_skipped, reader).in_field("n_bytes_skipped")?;
+        Ok(())
+    }
+}
+
+/// A [`Supervised`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SupervisedRef<'a> {
+    /// of the process
+    pub name: &'a str,
+    /// by which it can be ordered about together with others; empty if it is in none
+    pub group: &'a str,
+    /// length of the list
+    pub n_components: i32,
+    /// names of the components inside
+    pub components: Vec<&'a str>,
+    /// one of the constants above
+    pub state: i8,
+    /// its number on the supervisor's machine; 0 while there is none
+    pub pid: i32,
+    /// whether it was started by a supervisor that is gone
+    pub is_adopted: bool,
+    /// how often it was restarted by itself
+    pub n_restarts: i32,
+    /// how the run before ended, in words; empty if there was none
+    pub last_exit: &'a str,
+    /// when the run began, microseconds since the epoch; 0 while there is none
+    pub started_utime: i64,
+    /// of one processor, its process group in the last second, 1: all of it
+    pub cpu_ratio: f64,
+    /// resident memory of its process group, bytes
+    pub memory_bytes: i64,
+    /// what its heartbeats say, in words; empty if nothing is known
+    pub health: &'a str,
+    /// lines of output so far
+    pub n_lines: i64,
+    /// lines that were not published because there were too many
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much, bytes
+    pub n_bytes_skipped: i64,
+}
+
+impl wire::Message for SupervisedRef<'_> {
+    const NAME: &'static str = "bowline.supervised_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x826b_7f14_c3f6_a86b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SupervisedRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(62);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.group, meter).in_field("group")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        wire::Encode::measure(&self.last_exit, meter).in_field("last_exit")?;
+        wire::Encode::measure(&self.health, meter).in_field("health")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.group, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.is_adopted, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+        wire::Encode::write(&self.last_exit, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.cpu_ratio, writer);
+        wire::Encode::write(&self.memory_bytes, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SupervisedRef<'a> {
+    const MIN_SIZE: usize = 82;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let group: &'a str = wire::Decode::read(reader).in_field("group")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<&'a str> = reader.list(n_components).in_field("components")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let is_adopted: bool = wire::Decode::read(reader).in_field("is_adopted")?;
+        let n_restarts: i32 = wire::Decode::read(reader).in_field("n_restarts")?;
+        let last_exit: &'a str = wire::Decode::read(reader).in_field("last_exit")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let cpu_ratio: f64 = wire::Decode::read(reader).in_field("cpu_ratio")?;
+        let memory_bytes: i64 = wire::Decode::read(reader).in_field("memory_bytes")?;
+        let health: &'a str = wire::Decode::read(reader).in_field("health")?;
+        let n_lines: i64 = wire::Decode::read(reader).in_field("n_lines")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        Ok(Self { name, group, n_components, components, state, pid, is_adopted, n_restarts, last_exit, started_utime, cpu_ratio, memory_bytes, health, n_lines, n_lines_dropped, n_bytes_skipped })
+    }
+}
+
+impl wire::IntoOwned for SupervisedRef<'_> {
+    type Owned = Supervised;
+
+    fn into_owned(self) -> Supervised {
+        Supervised {
+            name: wire::IntoOwned::into_owned(self.name),
+            group: wire::IntoOwned::into_owned(self.group),
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+            state: self.state,
+            pid: self.pid,
+            is_adopted: self.is_adopted,
+            n_restarts: self.n_restarts,
+            last_exit: wire::IntoOwned::into_owned(self.last_exit),
+            started_utime: self.started_utime,
+            cpu_ratio: self.cpu_ratio,
+            memory_bytes: self.memory_bytes,
+            health: wire::IntoOwned::into_owned(self.health),
+            n_lines: self.n_lines,
+            n_lines_dropped: self.n_lines_dropped,
+            n_bytes_skipped: self.n_bytes_skipped,
+        }
+    }
+}
+
+/// What a supervisor and its processes are doing: sent once a second, and when something changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Supervisor {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// the name by which orders reach it: with the robot's, one of a kind
+    pub host: String,
+    /// name of the machine that it runs on
+    pub machine: String,
+    /// its process on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong for good; empty if nothing is
+    pub alarm: String,
+    /// length of the list, 1024 at most
+    pub n_processes: i32,
+    /// how they are, in the order of the plan
+    pub processes: Vec<Supervised>,
+}
+
+impl Supervisor {
+    /// it asks whether its name is taken, and has started nothing
+    pub const CLAIMING: i8 = 1;
+    /// it does its work
+    pub const RUNNING: i8 = 2;
+    /// the robot is in its safe state: alarm says why
+    pub const SAFE: i8 = 3;
+    /// everything is being stopped
+    pub const STOPPING: i8 = 4;
+    /// the last message: nothing runs any more
+    pub const ENDED: i8 = 5;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_processes = (self.processes.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Supervisor {
+    const NAME: &'static str = "bowline.supervisor_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe722_2735_1c01_5ac5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Supervisor {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.machine, meter).in_field("machine")?;
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.machine, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Supervisor {
+    const MIN_SIZE: usize = 45;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let machine: String = wire::Decode::read(reader).in_field("machine")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let alarm: String = wire::Decode::read(reader).in_field("alarm")?;
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<Supervised> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { utime, robot, host, machine, pid, instance, state, alarm, n_processes, processes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.machine, reader).in_field("machine")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.instance, reader).in_field("instance")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.alarm, reader).in_field("alarm")?;
+        wire::Decode::read_into(&mut self.n_processes, reader).in_field("n_processes")?;
+        reader.list_into(&mut self.processes, self.n_processes).in_field("processes")?;
+        Ok(())
+    }
+}
+
+/// A [`Supervisor`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SupervisorRef<'a> {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// the name by which orders reach it: with the robot's, one of a kind
+    pub host: &'a str,
+    /// name of the machine that it runs on
+    pub machine: &'a str,
+    /// its process on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong for good; empty if nothing is
+    pub alarm: &'a str,
+    /// length of the list, 1024 at most
+    pub n_processes: i32,
+    /// how they are, in the order of the plan
+    pub processes: Vec<SupervisedRef<'a>>,
+}
+
+impl wire::Message for SupervisorRef<'_> {
+    const NAME: &'static str = "bowline.supervisor_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe722_2735_1c01_5ac5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for SupervisorRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.machine, meter).in_field("machine")?;
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.machine, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SupervisorRef<'a> {
+    const MIN_SIZE: usize = 45;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let machine: &'a str = wire::Decode::read(reader).in_field("machine")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let alarm: &'a str = wire::Decode::read(reader).in_field("alarm")?;
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<SupervisedRef<'a>> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { utime, robot, host, machine, pid, instance, state, alarm, n_processes, processes })
+    }
+}
+
+impl wire::IntoOwned for SupervisorRef<'_> {
+    type Owned = Supervisor;
+
+    fn into_owned(self) -> Supervisor {
+        Supervisor {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            machine: wire::IntoOwned::into_owned(self.machine),
+            pid: self.pid,
+            instance: self.instance,
+            state: self.state,
+            alarm: wire::IntoOwned::into_owned(self.alarm),
+            n_processes: self.n_processes,
+            processes: wire::IntoOwned::into_owned(self.processes),
         }
     }
 }

@@ -31,7 +31,9 @@ pub(super) fn serve(
         }
         undo.extend(before.map(|before| (name.as_str(), before)));
     }
-    let is_changed = undo.iter().any(|(name, before)| parameters.get(name).as_ref() != Some(before));
+    let is_changed = undo
+        .iter()
+        .any(|(name, before)| parameters.get(name).as_ref() != Some(before));
     Outcome {
         result: Ok(report(now, component, parameters)),
         is_changed,
@@ -40,8 +42,16 @@ pub(super) fn serve(
 
 fn set(parameters: &mut dyn Parameters, name: &str, text: &str) -> Result<(), Failure> {
     let setting = Setting::parse(text).map_err(|error| Failure::new(2, error.to_string()))?;
-    let found = parameters.table().iter().find(|parameter| parameter.name == name);
-    if let Some(Parameter { name, change: Change::AtStart, .. }) = found {
+    let found = parameters
+        .table()
+        .iter()
+        .find(|parameter| parameter.name == name);
+    if let Some(Parameter {
+        name,
+        change: Change::AtStart,
+        ..
+    }) = found
+    {
         let error = BadParameter::AtStart { name };
         return Err(Failure::new(3, error.to_string()));
     }
@@ -59,7 +69,10 @@ fn take_back(parameters: &mut dyn Parameters, undo: Vec<(&str, Setting)>) {
 fn report(now: Time, component: &str, parameters: &dyn Parameters) -> Reply {
     let rows = parameters.table().iter().map(|parameter| ParameterMessage {
         name: parameter.name.to_owned(),
-        value: parameters.get(parameter.name).map(|value| value.to_string()).unwrap_or_default(),
+        value: parameters
+            .get(parameter.name)
+            .map(|value| value.to_string())
+            .unwrap_or_default(),
         default_value: (parameter.default)().to_string(),
         kind: parameter.kind.to_owned(),
         limits: parameter.limits.map(|limits| limits()).unwrap_or_default(),

@@ -4,8 +4,8 @@ use crate::outbox::{Effects, NotCalled};
 use crate::parcel::{Decoder, Parcel};
 use crate::port::{Declared, Direction};
 use crate::service::{
-    CallError, CallId, Called, Caller, Failure, Finished, Incoming, Request, Server,
-    ServerLimits, ServiceName,
+    CallError, CallId, Called, Caller, Failure, Finished, Incoming, Request, Server, ServerLimits,
+    ServiceName,
 };
 use crate::time::Time;
 use bowline_msgs::{Answer, Call};
@@ -46,8 +46,14 @@ pub(crate) enum News {
         request: Arc<dyn Any + Send + Sync>,
     },
     /// Nobody waits for it any more.
-    Dropped { port: usize, id: CallId },
-    Answered { port: usize, answer: Ended },
+    Dropped {
+        port: usize,
+        id: CallId,
+    },
+    Answered {
+        port: usize,
+        answer: Ended,
+    },
 }
 
 /// A call of the component's that is over.
@@ -79,7 +85,8 @@ impl Services {
                     services.offers.insert(port, Offer { server, decoder });
                 }
                 Direction::Calls => {
-                    let caller = Caller::new(&caller_name(component, &declared.info.name), instance);
+                    let caller =
+                        Caller::new(&caller_name(component, &declared.info.name), instance);
                     let reply = declared.info.answer.map(|answer| answer.fingerprint);
                     let used = Use {
                         caller,
@@ -111,7 +118,10 @@ impl Services {
     }
 
     pub(crate) fn next_due(&self) -> Option<Time> {
-        let offers = self.offers.values().filter_map(|offer| offer.server.next_due());
+        let offers = self
+            .offers
+            .values()
+            .filter_map(|offer| offer.server.next_due());
         let uses = self.uses.values().filter_map(|used| used.caller.next_due());
         offers.chain(uses).min()
     }
@@ -121,7 +131,9 @@ impl Services {
         let mut news = Vec::new();
         for (port, offer) in &mut self.offers {
             let expired = offer.server.on_time(now);
-            let expired = expired.into_iter().map(|incoming| offer.news(*port, incoming));
+            let expired = expired
+                .into_iter()
+                .map(|incoming| offer.news(*port, incoming));
             // What expires has no request that could not be read.
             news.extend(expired.flatten());
         }
