@@ -18,6 +18,7 @@ mod progress;
 mod publish;
 mod rate;
 mod screen;
+mod service;
 mod spy;
 mod terminal;
 mod types;
@@ -78,6 +79,7 @@ fn command() -> Command {
         .subcommand(log::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(service::command())
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(types)
         .subcommand(who::Arguments::augment_args(Command::new("who")))
@@ -95,6 +97,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         Some(("who", matches)) => who::run(&who::Arguments::from_arg_matches(matches)?),
