@@ -7,3 +7,9 @@
 
 #[path = "it/service_bus.rs"]
 mod service_bus;
+#[path = "it/supervise.rs"]
+mod supervise;
+#[path = "it/supervise_fixture.rs"]
+mod supervise_fixture;
+#[path = "it/supervise_returns.rs"]
+mod supervise_returns;
