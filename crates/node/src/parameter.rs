@@ -6,9 +6,11 @@
 mod setting;
 
 pub use setting::{BadSetting, Setting};
+pub(crate) use setting::{duration_text, parse_duration};
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A set of parameters, by name. Made by [`parameters!`](crate::parameters).
@@ -161,13 +163,29 @@ impl ParameterValue for Duration {
 
     fn from_setting(setting: &Setting) -> Option<Self> {
         match setting {
-            Setting::Text(text) => setting::parse_duration(text),
+            Setting::Text(text) => parse_duration(text),
             Setting::Boolean(_) | Setting::Integer(_) | Setting::Real(_) | Setting::List(_) => None,
         }
     }
 
     fn to_setting(&self) -> Setting {
-        Setting::Text(setting::duration_text(*self))
+        Setting::Text(duration_text(*self))
+    }
+}
+
+/// A robot file's paths are relative to itself.
+impl ParameterValue for PathBuf {
+    const KIND: &'static str = "path";
+
+    fn from_setting(setting: &Setting) -> Option<Self> {
+        match setting {
+            Setting::Text(path) => Some(path.into()),
+            Setting::Boolean(_) | Setting::Integer(_) | Setting::Real(_) | Setting::List(_) => None,
+        }
+    }
+
+    fn to_setting(&self) -> Setting {
+        Setting::Text(self.display().to_string())
     }
 }
 
@@ -294,7 +312,7 @@ impl Parameters for NoParameters {
 ///         /// The distance to keep.
 ///         distance_m: f64 = 5.0, within 0.5..=50.0;
 ///         /// From the error to the speed, 1/s.
-///         gain: f64 = 0.4, within 0.0..=2.0, live;
+///         gain: f64 = 0.4, within 0.0..=2.0 => live;
 ///         /// What to do when nothing is ahead.
 ///         alone: String = "stop".into(), within ["stop", "go"];
 ///     }
@@ -315,7 +333,7 @@ macro_rules! parameters {
                 $(#[doc = $doc:literal])+
                 $name:ident : $type:ty = $default:expr
                 $(, within $limits:expr)?
-                $(, $live:ident)?
+                $(=> $live:ident)?
                 ;
             )*
         }

@@ -23,11 +23,16 @@ pub struct Raw {
 pub struct Parcel(Arc<Inner>);
 
 struct Inner {
-    value: OnceLock<Value>,
+    opened: OnceLock<Opened>,
     bytes: OnceLock<Bytes>,
     encode: Option<fn(&dyn Any) -> Bytes>,
-    /// The message's own time, microseconds since the epoch, once the value is known.
-    stamp: OnceLock<Option<i64>>,
+}
+
+/// A value, and its own time in microseconds since the epoch where it has one.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    pub(crate) value: Value,
+    pub(crate) stamp: Option<i64>,
 }
 
 impl Parcel {
@@ -40,13 +45,11 @@ impl Parcel {
         M: Message + Send + Sync + 'static,
     {
         message.encoded_size()?;
-        let stamp = message.utime();
-        let value: Value = Arc::new(message);
+        let opened = Opened::new(message);
         Ok(Self(Arc::new(Inner {
-            value: value.into(),
+            opened: opened.into(),
             bytes: OnceLock::new(),
             encode: Some(encode::<M>),
-            stamp: stamp.into(),
         })))
     }
 
@@ -54,10 +57,9 @@ impl Parcel {
     #[must_use]
     pub fn from_bytes(bytes: Bytes) -> Self {
         Self(Arc::new(Inner {
-            value: OnceLock::new(),
+            opened: OnceLock::new(),
             bytes: bytes.into(),
             encode: None,
-            stamp: OnceLock::new(),
         }))
     }
 
@@ -65,35 +67,40 @@ impl Parcel {
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         let Inner {
+            opened,
             bytes,
-            value,
             encode,
-            ..
         } = &*self.0;
-        bytes.get_or_init(|| match (value.get(), encode) {
-            (Some(value), Some(encode)) => encode(&**value),
+        bytes.get_or_init(|| match (opened.get(), encode) {
+            (Some(opened), Some(encode)) => encode(&*opened.value),
             // There is always one or the other.
             (None, _) | (_, None) => Bytes::new(),
         })
     }
 
     /// The value, decoded if nobody did so before.
-    pub(crate) fn open(&self, decoder: &Decoder) -> Result<Value, DecodeError> {
-        if let Some(value) = self.0.value.get()
-            && decoder.reads(&**value)
-        {
-            return Ok(Arc::clone(value));
+    pub(crate) fn open(&self, decoder: &Decoder) -> Result<Opened, DecodeError> {
+        if decoder.is_raw {
+            return (decoder.decode)(self.bytes());
         }
-        let (value, stamp) = (decoder.decode)(self.bytes())?;
-        // Readers of one channel have one type, but for those that take bytes. Whoever is first is remembered.
-        drop(self.0.value.set(Arc::clone(&value)));
-        drop(self.0.stamp.set(stamp));
-        Ok(value)
+        if let Some(opened) = self.0.opened.get()
+            && (decoder.reads)(&*opened.value)
+        {
+            return Ok(opened.clone());
+        }
+        let opened = (decoder.decode)(self.bytes())?;
+        // Readers of one channel have one type. If not, whoever is first is remembered.
+        drop(self.0.opened.set(opened.clone()));
+        Ok(opened)
     }
+}
 
-    /// The message's own time, microseconds since the epoch, where it has one.
-    pub(crate) fn stamp(&self) -> Option<i64> {
-        self.0.stamp.get().copied().flatten()
+impl Opened {
+    fn new<M: Message + Send + Sync + 'static>(message: M) -> Self {
+        Self {
+            stamp: message.utime(),
+            value: Arc::new(message),
+        }
     }
 }
 
@@ -116,8 +123,9 @@ fn encode<M: Message + 'static>(value: &dyn Any) -> Bytes {
 /// How the bytes of a port become values.
 #[derive(Clone, Copy)]
 pub(crate) struct Decoder {
-    decode: fn(&Bytes) -> Result<(Value, Option<i64>), DecodeError>,
+    decode: fn(&Bytes) -> Result<Opened, DecodeError>,
     reads: fn(&dyn Any) -> bool,
+    is_raw: bool,
 }
 
 impl Decoder {
@@ -126,29 +134,24 @@ impl Decoder {
         M: Message + for<'a> Decode<'a> + Send + Sync + 'static,
     {
         Self {
-            decode: |bytes| {
-                let message = M::decode(bytes)?;
-                let stamp = message.utime();
-                Ok((Arc::new(message), stamp))
-            },
+            decode: |bytes| Ok(Opened::new(M::decode(bytes)?)),
             reads: |value| value.is::<M>(),
+            is_raw: false,
         }
     }
 
     pub(crate) fn raw() -> Self {
         Self {
             decode: |bytes| {
-                let raw = Raw {
-                    bytes: bytes.clone(),
-                };
-                Ok((Arc::new(raw), None))
+                let bytes = bytes.clone();
+                Ok(Opened {
+                    value: Arc::new(Raw { bytes }),
+                    stamp: None,
+                })
             },
             reads: |value| value.is::<Raw>(),
+            is_raw: true,
         }
-    }
-
-    fn reads(&self, value: &dyn Any) -> bool {
-        (self.reads)(value)
     }
 }
 

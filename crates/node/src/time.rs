@@ -14,6 +14,9 @@ impl Time {
     /// The epoch itself.
     pub const ZERO: Self = Self(0);
 
+    /// The end of time: later than everything that happens.
+    pub const MAX: Self = Self(i64::MAX);
+
     /// From nanoseconds since the epoch.
     #[must_use]
     pub const fn from_ns(ns: i64) -> Self {

@@ -2199,6 +2199,434 @@ impl wire::IntoOwned for OutputRef<'_> {
     }
 }
 
+/// A parameter of a component.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameter {
+    /// with the unit at its end where it has one
+    pub name: String,
+    /// what it is, as it would stand in a robot file
+    pub value: String,
+    /// what it is when nobody sets it, likewise
+    pub default_value: String,
+    /// what its values are, in words
+    pub kind: String,
+    /// what it may be, in words; empty: anything of its kind
+    pub limits: String,
+    /// what it is for
+    pub doc: String,
+    /// whether it may change while the component runs
+    pub is_live: bool,
+}
+
+impl wire::Message for Parameter {
+    const NAME: &'static str = "bowline.parameter_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x68c5_ee72_9ace_fb63);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Parameter {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.value, meter).in_field("value")?;
+        wire::Encode::measure(&self.default_value, meter).in_field("default_value")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.limits, meter).in_field("limits")?;
+        wire::Encode::measure(&self.doc, meter).in_field("doc")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.default_value, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.limits, writer);
+        wire::Encode::write(&self.doc, writer);
+        wire::Encode::write(&self.is_live, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Parameter {
+    const MIN_SIZE: usize = 31;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let value: String = wire::Decode::read(reader).in_field("value")?;
+        let default_value: String = wire::Decode::read(reader).in_field("default_value")?;
+        let kind: String = wire::Decode::read(reader).in_field("kind")?;
+        let limits: String = wire::Decode::read(reader).in_field("limits")?;
+        let doc: String = wire::Decode::read(reader).in_field("doc")?;
+        let is_live: bool = wire::Decode::read(reader).in_field("is_live")?;
+        Ok(Self { name, value, default_value, kind, limits, doc, is_live })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.value, reader).in_field("value")?;
+        wire::Decode::read_into(&mut self.default_value, reader).in_field("default_value")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.limits, reader).in_field("limits")?;
+        wire::Decode::read_into(&mut self.doc, reader).in_field("doc")?;
+        wire::Decode::read_into(&mut self.is_live, reader).in_field("is_live")?;
+        Ok(())
+    }
+}
+
+/// A [`Parameter`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParameterRef<'a> {
+    /// with the unit at its end where it has one
+    pub name: &'a str,
+    /// what it is, as it would stand in a robot file
+    pub value: &'a str,
+    /// what it is when nobody sets it, likewise
+    pub default_value: &'a str,
+    /// what its values are, in words
+    pub kind: &'a str,
+    /// what it may be, in words; empty: anything of its kind
+    pub limits: &'a str,
+    /// what it is for
+    pub doc: &'a str,
+    /// whether it may change while the component runs
+    pub is_live: bool,
+}
+
+impl wire::Message for ParameterRef<'_> {
+    const NAME: &'static str = "bowline.parameter_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x68c5_ee72_9ace_fb63);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParameterRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.value, meter).in_field("value")?;
+        wire::Encode::measure(&self.default_value, meter).in_field("default_value")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.limits, meter).in_field("limits")?;
+        wire::Encode::measure(&self.doc, meter).in_field("doc")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.default_value, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.limits, writer);
+        wire::Encode::write(&self.doc, writer);
+        wire::Encode::write(&self.is_live, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParameterRef<'a> {
+    const MIN_SIZE: usize = 31;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let value: &'a str = wire::Decode::read(reader).in_field("value")?;
+        let default_value: &'a str = wire::Decode::read(reader).in_field("default_value")?;
+        let kind: &'a str = wire::Decode::read(reader).in_field("kind")?;
+        let limits: &'a str = wire::Decode::read(reader).in_field("limits")?;
+        let doc: &'a str = wire::Decode::read(reader).in_field("doc")?;
+        let is_live: bool = wire::Decode::read(reader).in_field("is_live")?;
+        Ok(Self { name, value, default_value, kind, limits, doc, is_live })
+    }
+}
+
+impl wire::IntoOwned for ParameterRef<'_> {
+    type Owned = Parameter;
+
+    fn into_owned(self) -> Parameter {
+        Parameter {
+            name: wire::IntoOwned::into_owned(self.name),
+            value: wire::IntoOwned::into_owned(self.value),
+            default_value: wire::IntoOwned::into_owned(self.default_value),
+            kind: wire::IntoOwned::into_owned(self.kind),
+            limits: wire::IntoOwned::into_owned(self.limits),
+            doc: wire::IntoOwned::into_owned(self.doc),
+            is_live: self.is_live,
+        }
+    }
+}
+
+/// Asks a component for its parameters, and sets some of them: all of those that are named here, or none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRequest {
+    /// length of the lists; 0: only ask
+    pub n_set: i32,
+    /// what to set
+    pub names: Vec<String>,
+    /// to what, as it would stand in a robot file
+    pub values: Vec<String>,
+}
+
+impl ParametersRequest {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_set = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for ParametersRequest {
+    const NAME: &'static str = "bowline.parameters_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x382d_4ad8_d7d0_60e6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParametersRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_set", self.n_set, self.names.len()).in_field("names")?;
+        meter.length("n_set", self.n_set, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_set, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRequest {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_set: i32 = wire::Decode::read(reader).in_field("n_set")?;
+        let names: Vec<String> = reader.list(n_set).in_field("names")?;
+        let values: Vec<String> = reader.list(n_set).in_field("values")?;
+        Ok(Self { n_set, names, values })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.n_set, reader).in_field("n_set")?;
+        reader.list_into(&mut self.names, self.n_set).in_field("names")?;
+        reader.list_into(&mut self.values, self.n_set).in_field("values")?;
+        Ok(())
+    }
+}
+
+/// A [`ParametersRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRequestRef<'a> {
+    /// length of the lists; 0: only ask
+    pub n_set: i32,
+    /// what to set
+    pub names: Vec<&'a str>,
+    /// to what, as it would stand in a robot file
+    pub values: Vec<&'a str>,
+}
+
+impl wire::Message for ParametersRequestRef<'_> {
+    const NAME: &'static str = "bowline.parameters_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x382d_4ad8_d7d0_60e6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParametersRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_set", self.n_set, self.names.len()).in_field("names")?;
+        meter.length("n_set", self.n_set, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_set, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRequestRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_set: i32 = wire::Decode::read(reader).in_field("n_set")?;
+        let names: Vec<&'a str> = reader.list(n_set).in_field("names")?;
+        let values: Vec<&'a str> = reader.list(n_set).in_field("values")?;
+        Ok(Self { n_set, names, values })
+    }
+}
+
+impl wire::IntoOwned for ParametersRequestRef<'_> {
+    type Owned = ParametersRequest;
+
+    fn into_owned(self) -> ParametersRequest {
+        ParametersRequest {
+            n_set: self.n_set,
+            names: wire::IntoOwned::into_owned(self.names),
+            values: wire::IntoOwned::into_owned(self.values),
+        }
+    }
+}
+
+/// The parameters of a component, as they are now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// when they were so, microseconds since the epoch
+    pub utime: i64,
+    /// whose they are
+    pub component: String,
+    /// length of the list
+    pub n_parameters: i32,
+    /// in the order of their declaration
+    pub parameters: Vec<Parameter>,
+}
+
+impl Parameters {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_parameters = (self.parameters.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Parameters {
+    const NAME: &'static str = "bowline.parameters_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc590_f444_605c_c242);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Parameters {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_parameters", self.n_parameters, self.parameters.len()).in_field("parameters")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.parameters, meter).in_field("parameters")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.n_parameters, writer);
+        wire::Encode::write(&self.parameters, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Parameters {
+    const MIN_SIZE: usize = 17;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let component: String = wire::Decode::read(reader).in_field("component")?;
+        let n_parameters: i32 = wire::Decode::read(reader).in_field("n_parameters")?;
+        let parameters: Vec<Parameter> = reader.list(n_parameters).in_field("parameters")?;
+        Ok(Self { utime, component, n_parameters, parameters })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.component, reader).in_field("component")?;
+        wire::Decode::read_into(&mut self.n_parameters, reader).in_field("n_parameters")?;
+        reader.list_into(&mut self.parameters, self.n_parameters).in_field("parameters")?;
+        Ok(())
+    }
+}
+
+/// A [`Parameters`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRef<'a> {
+    /// when they were so, microseconds since the epoch
+    pub utime: i64,
+    /// whose they are
+    pub component: &'a str,
+    /// length of the list
+    pub n_parameters: i32,
+    /// in the order of their declaration
+    pub parameters: Vec<ParameterRef<'a>>,
+}
+
+impl wire::Message for ParametersRef<'_> {
+    const NAME: &'static str = "bowline.parameters_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc590_f444_605c_c242);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ParametersRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_parameters", self.n_parameters, self.parameters.len()).in_field("parameters")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.parameters, meter).in_field("parameters")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.n_parameters, writer);
+        wire::Encode::write(&self.parameters, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRef<'a> {
+    const MIN_SIZE: usize = 17;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let component: &'a str = wire::Decode::read(reader).in_field("component")?;
+        let n_parameters: i32 = wire::Decode::read(reader).in_field("n_parameters")?;
+        let parameters: Vec<ParameterRef<'a>> = reader.list(n_parameters).in_field("parameters")?;
+        Ok(Self { utime, component, n_parameters, parameters })
+    }
+}
+
+impl wire::IntoOwned for ParametersRef<'_> {
+    type Owned = Parameters;
+
+    fn into_owned(self) -> Parameters {
+        Parameters {
+            utime: self.utime,
+            component: wire::IntoOwned::into_owned(self.component),
+            n_parameters: self.n_parameters,
+            parameters: wire::IntoOwned::into_owned(self.parameters),
+        }
+    }
+}
+
 /// Waypoints to visit, in order (LCM paper, Fig. 1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
@@ -4082,6 +4510,290 @@ impl wire::IntoOwned for SchemaRef<'_> {
     }
 }
 
+/// One event in the life of a component: when it was woken, by what, and what it said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// the time that it was told, nanoseconds since the epoch
+    pub time_ns: i64,
+    /// one of the constants above
+    pub reason: i8,
+    /// where the message came in: index in the component's declarations; 0 without one
+    pub port: i16,
+    /// when the message was received, nanoseconds since the epoch; 0 without one
+    pub received_ns: i64,
+    /// what the message is known by: XXH3 of its bytes, 64 bits; 0 without one
+    pub hash: i64,
+    /// length of the lists below
+    pub n_sent: i16,
+    /// where it said something: indices in its declarations
+    pub ports: Vec<i16>,
+    /// what it said: XXH3 of the messages' bytes, 64 bits each
+    pub hashes: Vec<i64>,
+}
+
+impl Step {
+    /// its first step
+    pub const START: i8 = 1;
+    /// a message came in
+    pub const MESSAGE: i8 = 2;
+    /// something was due: a tick, an input gone stale, a wish to be woken
+    pub const TIME: i8 = 3;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_sent = (self.ports.len()).try_into().unwrap_or(i16::MAX);
+        self
+    }
+}
+
+impl wire::Message for Step {
+    const NAME: &'static str = "bowline.step_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2b41_eb46_09d1_de03);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Step {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(29);
+        meter.length("n_sent", self.n_sent, self.ports.len()).in_field("ports")?;
+        meter.length("n_sent", self.n_sent, self.hashes.len()).in_field("hashes")?;
+        wire::Encode::measure(&self.ports, meter).in_field("ports")?;
+        wire::Encode::measure(&self.hashes, meter).in_field("hashes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.time_ns, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.received_ns, writer);
+        wire::Encode::write(&self.hash, writer);
+        wire::Encode::write(&self.n_sent, writer);
+        wire::Encode::write(&self.ports, writer);
+        wire::Encode::write(&self.hashes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Step {
+    const MIN_SIZE: usize = 29;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let time_ns: i64 = wire::Decode::read(reader).in_field("time_ns")?;
+        let reason: i8 = wire::Decode::read(reader).in_field("reason")?;
+        let port: i16 = wire::Decode::read(reader).in_field("port")?;
+        let received_ns: i64 = wire::Decode::read(reader).in_field("received_ns")?;
+        let hash: i64 = wire::Decode::read(reader).in_field("hash")?;
+        let n_sent: i16 = wire::Decode::read(reader).in_field("n_sent")?;
+        let ports: Vec<i16> = reader.list(n_sent).in_field("ports")?;
+        let hashes: Vec<i64> = reader.list(n_sent).in_field("hashes")?;
+        Ok(Self { time_ns, reason, port, received_ns, hash, n_sent, ports, hashes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.time_ns, reader).in_field("time_ns")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        wire::Decode::read_into(&mut self.port, reader).in_field("port")?;
+        wire::Decode::read_into(&mut self.received_ns, reader).in_field("received_ns")?;
+        wire::Decode::read_into(&mut self.hash, reader).in_field("hash")?;
+        wire::Decode::read_into(&mut self.n_sent, reader).in_field("n_sent")?;
+        reader.list_into(&mut self.ports, self.n_sent).in_field("ports")?;
+        reader.list_into(&mut self.hashes, self.n_sent).in_field("hashes")?;
+        Ok(())
+    }
+}
+
+/// What happened to a component, step by step, so that a replay can be exact and can be checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// when this was sent, microseconds since the epoch
+    pub utime: i64,
+    /// the robot that the component is part of
+    pub robot: String,
+    /// its name there
+    pub component: String,
+    /// when it was started, microseconds since the epoch: tells its lives apart
+    pub started_utime: i64,
+    /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
+    pub settings: String,
+    /// number of the first step since it was started, from 0
+    pub first: i64,
+    /// length of the list
+    pub n_steps: i32,
+    /// in their order
+    pub steps: Vec<Step>,
+}
+
+impl Steps {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_steps = (self.steps.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Steps {
+    const NAME: &'static str = "bowline.steps_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8899_1091_3b5d_024d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Steps {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(28);
+        meter.length("n_steps", self.n_steps, self.steps.len()).in_field("steps")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.settings, meter).in_field("settings")?;
+        wire::Encode::measure(&self.steps, meter).in_field("steps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.settings, writer);
+        wire::Encode::write(&self.first, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.steps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Steps {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let component: String = wire::Decode::read(reader).in_field("component")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let settings: String = wire::Decode::read(reader).in_field("settings")?;
+        let first: i64 = wire::Decode::read(reader).in_field("first")?;
+        let n_steps: i32 = wire::Decode::read(reader).in_field("n_steps")?;
+        let steps: Vec<Step> = reader.list(n_steps).in_field("steps")?;
+        Ok(Self { utime, robot, component, started_utime, settings, first, n_steps, steps })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.component, reader).in_field("component")?;
+        wire::Decode::read_into(&mut self.started_utime, reader).in_field("started_utime")?;
+        wire::Decode::read_into(&mut self.settings, reader).in_field("settings")?;
+        wire::Decode::read_into(&mut self.first, reader).in_field("first")?;
+        wire::Decode::read_into(&mut self.n_steps, reader).in_field("n_steps")?;
+        reader.list_into(&mut self.steps, self.n_steps).in_field("steps")?;
+        Ok(())
+    }
+}
+
+/// A [`Steps`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepsRef<'a> {
+    /// when this was sent, microseconds since the epoch
+    pub utime: i64,
+    /// the robot that the component is part of
+    pub robot: &'a str,
+    /// its name there
+    pub component: &'a str,
+    /// when it was started, microseconds since the epoch: tells its lives apart
+    pub started_utime: i64,
+    /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
+    pub settings: &'a str,
+    /// number of the first step since it was started, from 0
+    pub first: i64,
+    /// length of the list
+    pub n_steps: i32,
+    /// in their order
+    pub steps: Vec<Step>,
+}
+
+impl wire::Message for StepsRef<'_> {
+    const NAME: &'static str = "bowline.steps_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8899_1091_3b5d_024d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for StepsRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(28);
+        meter.length("n_steps", self.n_steps, self.steps.len()).in_field("steps")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.settings, meter).in_field("settings")?;
+        wire::Encode::measure(&self.steps, meter).in_field("steps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.settings, writer);
+        wire::Encode::write(&self.first, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.steps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepsRef<'a> {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let component: &'a str = wire::Decode::read(reader).in_field("component")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let settings: &'a str = wire::Decode::read(reader).in_field("settings")?;
+        let first: i64 = wire::Decode::read(reader).in_field("first")?;
+        let n_steps: i32 = wire::Decode::read(reader).in_field("n_steps")?;
+        let steps: Vec<Step> = reader.list(n_steps).in_field("steps")?;
+        Ok(Self { utime, robot, component, started_utime, settings, first, n_steps, steps })
+    }
+}
+
+impl wire::IntoOwned for StepsRef<'_> {
+    type Owned = Steps;
+
+    fn into_owned(self) -> Steps {
+        Steps {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            component: wire::IntoOwned::into_owned(self.component),
+            started_utime: self.started_utime,
+            settings: wire::IntoOwned::into_owned(self.settings),
+            first: self.first,
+            n_steps: self.n_steps,
+            steps: self.steps,
+        }
+    }
+}
+
 /// How a supervised process is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Supervised {
@@ -4575,6 +5287,55 @@ impl wire::IntoOwned for SupervisorRef<'_> {
             n_processes: self.n_processes,
             processes: wire::IntoOwned::into_owned(self.processes),
         }
+    }
+}
+
+/// How a vehicle is asked to move: DRDC's velocity command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Velocity {
+    /// when it was asked, microseconds since the epoch
+    pub utime: i64,
+    /// angle of the steered wheels or of the turn asked for, radians, to the left positive
+    pub steering_rad: f64,
+    /// along the vehicle's forward axis, metres a second, backward negative
+    pub speed_mps: f64,
+}
+
+impl wire::Message for Velocity {
+    const NAME: &'static str = "bowline.velocity_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc2ed_5179_10de_d35c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Velocity {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.steering_rad, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Velocity {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let steering_rad: f64 = wire::Decode::read(reader).in_field("steering_rad")?;
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        Ok(Self { utime, steering_rad, speed_mps })
     }
 }
 

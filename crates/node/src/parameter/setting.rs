@@ -17,7 +17,7 @@ pub enum Setting {
     /// `"five"`.
     Text(String),
     /// `[5, 6]`.
-    List(Vec<Setting>),
+    List(Vec<Self>),
 }
 
 /// Why a text is no value.
@@ -111,7 +111,7 @@ pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
 pub(crate) fn duration_text(duration: Duration) -> String {
     let ns = duration.as_nanos();
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let fit = units.iter().find(|(size, _)| ns % size == 0);
+    let fit = units.iter().find(|(size, _)| ns.is_multiple_of(*size));
     fit.map_or_else(
         || format!("{}us", duration.as_secs_f64() * 1e6),
         |(size, unit)| format!("{}{unit}", ns / size),
