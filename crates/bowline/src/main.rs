@@ -13,13 +13,17 @@ mod known_types;
 mod list;
 mod listen;
 mod log;
+mod logs;
+mod orders;
 mod output;
 mod progress;
+mod ps;
 mod publish;
 mod rate;
 mod screen;
 mod service;
 mod spy;
+mod supervisors;
 mod terminal;
 mod types;
 mod who;
@@ -77,10 +81,15 @@ fn command() -> Command {
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
+        .subcommand(logs::Arguments::augment_args(Command::new("logs")))
+        .subcommand(ps::Arguments::augment_args(Command::new("ps")))
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
         .subcommand(service::command())
+        .subcommand(orders::command("restart"))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
+        .subcommand(orders::command("start"))
+        .subcommand(orders::command("stop"))
         .subcommand(types)
         .subcommand(who::Arguments::augment_args(Command::new("who")))
 }
@@ -95,6 +104,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
+        Some(("logs", matches)) => logs::run(&logs::Arguments::from_arg_matches(matches)?),
+        Some(("ps", matches)) => ps::run(&ps::Arguments::from_arg_matches(matches)?),
+        Some((verb @ ("start" | "stop" | "restart"), matches)) => {
+            orders::run(verb, &orders::Arguments::from_arg_matches(matches)?)
+        }
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
         Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),

@@ -26,5 +26,11 @@ mod served;
 mod service_bus;
 #[path = "it/service_simulator.rs"]
 mod service_simulator;
+#[path = "it/supervise.rs"]
+mod supervise;
+#[path = "it/supervise_fixture.rs"]
+mod supervise_fixture;
+#[path = "it/supervise_returns.rs"]
+mod supervise_returns;
 #[path = "it/verify.rs"]
 mod verify;
