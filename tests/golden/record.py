@@ -62,6 +62,23 @@ MESSAGES = [
         "rate": 4.0, "log_first_utime": 1, "log_last_utime": 2, "range_start_utime": 3, "range_end_utime": 4,
         "is_looping": True, "n_loops": 5, "n_published": 6, "n_bytes": 7, "n_passed": 8, "n_failed": 9, "n_backward": 10,
         "n_shortened": 11, "n_stalls": 12, "n_refused": 13, "late_mean_s": 0.5, "late_p99_s": 0.75, "late_max_s": 1.5}),
+    ("bowline.supervisor_t", {
+        "utime": 1763269856250000, "robot": "raptor", "host": "deck", "machine": "raptor-1", "pid": 17, "instance": 2,
+        "state": 3, "alarm": "lidar: restarted 5 times in 30 s", "n_processes": 1, "processes": [{
+            "name": "lidar", "group": "sensors", "n_components": 1, "components": ["lidar"], "state": 3, "pid": 0,
+            "is_adopted": True, "n_restarts": 5, "last_exit": "exit code 1", "started_utime": 0, "cpu_ratio": 0.25,
+            "memory_bytes": 4096, "health": "", "n_lines": 6, "n_lines_dropped": 7, "n_bytes_skipped": 8}]}),
+    ("bowline.alarm_t", {"utime": 2, "since_utime": 1, "robot": "raptor", "host": "deck", "source": "lidar", "state": 1,
+                         "text": "restarted 5 times in 30 s"}),
+    ("bowline.output_t", {"utime": 3, "robot": "raptor", "host": "deck", "process": "lidar", "first_line": 40,
+                          "n_lines_dropped": 1, "n_bytes_skipped": 2, "n_lines": 2, "lines": ["spinning up", ""]}),
+    ("bowline.order_t", {"action": 3, "target": "sensors"}),
+    ("bowline.order_reply_t", {"n_processes": 2, "processes": ["lidar", "sonar"]}),
+    ("bowline.output_request_t", {"process": "lidar", "n_lines": 10}),
+    ("bowline.supervised_t", {
+        "name": "map", "group": "", "n_components": 0, "components": [], "state": 7, "pid": 18, "is_adopted": False,
+        "n_restarts": 0, "last_exit": "", "started_utime": 4, "cpu_ratio": 1.5, "memory_bytes": 5, "health": "good",
+        "n_lines": 0, "n_lines_dropped": 0, "n_bytes_skipped": 0}),
 ]
 
 

@@ -2,6 +2,7 @@
 
 pub mod clock;
 mod component;
+pub mod directory;
 pub mod engine;
 pub mod host;
 mod input;
@@ -10,10 +11,13 @@ mod outbox;
 mod parameter;
 mod parcel;
 mod port;
+pub mod presence;
 mod rig;
 pub mod robot;
+pub mod service;
 mod step;
 mod suggest;
+pub mod supervise;
 mod time;
 pub mod trace;
 pub mod verify;

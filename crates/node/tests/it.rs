@@ -1,6 +1,10 @@
 //! What components and their hosts promise, through the library's public interface.
 
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that panics has failed"
+)]
 
 #[path = "it/engine.rs"]
 mod engine;
@@ -14,5 +18,7 @@ mod parameters;
 mod parts;
 #[path = "it/robots.rs"]
 mod robots;
+#[path = "it/service_bus.rs"]
+mod service_bus;
 #[path = "it/verify.rs"]
 mod verify;
