@@ -20,6 +20,7 @@ mod process;
 mod state;
 
 pub use exit::{Exit, Hang};
+pub(crate) use plan::MIN_EVERY;
 pub use plan::{
     ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, Plan, PlanFault, ProcessSpec, Publication,
     Ready, Restart, SafeState, Start, StopSignal,
