@@ -169,7 +169,8 @@ impl Directory {
         }
         let n_bytes = heartbeat.encoded_size().unwrap_or(usize::MAX);
         let was_known = self.is_there(&key, now);
-        let Some(process) = self.process(now, key, n_bytes) else {
+        let replaced = |process: &Process| process.heartbeat_bytes;
+        let Some(process) = self.process(now, key, n_bytes, replaced) else {
             return false;
         };
         // One that was overtaken on its way says nothing new.
@@ -193,7 +194,8 @@ impl Directory {
             return false;
         }
         let n_bytes = presence.encoded_size().unwrap_or(usize::MAX);
-        let Some(process) = self.process(now, key, n_bytes) else {
+        let replaced = |process: &Process| process.presence_bytes;
+        let Some(process) = self.process(now, key, n_bytes, replaced) else {
             return false;
         };
         let known = process.presence.as_ref();
@@ -312,13 +314,26 @@ impl Directory {
         process.is_some_and(|process| process.life(now) != Life::Gone)
     }
 
-    /// The process that says something of this size, if there is room for it.
-    fn process(&mut self, now: Time, key: ProcessKey, n_bytes: usize) -> Option<&mut Process> {
-        let is_known = self.processes.contains_key(&key);
+    /// The process that says something of this size instead of what it `replaced`, if there is room for it.
+    fn process(
+        &mut self,
+        now: Time,
+        key: ProcessKey,
+        n_bytes: usize,
+        replaced: impl Fn(&Process) -> usize,
+    ) -> Option<&mut Process> {
+        let known = self.processes.get_mut(&key);
+        let is_known = known.is_some();
+        let replaced = known.map_or(0, |process| {
+            // Whoever is in, lives, whether there is room for all that it says or not.
+            process.last_heard = process.last_heard.max(now);
+            replaced(process)
+        });
         let is_full = |directory: &Self| {
             let is_crowded =
                 !is_known && directory.processes.len() >= directory.limits.max_processes;
-            is_crowded || directory.n_bytes.saturating_add(n_bytes) > directory.limits.max_bytes
+            let n_others = directory.n_bytes - replaced;
+            is_crowded || n_others.saturating_add(n_bytes) > directory.limits.max_bytes
         };
         while is_full(self) {
             if !self.evict_dead(now, &key) {
@@ -336,7 +351,6 @@ impl Directory {
             heartbeat_bytes: 0,
             presence_bytes: 0,
         });
-        process.last_heard = process.last_heard.max(now);
         Some(process)
     }
 

@@ -14,20 +14,25 @@
 //! it makes no difference whether they run one after the other or at once.
 
 mod cell;
+mod parameters;
+mod services;
+mod shown;
 mod wiring;
 
 pub use cell::Panicked;
+pub(crate) use wiring::Lane;
 pub use wiring::{Instance, WiringError};
 
 use crate::outbox::{CellCounts, Health};
 use crate::parcel::Parcel;
-use crate::port::{PortInfo, TypeInfo};
+use crate::port::{Direction, PortInfo, TypeInfo};
 use crate::time::Time;
 use crate::trace::{Taken, Trace};
 use bowline_bus::Channel;
 use cell::Cell;
 pub(crate) use cell::Event;
 use rayon::iter::{IntoParallelRefMutIterator as _, ParallelIterator as _};
+pub(crate) use services::{Ended, Services};
 use std::fmt;
 use wiring::{Outlet, Target, Wiring};
 
@@ -199,6 +204,9 @@ impl Engine {
             channel,
             parcel,
         } = arrival;
+        if wiring.is_echo(channel, parcel) {
+            return Ok(());
+        }
         push_all(wave, wiring.readers(channel), parcel, *received);
         self.settle(now, sink)
     }
@@ -214,6 +222,20 @@ impl Engine {
             }
         }
         self.settle(now, sink)
+    }
+
+    /// Ends what components work on for others: whoever waits for an answer is told that there will be none.
+    ///
+    /// # Errors
+    /// When a component panicked.
+    pub fn stop(&mut self, now: Time, sink: &mut dyn Sink) -> Result<(), EngineError> {
+        for (index, cell) in self.cells.iter_mut().enumerate() {
+            cell.abandon(now);
+            self.busy.push(index);
+        }
+        self.collect(now, sink)?;
+        self.wave.clear();
+        Ok(())
     }
 
     /// When something is due next.
@@ -243,10 +265,10 @@ impl Engine {
     }
 
     /// The channels of a component's ports, in the order of declaration.
-    pub(crate) fn channels_of(&self, index: usize) -> Vec<Option<Channel>> {
+    pub(crate) fn lanes_of(&self, index: usize) -> &[Lane] {
         self.cells
             .get(index)
-            .map_or_else(Vec::new, |cell| cell.channels.clone())
+            .map_or(&[], |cell| cell.lanes.as_slice())
     }
 
     /// What a component declared.
@@ -261,18 +283,20 @@ impl Engine {
         self.wiring.wanted()
     }
 
-    /// What components write, with their names.
-    pub fn written(&self) -> impl Iterator<Item = (&str, &Channel, &PortInfo)> {
-        self.cells
+    /// The channels that components speak on, with what they say there: messages, requests and replies.
+    pub fn spoken(&self) -> impl Iterator<Item = (&Channel, TypeInfo)> {
+        self.cells.iter().flat_map(|cell| {
+            let ports = cell.ports.iter().zip(&cell.lanes);
+            ports.flat_map(|(port, lane)| spoken(port, lane))
+        })
+    }
+
+    /// Which components read a channel.
+    pub(crate) fn readers(&self, channel: &str) -> impl Iterator<Item = usize> {
+        self.wiring
+            .readers(channel)
             .iter()
-            .enumerate()
-            .flat_map(move |(index, cell)| {
-                let ports = cell.ports.iter().enumerate();
-                ports.filter_map(move |(port, info)| {
-                    let outlet = self.wiring.outlet(index, port)?;
-                    Some((cell.name.as_str(), &outlet.channel, info))
-                })
-            })
+            .map(|target| target.cell)
     }
 
     /// The components, in their order.
@@ -398,6 +422,25 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// What goes over the channels of a port. Requests and replies travel within calls and answers, and whoever reads those
+/// needs to know of both.
+fn spoken<'a>(port: &PortInfo, lane: &'a Lane) -> Vec<(&'a Channel, TypeInfo)> {
+    let Lane { reads, writes, .. } = lane;
+    let pairs = match port.direction {
+        Direction::Reads(_) => [(None, None), (None, None)],
+        Direction::Writes => [(writes.as_ref(), port.message), (None, None)],
+        Direction::Serves => [
+            (reads.as_ref(), port.message),
+            (writes.as_ref(), port.answer),
+        ],
+        Direction::Calls => [(writes.as_ref(), port.message), (None, None)],
+    };
+    let pairs = pairs.into_iter();
+    pairs
+        .filter_map(|(channel, message)| Some((channel?, message?)))
+        .collect()
 }
 
 fn push_all(wave: &mut Vec<(usize, Event)>, readers: &[Target], parcel: &Parcel, received: Time) {

@@ -2,7 +2,8 @@
 
 use crate::component::{Build, BuildError, Component};
 use crate::parameter::{BadParameter, Parameter, Parameters, Setting};
-use crate::port::Ports;
+use crate::port::{Ports, Service};
+use bowline_msgs::{Parameters as ParametersReply, ParametersRequest};
 use std::fmt;
 
 /// A kind of component that robot files can name.
@@ -24,6 +25,23 @@ pub struct Built {
     pub component: Box<dyn Component>,
     /// What it reads and writes.
     pub ports: Ports,
+    /// Where its parameters are asked for and set, if it shows them.
+    pub(crate) parameters: Option<Service<ParametersRequest, ParametersReply>>,
+}
+
+impl Built {
+    /// A component with what it declared. If it shows its parameters, there is a service for them.
+    #[must_use]
+    pub fn new(mut component: Box<dyn Component>, mut ports: Ports) -> Self {
+        let doc = "Reads parameters, and sets those that may change at run time.";
+        let has_parameters = component.parameters().is_some();
+        let parameters = has_parameters.then(|| ports.service("parameters", doc));
+        Self {
+            component,
+            ports,
+            parameters,
+        }
+    }
 }
 
 impl Kind {
@@ -66,10 +84,7 @@ fn build<C: Build>(settings: &[(&str, Setting)]) -> Result<Built, MakeError> {
     }
     let mut ports = Ports::default();
     let component = C::build(parameters, &mut ports).map_err(MakeError::Refused)?;
-    Ok(Built {
-        component: Box::new(component),
-        ports,
-    })
+    Ok(Built::new(Box::new(component), ports))
 }
 
 /// Why there is no component.
@@ -91,12 +106,8 @@ impl fmt::Debug for Kind {
 
 impl fmt::Debug for Built {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            component: _,
-            ports,
-        } = self;
         f.debug_struct("Built")
-            .field("ports", ports)
+            .field("ports", &self.ports)
             .finish_non_exhaustive()
     }
 }

@@ -25,7 +25,7 @@ pub mod verify;
 
 pub use component::{Build, BuildError, Component};
 pub use kind::{Built, Kind, MakeError};
-pub use outbox::{CellCounts, Health, Outbox};
+pub use outbox::{CellCounts, Health, NotCalled, Outbox};
 #[doc(hidden)]
 pub use parameter::support as parameter_support;
 pub use parameter::{
@@ -36,5 +36,5 @@ pub use port::{
     Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo,
 };
 pub use rig::Rig;
-pub use step::{Order, Seen, Step};
+pub use step::{Call, Order, Seen, Step};
 pub use time::Time;

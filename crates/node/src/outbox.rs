@@ -1,9 +1,11 @@
 //! What a component says: messages, how it is, and when it wants to be woken.
 
+use crate::engine::Services;
 use crate::parcel::Parcel;
-use crate::port::Output;
+use crate::port::{Client, Output, Service};
+use crate::service::{BeginError, CallId, Failure};
 use crate::time::Time;
-use bowline_wire::Message;
+use bowline_wire::{EncodeError, Message};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -15,6 +17,21 @@ pub(crate) const MAX_WAKES: usize = 1_024;
 pub struct Outbox<'a> {
     pub(crate) now: Time,
     pub(crate) effects: &'a mut Effects,
+    pub(crate) services: &'a mut Services,
+}
+
+/// Why a service was not called.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCalled {
+    /// The robot does not say which service the port is for.
+    #[error("the port is not connected to a service")]
+    Unconnected,
+    /// The request has no faithful encoding.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The call cannot be begun.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
 }
 
 /// What came out of a component, until the host takes it.
@@ -91,6 +108,77 @@ impl Outbox<'_> {
                     .fault(format!("a message was not sent: {error}"));
             }
         }
+    }
+
+    /// Answers a call, now or in a later step. Nothing is sent if nobody waits for it any more.
+    pub fn reply<Request, Reply: Message>(
+        &mut self,
+        port: Service<Request, Reply>,
+        call: CallId,
+        reply: &Reply,
+    ) {
+        match reply.encode() {
+            Ok(body) => self.answer(port, call, Ok(body)),
+            Err(error) => {
+                self.effects.counts.unencodable += 1;
+                self.effects.fault(format!("a reply was not sent: {error}"));
+                let failure = Failure::new(1, format!("the reply cannot be sent: {error}"));
+                self.answer(port, call, Err(failure));
+            }
+        }
+    }
+
+    /// Answers a call with an error.
+    pub fn fail<Request, Reply>(
+        &mut self,
+        port: Service<Request, Reply>,
+        call: CallId,
+        failure: Failure,
+    ) {
+        self.answer(port, call, Err(failure));
+    }
+
+    fn answer<Request, Reply>(
+        &mut self,
+        port: Service<Request, Reply>,
+        call: CallId,
+        result: Result<Vec<u8>, Failure>,
+    ) {
+        let Self {
+            now,
+            effects,
+            services,
+        } = self;
+        services.answer(*now, (port.index, call), result, effects);
+    }
+
+    /// Calls a service. The answer is a step of its own, in time or as an error.
+    ///
+    /// # Errors
+    /// When the call cannot be sent.
+    pub fn call<Request: Message, Reply>(
+        &mut self,
+        port: Client<Request, Reply>,
+        request: &Request,
+        timeout: Duration,
+    ) -> Result<CallId, NotCalled> {
+        let body = request.encode()?;
+        let Self {
+            now,
+            effects,
+            services,
+        } = self;
+        services.begin(*now, port.index, (body, timeout), effects)
+    }
+
+    /// Lets a call be. There will be no answer to it.
+    pub fn cancel<Request, Reply>(&mut self, port: Client<Request, Reply>, call: CallId) {
+        let Self {
+            now,
+            effects,
+            services,
+        } = self;
+        services.cancel(*now, port.index, call, effects);
     }
 
     /// Says how the component is, until it says otherwise.

@@ -71,12 +71,13 @@ impl Rig {
         };
         let channels = ports
             .iter()
+            .filter(|port| matches!(port.direction, Direction::Reads(_) | Direction::Writes))
             .map(|port| (port.name.clone(), port.name.clone()));
         let instance = Instance {
             name: "component".to_owned(),
             kind: "component".to_owned(),
             channels: channels.collect(),
-            built: Built { component, ports },
+            built: Built::new(component, ports),
             settings: String::new(),
         };
         let mut rig = match Engine::new(vec![instance]) {

@@ -1,8 +1,12 @@
 //! What a component is told at a step: why it was woken, the time, and what is known of its inputs.
 
+use crate::engine::Ended;
 use crate::input::{Held, Slot};
-use crate::port::Input;
+use crate::port::{Client, Input, Service};
+use crate::service::{CallError, CallId, Called};
 use crate::time::Time;
+use std::any::Any;
+use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -18,14 +22,50 @@ pub struct Step<'a> {
 }
 
 /// Why a component is woken.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Cause<'a> {
     Start,
-    Message { port: usize, held: &'a Held },
-    Stale { port: usize },
-    Tick { missed: u64 },
+    Message {
+        port: usize,
+        held: &'a Held,
+    },
+    Stale {
+        port: usize,
+    },
+    Tick {
+        missed: u64,
+    },
     Wake,
     Parameters,
+    Called {
+        port: usize,
+        call: &'a Called,
+        request: &'a (dyn Any + Send + Sync),
+    },
+    Dropped {
+        port: usize,
+        id: CallId,
+    },
+    Answered {
+        port: usize,
+        answer: &'a Ended,
+    },
+}
+
+impl fmt::Debug for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("start"),
+            Self::Message { port, held } => write!(f, "message at {port}: {held:?}"),
+            Self::Stale { port } => write!(f, "stale: {port}"),
+            Self::Tick { missed } => write!(f, "tick, {missed} missed"),
+            Self::Wake => f.write_str("wake"),
+            Self::Parameters => f.write_str("parameters"),
+            Self::Called { port, call, .. } => write!(f, "call at {port}: {call:?}"),
+            Self::Dropped { port, id } => write!(f, "call {id} at {port} dropped"),
+            Self::Answered { port, answer } => write!(f, "answer to {} at {port}", answer.id),
+        }
+    }
 }
 
 impl<'a> Step<'a> {
@@ -38,15 +78,12 @@ impl<'a> Step<'a> {
     /// The message that is the reason for this step, if it came in at this port.
     #[must_use]
     pub fn arrived<T: 'static>(&self, port: Input<T>) -> Option<Seen<'a, T>> {
-        match self.cause {
-            Cause::Message { port: at, held } if at == port.index => self.see(held),
-            Cause::Message { .. }
-            | Cause::Start
-            | Cause::Stale { .. }
-            | Cause::Tick { .. }
-            | Cause::Wake
-            | Cause::Parameters => None,
+        if let Cause::Message { port: at, held } = self.cause
+            && at == port.index
+        {
+            return self.see(held);
         }
+        None
     }
 
     /// The latest message of an input, if it is not too old.
@@ -86,14 +123,10 @@ impl<'a> Step<'a> {
     /// How many ticks were skipped before this one, because the host was too busy.
     #[must_use]
     pub fn missed_ticks(&self) -> u64 {
-        match self.cause {
-            Cause::Tick { missed } => missed,
-            Cause::Start
-            | Cause::Message { .. }
-            | Cause::Stale { .. }
-            | Cause::Wake
-            | Cause::Parameters => 0,
+        if let Cause::Tick { missed } = self.cause {
+            return missed;
         }
+        0
     }
 
     /// Whether the reason for this step is a moment that the component asked to be woken at.
@@ -108,6 +141,56 @@ impl<'a> Step<'a> {
         matches!(self.cause, Cause::Parameters)
     }
 
+    /// The call that is the reason for this step, if it is of this service. To be answered with
+    /// [`Outbox::reply`](crate::Outbox::reply) or [`Outbox::fail`](crate::Outbox::fail), now or later.
+    #[must_use]
+    pub fn called<Request: 'static, Reply>(
+        &self,
+        port: Service<Request, Reply>,
+    ) -> Option<Call<'a, Request>> {
+        if let Cause::Called {
+            port: at,
+            call,
+            request,
+        } = self.cause
+            && at == port.index
+        {
+            let request = request.downcast_ref()?;
+            return Some(Call { request, call });
+        }
+        None
+    }
+
+    /// The call of this service that nobody waits for any more, if that is the reason for this step.
+    #[must_use]
+    pub fn dropped<Request, Reply>(&self, port: Service<Request, Reply>) -> Option<CallId> {
+        if let Cause::Dropped { port: at, id } = self.cause
+            && at == port.index
+        {
+            return Some(id);
+        }
+        None
+    }
+
+    /// The answer that is the reason for this step, if it is to a call through this port: the call and the reply, or
+    /// why there is none.
+    #[must_use]
+    pub fn answered<Request, Reply: 'static>(
+        &self,
+        port: Client<Request, Reply>,
+    ) -> Option<(CallId, Result<&'a Reply, &'a CallError>)> {
+        if let Cause::Answered { port: at, answer } = self.cause
+            && at == port.index
+        {
+            let outcome = match &answer.outcome {
+                Ok(reply) => Ok(reply.downcast_ref()?),
+                Err(error) => Err(error),
+            };
+            return Some((answer.id, outcome));
+        }
+        None
+    }
+
     fn see<T: 'static>(&self, held: &'a Held) -> Option<Seen<'a, T>> {
         let message = held.value.downcast_ref()?;
         Some(Seen {
@@ -115,6 +198,39 @@ impl<'a> Step<'a> {
             held,
             now: self.now,
         })
+    }
+}
+
+/// A call of a service.
+#[derive(Debug)]
+pub struct Call<'a, Request> {
+    request: &'a Request,
+    call: &'a Called,
+}
+
+impl<'a, Request> Call<'a, Request> {
+    /// To answer it by.
+    #[must_use]
+    pub fn id(&self) -> CallId {
+        self.call.id
+    }
+
+    /// What is asked.
+    #[must_use]
+    pub fn request(&self) -> &'a Request {
+        self.request
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn caller(&self) -> &'a str {
+        &self.call.caller
+    }
+
+    /// When nobody will wait for the answer any more.
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.call.deadline
     }
 }
 

@@ -1,11 +1,13 @@
-//! What components and their hosts promise, through the library's public interface.
+//! What components, their hosts and services promise, through the library's public interface.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test that panics has failed"
+    reason = "a test that cannot go on panics"
 )]
 
+#[path = "it/directory.rs"]
+mod directory;
 #[path = "it/engine.rs"]
 mod engine;
 #[path = "it/hosts.rs"]
@@ -18,7 +20,11 @@ mod parameters;
 mod parts;
 #[path = "it/robots.rs"]
 mod robots;
+#[path = "it/served.rs"]
+mod served;
 #[path = "it/service_bus.rs"]
 mod service_bus;
+#[path = "it/service_simulator.rs"]
+mod service_simulator;
 #[path = "it/verify.rs"]
 mod verify;

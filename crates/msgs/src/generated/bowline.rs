@@ -428,6 +428,51 @@ impl wire::IntoOwned for AnswerRef<'_> {
     }
 }
 
+/// A beat of a clock that everybody hears: whoever waits for it goes on, and whoever misses it knows that something is slow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beat {
+    /// when the beat was due, microseconds since the epoch
+    pub utime: i64,
+    /// beats before this one, from 0 on
+    pub count: i64,
+}
+
+impl wire::Message for Beat {
+    const NAME: &'static str = "bowline.beat_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x742a_4122_caca_a158);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Beat {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.count, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Beat {
+    const MIN_SIZE: usize = 16;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let count: i64 = wire::Decode::read(reader).in_field("count")?;
+        Ok(Self { utime, count })
+    }
+}
+
 /// A place in a log that somebody wants to find again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bookmark {
@@ -2195,6 +2240,434 @@ impl wire::IntoOwned for OutputRef<'_> {
             n_bytes_skipped: self.n_bytes_skipped,
             n_lines: self.n_lines,
             lines: wire::IntoOwned::into_owned(self.lines),
+        }
+    }
+}
+
+/// A parameter of a component.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameter {
+    /// with the unit at its end where it has one
+    pub name: String,
+    /// what it is, as it would stand in a robot file
+    pub value: String,
+    /// what it is when nobody sets it, likewise
+    pub default_value: String,
+    /// what its values are, in words
+    pub kind: String,
+    /// what it may be, in words; empty: anything of its kind
+    pub limits: String,
+    /// what it is for
+    pub doc: String,
+    /// whether it may change while the component runs
+    pub is_live: bool,
+}
+
+impl wire::Message for Parameter {
+    const NAME: &'static str = "bowline.parameter_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x68c5_ee72_9ace_fb63);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Parameter {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.value, meter).in_field("value")?;
+        wire::Encode::measure(&self.default_value, meter).in_field("default_value")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.limits, meter).in_field("limits")?;
+        wire::Encode::measure(&self.doc, meter).in_field("doc")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.default_value, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.limits, writer);
+        wire::Encode::write(&self.doc, writer);
+        wire::Encode::write(&self.is_live, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Parameter {
+    const MIN_SIZE: usize = 31;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let value: String = wire::Decode::read(reader).in_field("value")?;
+        let default_value: String = wire::Decode::read(reader).in_field("default_value")?;
+        let kind: String = wire::Decode::read(reader).in_field("kind")?;
+        let limits: String = wire::Decode::read(reader).in_field("limits")?;
+        let doc: String = wire::Decode::read(reader).in_field("doc")?;
+        let is_live: bool = wire::Decode::read(reader).in_field("is_live")?;
+        Ok(Self { name, value, default_value, kind, limits, doc, is_live })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.value, reader).in_field("value")?;
+        wire::Decode::read_into(&mut self.default_value, reader).in_field("default_value")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.limits, reader).in_field("limits")?;
+        wire::Decode::read_into(&mut self.doc, reader).in_field("doc")?;
+        wire::Decode::read_into(&mut self.is_live, reader).in_field("is_live")?;
+        Ok(())
+    }
+}
+
+/// A [`Parameter`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParameterRef<'a> {
+    /// with the unit at its end where it has one
+    pub name: &'a str,
+    /// what it is, as it would stand in a robot file
+    pub value: &'a str,
+    /// what it is when nobody sets it, likewise
+    pub default_value: &'a str,
+    /// what its values are, in words
+    pub kind: &'a str,
+    /// what it may be, in words; empty: anything of its kind
+    pub limits: &'a str,
+    /// what it is for
+    pub doc: &'a str,
+    /// whether it may change while the component runs
+    pub is_live: bool,
+}
+
+impl wire::Message for ParameterRef<'_> {
+    const NAME: &'static str = "bowline.parameter_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x68c5_ee72_9ace_fb63);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParameterRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.value, meter).in_field("value")?;
+        wire::Encode::measure(&self.default_value, meter).in_field("default_value")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.limits, meter).in_field("limits")?;
+        wire::Encode::measure(&self.doc, meter).in_field("doc")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.default_value, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.limits, writer);
+        wire::Encode::write(&self.doc, writer);
+        wire::Encode::write(&self.is_live, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParameterRef<'a> {
+    const MIN_SIZE: usize = 31;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let value: &'a str = wire::Decode::read(reader).in_field("value")?;
+        let default_value: &'a str = wire::Decode::read(reader).in_field("default_value")?;
+        let kind: &'a str = wire::Decode::read(reader).in_field("kind")?;
+        let limits: &'a str = wire::Decode::read(reader).in_field("limits")?;
+        let doc: &'a str = wire::Decode::read(reader).in_field("doc")?;
+        let is_live: bool = wire::Decode::read(reader).in_field("is_live")?;
+        Ok(Self { name, value, default_value, kind, limits, doc, is_live })
+    }
+}
+
+impl wire::IntoOwned for ParameterRef<'_> {
+    type Owned = Parameter;
+
+    fn into_owned(self) -> Parameter {
+        Parameter {
+            name: wire::IntoOwned::into_owned(self.name),
+            value: wire::IntoOwned::into_owned(self.value),
+            default_value: wire::IntoOwned::into_owned(self.default_value),
+            kind: wire::IntoOwned::into_owned(self.kind),
+            limits: wire::IntoOwned::into_owned(self.limits),
+            doc: wire::IntoOwned::into_owned(self.doc),
+            is_live: self.is_live,
+        }
+    }
+}
+
+/// Asks a component for its parameters, and sets some of them: all of those that are named here, or none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRequest {
+    /// length of the lists; 0: only ask
+    pub n_set: i32,
+    /// what to set
+    pub names: Vec<String>,
+    /// to what, as it would stand in a robot file
+    pub values: Vec<String>,
+}
+
+impl ParametersRequest {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_set = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for ParametersRequest {
+    const NAME: &'static str = "bowline.parameters_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x382d_4ad8_d7d0_60e6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParametersRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_set", self.n_set, self.names.len()).in_field("names")?;
+        meter.length("n_set", self.n_set, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_set, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRequest {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_set: i32 = wire::Decode::read(reader).in_field("n_set")?;
+        let names: Vec<String> = reader.list(n_set).in_field("names")?;
+        let values: Vec<String> = reader.list(n_set).in_field("values")?;
+        Ok(Self { n_set, names, values })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.n_set, reader).in_field("n_set")?;
+        reader.list_into(&mut self.names, self.n_set).in_field("names")?;
+        reader.list_into(&mut self.values, self.n_set).in_field("values")?;
+        Ok(())
+    }
+}
+
+/// A [`ParametersRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRequestRef<'a> {
+    /// length of the lists; 0: only ask
+    pub n_set: i32,
+    /// what to set
+    pub names: Vec<&'a str>,
+    /// to what, as it would stand in a robot file
+    pub values: Vec<&'a str>,
+}
+
+impl wire::Message for ParametersRequestRef<'_> {
+    const NAME: &'static str = "bowline.parameters_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x382d_4ad8_d7d0_60e6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParametersRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_set", self.n_set, self.names.len()).in_field("names")?;
+        meter.length("n_set", self.n_set, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_set, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRequestRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_set: i32 = wire::Decode::read(reader).in_field("n_set")?;
+        let names: Vec<&'a str> = reader.list(n_set).in_field("names")?;
+        let values: Vec<&'a str> = reader.list(n_set).in_field("values")?;
+        Ok(Self { n_set, names, values })
+    }
+}
+
+impl wire::IntoOwned for ParametersRequestRef<'_> {
+    type Owned = ParametersRequest;
+
+    fn into_owned(self) -> ParametersRequest {
+        ParametersRequest {
+            n_set: self.n_set,
+            names: wire::IntoOwned::into_owned(self.names),
+            values: wire::IntoOwned::into_owned(self.values),
+        }
+    }
+}
+
+/// The parameters of a component, as they are now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// when they were so, microseconds since the epoch
+    pub utime: i64,
+    /// whose they are
+    pub component: String,
+    /// length of the list
+    pub n_parameters: i32,
+    /// in the order of their declaration
+    pub parameters: Vec<Parameter>,
+}
+
+impl Parameters {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_parameters = (self.parameters.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Parameters {
+    const NAME: &'static str = "bowline.parameters_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc590_f444_605c_c242);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Parameters {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_parameters", self.n_parameters, self.parameters.len()).in_field("parameters")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.parameters, meter).in_field("parameters")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.n_parameters, writer);
+        wire::Encode::write(&self.parameters, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Parameters {
+    const MIN_SIZE: usize = 17;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let component: String = wire::Decode::read(reader).in_field("component")?;
+        let n_parameters: i32 = wire::Decode::read(reader).in_field("n_parameters")?;
+        let parameters: Vec<Parameter> = reader.list(n_parameters).in_field("parameters")?;
+        Ok(Self { utime, component, n_parameters, parameters })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.component, reader).in_field("component")?;
+        wire::Decode::read_into(&mut self.n_parameters, reader).in_field("n_parameters")?;
+        reader.list_into(&mut self.parameters, self.n_parameters).in_field("parameters")?;
+        Ok(())
+    }
+}
+
+/// A [`Parameters`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRef<'a> {
+    /// when they were so, microseconds since the epoch
+    pub utime: i64,
+    /// whose they are
+    pub component: &'a str,
+    /// length of the list
+    pub n_parameters: i32,
+    /// in the order of their declaration
+    pub parameters: Vec<ParameterRef<'a>>,
+}
+
+impl wire::Message for ParametersRef<'_> {
+    const NAME: &'static str = "bowline.parameters_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc590_f444_605c_c242);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ParametersRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_parameters", self.n_parameters, self.parameters.len()).in_field("parameters")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.parameters, meter).in_field("parameters")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.n_parameters, writer);
+        wire::Encode::write(&self.parameters, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRef<'a> {
+    const MIN_SIZE: usize = 17;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let component: &'a str = wire::Decode::read(reader).in_field("component")?;
+        let n_parameters: i32 = wire::Decode::read(reader).in_field("n_parameters")?;
+        let parameters: Vec<ParameterRef<'a>> = reader.list(n_parameters).in_field("parameters")?;
+        Ok(Self { utime, component, n_parameters, parameters })
+    }
+}
+
+impl wire::IntoOwned for ParametersRef<'_> {
+    type Owned = Parameters;
+
+    fn into_owned(self) -> Parameters {
+        Parameters {
+            utime: self.utime,
+            component: wire::IntoOwned::into_owned(self.component),
+            n_parameters: self.n_parameters,
+            parameters: wire::IntoOwned::into_owned(self.parameters),
         }
     }
 }

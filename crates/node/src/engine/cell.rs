@@ -1,15 +1,20 @@
 //! One component and what surrounds it: its inputs, its timers, what it said.
 
-use super::wiring::Instance;
+use super::parameters;
+use super::services::{News, Services};
+use super::wiring::{Instance, Lane};
 use crate::component::Component;
 use crate::input::Slot;
+use crate::kind::Built;
 use crate::outbox::{Effects, Outbox};
 use crate::parcel::Parcel;
-use crate::port::{Direction, Expect, PortInfo};
+use crate::port::{Declared, Direction, Expect, PortInfo, Service};
+use crate::service::CallId;
 use crate::step::{Cause, Step};
 use crate::time::Time;
 use crate::trace::{Entry, Reason, Trace};
-use bowline_bus::Channel;
+use bowline_msgs::{Parameters, ParametersRequest};
+use bowline_wire::DecodeError;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -20,13 +25,16 @@ pub(crate) struct Cell {
     pub(crate) settings: String,
     pub(crate) ports: Vec<PortInfo>,
     /// By port.
-    pub(crate) channels: Vec<Option<Channel>>,
+    pub(crate) lanes: Vec<Lane>,
     pub(crate) effects: Effects,
     pub(crate) inbox: Vec<Event>,
     pub(crate) trace: Option<Trace>,
     pub(crate) panicked: Option<Panicked>,
     component: Box<dyn Component>,
+    declared: Vec<Declared>,
     slots: Vec<Slot>,
+    services: Services,
+    parameters: Option<Service<ParametersRequest, Parameters>>,
     tick: Option<Tick>,
 }
 
@@ -64,9 +72,7 @@ pub struct Panicked {
 
 impl Cell {
     pub(crate) fn new(instance: Instance) -> Self {
-        let channels = instance.built.ports.iter();
-        let channels = channels.map(|port| Some(instance.channel(port)?.as_str().into()));
-        let channels = channels.collect();
+        let lanes = instance.lanes();
         let Instance {
             name,
             kind,
@@ -79,7 +85,12 @@ impl Cell {
             every: every.max(Duration::from_nanos(1)),
             next: Time::MAX,
         });
-        let declared = built.ports.into_declared();
+        let Built {
+            component,
+            ports,
+            parameters,
+        } = built;
+        let declared = ports.into_declared();
         let slots = declared.iter().map(|port| match port.info.direction {
             Direction::Reads(expect) => Slot::new(expect, port.decoder),
             Direction::Writes | Direction::Serves | Direction::Calls => {
@@ -88,12 +99,15 @@ impl Cell {
         });
         Self {
             slots: slots.collect(),
-            ports: declared.into_iter().map(|port| port.info).collect(),
-            channels,
+            ports: declared.iter().map(|port| port.info.clone()).collect(),
+            declared,
+            lanes,
+            services: Services::default(),
+            parameters,
             name,
             kind,
             settings,
-            component: built.component,
+            component,
             effects: Effects::default(),
             inbox: Vec::new(),
             trace: None,
@@ -136,25 +150,110 @@ impl Cell {
         if let Some(tick) = &mut self.tick {
             tick.next = now + tick.every;
         }
+        let names = self.lanes.iter().map(|lane| lane.service.clone());
+        self.services =
+            Services::start(now, &self.name, &self.declared, &names.collect::<Vec<_>>());
         self.step(now, Cause::Start);
     }
 
     fn on_message(&mut self, now: Time, port: usize, parcel: &Parcel, received: Time) {
+        let news = self
+            .services
+            .on_message(now, port, parcel, &mut self.effects);
+        if let Some(news) = news {
+            match news {
+                Ok(None) => {}
+                Ok(Some(news)) => self.on_news(now, &news),
+                Err(error) => self.undecodable(port, &error),
+            }
+            return;
+        }
         let Some(slot) = self.slots.get_mut(port) else {
             return;
         };
         match slot.accept(received.min(now), parcel) {
             Ok(held) => self.step(now, Cause::Message { port, held: &held }),
-            Err(error) => {
-                let name = self.ports.get(port).map_or("", |info| &info.name);
-                self.effects.counts.undecodable += 1;
-                self.effects.fault(format!("input {name:?}: {error}"));
+            Err(error) => self.undecodable(port, &error),
+        }
+    }
+
+    fn undecodable(&mut self, port: usize, error: &DecodeError) {
+        let name = self.ports.get(port).map_or("", |info| &info.name);
+        self.effects.counts.undecodable += 1;
+        self.effects.fault(format!("input {name:?}: {error}"));
+    }
+
+    /// Something happened at a service.
+    fn on_news(&mut self, now: Time, news: &News) {
+        match news {
+            News::Called {
+                port,
+                call,
+                request,
+            } => {
+                let parameters = self.parameters.filter(|own| own.index == *port);
+                let asked = request.downcast_ref::<ParametersRequest>();
+                if let (Some(own), Some(asked)) = (parameters, asked) {
+                    self.on_parameters(now, own, call.id, asked);
+                    return;
+                }
+                let cause = Cause::Called {
+                    port: *port,
+                    call,
+                    request: &**request,
+                };
+                self.step(now, cause);
+            }
+            News::Dropped { port, id } => self.step(
+                now,
+                Cause::Dropped {
+                    port: *port,
+                    id: *id,
+                },
+            ),
+            News::Answered { port, answer } => {
+                let port = *port;
+                self.step(now, Cause::Answered { port, answer });
             }
         }
     }
 
-    /// Handles what is due, in a fixed order: stale inputs, wishes, the tick.
+    fn on_parameters(
+        &mut self,
+        now: Time,
+        own: Service<ParametersRequest, Parameters>,
+        call: CallId,
+        asked: &ParametersRequest,
+    ) {
+        let Some(shown) = self.component.parameters() else {
+            return;
+        };
+        let outcome = parameters::serve(now, &self.name, shown, asked);
+        let mut outbox = Outbox {
+            now,
+            effects: &mut self.effects,
+            services: &mut self.services,
+        };
+        match outcome.result {
+            Ok(reply) => outbox.reply(own, call, &reply),
+            Err(failure) => outbox.fail(own, call, failure),
+        }
+        if outcome.is_changed {
+            self.step(now, Cause::Parameters);
+        }
+    }
+
+    /// Gives up what is being worked on: the component will not go on.
+    pub(crate) fn abandon(&mut self, now: Time) {
+        self.services
+            .abandon(now, "the component was stopped", &mut self.effects);
+    }
+
+    /// Handles what is due, in a fixed order: services, stale inputs, wishes, the tick.
     fn on_time(&mut self, now: Time) {
+        for news in self.services.on_time(now, &mut self.effects) {
+            self.on_news(now, &news);
+        }
         for port in 0..self.slots.len() {
             let slot = self.slots.get_mut(port);
             if let Some(slot) = slot.filter(|slot| slot.stale_at().is_some_and(|at| at <= now)) {
@@ -176,7 +275,13 @@ impl Cell {
         let stale = self.slots.iter().filter_map(Slot::stale_at);
         let wake = self.effects.wakes.first().copied();
         let tick = self.tick.as_ref().map(|tick| tick.next);
-        stale.chain(wake).chain(tick).min().unwrap_or(Time::MAX)
+        let services = self.services.next_due();
+        stale
+            .chain(wake)
+            .chain(tick)
+            .chain(services)
+            .min()
+            .unwrap_or(Time::MAX)
     }
 
     fn step(&mut self, now: Time, cause: Cause<'_>) {
@@ -184,12 +289,21 @@ impl Cell {
             component,
             slots,
             effects,
+            services,
             panicked,
             ..
         } = self;
+        // Nothing more happens in a component that panicked.
+        if panicked.is_some() {
+            return;
+        }
         effects.counts.steps += 1;
         let step = Step { now, cause, slots };
-        let mut outbox = Outbox { now, effects };
+        let mut outbox = Outbox {
+            now,
+            effects,
+            services,
+        };
         let stepped = catch_unwind(AssertUnwindSafe(|| component.step(&step, &mut outbox)));
         if let Err(payload) = stepped {
             *panicked = Some(Panicked {

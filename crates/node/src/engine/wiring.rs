@@ -1,10 +1,14 @@
 //! Who writes a channel and who reads it.
 
+use super::services::caller_name;
 use crate::kind::{Built, Kind, MakeError};
 use crate::parameter::Setting;
+use crate::parcel::{Decoder, Parcel};
 use crate::port::{Direction, Need, PortInfo, TypeInfo};
+use crate::service::{BadServiceName, CALL_CHANNEL, ServiceName};
 use bowline_bus::Channel;
-use std::collections::BTreeMap;
+use bowline_msgs::Call;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A component of a robot: its name, and which channels its ports are on.
 #[derive(Debug)]
@@ -42,17 +46,65 @@ impl Instance {
         })
     }
 
-    /// The channel of a port, if it has one.
+    /// What a port is connected to, if it is: a channel, or a service.
     #[must_use]
-    pub fn channel(&self, port: &PortInfo) -> Option<String> {
+    pub fn connection(&self, port: &PortInfo) -> Option<String> {
         let named = self.channels.get(&port.name).cloned();
         match port.direction {
-            Direction::Reads(_) => named,
-            Direction::Writes | Direction::Serves | Direction::Calls => {
+            Direction::Reads(_) | Direction::Calls => named,
+            Direction::Writes | Direction::Serves => {
                 Some(named.unwrap_or_else(|| format!("{}.{}", self.name, port.name)))
             }
         }
     }
+
+    /// The channels of all ports. Services with names that cannot be are refused before.
+    pub(super) fn lanes(&self) -> Vec<Lane> {
+        self.built
+            .ports
+            .iter()
+            .map(|port| self.lane(port))
+            .collect()
+    }
+
+    fn lane(&self, port: &PortInfo) -> Lane {
+        let Some(name) = self.connection(port) else {
+            return Lane::default();
+        };
+        let channel = |name: &str| Some(Channel::from(name));
+        let service = ServiceName::new(&name).ok();
+        let call = service.as_ref().map(ServiceName::call_channel);
+        let answer = service.as_ref().map(ServiceName::answer_channel);
+        let [call, answer] = [call, answer].map(|name| name.and_then(|name| channel(&name)));
+        match port.direction {
+            Direction::Reads(_) => Lane {
+                reads: channel(&name),
+                ..Lane::default()
+            },
+            Direction::Writes => Lane {
+                writes: channel(&name),
+                ..Lane::default()
+            },
+            Direction::Serves => Lane {
+                reads: call,
+                writes: answer,
+                service,
+            },
+            Direction::Calls => Lane {
+                reads: answer,
+                writes: call,
+                service,
+            },
+        }
+    }
+}
+
+/// The channels of a port.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) reads: Option<Channel>,
+    pub(crate) writes: Option<Channel>,
+    pub(crate) service: Option<ServiceName>,
 }
 
 fn words(kind: &Kind, settings: &[(&str, Setting)], channels: &BTreeMap<String, String>) -> String {
@@ -86,6 +138,34 @@ pub enum WiringError {
         port: String,
         /// What there is.
         ports: Vec<String>,
+    },
+    /// Two ports have one name.
+    #[error("component {component:?} has two ports {port:?}")]
+    SamePort {
+        /// Of the component.
+        component: String,
+        /// Of the ports.
+        port: String,
+    },
+    /// A name that no service can have.
+    #[error("port {port:?} of component {component:?}: {source}")]
+    ServiceName {
+        /// Of the component.
+        component: String,
+        /// Of the port.
+        port: String,
+        /// What is wrong with it.
+        source: BadServiceName,
+    },
+    /// One service, offered twice.
+    #[error("both {first:?} and {second:?} offer the service {service:?}")]
+    TwoServers {
+        /// Of the service.
+        service: String,
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
     },
     /// An input without a channel.
     #[error("input {port:?} of component {component:?} is not connected to a channel")]
@@ -140,8 +220,10 @@ pub(super) struct Wiring {
     readers: BTreeMap<Channel, Vec<Target>>,
     /// By cell and port.
     outlets: Vec<Vec<Option<Outlet>>>,
-    /// What nobody here writes.
+    /// What comes from outside.
     wanted: Vec<Channel>,
+    /// Those who call services here, by the names that they are known by in calls.
+    callers: BTreeSet<String>,
 }
 
 /// A port that writes or reads a channel, for checks.
@@ -153,35 +235,15 @@ struct End<'a> {
 impl Wiring {
     pub(super) fn new(instances: &[Instance]) -> Result<Self, WiringError> {
         check_names(instances)?;
-        let mut readers: BTreeMap<Channel, Vec<Target>> = BTreeMap::new();
-        for (cell, instance) in instances.iter().enumerate() {
-            for (port, info) in instance.built.ports.iter().enumerate() {
-                let Direction::Reads(expect) = info.direction else {
-                    continue;
-                };
-                match instance.channel(info) {
-                    Some(channel) => {
-                        let readers = readers.entry(channel.as_str().into()).or_default();
-                        readers.push(Target { cell, port });
-                    }
-                    None if expect.need == Need::Optional => {}
-                    None => {
-                        return Err(WiringError::Unconnected {
-                            component: instance.name.clone(),
-                            port: info.name.clone(),
-                        });
-                    }
-                }
-            }
-        }
+        check_connections(instances)?;
+        check_services(instances)?;
         let writers = check_writers(instances)?;
         check_types(instances, &writers)?;
-        let wanted = readers
-            .keys()
-            .filter(|channel| !writers.contains_key(channel.as_str()));
+        let readers = readers(instances);
         Ok(Self {
-            wanted: wanted.cloned().collect(),
+            wanted: wanted(instances),
             outlets: outlets(instances, &readers),
+            callers: callers(instances),
             readers,
         })
     }
@@ -194,9 +256,117 @@ impl Wiring {
         self.outlets.get(cell)?.get(port)?.as_ref()
     }
 
+    /// The channels to listen to: what nobody here writes, and calls, which anybody may make.
     pub(super) fn wanted(&self) -> impl Iterator<Item = &Channel> {
         self.wanted.iter()
     }
+
+    /// Whether a message from outside is a call that was made here and came back.
+    pub(super) fn is_echo(&self, channel: &str, parcel: &Parcel) -> bool {
+        if self.callers.is_empty() || !channel.starts_with(CALL_CHANNEL) {
+            return false;
+        }
+        let opened = parcel.open(&Decoder::of::<Call>()).ok();
+        let call = opened
+            .as_ref()
+            .and_then(|opened| opened.value.downcast_ref::<Call>());
+        call.is_some_and(|call| self.callers.contains(&call.caller))
+    }
+}
+
+fn ports(instances: &[Instance]) -> impl Iterator<Item = (Target, &Instance, &PortInfo)> {
+    instances.iter().enumerate().flat_map(|(cell, instance)| {
+        let ports = instance.built.ports.iter().enumerate();
+        ports.map(move |(port, info)| (Target { cell, port }, instance, info))
+    })
+}
+
+fn readers(instances: &[Instance]) -> BTreeMap<Channel, Vec<Target>> {
+    let mut readers: BTreeMap<Channel, Vec<Target>> = BTreeMap::new();
+    for (target, instance, info) in ports(instances) {
+        if let Some(channel) = instance.lane(info).reads {
+            readers.entry(channel).or_default().push(target);
+        }
+    }
+    readers
+}
+
+fn wanted(instances: &[Instance]) -> Vec<Channel> {
+    let written = ports(instances).filter_map(|(_, instance, info)| instance.lane(info).writes);
+    let written: BTreeSet<Channel> = written.collect();
+    let wanted = ports(instances).filter_map(|(_, instance, info)| {
+        let channel = instance.lane(info).reads?;
+        let is_wanted = info.direction == Direction::Serves || !written.contains(&channel);
+        is_wanted.then_some(channel)
+    });
+    wanted.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn callers(instances: &[Instance]) -> BTreeSet<String> {
+    let callers = ports(instances).filter(|(_, _, info)| info.direction == Direction::Calls);
+    callers
+        .map(|(_, instance, info)| caller_name(&instance.name, &info.name))
+        .collect()
+}
+
+fn outlets(
+    instances: &[Instance],
+    readers: &BTreeMap<Channel, Vec<Target>>,
+) -> Vec<Vec<Option<Outlet>>> {
+    let outlets = instances.iter().map(|instance| {
+        let ports = instance.built.ports.iter().map(|info| {
+            let channel = instance.lane(info).writes?;
+            let readers = readers.get(&channel).cloned().unwrap_or_default();
+            Some(Outlet { channel, readers })
+        });
+        ports.collect()
+    });
+    outlets.collect()
+}
+
+fn check_connections(instances: &[Instance]) -> Result<(), WiringError> {
+    for (_, instance, info) in ports(instances) {
+        let is_needed = match info.direction {
+            Direction::Reads(expect) => expect.need == Need::Required,
+            Direction::Calls => true,
+            Direction::Writes | Direction::Serves => false,
+        };
+        if is_needed && instance.connection(info).is_none() {
+            return Err(WiringError::Unconnected {
+                component: instance.name.clone(),
+                port: info.name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_services(instances: &[Instance]) -> Result<(), WiringError> {
+    let mut servers: BTreeMap<String, &str> = BTreeMap::new();
+    for (_, instance, info) in ports(instances) {
+        if !matches!(info.direction, Direction::Serves | Direction::Calls) {
+            continue;
+        }
+        let Some(service) = instance.connection(info) else {
+            continue;
+        };
+        ServiceName::new(&service).map_err(|source| WiringError::ServiceName {
+            component: instance.name.clone(),
+            port: info.name.clone(),
+            source,
+        })?;
+        if info.direction == Direction::Calls {
+            continue;
+        }
+        if let Some(first) = servers.insert(service.clone(), &instance.name) {
+            return Err(WiringError::TwoServers {
+                service,
+                first: first.to_owned(),
+                second: instance.name.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn check_names(instances: &[Instance]) -> Result<(), WiringError> {
@@ -211,6 +381,16 @@ fn check_names(instances: &[Instance]) -> Result<(), WiringError> {
             .iter()
             .map(|port| port.name.as_str())
             .collect();
+        let twice = ports
+            .iter()
+            .enumerate()
+            .find(|(at, port)| ports.iter().take(*at).any(|other| other == *port));
+        if let Some((_, port)) = twice {
+            return Err(WiringError::SamePort {
+                component: instance.name.clone(),
+                port: (*port).to_owned(),
+            });
+        }
         let unknown = instance
             .channels
             .keys()
@@ -235,7 +415,7 @@ fn check_writers(instances: &[Instance]) -> Result<BTreeMap<String, End<'_>>, Wi
             .iter()
             .filter(|info| info.direction == Direction::Writes)
         {
-            let Some(channel) = instance.channel(info) else {
+            let Some(channel) = instance.connection(info) else {
                 continue;
             };
             let end = End {
@@ -263,7 +443,7 @@ fn check_types(
             if !matches!(info.direction, Direction::Reads(_)) {
                 continue;
             }
-            let Some(channel) = instance.channel(info) else {
+            let Some(channel) = instance.connection(info) else {
                 continue;
             };
             let Some(writer) = writers.get(&channel) else {
@@ -283,21 +463,4 @@ fn check_types(
         }
     }
     Ok(())
-}
-
-fn outlets(
-    instances: &[Instance],
-    readers: &BTreeMap<Channel, Vec<Target>>,
-) -> Vec<Vec<Option<Outlet>>> {
-    let outlets = instances.iter().map(|instance| {
-        let ports = instance.built.ports.iter().map(|info| {
-            let channel = instance.channel(info)?;
-            (info.direction == Direction::Writes).then(|| Outlet {
-                channel: channel.as_str().into(),
-                readers: readers.get(channel.as_str()).cloned().unwrap_or_default(),
-            })
-        });
-        ports.collect()
-    });
-    outlets.collect()
 }

@@ -3,12 +3,16 @@
 use crate::clock;
 use crate::engine::{Arrival, Engine, EngineError, Sent, Sink};
 use crate::parcel::Parcel;
-use crate::port::TypeInfo;
+use crate::presence::{
+    Beacon, HEARTBEAT_CHANNEL, Identity, PRESENCE_CHANNEL, PRESENCE_REQUEST_CHANNEL,
+};
+use crate::service;
 use crate::time::Time;
 use crate::trace::{Lives, STEPS_CHANNEL};
 use bowline_bus::transport::ListenError;
-use bowline_bus::{Bus, Event, Inbox, Pattern, Queue, RecvError};
-use bowline_wire::schema::TypeSet;
+use bowline_bus::{Bus, Channel, Event, Inbox, Pattern, Queue, RecvError, SubscriptionId};
+use bowline_msgs::{HeartbeatComponent, PresenceRequest};
+use bowline_wire::Message;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -29,19 +33,26 @@ pub struct Live {
     engine: Engine,
     bus: Bus,
     inbox: Inbox,
+    subscriptions: Vec<(SubscriptionId, Channel)>,
     clock: clock::Live,
+    beacon: Beacon,
     lives: Option<Lives>,
+    on_fault: Option<fn(&str, &str)>,
     wall_offset_ns: i64,
     publish_failures: u64,
 }
 
-/// What a live host does beside its work.
+/// Who a live host is, and what it does beside its work.
 #[derive(Clone, Debug, Default)]
 pub struct LiveOptions {
     /// The robot that this is part of.
     pub robot: String,
+    /// What this process is called there.
+    pub process: String,
     /// Whether every step is published, for exact replay.
     pub is_traced: bool,
+    /// Who is told what goes wrong in components: their name and what it was. Everything is counted, told or not.
+    pub on_fault: Option<fn(&str, &str)>,
 }
 
 /// Why a live host ended.
@@ -72,27 +83,36 @@ impl Live {
     /// When nothing can be subscribed to.
     pub fn new(engine: Engine, bus: Bus, options: LiveOptions) -> Result<Self, LiveError> {
         let inbox = bus.inbox();
-        for channel in engine.wanted() {
-            inbox.subscribe_to(Pattern::exact(channel), Queue::default())?;
+        let mut subscriptions = Vec::new();
+        let requests = Channel::from(PRESENCE_REQUEST_CHANNEL);
+        for channel in engine.wanted().chain([&requests]) {
+            let id = inbox.subscribe_to(Pattern::exact(channel), Queue::default())?;
+            subscriptions.push((id, channel.clone()));
         }
-        for (_, channel, port) in engine.written() {
-            if let Some(message) = &port.message {
-                describe(&bus, channel, message);
-            }
-        }
+        describe_types(&engine, &bus);
         let clock = clock::Live::new();
-        let LiveOptions { robot, is_traced } = options;
-        let lives = is_traced.then(|| Lives::new(robot, clock.now()));
+        let now = clock.now();
+        let LiveOptions {
+            robot,
+            process,
+            is_traced,
+            on_fault,
+        } = options;
+        let identity = Identity::of_this_process(&robot, &process, now);
+        let lives = is_traced.then(|| Lives::new(robot, now));
         let engine = match lives {
             Some(_) => engine.with_trace(),
             None => engine,
         };
         Ok(Self {
+            beacon: Beacon::new(identity, engine.describe(), now),
             engine,
             bus,
             inbox,
+            subscriptions,
             clock,
             lives,
+            on_fault,
             wall_offset_ns: clock.wall_offset_ns(),
             publish_failures: 0,
         })
@@ -112,26 +132,90 @@ impl Live {
                 self.publish_traces(now);
                 trace_due = now + TRACE_EVERY;
             }
-            let wake = self.engine.next_due().unwrap_or(Time::MAX).min(trace_due);
-            let timeout = wake.since(now).min(LONGEST_WAIT);
-            self.turn(timeout)?;
+            if now >= self.beacon.next_due() {
+                self.publish_presence(now);
+            }
+            let due = self.engine.next_due().unwrap_or(Time::MAX);
+            let wake = due.min(trace_due).min(self.beacon.next_due());
+            self.turn(wake.since(now).min(LONGEST_WAIT))?;
         }
-        self.publish_traces(self.clock.now());
+        self.leave()?;
         Ok(Ended::Stopped)
+    }
+
+    /// Says that it goes: to those who wait for answers, and to those who watch over it.
+    fn leave(&mut self) -> Result<(), LiveError> {
+        let now = self.clock.now();
+        self.with_engine(|engine, sink| engine.stop(now, sink))?;
+        self.publish_traces(now);
+        let health = self.health();
+        let last = self.beacon.leave(now, self.clock.wall_offset_ns(), health);
+        self.publish(HEARTBEAT_CHANNEL, &last);
+        Ok(())
     }
 
     /// Takes one message if there is one in time, and does what is due.
     fn turn(&mut self, timeout: Duration) -> Result<(), LiveError> {
         let event = self.inbox.recv_timeout(timeout)?;
         let now = self.clock.now();
-        if let Some((_, event)) = event {
-            let arrival = self.arrival(now, event);
-            self.with_engine(|engine, sink| engine.deliver(now, &arrival, sink))?;
+        match event {
+            Some((_, event)) if event.channel.as_str() == PRESENCE_REQUEST_CHANNEL => {
+                if let Ok(request) = PresenceRequest::decode(&event.payload) {
+                    self.beacon.on_request(now, &request);
+                }
+            }
+            Some((_, event)) => {
+                let arrival = self.arrival(now, event);
+                self.with_engine(|engine, sink| engine.deliver(now, &arrival, sink))?;
+            }
+            None => {}
         }
         if self.engine.next_due().is_some_and(|due| due <= now) {
             self.with_engine(|engine, sink| engine.wake(now, sink))?;
         }
+        self.report_faults();
         Ok(())
+    }
+
+    fn report_faults(&mut self) {
+        for (component, fault) in self.engine.take_faults() {
+            if let Some(on_fault) = self.on_fault {
+                on_fault(&component, &fault);
+            }
+        }
+    }
+
+    fn publish_presence(&mut self, now: Time) {
+        let health = self.health();
+        let due = self
+            .beacon
+            .on_time(now, self.clock.wall_offset_ns(), || health);
+        if let Some(heartbeat) = due.heartbeat {
+            self.publish(HEARTBEAT_CHANNEL, &heartbeat);
+        }
+        if let Some(presence) = due.presence {
+            self.publish(PRESENCE_CHANNEL, &presence);
+        }
+    }
+
+    /// How the components are, and what was lost on the way to them.
+    fn health(&self) -> Vec<HeartbeatComponent> {
+        let mut health = self.engine.health();
+        for (id, channel) in &self.subscriptions {
+            let dropped = self.inbox.queue_counts(*id).dropped;
+            for index in self.engine.readers(channel).filter(|_| dropped > 0) {
+                if let Some(component) = health.get_mut(index) {
+                    component.n_dropped += i64::try_from(dropped).unwrap_or(i64::MAX);
+                }
+            }
+        }
+        health
+    }
+
+    fn publish<M: Message>(&mut self, channel: &str, message: &M) {
+        if self.bus.publish(channel, message).is_err() {
+            self.publish_failures += 1;
+        }
     }
 
     fn arrival(&mut self, now: Time, event: Event) -> Arrival {
@@ -192,12 +276,9 @@ impl Sink for OnBus<'_> {
     }
 }
 
-/// Has others know what is published.
-fn describe(bus: &Bus, channel: &str, message: &TypeInfo) {
-    let Ok(types) = TypeSet::from_bytes(message.schema) else {
-        return;
-    };
-    if let Some(id) = types.by_name(message.name) {
-        bus.describe(channel, &types, id);
+/// Has others know what is published, asked and answered.
+fn describe_types(engine: &Engine, bus: &Bus) {
+    for (channel, message) in engine.spoken() {
+        service::describe(bus, channel, message);
     }
 }

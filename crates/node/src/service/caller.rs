@@ -21,8 +21,8 @@ const MAX_RETRY: Duration = Duration::from_millis(400);
 const FIRST_KEEP_ALIVE: Duration = Duration::from_millis(200);
 /// How long that gets.
 const MAX_KEEP_ALIVE: Duration = Duration::from_secs(1);
-/// How often another instance must refuse a call, with no word from the one that accepted it, until that one is believed
-/// to be dead. One refusal may come from a second server of the same name.
+/// How often a later life of a server must refuse a call, with no word from the one that accepted it, until that one is
+/// believed to be dead. One refusal may come from a second server that goes by the same name.
 const MAX_REFUSALS: u8 = 3;
 /// Calls that may be open at once.
 const MAX_OPEN: usize = 256;
@@ -82,6 +82,13 @@ pub struct ServerId {
     pub name: String,
     /// When it started, microseconds since the epoch.
     pub instance: i64,
+}
+
+impl ServerId {
+    /// Whether an answer is by a later life of the same server.
+    fn is_before(&self, answer: &Answer) -> bool {
+        self.name == answer.server && self.instance < answer.server_instance
+    }
 }
 
 impl fmt::Display for ServerId {
@@ -310,7 +317,11 @@ impl Caller {
     /// one, which refuses what it has not accepted itself.
     fn on_rival(&mut self, now: Time, id: CallId, answer: &Answer) -> Option<Finished> {
         let is_refusal = answer.kind == Answer::ERROR && answer.code == Answer::RESTARTED;
-        let Some(open) = self.open.get_mut(&id).filter(|_| is_refusal) else {
+        let is_next_life = |open: &&mut Open| {
+            let bound = open.state.server();
+            is_refusal && bound.is_some_and(|bound| bound.is_before(answer))
+        };
+        let Some(open) = self.open.get_mut(&id).filter(is_next_life) else {
             self.counts.rivals += 1;
             return None;
         };

@@ -149,8 +149,9 @@ where
     A: Message,
 {
     let clock = Live::new();
-    let ThisProcess { host, program, pid } = ThisProcess::get();
-    let server = format!("{program}:{pid}@{host}");
+    let ThisProcess { host, program, .. } = ThisProcess::get();
+    // The same in its next life, so that callers know what happened.
+    let server = format!("{program}@{host}");
     let instance = clock.now().utime();
     let mut responder = Responder::new::<Q, A>(bus, service, &server, instance)?;
     let inbox = bus.inbox();

@@ -152,7 +152,7 @@ mod tests {
         let mut capture = Capture::new().unwrap();
         let mut writer = File::from(capture.file.try_clone().unwrap());
         for n in 0..2_000 {
-            write!(writer, "{n:059}\n").unwrap();
+            writeln!(writer, "{n:059}").unwrap();
             while !read(&mut capture).is_empty() {}
             capture.free(0);
         }

@@ -73,7 +73,7 @@ impl Claim {
             // Whoever is at work stays, however late its clock is.
             (true, true) => true,
             (false, false) => false,
-            (true, true | false) | (false, true) => key < other_key,
+            (true, false) | (false, true) => key < other_key,
         };
         match is_ours {
             true => Verdict::Object,
@@ -108,36 +108,31 @@ mod tests {
         }
     }
 
+    /// What one makes of the other, where each may be at work already.
+    fn verdict(own: (i64, bool), other: (i64, bool)) -> Verdict {
+        let mut claim = Claim::new(identity(own.0), Time::ZERO);
+        let now = if own.1 {
+            Time::ZERO + CLAIM
+        } else {
+            Time::ZERO
+        };
+        assert_eq!(claim.is_granted(now), own.1);
+        let state = if other.1 {
+            Supervisor::RUNNING
+        } else {
+            Supervisor::CLAIMING
+        };
+        claim.hear(&says(other.0, state))
+    }
+
     #[test]
     fn of_two_exactly_one_yields_whatever_they_are_doing() {
-        for (first, second) in [(1, 2), (2, 1)] {
-            for first_is_at_work in [false, true] {
-                for second_is_at_work in [false, true] {
-                    let claim = |instance, is_at_work| {
-                        let mut claim = Claim::new(identity(instance), Time::ZERO);
-                        let now = if is_at_work {
-                            Time::ZERO + CLAIM
-                        } else {
-                            Time::ZERO
-                        };
-                        assert_eq!(claim.is_granted(now), is_at_work);
-                        claim
-                    };
-                    let state = |is_at_work| match is_at_work {
-                        true => Supervisor::RUNNING,
-                        false => Supervisor::CLAIMING,
-                    };
-                    let one = claim(first, first_is_at_work)
-                        .hear(&says(second, state(second_is_at_work)));
-                    let other = claim(second, second_is_at_work)
-                        .hear(&says(first, state(first_is_at_work)));
-                    let yields = [one, other].map(|verdict| matches!(verdict, Verdict::Yield(_)));
-                    assert_ne!(
-                        yields[0], yields[1],
-                        "{first} {first_is_at_work} {second_is_at_work}"
-                    );
-                }
-            }
+        let doing = [(false, false), (false, true), (true, false), (true, true)];
+        for (one, other) in doing {
+            let (one, other) = ((1, one), (2, other));
+            let is_yielding = |verdict| matches!(verdict, Verdict::Yield(_));
+            let yields = [verdict(one, other), verdict(other, one)].map(is_yielding);
+            assert_ne!(yields[0], yields[1], "{one:?} {other:?}");
         }
     }
 

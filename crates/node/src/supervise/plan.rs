@@ -2,6 +2,7 @@
 //!
 //! A plan knows nothing of robot files; [`Plan::check`] is the proof that it can be carried out.
 
+use super::desk::MAX_NAMES;
 use crate::suggest;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -266,6 +267,10 @@ impl Plan {
                 });
             }
         }
+        let n_bytes = self.robot.len() + self.host.len();
+        if n_bytes > MAX_NAMES {
+            faults.push(PlanFault::LongNames { n_bytes });
+        }
         self.check_names(&mut faults);
         for spec in &self.processes {
             self.check_spec(spec, &mut faults);
@@ -414,6 +419,14 @@ pub enum PlanFault {
         what: &'static str,
         /// What was found.
         name: String,
+    },
+    /// The names of robot and host are too long together.
+    #[error(
+        "the names of robot and host have {n_bytes} letters together: expected at most {MAX_NAMES}, as they are parts of channels"
+    )]
+    LongNames {
+        /// How long they are.
+        n_bytes: usize,
     },
     /// A name is there twice.
     #[error("there are two processes {name:?}")]

@@ -14,7 +14,7 @@ use rustix::process::{
 };
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
@@ -58,13 +58,12 @@ impl Run {
             source,
         })?;
         let pid = Pid::from_child(&child);
-        let run = Self::of(pid, mark, false).map_err(SpawnError::Watch)?;
-        limit(pid, &spec.limits).map_err(|source| {
-            drop(kill_process_group(pid, Signal::KILL));
-            drop(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED));
-            SpawnError::Limit(source)
-        })?;
-        Ok(run)
+        let run = Self::of(pid, mark, false).map_err(SpawnError::Watch);
+        let limited = limit(pid, &spec.limits).map_err(SpawnError::Limit);
+        run.and_then(|run| limited.map(|()| run)).inspect_err(|_| {
+            let _is_gone = kill_process_group(pid, Signal::KILL);
+            let _is_reaped = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
+        })
     }
 
     /// Takes over a process that was started by somebody who is gone. `None` if it is not the one.
@@ -138,7 +137,7 @@ impl Run {
             };
             if is_same(pid, &found.stat) {
                 // What has ended meanwhile needs no signal.
-                drop(pidfd_send_signal(descriptor, Signal::KILL));
+                let _is_gone = pidfd_send_signal(descriptor, Signal::KILL);
                 self.strays.push(pid);
             }
         }
@@ -167,7 +166,7 @@ impl Run {
         // Its own line, and those of orphans that became our children.
         while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.pid)), options) {}
         for stray in self.strays.drain(..) {
-            drop(waitid(WaitId::Pid(stray), options));
+            let _is_gone = waitid(WaitId::Pid(stray), options);
         }
     }
 
@@ -177,7 +176,7 @@ impl Run {
             || proc::stat(self.pid).is_some_and(|it| it.start_ticks == self.start_ticks);
         if is_ours {
             // An empty group needs no signal.
-            drop(kill_process_group(self.pid, signal));
+            let _is_gone = kill_process_group(self.pid, signal);
         }
     }
 }

@@ -35,6 +35,7 @@ pub(crate) struct Folder {
     state: PathBuf,
     /// Locked as long as it is open.
     _lock: File,
+    id: u64,
 }
 
 impl Folder {
@@ -84,8 +85,14 @@ impl Folder {
         drop(written);
         Ok(Self {
             state: folder.join(format!("{name}.toml")),
+            id: lock.metadata().map_or(0, |metadata| metadata.ino()),
             _lock: lock,
         })
+    }
+
+    /// A number that is the same for all supervisors that have this lock one after the other, and for no others.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// What ran when the last supervisor was there. What cannot be understood is as if it were not there.

@@ -2,7 +2,7 @@
 
 use super::window::{PATIENCE, Window};
 use super::{Difference, Findings, Problem, Recorded};
-use crate::engine::{Engine, Event, Instance, Sent, Sink};
+use crate::engine::{Engine, Event, Instance, Lane, Sent, Sink};
 use crate::kind::MakeError;
 use crate::parcel::Parcel;
 use crate::time::Time;
@@ -17,7 +17,7 @@ pub(super) struct Life {
     /// Gone once something is not the same: what follows would only follow from that.
     engine: Option<Engine>,
     /// By port.
-    channels: Vec<Option<Channel>>,
+    lanes: Vec<Lane>,
     /// Steps that are still to be taken, and the number of the first.
     ahead: VecDeque<Entry>,
     next: u64,
@@ -32,7 +32,7 @@ impl Life {
         let mut life = Self {
             started_utime: steps.started_utime,
             engine: None,
-            channels: Vec::new(),
+            lanes: Vec::new(),
             ahead: VecDeque::new(),
             next: 0,
         };
@@ -53,7 +53,7 @@ impl Life {
     fn make(&mut self, instance: Instance, findings: &mut Findings) {
         match Engine::new(vec![instance]) {
             Ok(engine) => {
-                self.channels = engine.channels_of(0);
+                self.lanes = engine.lanes_of(0).to_vec();
                 self.engine = Some(engine);
             }
             Err(error) => findings.problems.push(Problem::NotMade(error.to_string())),
@@ -106,7 +106,7 @@ impl Life {
                 received,
                 hash,
             } => {
-                let message = window.get(self.channels.get(port)?.as_ref()?, hash)?;
+                let message = window.get(self.lanes.get(port)?.reads.as_ref()?, hash)?;
                 Event::Message {
                     port,
                     parcel: Parcel::from_bytes(message.clone()),
@@ -122,7 +122,10 @@ impl Life {
             return;
         };
         let channel = match entry.reason {
-            Reason::Message { port, .. } => self.channels.get(port).cloned().flatten(),
+            Reason::Message { port, .. } => {
+                let lane = self.lanes.get(port);
+                lane.and_then(|lane| lane.reads.clone())
+            }
             Reason::Start | Reason::Time => None,
         };
         findings.problems.push(Problem::InputMissing {
@@ -155,7 +158,8 @@ impl Life {
         for at in 0..count {
             let replayed = said.0.get(at);
             let recorded = entry.sent.get(at).map(|(port, hash)| {
-                let channel = self.channels.get(*port).cloned().flatten();
+                let lane = self.lanes.get(*port);
+                let channel = lane.and_then(|lane| lane.writes.clone());
                 (channel.unwrap_or_else(|| "".into()), *hash)
             });
             let is_same = match (&recorded, replayed) {

@@ -237,7 +237,7 @@ fn wiring_mistakes_are_found_before_anything_runs() {
         ),
         (
             vec![instance("filter", "a", &[("scam", "s")])],
-            "component \"a\" has no port \"scam\": it has scan, speed",
+            "component \"a\" has no port \"scam\": it has scan, speed, parameters",
         ),
     ];
     for (instances, expected) in cases {

@@ -42,6 +42,10 @@ impl Build for Filter {
 }
 
 impl Component for Filter {
+    fn parameters(&mut self) -> Option<&mut dyn bowline_node::Parameters> {
+        Some(&mut self.parameters)
+    }
+
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let Some(scan) = step.arrived(self.scan) else {
             return;

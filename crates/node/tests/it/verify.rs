@@ -30,7 +30,9 @@ fn record(folder: &Path, url: &str, instances: Vec<Instance>, last: &str) -> Pat
             .map(|instance| {
                 let options = LiveOptions {
                     robot: "test".to_owned(),
+                    process: instance.name.clone(),
                     is_traced: true,
+                    ..LiveOptions::default()
                 };
                 let bus = Bus::open(url).unwrap();
                 let mut host = Live::new(engine(vec![instance]), bus, options).unwrap();
