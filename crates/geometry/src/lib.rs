@@ -36,10 +36,12 @@ mod assembly;
 mod covariance;
 mod mistake;
 mod model;
+mod read;
 mod sensor;
 mod shape;
 mod suggest;
 mod transform;
+mod xml;
 
 pub use assembly::{
     Assembly, Body, BodyFrame, Constraint, Feed, Follows, FrameName, Joint, JointKind,
@@ -51,6 +53,8 @@ pub use model::{
     Accepted, FindFrameError, FrameId, JointId, JointInfo, Loop, MAX_BODIES, MAX_FRAMES, Model,
     SetJointError, TransformError,
 };
+pub use read::{Disk, Files, Format, Loaded, load};
 pub use sensor::{Camera, Encoder, Gps, Imu, Laser, Magnetometer, Sensor, SensorKind, Sonar};
 pub use shape::{Mass, Role, Shape, ShapeKind};
 pub use transform::{MakeTransformError, Transform, Vec3};
+pub use xml::MAX_FILE_BYTES;

@@ -1,5 +1,6 @@
 //! What can be wrong with a model, and where.
 
+use crate::suggest::suggest;
 use crate::transform::MakeTransformError;
 use std::fmt;
 use std::sync::Arc;
@@ -236,6 +237,17 @@ impl Mistakes {
         if self.0.len() < Self::MAX {
             self.0.push(Mistake { place, fault });
         }
+    }
+
+    /// What was meant, perhaps. Once nobody is told of more mistakes, nobody needs to know.
+    pub(crate) fn suggest<'n>(
+        &self,
+        found: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<String> {
+        (self.0.len() < Self::MAX)
+            .then(|| suggest(found, known))
+            .flatten()
     }
 
     pub(crate) const fn is_empty(&self) -> bool {

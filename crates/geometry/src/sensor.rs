@@ -132,11 +132,9 @@ pub struct Sonar {
     pub fov_rad: f64,
 }
 
-/// Counts what turns.
+/// Counts how far the constraint has turned that its frame carries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     /// Counts in a full turn.
     pub ticks_per_turn: u32,
-    /// The constraint that it watches, if it is one of the assembly's.
-    pub constraint: Option<String>,
 }

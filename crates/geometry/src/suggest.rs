@@ -19,9 +19,9 @@ pub(crate) fn suggest<'n>(found: &str, known: impl IntoIterator<Item = &'n str>)
 }
 
 /// Longer names have no misprints that anyone would look for.
-const MAX_CHARS: usize = 200;
+const MAX_CHARS: usize = 64;
 /// So many are looked at.
-const MAX_KNOWN: usize = 10_000;
+const MAX_KNOWN: usize = 1_000;
 
 /// How many letters must be changed, added, removed, or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {

@@ -3,7 +3,6 @@
 use super::{MAX_BODIES, MAX_FRAMES};
 use crate::assembly::{Assembly, Body, FrameName, MAX_NAME_LEN, is_name};
 use crate::mistake::{Fault, Mistakes, Place};
-use crate::suggest::suggest;
 use std::collections::BTreeMap;
 
 /// What names of an assembly stand for.
@@ -83,7 +82,7 @@ fn check_body(body: &Body, mistakes: &mut Mistakes) {
             let fault = Fault::Unknown {
                 what: "frame of the same body",
                 found: sensor.frame.clone(),
-                suggestion: suggest(&sensor.frame, known),
+                suggestion: mistakes.suggest(&sensor.frame, known),
             };
             mistakes.push(sensor.place.clone(), fault);
         }
@@ -150,7 +149,7 @@ fn check_constraints(assembly: &Assembly, mistakes: &mut Mistakes) -> Resolved {
             continue;
         }
         let mut find = |name: &FrameName| {
-            let found = index.find(assembly, name);
+            let found = index.find(assembly, name, mistakes);
             found.map_err(|fault| mistakes.push(place.clone(), fault))
         };
         let (Ok(from), Ok(to)) = (find(&constraint.from), find(&constraint.to)) else {
@@ -195,17 +194,22 @@ impl<'a> Index<'a> {
         }
     }
 
-    fn find(&self, assembly: &Assembly, name: &FrameName) -> Result<End, Fault> {
+    fn find(
+        &self,
+        assembly: &Assembly,
+        name: &FrameName,
+        mistakes: &Mistakes,
+    ) -> Result<End, Fault> {
         let Some((body, frames)) = self.bodies.get(name.body.as_str()) else {
             let known = assembly.bodies.iter().map(|body| body.name.as_str());
             return Err(Fault::Unknown {
                 what: "body",
                 found: name.body.clone(),
-                suggestion: suggest(&name.body, known),
+                suggestion: mistakes.suggest(&name.body, known),
             });
         };
         let Some(frame) = frames.get(name.frame.as_str()) else {
-            let nearest = suggest(&name.frame, frames.keys().copied());
+            let nearest = mistakes.suggest(&name.frame, frames.keys().copied());
             return Err(Fault::Unknown {
                 what: "frame",
                 found: name.to_string(),
@@ -239,7 +243,8 @@ fn check_followers(assembly: &Assembly, mistakes: &mut Mistakes) -> Vec<Option<u
             let fault = Fault::Unknown {
                 what: "joint that follows no other",
                 found: follows.constraint.clone(),
-                suggestion: suggest(&follows.constraint, moving().map(|it| it.name.as_str())),
+                suggestion: mistakes
+                    .suggest(&follows.constraint, moving().map(|it| it.name.as_str())),
             };
             mistakes.push(constraint.place.clone(), fault);
         }
