@@ -13,6 +13,7 @@ mod known_types;
 mod list;
 mod listen;
 mod log;
+mod model;
 mod output;
 mod progress;
 mod publish;
@@ -76,6 +77,7 @@ fn command() -> Command {
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
+        .subcommand(model::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
@@ -93,6 +95,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
+        Some(("model", matches)) => model::run(&model::Verb::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),

@@ -41,6 +41,7 @@ mod sensor;
 mod shape;
 mod suggest;
 mod transform;
+mod write;
 mod xml;
 
 pub use assembly::{
@@ -53,8 +54,9 @@ pub use model::{
     Accepted, FindFrameError, FrameId, JointId, JointInfo, Loop, MAX_BODIES, MAX_FRAMES, Model,
     SetJointError, TransformError,
 };
-pub use read::{Disk, Files, Format, Loaded, load};
+pub use read::{Disk, Files, Format, Loaded, format_of, load};
 pub use sensor::{Camera, Encoder, Gps, Imu, Laser, Magnetometer, Sensor, SensorKind, Sonar};
 pub use shape::{Mass, Role, Shape, ShapeKind};
 pub use transform::{MakeTransformError, Transform, Vec3};
+pub use write::{to_sdf, to_svg, to_tree};
 pub use xml::MAX_FILE_BYTES;

@@ -234,8 +234,10 @@ impl Mistakes {
     }
 
     pub(crate) fn push(&mut self, place: Place, fault: Fault) {
-        if self.0.len() < Self::MAX {
-            self.0.push(Mistake { place, fault });
+        let mistake = Mistake { place, fault };
+        // A body that is used twice is wrong once.
+        if self.0.len() < Self::MAX && !self.0.contains(&mistake) {
+            self.0.push(mistake);
         }
     }
 

@@ -89,6 +89,21 @@ pub fn load(path: &Path, files: &mut dyn Files) -> Result<Loaded, Mistakes> {
     }
 }
 
+/// What a file is, by its root element; none if it is no model at all.
+#[must_use]
+pub fn format_of(bytes: &[u8]) -> Option<Format> {
+    let mut mistakes = Mistakes::new();
+    let file = Arc::from("");
+    let text = xml::text(&file, bytes, &mut mistakes)?;
+    let document = xml::parse(&file, text, &mut mistakes)?;
+    match document.root_element().tag_name().name() {
+        "assembly" => Some(Format::Assembly),
+        "robot" => Some(Format::Urdf),
+        "sdf" => Some(Format::Sdf),
+        _ => None,
+    }
+}
+
 /// What all files of a model have in common while they are read.
 pub(crate) struct Reading<'f> {
     files: &'f mut dyn Files,

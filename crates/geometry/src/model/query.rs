@@ -118,6 +118,15 @@ impl Model {
             .collect())
     }
 
+    /// The pose of a frame in coordinates of the first body of the first group of its part, with joints as they were
+    /// last told, or at rest: for drawings, which must not fail.
+    #[must_use]
+    pub fn pose_in_part(&self, frame: FrameId) -> Transform {
+        self.entry(frame).map_or(Transform::IDENTITY, |entry| {
+            self.group(entry).part_from_group * entry.group_from_frame
+        })
+    }
+
     #[inline]
     fn group(&self, frame: &FrameEntry) -> &Group {
         &self.groups[frame.group as usize]

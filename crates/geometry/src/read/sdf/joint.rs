@@ -53,50 +53,79 @@ pub(super) fn read(
     let place = element.place();
     let hint = ours(element, "constraint");
     let bodies = &mut import.assembly.bodies;
-    let (from, to, from_from_to) = match hint
-        .and_then(|hint| hinted(hint, bodies, from_body, to_body))
-    {
-        Some(ends) => {
-            let (from, to, from_frame, to_frame) = ends;
-            let from_from_to = from_frame.inverse_mul(&from_pose) * to_pose.inverse_mul(&to_frame);
-            (from, to, from_from_to)
-        }
-        None => {
-            let short = name.rsplit('/').next().unwrap_or(&name).to_owned();
-            let from = add_frame(&mut bodies[from_body], &short, &place, from_pose);
-            let to = add_frame(&mut bodies[to_body], &short, &place, to_pose);
-            (from, to, Transform::IDENTITY)
-        }
-    };
+    let sides = [(from_body, from_pose), (to_body, to_pose)];
+    if let Some(hinted) = hint.and_then(|hint| hinted(hint, bodies, sides)) {
+        return Some(Constraint {
+            place,
+            joint: joint.map(|joint| hinted.turned(joint)),
+            ..hinted.constraint
+        });
+    }
+    let short = name.rsplit('/').next().unwrap_or(&name).to_owned();
+    let from = add_frame(&mut bodies[from_body], &short, &place, from_pose);
+    let to = add_frame(&mut bodies[to_body], &short, &place, to_pose);
     Some(Constraint {
         from: FrameName::new(&bodies[from_body].name, from),
         to: FrameName::new(&bodies[to_body].name, to),
         name,
         place,
-        from_from_to,
-        covariance: None,
         joint,
+        ..Constraint::default()
     })
 }
 
-/// The frames that our own export says the joint is between, with their poses.
+/// A joint of our own export, between the frames that it says.
+struct Hinted {
+    constraint: Constraint,
+    /// Whether the parent is where the constraint leads to.
+    is_reversed: bool,
+}
+
+impl Hinted {
+    fn turned(&self, joint: Joint) -> Joint {
+        let axis = if self.is_reversed {
+            joint.axis.map(|it| -it)
+        } else {
+            joint.axis
+        };
+        Joint { axis, ..joint }
+    }
+}
+
+/// Reads what our own export says about a joint, given the bodies of its parent and child with the joint's poses.
 fn hinted(
     hint: Element<'_>,
     bodies: &[Body],
-    from_body: usize,
-    to_body: usize,
-) -> Option<(String, String, Transform, Transform)> {
-    let end = |attribute, body: usize| {
-        let name = FrameName::parse(hint.attribute(attribute)?)?;
-        let frame = bodies[body]
-            .frames
-            .iter()
-            .find(|frame| frame.name == name.frame)?;
-        (bodies[body].name == name.body).then_some((name.frame, frame.body_from_frame))
+    [parent, child]: [(usize, Transform); 2],
+) -> Option<Hinted> {
+    let from = FrameName::parse(hint.attribute("from")?)?;
+    let to = FrameName::parse(hint.attribute("to")?)?;
+    let is_reversed = bodies[parent.0].name != from.body;
+    let (from_side, to_side) = if is_reversed {
+        (child, parent)
+    } else {
+        (parent, child)
     };
-    let (from, from_pose) = end("from", from_body)?;
-    let (to, to_pose) = end("to", to_body)?;
-    Some((from, to, from_pose, to_pose))
+    // From a frame to the joint, which is where the other frame is at 0.
+    let frame_from_joint = |name: &FrameName, (body, body_from_joint): (usize, Transform)| {
+        let body = &bodies[body];
+        let frame = body.frames.iter().find(|it| it.name == name.frame)?;
+        let pose = frame.body_from_frame.inverse_mul(&body_from_joint);
+        (body.name == name.body).then_some(pose)
+    };
+    let from_from_joint = frame_from_joint(&from, from_side)?;
+    let to_from_joint = frame_from_joint(&to, to_side)?;
+    let constraint = Constraint {
+        name: hint.attribute("name")?.to_owned(),
+        from,
+        to,
+        from_from_to: from_from_joint * to_from_joint.inverse(),
+        ..Constraint::default()
+    };
+    Some(Hinted {
+        constraint,
+        is_reversed,
+    })
 }
 
 fn world_body(import: &mut Import<'_>, element: Element<'_>) -> usize {
@@ -136,12 +165,8 @@ fn joint(
     let rest = hint
         .and_then(|hint| hint.number("rest", mistakes))
         .unwrap_or(0.0);
-    let mut scaled = |hint: Element<'_>| {
-        let scale = hint.number("scale", mistakes).unwrap_or(1.0);
-        (scale, hint.number("offset", mistakes).unwrap_or(0.0))
-    };
     let feed = hint.and_then(|hint| {
-        let (scale, offset) = scaled(hint);
+        let (scale, offset) = scaled(hint, mistakes);
         Some(Feed {
             channel: hint.attribute("channel")?.to_owned(),
             field: hint.attribute("field")?.to_owned(),
@@ -151,7 +176,15 @@ fn joint(
     });
     let follows = match axis.and_then(|axis| axis.child("mimic")) {
         Some(mimic) => Some(mimics(mimic, mistakes)?),
-        None => None,
+        None => hint.and_then(|hint| {
+            let (scale, offset) = scaled(hint, mistakes);
+            let constraint = hint.attribute("follows")?.to_owned();
+            Some(Follows {
+                constraint,
+                scale,
+                offset,
+            })
+        }),
     };
     Some(Joint {
         kind,
@@ -161,6 +194,12 @@ fn joint(
         feed,
         follows,
     })
+}
+
+/// What a value of somebody else's becomes one of the joint's by.
+fn scaled(hint: Element<'_>, mistakes: &mut Mistakes) -> (f64, f64) {
+    let scale = hint.number("scale", mistakes).unwrap_or(1.0);
+    (scale, hint.number("offset", mistakes).unwrap_or(0.0))
 }
 
 fn mimics(mimic: Element<'_>, mistakes: &mut Mistakes) -> Option<Follows> {
