@@ -1,7 +1,6 @@
 //! A robot in this process, on the time of its events: simulated, or a log's.
 
 use super::component::stop_at_signal;
-use super::robots;
 use crate::{Outcome, output, terminal};
 use anyhow::{Context as _, bail};
 use bowline_bus::Bus;
