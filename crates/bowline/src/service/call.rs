@@ -97,7 +97,7 @@ struct Offered {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let service = ServiceName::new(&arguments.service).map_err(|error| Usage(error.to_string()))?;
     let catalog = arguments.types.catalog()?;
-    let mut lookout = Lookout::open(arguments.url.as_deref(), catalog)?;
+    let mut lookout = Lookout::open(arguments.url.as_deref(), Some(catalog))?;
     let Some(bus) = lookout.listener.source.bus().cloned() else {
         return Err(Usage(
             "expected the URL of a bus, found a log: nobody answers there".to_owned(),
