@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "NAME")]
     service: String,
     /// The request: JSON, @FILE, - for standard input, or any number of field=value
-    #[arg(value_name = "JSON|FIELD=VALUE", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON|FIELD=VALUE")]
     request: Vec<String>,
     #[arg(
         short = 'l',
