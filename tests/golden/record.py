@@ -100,6 +100,37 @@ MESSAGES = [
         "xyz_m": [-1.4, 0.0, 1.6], "quat_wxyz": [1.0, 0.0, 0.0, 0.0], "rpy_rad": [0.0, 0.0, 0.0]}),
     ("bowline.model_list_request_t", {"body": "Raptor"}),
     ("bowline.model_list_t", {"n_names": 2, "names": ["Raptor", "Flea"]}),
+    ("bowline.call_t", {
+        "utime": 1763269856250000, "id": "-7046029254386353131", "caller": "planner.model", "incarnation": 1763269000000000,
+        "number": 12, "service": "model.transform", "kind": 1, "attempt": 2, "timeout_us": 2000000, "elapsed_us": 150000,
+        "server_instance": 1763268000000000, "n_bytes": 3, "body": "AQID"}),
+    ("bowline.answer_t", {
+        "utime": 1763269856251000, "id": "-7046029254386353131", "caller": "planner.model", "service": "model.transform",
+        "server": "model", "server_instance": 1763268000000000, "attempt": 2, "kind": 3, "code": -1,
+        "text": "64 calls are being worked on", "n_bytes": 0, "body": ""}),
+    ("bowline.heartbeat_component_t", {"name": "planner", "health": 3, "text": "no pose for 2 s", "n_steps": 1, "n_late": 2,
+                                       "n_dropped": 3, "n_errors": 4}),
+    ("bowline.heartbeat_t", {
+        "utime": 1763269856250000, "robot": "boat", "host": "vessel", "process": "planning", "pid": 4711,
+        "instance": 1763269000000000, "clock_offset_us": -3600000000, "period_us": 200000, "is_leaving": False,
+        "revision": 2, "n_components": 1, "components": [
+            {"name": "planner", "health": 2, "text": "", "n_steps": 10, "n_late": 0, "n_dropped": 0, "n_errors": 0}]}),
+    ("bowline.presence_port_t", {"name": "pose", "direction": 1, "channel": "vehicle.pose", "type_name": "bowline.pose_t",
+                                 "fingerprint": "-4611686018427387904"}),
+    ("bowline.presence_service_t", {
+        "port": "model", "direction": 2, "name": "model.transform", "request_type": "bowline.waypoint_t",
+        "request_fingerprint": 5, "reply_type": "bowline.pose_t", "reply_fingerprint": -6}),
+    ("bowline.presence_component_t", {"name": "planner", "kind": "plan", "n_ports": 0, "ports": [], "n_services": 1,
+                                      "services": [{
+        "port": "model", "direction": 2, "name": "model.transform", "request_type": "bowline.waypoint_t",
+        "request_fingerprint": 5, "reply_type": "bowline.pose_t", "reply_fingerprint": -6}]}),
+    ("bowline.presence_t", {
+        "utime": 1763269856250000, "robot": "boat", "host": "vessel", "process": "planning", "pid": 4711,
+        "instance": 1763269000000000, "revision": 2, "n_components": 1, "components": [
+            {"name": "planner", "kind": "plan", "n_ports": 1, "ports": [
+                {"name": "pose", "direction": 1, "channel": "vehicle.pose", "type_name": "bowline.pose_t", "fingerprint": 7}],
+             "n_services": 0, "services": []}]}),
+    ("bowline.presence_request_t", {"utime": 1, "robot": "boat", "process": ""}),
 ]
 
 

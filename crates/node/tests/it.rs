@@ -24,6 +24,8 @@ mod robots;
 mod served;
 #[path = "it/service_bus.rs"]
 mod service_bus;
+#[path = "it/service_hostile.rs"]
+mod service_hostile;
 #[path = "it/service_simulator.rs"]
 mod service_simulator;
 #[path = "it/supervise.rs"]
