@@ -21,6 +21,7 @@ mod ps;
 mod publish;
 mod rate;
 mod screen;
+mod service;
 mod spy;
 mod supervisors;
 mod terminal;
@@ -84,6 +85,7 @@ fn command() -> Command {
         .subcommand(ps::Arguments::augment_args(Command::new("ps")))
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(service::command())
         .subcommand(orders::command("restart"))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(orders::command("start"))
@@ -109,6 +111,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         }
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         Some(("who", matches)) => who::run(&who::Arguments::from_arg_matches(matches)?),

@@ -4,6 +4,7 @@ pub mod clock;
 mod component;
 pub mod directory;
 pub mod engine;
+pub mod graph;
 pub mod host;
 mod input;
 mod kind;

@@ -9,11 +9,15 @@
 
 mod check;
 mod draft;
+mod instance;
 mod message;
+mod plan;
 mod problem;
 mod table;
 
+pub use crate::supervise::{Restart, Start, StopSignal};
 pub use message::{MessageType, SafeMessage};
+pub use plan::{Programs, RECORDER};
 pub use problem::{Place, Problem, Severity};
 
 use crate::kind::Kind;
@@ -185,6 +189,8 @@ pub struct Component {
     pub after: Vec<String>,
     /// The host that it runs on, if the robot has several.
     pub host: Option<String>,
+    /// Whether it starts with the robot.
+    pub start: Start,
     /// What happens when it ends.
     pub restart: Restart,
     /// Where it is in the robot file.
@@ -231,43 +237,8 @@ pub struct Heartbeat {
     pub within: Duration,
 }
 
-/// How a program is asked to end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StopSignal {
-    /// As Ctrl-C does.
-    #[default]
-    Interrupt,
-    /// As `kill` does.
-    Terminate,
-    /// As a terminal does that is closed.
-    Hangup,
-    /// As Ctrl-\ does.
-    Quit,
-}
-
-impl StopSignal {
-    const NAMES: [(&'static str, Self); 4] = [
-        ("INT", Self::Interrupt),
-        ("TERM", Self::Terminate),
-        ("HUP", Self::Hangup),
-        ("QUIT", Self::Quit),
-    ];
-}
-
 /// How long a program may take to end, where its robot file does not say.
-pub const STOP_GRACE: Duration = Duration::from_secs(3);
-
-/// What happens when a component ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Restart {
-    /// It is started again.
-    #[default]
-    Always,
-    /// It is started again if it failed.
-    OnFailure,
-    /// It may end.
-    Never,
-}
+pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// A port of a component, with what it is connected to.
 #[derive(Clone, Debug, PartialEq)]
@@ -291,6 +262,8 @@ pub struct Port {
 pub struct Record {
     /// Where to.
     pub file: PathBuf,
+    /// The host that records, if the robot has several.
+    pub host: Option<String>,
     /// Which channels.
     pub channels: Vec<Pattern>,
 }
@@ -300,6 +273,8 @@ pub struct Record {
 pub struct SafeState {
     /// Components that are stopped: groups are taken apart already.
     pub stop: Vec<String>,
+    /// Components that are started: those that are there for it.
+    pub start: Vec<String>,
     /// What is published from then on.
     pub publish: Vec<SafeMessage>,
 }
@@ -309,7 +284,7 @@ pub struct SafeState {
 pub struct Process<'r> {
     /// Its name: that of its component, where it has but one.
     pub name: &'r str,
-    /// At least one. Several are all built in, and agree on host, group and restart.
+    /// At least one. Several are all built in, and agree on host, group, start and restart.
     pub components: Vec<&'r Component>,
 }
 

@@ -28,6 +28,7 @@ mod usage;
 
 pub use desk::{DeskError, ORDER, OUTPUT, service_name};
 pub use exit::{Exit, Hang};
+pub(crate) use plan::MIN_EVERY;
 pub use plan::{
     ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, Plan, PlanFault, ProcessSpec, Publication,
     Ready, Restart, SafeState, Start, StopSignal,

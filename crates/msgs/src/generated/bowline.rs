@@ -428,6 +428,51 @@ impl wire::IntoOwned for AnswerRef<'_> {
     }
 }
 
+/// A beat of a clock that everybody hears: whoever waits for it goes on, and whoever misses it knows that something is slow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beat {
+    /// when the beat was due, microseconds since the epoch
+    pub utime: i64,
+    /// beats before this one, from 0 on
+    pub count: i64,
+}
+
+impl wire::Message for Beat {
+    const NAME: &'static str = "bowline.beat_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x742a_4122_caca_a158);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Beat {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.count, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Beat {
+    const MIN_SIZE: usize = 16;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let count: i64 = wire::Decode::read(reader).in_field("count")?;
+        Ok(Self { utime, count })
+    }
+}
+
 /// A place in a log that somebody wants to find again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bookmark {

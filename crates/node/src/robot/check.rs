@@ -175,6 +175,7 @@ fn check_record(record: &RecordDraft, folder: &Path, problems: &mut Problems<'_>
     });
     Record {
         file: folder.join(record.file.get_ref()),
+        host: record.host.as_ref().map(|host| host.get_ref().clone()),
         channels,
     }
 }

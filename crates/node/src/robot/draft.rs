@@ -1,9 +1,9 @@
 //! A robot file as it is written: every key known and of the right type, every word with its place, and nothing yet
 //! looked up.
 
-use super::problem::Problems;
+use super::problem::{Problems, Span};
 use super::table::{Table, Value, Word, describe};
-use super::{Restart, StopSignal};
+use super::{Restart, Start, StopSignal};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -29,6 +29,8 @@ pub(super) struct Draft<'v, 'i> {
 #[derive(Debug)]
 pub(super) struct RecordDraft {
     pub(super) file: Word,
+    pub(super) at: Span,
+    pub(super) host: Option<Word>,
     pub(super) channels: Option<Vec<Word>>,
 }
 
@@ -42,6 +44,7 @@ pub(super) struct ComponentDraft<'v, 'i> {
     pub(super) group: Option<Word>,
     pub(super) after: Vec<Word>,
     pub(super) host: Option<Word>,
+    pub(super) start: Option<Start>,
     pub(super) restart: Option<Restart>,
 }
 
@@ -82,6 +85,7 @@ pub(super) struct ServiceDraft {
 pub(super) struct SafeStateDraft<'v, 'i> {
     /// Components and groups.
     pub(super) stop: Vec<Word>,
+    pub(super) start: Vec<Word>,
     pub(super) publish: Vec<SafeMessageDraft<'v, 'i>>,
 }
 
@@ -150,9 +154,13 @@ fn read_record(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Option<
     let help = "say where to record to: file = \"logs/robot.mcap\"";
     table.require("file", help, problems);
     let channels = table.texts("channels", problems);
+    let host = table.text("host", problems);
+    let at = table.at();
     table.finish(problems);
     Some(RecordDraft {
         file: file?,
+        at,
+        host,
         channels,
     })
 }
@@ -174,6 +182,10 @@ fn read_component<'v, 'i>(
     mut table: Table<'v, 'i>,
     problems: &mut Problems<'_>,
 ) -> ComponentDraft<'v, 'i> {
+    let starts = [
+        ("with-robot", Start::WithRobot),
+        ("on-order", Start::OnOrder),
+    ];
     let restarts = [
         ("always", Restart::Always),
         ("on-failure", Restart::OnFailure),
@@ -187,6 +199,7 @@ fn read_component<'v, 'i>(
         group: table.text("group", problems),
         after: table.texts("after", problems).unwrap_or_default(),
         host: table.text("host", problems),
+        start: table.choice("start", &starts, problems),
         restart: table.choice("restart", &restarts, problems),
     };
     let (kind_at, command_at) = (table.key("kind"), table.key("command"));
@@ -302,7 +315,9 @@ fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Optio
         stop_grace: None,
     };
     if let Some(mut stop) = table.table("stop", "stop", problems) {
-        draft.stop_signal = stop.choice("signal", &StopSignal::NAMES, problems);
+        let signals =
+            StopSignal::ALL.map(|signal| (signal.name().trim_start_matches("SIG"), signal));
+        draft.stop_signal = stop.choice("signal", &signals, problems);
         draft.stop_grace = stop.duration("grace", problems);
         stop.finish(problems);
     }
@@ -356,6 +371,7 @@ fn read_safe_state<'v, 'i>(
     problems: &mut Problems<'_>,
 ) -> SafeStateDraft<'v, 'i> {
     let stop = table.texts("stop", problems).unwrap_or_default();
+    let start = table.texts("start", problems).unwrap_or_default();
     let publish = match table.value("publish").map(|value| (value, value.get_ref())) {
         None => Vec::new(),
         Some((_, DeValue::Array(items))) => {
@@ -372,7 +388,11 @@ fn read_safe_state<'v, 'i>(
         }
     };
     table.finish(problems);
-    SafeStateDraft { stop, publish }
+    SafeStateDraft {
+        stop,
+        start,
+        publish,
+    }
 }
 
 fn read_safe_message<'v, 'i>(

@@ -9,7 +9,8 @@ use crate::robot::message::find_type;
 use crate::robot::problem::{Problems, Span};
 use crate::robot::table::{Value, Word, describe, did_you_mean, quoted, setting};
 use crate::robot::{
-    Command, Component, Heartbeat, MessageType, Port, Program, STOP_GRACE, StopSignal,
+    Command, Component, Heartbeat, MessageType, Port, Program, Restart, STOP_GRACE, Start,
+    StopSignal,
 };
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,8 @@ pub(super) fn check(
             .map(|name| name.get_ref().clone())
             .collect(),
         host: draft.host.as_ref().map(|host| host.get_ref().clone()),
-        restart: draft.restart.unwrap_or_default(),
+        start: draft.start.unwrap_or(Start::WithRobot),
+        restart: draft.restart.unwrap_or(Restart::Always),
         place: problems.place(&draft.name.span()),
     };
     Checked {
@@ -77,7 +79,7 @@ fn placeholder() -> Program {
         env: Vec::new(),
         folder: PathBuf::new(),
         heartbeat: None,
-        stop_signal: StopSignal::default(),
+        stop_signal: StopSignal::Terminate,
         stop_grace: STOP_GRACE,
     })
 }
@@ -350,7 +352,7 @@ fn check_command(
             .collect(),
         folder,
         heartbeat,
-        stop_signal: draft.stop_signal.unwrap_or_default(),
+        stop_signal: draft.stop_signal.unwrap_or(StopSignal::Terminate),
         stop_grace: draft.stop_grace.unwrap_or(STOP_GRACE),
     });
     for (name, _) in &draft.env {

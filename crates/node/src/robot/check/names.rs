@@ -1,8 +1,10 @@
 //! Names: that they can be names, that nobody has another's, and that those who are named are there.
 
+use crate::robot::RECORDER;
 use crate::robot::draft::{ComponentDraft, Draft};
 use crate::robot::problem::Problems;
 use crate::robot::table::{Word, did_you_mean};
+use crate::supervise::ALL;
 
 pub(super) fn check(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
     if let Some(name) = &draft.name {
@@ -21,6 +23,7 @@ pub(super) fn check(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
             }
         }
     }
+    check_recorder(draft, problems);
     check_twice(draft, problems);
     check_groups(draft, problems);
     for (what, names) in [("sim", &draft.sim), ("log", &draft.log)] {
@@ -30,15 +33,48 @@ pub(super) fn check(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
     }
 }
 
+/// The longest name, in bytes.
+const MAX_NAME: usize = 40;
+
 /// Names become parts of channels, arguments and file names.
 fn check_name(what: &str, name: &Word, problems: &mut Problems<'_>) {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let text = name.get_ref();
-    if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) || !text.chars().all(is_allowed) {
+    let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(is_allowed)
+        && text.len() <= MAX_NAME;
+    if !is_name {
         let message = format!("no {what} can be called {text:?}");
-        problems.error(name.span(), message).help(
-            "names begin with a letter or a digit, and have letters, digits, _, - and . in them",
+        let help = format!(
+            "names begin with a letter or a digit, and have at most {MAX_NAME} letters, digits, _, - and ."
         );
+        problems.error(name.span(), message).help(help);
+    } else if text == ALL {
+        let message = format!("no {what} can be called {text:?}, which orders call everything");
+        problems.error(name.span(), message);
+    }
+}
+
+/// The recorder is a process beside the components.
+fn check_recorder(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
+    let Some(record) = &draft.record else {
+        return;
+    };
+    for component in &draft.components {
+        let names = [Some(&component.name), component.process.as_ref()];
+        for name in names
+            .into_iter()
+            .flatten()
+            .filter(|name| name.get_ref() == RECORDER)
+        {
+            let place = problems.place(&record.at);
+            problems
+                .error(
+                    name.span(),
+                    format!("{RECORDER:?} is what the recorder is called"),
+                )
+                .note("it is there because of [record]", place);
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! What runs where and in which order: processes that are shared, hosts, and who is started after whom.
 
-use crate::robot::Restart;
 use crate::robot::draft::{ComponentDraft, Draft, ProgramDraft};
 use crate::robot::problem::Problems;
 use crate::robot::table::{Word, did_you_mean};
+use crate::robot::{Restart, Start};
 use bowline_bus::Url;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +34,19 @@ fn check_hosts(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
     let Some(with_host) = with_host.and_then(|component| component.host.as_ref()) else {
         return;
     };
+    if let Some(record) = draft.record.as_ref().filter(|record| record.host.is_none()) {
+        let place = problems.place(&with_host.span());
+        problems
+            .error(
+                record.at.clone(),
+                "[record] names no host, but components do",
+            )
+            .note("a host is named", place)
+            .help(format!(
+                "say where it runs: host = {:?}",
+                with_host.get_ref()
+            ));
+    }
     for component in draft
         .components
         .iter()
@@ -111,14 +124,19 @@ fn check_agreement(
         word.as_ref()
             .map_or_else(|| "none".to_owned(), |word| format!("{:?}", word.get_ref()))
     };
-    let restart = |component: &ComponentDraft<'_, '_>| match component.restart.unwrap_or_default() {
-        Restart::Always => "\"always\"".to_owned(),
-        Restart::OnFailure => "\"on-failure\"".to_owned(),
-        Restart::Never => "\"never\"".to_owned(),
+    let start = |component: &ComponentDraft<'_, '_>| match component.start {
+        Some(Start::OnOrder) => "\"on-order\"".to_owned(),
+        Some(Start::WithRobot) | None => "\"with-robot\"".to_owned(),
+    };
+    let restart = |component: &ComponentDraft<'_, '_>| match component.restart {
+        Some(Restart::OnFailure) => "\"on-failure\"".to_owned(),
+        Some(Restart::Never) => "\"never\"".to_owned(),
+        Some(Restart::Always) | None => "\"always\"".to_owned(),
     };
     let pairs = [
         ("host", word(&first.host), word(&second.host)),
         ("group", word(&first.group), word(&second.group)),
+        ("start", start(first), start(second)),
         ("restart", restart(first), restart(second)),
     ];
     for (what, one, other) in pairs {
