@@ -9,6 +9,7 @@ mod hub;
 mod list;
 mod log_tools;
 mod namespace;
+mod supervision;
 mod types;
 
 use std::fs;

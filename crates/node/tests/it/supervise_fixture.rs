@@ -79,12 +79,18 @@ pub(crate) struct Supervision {
 
 impl Supervision {
     pub(crate) fn start(plan: Plan) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self::start_in(plan, folder)
+        Self::start_on(plan, Bus::open("memq://").unwrap())
+    }
+
+    pub(crate) fn start_on(plan: Plan, bus: Bus) -> Self {
+        Self::launch(plan, tempfile::tempdir().unwrap(), bus)
     }
 
     pub(crate) fn start_in(plan: Plan, folder: TempDir) -> Self {
-        let bus = Bus::open("memq://").unwrap();
+        Self::launch(plan, folder, Bus::open("memq://").unwrap())
+    }
+
+    fn launch(plan: Plan, folder: TempDir, bus: Bus) -> Self {
         let statuses = bus.subscribe(SUPERVISOR_CHANNEL).unwrap();
         let outputs = bus.subscribe(OUTPUT_CHANNEL).unwrap();
         let (end, until) = UnixStream::pair().unwrap();

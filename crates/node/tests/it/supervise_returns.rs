@@ -5,7 +5,8 @@ use crate::supervise_fixture::{
     wait_for_line,
 };
 use bowline_bus::{Bus, Hub, Subscription};
-use bowline_msgs::{Output, Supervised, Supervisor};
+use bowline_msgs::{Heartbeat, HeartbeatComponent, Output, Supervised, Supervisor};
+use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
 use bowline_node::supervise::{
     self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SafeState,
     SuperviseError,
@@ -66,6 +67,64 @@ fn a_supervisor_in_a_process_of_its_own() {
         tell: &mut |_| {},
     };
     supervise::run(&plan, &Bus::open(url).unwrap(), options).unwrap();
+}
+
+/// How the process below is told what to say.
+const BEAT: &str = "BOWLINE_TEST_BEAT";
+
+/// Nothing is promised here: this is a process with a component, as the test below starts it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test has no other arguments")]
+fn a_process_that_says_that_it_lives() {
+    let Ok(arguments) = std::env::var(BEAT) else {
+        return;
+    };
+    let (url, robot) = arguments.split_once('|').unwrap();
+    let bus = Bus::open(url).unwrap();
+    let nothing = bus.events("nothing").unwrap();
+    let heartbeat = Heartbeat {
+        robot: robot.to_owned(),
+        pid: i32::try_from(std::process::id()).unwrap(),
+        components: vec![HeartbeatComponent {
+            name: "lidar".to_owned(),
+            health: HeartbeatComponent::DEGRADED,
+            text: "dusty".to_owned(),
+            ..HeartbeatComponent::default()
+        }],
+        ..Heartbeat::default()
+    };
+    let heartbeat = heartbeat.with_lengths();
+    // Until it is killed, or the hub is gone.
+    while bus.publish(HEARTBEAT_CHANNEL, &heartbeat).is_ok() {
+        nothing.recv_timeout(HEARTBEAT_PERIOD).unwrap();
+    }
+}
+
+#[test]
+fn a_process_that_hangs_is_killed_and_restarted() {
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let mut plan = plan(Vec::new());
+    let program = std::env::current_exe().unwrap().display().to_string();
+    let test = "supervise_returns::a_process_that_says_that_it_lives";
+    plan.processes = vec![ProcessSpec {
+        env: vec![(BEAT.to_owned(), format!("{}|{}", hub.url(), plan.robot))],
+        heartbeat: supervise::Heartbeat::Presence(vec!["lidar".to_owned()]),
+        ready: supervise::Ready::FirstHeartbeat,
+        components: vec!["lidar".to_owned()],
+        ..ProcessSpec::new("sensors", [program.as_str(), "--exact", test])
+    }];
+    let supervision = Supervision::start_on(plan, Bus::open(&hub.url()).unwrap());
+    let running = supervision.wait_until_running("sensors");
+    assert_eq!(running.health, "lidar degraded: dusty");
+    send(running.pid, Signal::STOP);
+    let restarted = supervision.wait_for_process("sensors", "restarted", |it| {
+        it.state == Supervised::RUNNING && it.pid != running.pid
+    });
+    assert_eq!(
+        restarted.last_exit,
+        "no heartbeat for 0.7 s, killed by SIGKILL"
+    );
+    supervision.stop();
 }
 
 /// Where supervisors come and go.
