@@ -1,7 +1,7 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `bus`, `logs` and `inspect` run one part; `--quick` shortens the last three, and
+//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs` and `inspect` run one part; `--quick` shortens the last four, and
 //! `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod bus;
@@ -9,6 +9,7 @@ mod compile;
 mod inspect;
 mod logs;
 mod marshal;
+mod model;
 mod namespace;
 mod peers;
 mod stopwatch;
@@ -27,7 +28,7 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 5] = ["marshal", "compile", "bus", "logs", "inspect"];
+const PARTS: [&str; 6] = ["marshal", "compile", "model", "bus", "logs", "inspect"];
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -58,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         match part {
             "marshal" => marshal::run(&peers::work_folder()?)?,
             "compile" => compile::run(&peers::work_folder()?)?,
+            "model" => model::run(&peers::work_folder()?, length)?,
             _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
             "bus" => bus::run(&questions, length)?,
             "logs" => logs::run(length)?,
