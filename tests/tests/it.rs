@@ -17,6 +17,7 @@ mod logtools;
 mod loss;
 mod memory;
 mod messages;
+mod model;
 mod ours;
 mod player;
 mod python;

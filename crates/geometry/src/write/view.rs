@@ -12,14 +12,20 @@ use outline::{Point, outline};
 
 /// How wide the picture is, in pixels.
 const WIDTH: f64 = 1500.0;
-/// Around each view, for names.
+/// Beside each view, for names.
 const MARGIN: f64 = 150.0;
+/// Above and below each view, for its title and names.
+const GAP: f64 = 75.0;
 /// The length of a frame's axes.
 const AXIS: f64 = 16.0;
 /// Bodies by colour, in turn; told apart by people who see colours differently, too.
-const COLOURS: [&str; 8] = [
-    "#4477aa", "#ee6677", "#228833", "#aa8800", "#0088aa", "#aa3377", "#666666", "#7755bb",
+const COLOURS: [&str; 12] = [
+    "#4477aa", "#cc3355", "#228833", "#997700", "#0088aa", "#aa3377", "#555555", "#7755bb",
+    "#bb5500", "#117766", "#6688ee", "#885544",
 ];
+/// Where the list of bodies begins, and how many it has at most.
+const LEGEND_TOP: f64 = 108.0;
+const MAX_LEGEND: usize = 24;
 
 /// From where a model is seen.
 struct Side {
@@ -77,13 +83,14 @@ pub fn to_svg(model: &Model) -> String {
     let rows = [top.size()[1], left.size()[1].max(front.size()[1])];
     let room = WIDTH - 4.0 * MARGIN;
     let scale = room / (columns[0] + columns[1]).max(1e-6);
-    let gap = 2.0 * MARGIN;
-    let height = (rows[0] + rows[1]) * scale + 2.0 * gap;
-    let second_column = columns[0] * scale + gap + MARGIN;
-    let second_row = rows[0] * scale + gap + MARGIN * 0.8;
+    let second_column = columns[0] * scale + 3.0 * MARGIN;
+    let second_row = rows[0] * scale + 3.0 * GAP;
+    // The legend needs room even above a flat model.
+    let second_row = second_row.max(LEGEND_TOP + 15.0 * bodies.len().min(MAX_LEGEND) as f64 + GAP);
+    let height = second_row + rows[1] * scale + GAP;
     let mut svg = header(height, &model.assembly().name);
     for (drawing, at) in drawings.iter().zip([
-        [second_column, MARGIN * 0.6],
+        [second_column, GAP],
         [second_column, second_row],
         [MARGIN, second_row],
     ]) {
@@ -182,7 +189,7 @@ impl<'m> Drawing<'m> {
             for (name, pose) in &body.frames {
                 let at = place(pose.xyz());
                 svg += &self.axes(at, pose);
-                labels.keep_free(at, 3.0);
+                self.keep_axes_free(at, pose, &mut labels);
                 let text = format!("{}:{name}", body.name);
                 anchors.push(Anchor {
                     at,
@@ -194,6 +201,17 @@ impl<'m> Drawing<'m> {
         svg += &labels.place(anchors);
         svg += "</g>\n";
         svg
+    }
+
+    /// Names stay off a frame's axes.
+    fn keep_axes_free(&self, [x, y]: Point, pose: &Transform, labels: &mut Labels) {
+        labels.keep_free([x, y], 3.0);
+        for axis in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
+            let [dx, dy] = self.side.flat(pose.turn(axis));
+            for part in [0.5, 1.0] {
+                labels.keep_free([x + part * AXIS * dx, y - part * AXIS * dy], 2.0);
+            }
+        }
     }
 
     /// Shapes from the furthest to the nearest, so that what is in front covers what is behind.
@@ -254,7 +272,7 @@ fn header(height: f64, name: &str) -> String {
          font-family=\"sans-serif\" font-size=\"10\">\n\
          <style>polygon{{fill-opacity:.16;stroke-opacity:.7;stroke-linejoin:round}} \
          .x{{stroke:#d22;stroke-width:1.5}} .y{{stroke:#191;stroke-width:1.5}} .z{{stroke:#22d;stroke-width:1.5}} \
-         .leader{{stroke:#999;stroke-width:.5}} .title{{font-size:14px;font-weight:bold}}</style>\n\
+         .leader{{stroke:#777;stroke-width:.7}} .title{{font-size:14px;font-weight:bold}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"24\" y=\"38\" font-size=\"22\" font-weight=\"bold\">{}</text>\n",
         escaped(name)
@@ -273,8 +291,8 @@ fn legend<'m>(scale: f64, bodies: impl Iterator<Item = (&'m str, &'static str)>)
          <text x=\"80\" y=\"82\"><tspan fill=\"#d22\">x</tspan> <tspan fill=\"#191\">y</tspan> \
          <tspan fill=\"#22d\">z</tspan> of each frame</text>\n"
     );
-    for (nth, (name, colour)) in bodies.take(24).enumerate() {
-        let y = 108.0 + 15.0 * nth as f64;
+    for (nth, (name, colour)) in bodies.take(MAX_LEGEND).enumerate() {
+        let y = LEGEND_TOP + 15.0 * nth as f64;
         svg += &format!(
             "<rect x=\"24\" y=\"{:.0}\" width=\"10\" height=\"10\" fill=\"{colour}\"/>\
              <text x=\"40\" y=\"{y:.0}\">{}</text>\n",

@@ -25,7 +25,7 @@ const LINE_HEIGHT: f64 = 11.5;
 const STEPS: u32 = 14;
 const STEP: f64 = 9.0;
 /// Beyond so many names, finding room for each takes too long to be worth it.
-const MAX_CAREFUL: usize = 2_000;
+const MAX_CAREFUL: usize = 8_000;
 
 impl Labels {
     pub(super) fn new(page: Area) -> Self {
