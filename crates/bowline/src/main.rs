@@ -7,8 +7,10 @@ mod demo;
 mod doctor;
 mod echo;
 mod generate;
+mod graph;
 mod hub;
 mod input;
+mod kinds;
 mod known_types;
 mod list;
 mod listen;
@@ -17,6 +19,8 @@ mod output;
 mod progress;
 mod publish;
 mod rate;
+mod robot_file;
+mod run;
 mod screen;
 mod spy;
 mod terminal;
@@ -73,11 +77,13 @@ fn command() -> Command {
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(echo::Arguments::augment_args(Command::new("echo")))
         .subcommand(generate::command())
+        .subcommand(graph::Arguments::augment_args(Command::new("graph")))
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(run::Arguments::augment_args(Command::new("run")))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(types)
         .subcommand(who::Arguments::augment_args(Command::new("who")))
@@ -90,11 +96,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("echo", matches)) => echo::run(&echo::Arguments::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
+        Some(("graph", matches)) => graph::run(&graph::Arguments::from_arg_matches(matches)?),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         Some(("who", matches)) => who::run(&who::Arguments::from_arg_matches(matches)?),
