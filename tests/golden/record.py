@@ -62,6 +62,7 @@ MESSAGES = [
         "rate": 4.0, "log_first_utime": 1, "log_last_utime": 2, "range_start_utime": 3, "range_end_utime": 4,
         "is_looping": True, "n_loops": 5, "n_published": 6, "n_bytes": 7, "n_passed": 8, "n_failed": 9, "n_backward": 10,
         "n_shortened": 11, "n_stalls": 12, "n_refused": 13, "late_mean_s": 0.5, "late_p99_s": 0.75, "late_max_s": 1.5}),
+    ("bowline.beat_t", {"utime": 1763269856250000, "count": 41}),
     ("bowline.supervisor_t", {
         "utime": 1763269856250000, "robot": "raptor", "host": "deck", "machine": "raptor-1", "pid": 17, "instance": 2,
         "state": 3, "alarm": "lidar: restarted 5 times in 30 s", "n_processes": 1, "processes": [{

@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod echo;
 mod generate;
+mod graph;
 mod hub;
 mod input;
 mod kinds;
@@ -22,6 +23,7 @@ mod progress;
 mod ps;
 mod publish;
 mod rate;
+mod robot_file;
 mod run;
 mod screen;
 mod service;
@@ -82,6 +84,7 @@ fn command() -> Command {
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(echo::Arguments::augment_args(Command::new("echo")))
         .subcommand(generate::command())
+        .subcommand(graph::Arguments::augment_args(Command::new("graph")))
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
@@ -110,6 +113,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("echo", matches)) => echo::run(&echo::Arguments::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
+        Some(("graph", matches)) => graph::run(&graph::Arguments::from_arg_matches(matches)?),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),

@@ -1,7 +1,7 @@
 //! A robot in this process, on the time of its events: simulated, or a log's.
 
 use super::component::stop_at_signal;
-use crate::{Outcome, output, terminal};
+use crate::{Outcome, output};
 use anyhow::{Context as _, bail};
 use bowline_bus::Bus;
 use bowline_log::{Reader, Writer, WriterOptions};
@@ -10,6 +10,7 @@ use bowline_node::engine::{Arrival, Engine, Sent, Sink};
 use bowline_node::host::{Lockstep, Logged, Scope, Silence, Source as Events, Tape};
 use bowline_node::robot::{Program, Robot, Source};
 use bowline_node::{Time, service};
+use nix::sys::signalfd::SignalFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -37,12 +38,11 @@ impl Order {
     }
 }
 
-pub(super) fn run(robot: &Robot, url: &str, order: &Order) -> anyhow::Result<Outcome> {
-    let signals = terminal::end_signals().context("cannot wait for signals")?;
+pub(super) fn run(robot: &Robot, order: &Order, signals: SignalFd) -> anyhow::Result<Outcome> {
     let engine = engine(robot, order.source())?.with_threads(order.threads)?;
     let mut sinks = Sinks {
         log: order.record.as_deref().map(begin_log).transpose()?,
-        bus: order.rate.map(|_| open_bus(&engine, url)).transpose()?,
+        bus: order.rate.map(|_| open_bus(&engine, &robot.url())).transpose()?,
     };
     let stop = stop_at_signal(signals)?;
     match &order.log {
