@@ -31,7 +31,13 @@ pub(crate) enum Length {
 
 /// The parts, in their order.
 const PARTS: [&str; 7] = [
-    "marshal", "compile", "model", "bus", "logs", "inspect", "components",
+    "marshal",
+    "compile",
+    "model",
+    "bus",
+    "logs",
+    "inspect",
+    "components",
 ];
 
 fn main() -> anyhow::Result<()> {

@@ -106,7 +106,9 @@ struct Manner {
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        Ok(_) | Err(_) => Err(format!("expected a number above 0, such as 1 or 0.5, found {text:?}")),
+        Ok(_) | Err(_) => Err(format!(
+            "expected a number above 0, such as 1 or 0.5, found {text:?}"
+        )),
     }
 }
 
@@ -133,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// Everything that is wrong, or what the robot is.
-fn check(path: &std::path::Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
+fn check(path: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
     let checked = robot_file::check(path)?;
     let source = &arguments.source;
     if arguments.json {
@@ -203,7 +205,8 @@ fn start(robot: &Robot, arguments: &Arguments, signals: SignalFd) -> anyhow::Res
 fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
     let log = match source {
         SourceArgument::Live => {
-            let message = "expected --source sim or log:FILE with --lockstep: what is live does not wait";
+            let message =
+                "expected --source sim or log:FILE with --lockstep: what is live does not wait";
             return Err(Usage(message.to_owned()).into());
         }
         SourceArgument::Sim => None,

@@ -1,7 +1,9 @@
 //! The model server as a component: where everything on the robot is, as services; joints move as channels say.
 
 use crate::{input, output};
-use bowline_geometry::{Disk, Feed, FindFrameError, JointId, Model, Transform, TransformError, load};
+use bowline_geometry::{
+    Disk, Feed, FindFrameError, JointId, Model, Transform, TransformError, load,
+};
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{ModelList, ModelListRequest, ModelTransform, ModelTransformRequest};
 use bowline_node::service::Failure;
@@ -68,7 +70,10 @@ impl Build for ModelServer {
         }
         Ok(Self {
             catalog: catalog(&types)?,
-            transform: ports.service("transform", "The pose of a frame of interest in a frame of reference."),
+            transform: ports.service(
+                "transform",
+                "The pose of a frame of interest in a frame of reference.",
+            ),
             bodies: ports.service("bodies", "The names of all bodies."),
             frames: ports.service("frames", "The names of the frames of a body."),
             model,
@@ -80,7 +85,8 @@ impl Build for ModelServer {
 fn catalog(types: &[PathBuf]) -> Result<Catalog, BuildError> {
     let mut schemas = Schemas::default();
     if !types.is_empty() {
-        let (_, compiled) = input::load_types(types).map_err(|error| output::with_causes(&error))?;
+        let (_, compiled) =
+            input::load_types(types).map_err(|error| output::with_causes(&error))?;
         schemas.add(&compiled.types);
     }
     Ok(Catalog::new(schemas))
@@ -149,17 +155,29 @@ impl ModelServer {
 fn value(catalog: &Catalog, joint: &Fed, message: &Seen<'_, Raw>) -> Result<(f64, i64), String> {
     let channel = &joint.feed.channel;
     let Some(decoded) = catalog.decode(&message.bytes) else {
-        return Err(format!("what is on {channel} has a type that nobody described"));
+        return Err(format!(
+            "what is on {channel} has a type that nobody described"
+        ));
     };
     let decoded = decoded.map_err(|error| format!("{channel}: {error}"))?;
     let pick = |path: &FieldPath| {
-        let selector = decoded.types.select(decoded.id, path).map_err(|error| error.to_string())?;
-        let picked = selector.pick(&decoded.value).and_then(|value| value.as_f64());
+        let selector = decoded
+            .types
+            .select(decoded.id, path)
+            .map_err(|error| error.to_string())?;
+        let picked = selector
+            .pick(&decoded.value)
+            .and_then(|value| value.as_f64());
         picked.ok_or_else(|| format!("{channel}: {path} is no number"))
     };
     let value = pick(&joint.field)?;
-    let own = FieldPath::parse("utime").ok().and_then(|path| pick(&path).ok());
-    #[expect(clippy::cast_possible_truncation, reason = "times fit for another 200 years")]
+    let own = FieldPath::parse("utime")
+        .ok()
+        .and_then(|path| pick(&path).ok());
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "times fit for another 200 years"
+    )]
     let own = own.map(|utime| utime as i64).filter(|utime| *utime != 0);
     Ok((value, own.unwrap_or_else(|| message.at().utime())))
 }

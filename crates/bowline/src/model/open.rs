@@ -109,7 +109,7 @@ pub(super) fn joint(text: &str) -> Result<(String, f64), String> {
         Some(number) => (number, 1.0_f64.to_radians()),
         None => (value, 1.0),
     };
-    let number: f64 = number.trim().parse().map_err(|_| expected())?;
+    let number: f64 = number.trim().parse().map_err(|_no_number| expected())?;
     let is_fine = number.is_finite() && !name.is_empty();
     is_fine
         .then(|| (name.to_owned(), number * unit))

@@ -41,7 +41,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if let Some(url) = &arguments.url {
         robot = robot.on_bus(Url::parse(url)?);
     }
-    host(&robot, arguments.source.source(), Some(&arguments.process), signals)
+    host(
+        &robot,
+        arguments.source.source(),
+        Some(&arguments.process),
+        signals,
+    )
 }
 
 /// Hosts the components of one process of a robot, or all that are ours, until a signal ends it.
@@ -53,13 +58,24 @@ pub(super) fn host(
 ) -> anyhow::Result<Outcome> {
     let url = robot.url();
     let components = robot.components(source);
-    let components = components.filter(|component| process.is_none_or(|it| component.process == it));
-    let instances: Result<Vec<_>, _> = components.filter_map(|component| component.make()).collect();
+    let components =
+        components.filter(|component| process.is_none_or(|it| component.process == it));
+    let instances: Result<Vec<_>, _> = components
+        .filter_map(|component| component.make())
+        .collect();
     let instances = instances?;
     if instances.is_empty() {
-        let names: Vec<&str> = robot.processes(source).iter().map(|process| process.name).collect();
+        let names: Vec<&str> = robot
+            .processes(source)
+            .iter()
+            .map(|process| process.name)
+            .collect();
         let asked = process.unwrap_or_default();
-        bail!("expected a process of {}, found {asked:?}: there are {}", robot.name(), names.join(", "));
+        bail!(
+            "expected a process of {}, found {asked:?}: there are {}",
+            robot.name(),
+            names.join(", ")
+        );
     }
     let engine = Engine::new(instances)?;
     let bus = Bus::open(&url).with_context(|| format!("cannot open the bus {url}"))?;
@@ -79,11 +95,13 @@ pub(super) fn host(
 pub(super) fn stop_at_signal(signals: SignalFd) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    let waiting = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        // Whatever is wrong with waiting for signals, not to be ended by them would be worse.
-        drop(signals.read_signal());
-        flag.store(true, Ordering::Relaxed);
-    });
+    let waiting = std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            // Whatever is wrong with waiting for signals, not to be ended by them would be worse.
+            signals.read_signal().unwrap_or_default();
+            flag.store(true, Ordering::Relaxed);
+        });
     waiting.context("cannot start a thread")?;
     Ok(stop)
 }

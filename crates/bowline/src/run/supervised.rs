@@ -4,6 +4,7 @@ use crate::robot_file::SourceArgument;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Bus;
+use bowline_node::Direction;
 use bowline_node::presence::ThisProcess;
 use bowline_node::robot::{Process, Programs, Record, Robot, Source};
 use bowline_node::supervise::{self, Care, News, Options, ProcessSpec, Restart};
@@ -43,7 +44,12 @@ pub(super) fn run(
     Ok(Outcome::Fine)
 }
 
-fn host_command(program: &str, robot: &Robot, source: Source, process: &Process<'_>) -> Vec<String> {
+fn host_command(
+    program: &str,
+    robot: &Robot,
+    source: Source,
+    process: &Process<'_>,
+) -> Vec<String> {
     let source = match source {
         Source::Live => "live",
         Source::Sim => "sim",
@@ -51,33 +57,67 @@ fn host_command(program: &str, robot: &Robot, source: Source, process: &Process<
     };
     let file = robot.file().display().to_string();
     let arguments = [
-        program, "component", &file, "--process", process.name, "--source", source, "--url", &robot.url(),
+        program,
+        "component",
+        &file,
+        "--process",
+        process.name,
+        "--source",
+        source,
+        "--url",
+        &robot.url(),
     ];
     arguments.map(str::to_owned).into()
 }
 
 fn record_command(program: &str, url: &str, record: &Record) -> Vec<String> {
-    let channels: Vec<String> = record.channels.iter().map(|pattern| pattern.as_str().to_owned()).collect();
+    let channels: Vec<String> = record
+        .channels
+        .iter()
+        .map(|pattern| pattern.as_str().to_owned())
+        .collect();
     let file = record.file.display().to_string();
     // A robot that starts again does not overwrite what it did before.
     let arguments = [
-        program, "log", "record", &file, "--increment", "--quiet", "--url", url, "--channel", &channels.join("|"),
+        program,
+        "log",
+        "record",
+        &file,
+        "--increment",
+        "--quiet",
+        "--url",
+        url,
+        "--channel",
+        &channels.join("|"),
     ];
     arguments.map(str::to_owned).into()
 }
 
 /// Plays what the replaced components said, and what came from outside.
 fn player(program: &str, url: &str, robot: &Robot, log: &Path) -> ProcessSpec {
-    let written = robot.replaced(Source::Log).flat_map(|component| &component.ports);
-    let channels = written.chain(robot.external()).filter_map(|port| port.channel.as_deref());
-    let channels: Vec<String> = channels.map(|channel| channel.replace('.', "\\.")).collect();
+    let written = robot
+        .replaced(Source::Log)
+        .flat_map(|component| &component.ports);
+    let written = written.filter(|port| port.direction == Direction::Writes);
+    let channels = written
+        .chain(robot.external())
+        .filter_map(|port| port.channel.as_deref());
+    let channels: Vec<String> = channels
+        .map(|channel| channel.replace('.', "\\."))
+        .collect();
     let log = log.display().to_string();
     let pattern = channels.join("|");
-    let arguments = [program, "log", "play", &log, "--url", url, "--regexp", &pattern, "--quiet"];
+    let arguments = [
+        program, "log", "play", &log, "--url", url, "--regexp", &pattern, "--quiet",
+    ];
     let mut spec = ProcessSpec::new(PLAYER, arguments);
     // Its end is the log's.
     spec.restart = Restart::Never;
-    spec.after = robot.processes(Source::Log).iter().map(|process| process.name.to_owned()).collect();
+    spec.after = robot
+        .processes(Source::Log)
+        .iter()
+        .map(|process| process.name.to_owned())
+        .collect();
     spec
 }
 
