@@ -27,7 +27,7 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   bowline service call model.transform --example         what the request looks like
-  bowline service call model.transform foi=Flea:ImagePlane for=Raptor:FrontBumperCenter
+  bowline service call model.transform foi=Flea:ImagePlane reference=Raptor:FrontBumperCenter
   bowline service call plan.arrival '{\"id\": \"dock\", \"position\": [12, -3.5]}'
   bowline service call plan.arrival id=dock 'position[0]=12' --timeout 500ms
   bowline service call plan.arrival @request.json --json | jq .reply
