@@ -1,9 +1,8 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect` and `components` run one part; `--quick` shortens
-//! all but the first two, and
-//! `bowline-bench bus 1b 3` asks only some of the bus's questions.
+//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components` and `supervise` run one part;
+//! `--quick` shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod bus;
 mod compile;
@@ -15,6 +14,7 @@ mod model;
 mod namespace;
 mod peers;
 mod stopwatch;
+mod supervise;
 
 use anyhow::ensure;
 use bench_worker::machine;
@@ -30,7 +30,7 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "marshal",
     "compile",
     "model",
@@ -38,10 +38,14 @@ const PARTS: [&str; 7] = [
     "logs",
     "inspect",
     "components",
+    "supervise",
 ];
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [supervise::BEAT, url, name] = args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return supervise::beat(url, name);
+    }
     let (questions, others): (Vec<String>, Vec<String>) =
         args.iter().cloned().partition(|arg| bus::is_question(arg));
     let is_known = |arg: &str| {
@@ -79,7 +83,8 @@ fn main() -> anyhow::Result<()> {
             "bus" => bus::run(&questions, length)?,
             "logs" => logs::run(length)?,
             "inspect" => inspect::run(length)?,
-            _ => components::run(length)?,
+            "components" => components::run(length)?,
+            _ => supervise::run(length)?,
         }
     }
     Ok(())

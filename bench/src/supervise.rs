@@ -7,12 +7,12 @@ use crate::Length;
 use anyhow::{Context as _, Result, bail, ensure};
 use bowline_bus::{Bus, Hub};
 use bowline_msgs::{self as msgs, HeartbeatComponent};
+use bowline_node::Time;
 use bowline_node::clock::Live;
 use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
 use bowline_node::supervise::{
     self, Care, Heartbeat, News, Options, Plan, ProcessSpec, Ready, SafeState,
 };
-use bowline_node::Time;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -30,14 +30,25 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What others have as their limits, not what was measured of them.
 const ANCHORS: [(&str, &str); 3] = [
-    ("killed: systemd", "SIGCHLD, then RestartSec 100 ms; gives up after 5 starts in 10 s"),
-    ("killed: procman", "waits for SIGCHLD; tells its sheriff once a second and on change"),
-    ("hangs: systemd", "WatchdogSec has no default (off); seconds where it is used"),
+    (
+        "killed: systemd",
+        "SIGCHLD, then RestartSec 100 ms; gives up after 5 starts in 10 s",
+    ),
+    (
+        "killed: procman",
+        "waits for SIGCHLD; tells its sheriff once a second and on change",
+    ),
+    (
+        "hangs: systemd",
+        "WatchdogSec has no default (off); seconds where it is used",
+    ),
 ];
 
 pub(crate) fn run(length: Length) -> Result<()> {
     let n_trials = if length == Length::Quick { 5 } else { 100 };
-    println!("from a signal to a process until its supervisor has noticed, {n_trials} trials each: p50, max in ms");
+    println!(
+        "from a signal to a process until its supervisor has noticed, {n_trials} trials each: p50, max in ms"
+    );
     for (what, signal, limit) in [("killed", "-KILL", "150"), ("hangs", "-STOP", "700")] {
         let mut delays = measure(n_trials, signal)?;
         delays.sort_unstable();
@@ -92,7 +103,9 @@ fn measure(n_trials: usize, signal: &str) -> Result<Vec<Duration>> {
         // Not in step with their rhythm: 37 ms is no part of 200.
         beats_pass(&beats, clock, Duration::from_millis(237))?;
         let sent = clock.now();
-        let kill = Command::new("kill").args([signal, &pid.to_string()]).status()?;
+        let kill = Command::new("kill")
+            .args([signal, &pid.to_string()])
+            .status()?;
         ensure!(kill.success(), "{name} cannot be signalled");
         delays.push(ended(&said, name)?.since(sent));
     }

@@ -15,6 +15,7 @@ mod desk;
 mod exit;
 mod lines;
 pub mod machine;
+mod news;
 mod plan;
 mod proc;
 mod process;
@@ -28,6 +29,7 @@ mod usage;
 
 pub use desk::{DeskError, ORDER, OUTPUT, service_name};
 pub use exit::{Exit, Hang};
+pub use news::{Care, News, Options};
 pub(crate) use plan::MIN_EVERY;
 pub use plan::{
     ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, Plan, PlanFault, ProcessSpec, Publication,
@@ -35,5 +37,5 @@ pub use plan::{
 };
 pub use report::{ALARM_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
 pub use roster::{ChooseError, Entry, Roster, meant};
-pub use runner::{Care, News, Options, SuperviseError, run};
+pub use runner::{SuperviseError, run};
 pub use state::LockError;

@@ -1,4 +1,5 @@
 //! `bowline ps`, `start`, `stop`, `restart` and `logs`, with supervisors of two hosts at a hub.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 use crate::{bowline_in, scratch, stderr, stdout};
 use bowline_bus::{Bus, Hub};

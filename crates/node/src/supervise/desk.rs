@@ -2,11 +2,15 @@
 
 use super::claim::Identity;
 use super::machine::Verb;
+use crate::clock::Live;
+use crate::presence::{self, Beacon, Health, Presenter};
 use crate::service::{BadServiceName, CallId, Failure, Incoming, Responder};
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
 use bowline_bus::{Bus, Event, Inbox, SubscriptionId};
-use bowline_msgs::{Order, OrderReply, Output, OutputRequest};
+use bowline_msgs::{
+    HeartbeatComponent, Order, OrderReply, Output, OutputRequest, PresenceComponent,
+};
 use bowline_wire::Message as _;
 
 /// The name of a supervisor's service.
@@ -28,6 +32,9 @@ pub(crate) const MAX_NAMES: usize = 63 - "bowline.answer.supervisor...output".le
 pub(crate) struct Desk {
     orders: (SubscriptionId, Responder),
     outputs: (SubscriptionId, Responder),
+    requests: SubscriptionId,
+    presenter: Presenter,
+    name: String,
 }
 
 /// What somebody asks.
@@ -47,16 +54,42 @@ pub(crate) enum Asked {
 
 impl Desk {
     pub(crate) fn open(bus: &Bus, inbox: &Inbox, own: &Identity) -> Result<Self, DeskError> {
-        let server = format!("supervisor:{}@{}", own.pid, own.machine);
+        // The same in its next life, so that callers know what happened.
+        let server = format!("supervisor of {}@{}", own.robot, own.host);
         let name = |what| service_name(&own.robot, &own.host, what);
         let mut orders =
             Responder::new::<Order, OrderReply>(bus, &name(ORDER), &server, own.instance)?;
         let mut outputs =
             Responder::new::<OutputRequest, Output>(bus, &name(OUTPUT), &server, own.instance)?;
+        let component = PresenceComponent {
+            name: format!("supervisor.{}", own.host),
+            kind: "supervisor".to_owned(),
+            services: vec![orders.offer(), outputs.offer()],
+            ..PresenceComponent::default()
+        };
+        let started = Time::from_utime(own.instance);
+        let name = component.name.clone();
+        let identity = presence::Identity::of_this_process(&own.robot, &name, started);
+        let presenter = Presenter::new(bus, Beacon::new(identity, vec![component], started));
         Ok(Self {
             orders: (orders.subscribe(inbox)?, orders),
             outputs: (outputs.subscribe(inbox)?, outputs),
+            requests: presenter.subscribe(inbox)?,
+            presenter,
+            name,
         })
+    }
+
+    /// Says that it is there, and how it is. When that is due again.
+    pub(crate) fn present(&mut self, clock: &Live, alarm: Option<&str>) -> Time {
+        let name = &self.name;
+        self.presenter.on_time(clock, || vec![health(name, alarm)]);
+        self.presenter.next_due()
+    }
+
+    /// Says that it ends.
+    pub(crate) fn leave(&mut self, clock: &Live) {
+        self.presenter.leave(clock, vec![health(&self.name, None)]);
     }
 
     /// Takes an event, if it is a call.
@@ -69,6 +102,10 @@ impl Desk {
         let responder = match id {
             id if id == self.orders.0 => &mut self.orders.1,
             id if id == self.outputs.0 => &mut self.outputs.1,
+            id if id == self.requests => {
+                self.presenter.on_event(now, event);
+                return None;
+            }
             _ => return None,
         };
         let called = match responder.on_event(now, event)? {
@@ -115,6 +152,19 @@ impl Desk {
     pub(crate) fn answer_output(&mut self, now: Time, id: CallId, result: Result<&Output, String>) {
         let reply = result.map_err(|why| Failure::new(1, why));
         self.outputs.1.reply(now, id, reply);
+    }
+}
+
+fn health(name: &str, alarm: Option<&str>) -> HeartbeatComponent {
+    let health = match alarm {
+        None => Health::Good,
+        Some(_) => Health::Failed,
+    };
+    HeartbeatComponent {
+        name: name.to_owned(),
+        health: health.code(),
+        text: alarm.unwrap_or_default().to_owned(),
+        ..HeartbeatComponent::default()
     }
 }
 

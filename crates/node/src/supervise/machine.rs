@@ -13,7 +13,7 @@ mod tests;
 
 pub use unit::{LIVED, MAX_BACK_OFF, MAX_RESTARTS, MIN_BACK_OFF, RESTART_WINDOW};
 
-use super::exit::Exit;
+use super::exit::{Exit, Hang};
 use super::plan::{ALL, MIN_EVERY, Plan, ProcessSpec, Start};
 use crate::suggest;
 use crate::time::Time;
@@ -308,6 +308,12 @@ impl Machine {
             health: unit.health(now),
             alarm,
         })
+    }
+
+    /// Why a process is being killed, if it hangs.
+    #[must_use]
+    pub fn hang(&self, unit: usize) -> Option<Hang> {
+        self.units.get(unit)?.hang
     }
 
     /// Grows whenever there is something new to see.

@@ -164,8 +164,9 @@ impl Run {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         // Its own line, and those of orphans that became our children.
         while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.pid)), options) {}
-        for stray in self.strays.drain(..) {
-            let _is_gone = waitid(WaitId::Pid(stray), options);
+        // It may have gone to another group, as those have that were killed outside of it.
+        for pid in self.strays.drain(..).chain([self.pid]) {
+            let _is_gone = waitid(WaitId::Pid(pid), options);
         }
     }
 

@@ -8,10 +8,11 @@ mod listening;
 use super::claim::{CLAIM, Claim, Identity, Verdict};
 use super::desk::{Asked, Desk, DeskError};
 use super::machine::{Action, Event, Machine};
+use super::news::{Care, News, Options};
 use super::plan::{BadPlan, Plan, ProcessSpec};
 use super::proc::{self, Survey};
 use super::report;
-use super::slot::Slot;
+use super::slot::{CHUNK, Slot};
 use super::state::{self, Folder, LockError};
 use super::takeover::Takeover;
 use super::usage::Meter;
@@ -26,10 +27,8 @@ use listening::{Heard, Listening};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often it says how everything is, and looks at what processes take.
@@ -44,71 +43,6 @@ const CLAIM_EVERY: Duration = Duration::from_millis(100);
 const SURVEY_EVERY: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
 /// Messages that are taken before it looks at anything else.
 const MAX_MESSAGES: usize = 1024;
-
-/// How a plan is carried out.
-pub struct Options<'a> {
-    /// Where a supervisor leaves word for the next one; the user's own folder if nothing is said.
-    pub folder: Option<PathBuf>,
-    /// When this can be read from, everything is stopped in order.
-    pub until: BorrowedFd<'a>,
-    /// Whose children it looks after.
-    pub care: Care,
-    /// Told what happens, as it does.
-    pub tell: &'a mut dyn FnMut(&News<'_>),
-}
-
-/// Whose children a supervisor looks after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Care {
-    /// Those that it starts.
-    Own,
-    /// All children of this process, orphans included: for a process that does nothing else.
-    Everything,
-}
-
-/// What happens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News<'a> {
-    /// A process runs.
-    Started {
-        /// Its name.
-        process: &'a str,
-        /// Its number.
-        pid: i32,
-    },
-    /// A process was running already.
-    Adopted {
-        /// Its name.
-        process: &'a str,
-        /// Its number.
-        pid: i32,
-    },
-    /// A process could not be started, or ended.
-    Ended {
-        /// Its name.
-        process: &'a str,
-        /// How.
-        how: &'a str,
-    },
-    /// A process printed something.
-    Printed {
-        /// Its name.
-        process: &'a str,
-        /// A line.
-        line: &'a str,
-    },
-    /// Something is wrong for good.
-    Alarm {
-        /// About which process.
-        process: &'a str,
-        /// What.
-        text: &'a str,
-    },
-    /// The safe state was entered, or left.
-    SafeState(bool),
-    /// Anything else that people may want to know.
-    Note(&'a str),
-}
 
 /// Carries out a plan until it is told to stop, and everything is stopped. Children are stopped in order; if this
 /// process dies, they go on, and the next supervisor of the name takes them over.
@@ -157,19 +91,33 @@ struct Runner {
     n_runs: u64,
     meter: Meter,
     due: Due,
+    /// For what processes print.
+    buffer: Vec<u8>,
     /// A look at the system that is not old.
     surveyed: Option<(Time, Survey)>,
     n_told: u64,
     /// Whether what the next supervisor is told is still so.
-    is_written: bool,
+    word: Word,
     /// Who has the name, if that is not us.
     rival: Option<String>,
+}
+
+/// What the next supervisor is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    /// It is as it was written.
+    Kept,
+    /// It is no longer so.
+    Stale,
+    /// It could not be written.
+    Lost,
 }
 
 /// When things are done that are done now and then.
 struct Due {
     status: Time,
     soonest_status: Time,
+    presence: Time,
     output: Time,
     survey: Time,
     survey_gap: Duration,
@@ -206,13 +154,15 @@ impl Runner {
             due: Due {
                 status: now,
                 soonest_status: now,
+                presence: now,
                 output: now,
                 survey: now,
                 survey_gap: SURVEY_EVERY[0],
             },
+            buffer: vec![0; CHUNK],
             surveyed: None,
             n_told: 0,
-            is_written: false,
+            word: Word::Stale,
             rival: None,
         })
     }
@@ -308,6 +258,7 @@ impl Runner {
             self.do_what_is_due(care, tell);
         }
         self.report(self.clock.now());
+        self.desk.leave(&self.clock);
         match self.rival.take() {
             None => Ok(()),
             Some(who) => Err(SuperviseError::Taken {
@@ -325,6 +276,7 @@ impl Runner {
         let survey = self.has_ending().then_some(self.due.survey);
         let due = [
             Some(self.due.status),
+            Some(self.due.presence),
             Some(self.due.output),
             status,
             survey,
@@ -458,7 +410,7 @@ impl Runner {
             Some(outer) => format!("{outer}/{own}"),
             None => own,
         };
-        self.is_written = false;
+        self.word = Word::Stale;
         match slot.spawn(now, spec, mark) {
             Ok(pid) => {
                 tell(&News::Started {
@@ -538,10 +490,14 @@ impl Runner {
             };
             let exit = run.exit();
             n_ended += 1;
+            let how = match self.machine.hang(unit) {
+                Some(hang) => format!("{hang}, {exit}"),
+                None => exit.to_string(),
+            };
             if let Some(spec) = self.specs.get(unit) {
                 tell(&News::Ended {
                     process: &spec.name,
-                    how: &exit.to_string(),
+                    how: &how,
                 });
             }
             self.tell_machine(Event::Exited(unit, exit), tell);
@@ -562,8 +518,8 @@ impl Runner {
                 continue;
             };
             if slot.run.as_mut().is_some_and(|run| run.is_gone(&survey)) {
-                slot.empty(now);
-                self.is_written = false;
+                slot.empty(now, &mut self.buffer);
+                self.word = Word::Stale;
                 self.tell_machine(Event::Gone(unit), tell);
             }
         }
@@ -584,28 +540,42 @@ impl Runner {
             self.read_outputs(now, tell);
             self.desk.on_time(now);
         }
+        if now >= self.due.presence {
+            let alarm = self.machine.alarm().map(|(_, text)| text);
+            self.due.presence = self.desk.present(&self.clock, alarm);
+        }
         if now >= self.due.status {
             self.measure(now, care);
             self.repeat_alarms(now);
-            self.is_written = false;
+            if self.word == Word::Lost {
+                self.word = Word::Stale;
+            }
+        }
+        // Before it is reported: whoever hears of a run must be able to count on it.
+        if self.word == Word::Stale {
+            self.leave_word();
         }
         let is_changed = self.machine.n_changes() != self.n_told;
         if now >= self.due.status || is_changed && now >= self.due.soonest_status {
             self.report(now);
         }
-        if !self.is_written {
-            let children = self.slots.iter().zip(&self.specs);
-            let children: Vec<_> = children
-                .filter_map(|(slot, spec)| slot.child(spec))
-                .collect();
-            // On a full disk the next supervisor finds our runs by their marks, and replaces them.
-            self.is_written = self.folder.write(&children).is_ok();
-        }
+    }
+
+    /// Tells the next supervisor what runs. On a full disk it finds our runs by their marks, and replaces them.
+    fn leave_word(&mut self) {
+        let children = self.slots.iter().zip(&self.specs);
+        let children: Vec<_> = children
+            .filter_map(|(slot, spec)| slot.child(spec))
+            .collect();
+        self.word = match self.folder.write(&children) {
+            Ok(()) => Word::Kept,
+            Err(_) => Word::Lost,
+        };
     }
 
     fn read_outputs(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {
         for (slot, spec) in self.slots.iter_mut().zip(&self.specs) {
-            slot.read(now);
+            slot.read(now, &mut self.buffer);
             let batch = slot.lines.publish().unwrap_or_default();
             for line in &batch.lines {
                 tell(&News::Printed {
@@ -724,19 +694,4 @@ pub enum SuperviseError {
     /// The system does not let it wait.
     #[error("cannot wait for processes: {0}")]
     Wait(io::Error),
-}
-
-impl fmt::Debug for Options<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            folder,
-            until: _,
-            care,
-            tell: _,
-        } = self;
-        f.debug_struct("Options")
-            .field("folder", folder)
-            .field("care", care)
-            .finish_non_exhaustive()
-    }
 }

@@ -8,8 +8,8 @@ use super::state::Child;
 use super::usage::Usage;
 use crate::time::Time;
 
-/// How much is read at a time...
-const CHUNK: usize = 64 << 10;
+/// How much is read at a time, bytes...
+pub(crate) const CHUNK: usize = 64 << 10;
 /// ...and how often at one look, so that one that floods does not keep the others waiting.
 const MAX_CHUNKS: usize = 16;
 
@@ -59,8 +59,8 @@ impl Slot {
     }
 
     /// Nothing of the run is left, but for what it said last.
-    pub(crate) fn empty(&mut self, now: Time) {
-        self.read(now);
+    pub(crate) fn empty(&mut self, now: Time, buffer: &mut [u8]) {
+        self.read(now, buffer);
         self.lines.end(now);
         self.n_skipped_before = self.n_skipped();
         self.run = None;
@@ -70,15 +70,14 @@ impl Slot {
         self.started_utime = 0;
     }
 
-    /// Reads what was printed since.
-    pub(crate) fn read(&mut self, now: Time) {
+    /// Reads what was printed since, with the help of a buffer.
+    pub(crate) fn read(&mut self, now: Time, buffer: &mut [u8]) {
         let Some(capture) = &mut self.capture else {
             return;
         };
-        let mut buffer = vec![0; CHUNK];
         for _ in 0..MAX_CHUNKS {
             // A file in memory can be read.
-            let Ok(read) = capture.read(&mut buffer) else {
+            let Ok(read) = capture.read(buffer) else {
                 return;
             };
             if read.is_empty() {

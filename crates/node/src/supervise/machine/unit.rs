@@ -144,7 +144,8 @@ pub(crate) struct Unit {
     /// When each of those that give signs of life did so last, in this run.
     beats: Vec<Option<Time>>,
     exit: Option<Exit>,
-    hang: Option<Hang>,
+    /// Why the run was ended by force, if it was.
+    pub(crate) hang: Option<Hang>,
     /// When it was restarted, of late.
     restarts: VecDeque<Time>,
     back_off: Duration,

@@ -1,0 +1,232 @@
+//! Promises of the machine that one schedule shows.
+
+use super::super::*;
+use crate::supervise::plan::{HEARTBEAT_LIMIT, Heartbeat, Ready, Restart, SafeState};
+
+/// A machine by hand, for promises that one schedule shows.
+struct Hand {
+    plan: Plan,
+    machine: Machine,
+    now: Time,
+}
+
+impl Hand {
+    fn new(processes: Vec<ProcessSpec>) -> Self {
+        let plan = Plan {
+            robot: "robot".to_owned(),
+            host: "host".to_owned(),
+            processes,
+            safe_state: SafeState::default(),
+        };
+        plan.check().expect("a sound plan");
+        Self {
+            machine: Machine::new(&plan),
+            plan,
+            now: Time::from_ns(5_000_000_000),
+        }
+    }
+
+    fn tell(&mut self, event: Event) -> Vec<Action> {
+        self.machine.handle(&self.plan, self.now, event)
+    }
+
+    fn wait(&mut self, delay: Duration) {
+        self.now = self.now + delay;
+    }
+
+    /// Waits for as long as the machine wants to, and tells it the time.
+    fn wait_and_look(&mut self) -> Vec<Action> {
+        self.now = self.machine.deadline().expect("something to wait for");
+        self.tell(Event::Tick)
+    }
+
+    fn phase(&self, unit: usize) -> Phase {
+        self.machine
+            .view(unit, self.now)
+            .expect("it is in the plan")
+            .phase
+    }
+
+    fn die(&mut self, unit: usize) -> Vec<Action> {
+        let mut actions = self.tell(Event::Exited(unit, Exit::Code(1)));
+        actions.extend(self.tell(Event::Gone(unit)));
+        actions
+    }
+}
+
+fn beating(name: &str) -> ProcessSpec {
+    ProcessSpec {
+        heartbeat: Heartbeat::Presence(vec![name.to_owned()]),
+        ready: Ready::FirstHeartbeat,
+        ..ProcessSpec::new(name, ["x"])
+    }
+}
+
+#[test]
+fn silence_is_noticed_when_the_limit_is_over_and_not_before() {
+    let mut hand = Hand::new(vec![beating("a")]);
+    assert_eq!(hand.tell(Event::Begin), [Action::Spawn(0)]);
+    hand.tell(Event::Started(0));
+    assert_eq!(hand.phase(0), Phase::Starting);
+    hand.tell(Event::Beat(0, 0));
+    assert_eq!(hand.phase(0), Phase::Running);
+    let heard = hand.now;
+    let actions = loop {
+        let actions = hand.wait_and_look();
+        if !actions.is_empty() {
+            break actions;
+        }
+    };
+    assert_eq!(actions, [Action::Kill(0)]);
+    assert_eq!(hand.now.since(heard), HEARTBEAT_LIMIT);
+    hand.die(0);
+    let view = hand.machine.view(0, hand.now).expect("it is there");
+    assert_eq!(view.last_exit, "no heartbeat for 0.7 s, exit code 1");
+}
+
+#[test]
+fn a_supervisor_that_was_held_up_blames_nobody() {
+    let mut hand = Hand::new(vec![beating("a")]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.tell(Event::Beat(0, 0));
+    hand.wait(Duration::from_secs(60));
+    assert_eq!(hand.tell(Event::Tick), []);
+    assert_eq!(hand.phase(0), Phase::Running);
+}
+
+#[test]
+fn rests_get_longer_until_it_is_given_up_and_others_go_on() {
+    let mut hand = Hand::new(vec![
+        ProcessSpec::new("a", ["x"]),
+        ProcessSpec::new("b", ["x"]),
+    ]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.tell(Event::Started(1));
+    let mut rests = Vec::new();
+    let raised = loop {
+        let actions = hand.die(0);
+        if let Some(raised) = actions.iter().find(|it| matches!(it, Action::Raise(..))) {
+            break raised.clone();
+        }
+        let before = hand.now;
+        assert_eq!(hand.wait_and_look(), [Action::Spawn(0)]);
+        rests.push(hand.now.since(before).as_millis());
+        hand.tell(Event::Started(0));
+    };
+    assert_eq!(rests, [100, 200, 400, 800, 1_600]);
+    let why = "restarted 5 times in 30 s; last: exit code 1".to_owned();
+    assert_eq!(raised, Action::Raise(0, why));
+    assert_eq!(
+        (hand.phase(0), hand.phase(1)),
+        (Phase::GivenUp, Phase::Running)
+    );
+    assert!(hand.machine.is_safe_state());
+
+    let (actions, _) = hand
+        .machine
+        .order(hand.now, Verb::Start, "a")
+        .expect("it is there");
+    assert_eq!(
+        actions,
+        [Action::Clear(0), Action::LeaveSafeState, Action::Spawn(0)]
+    );
+}
+
+#[test]
+fn whoever_lived_long_enough_is_restarted_at_once() {
+    let mut hand = Hand::new(vec![ProcessSpec::new("a", ["x"])]);
+    hand.tell(Event::Begin);
+    for _ in 0..20 {
+        hand.tell(Event::Started(0));
+        hand.wait(LIVED);
+        hand.die(0);
+        let before = hand.now;
+        assert_eq!(hand.wait_and_look(), [Action::Spawn(0)]);
+        assert_eq!(hand.now.since(before), MIN_BACK_OFF);
+    }
+}
+
+#[test]
+fn what_the_safe_state_stopped_stays_down_until_its_cause_is_dealt_with() {
+    let mut plan = Hand::new(vec![
+        ProcessSpec {
+            restart: Restart::Never,
+            ..ProcessSpec::new("lidar", ["x"])
+        },
+        ProcessSpec::new("motors", ["x"]),
+    ])
+    .plan;
+    plan.safe_state.stop = vec!["motors".to_owned()];
+    let mut hand = Hand {
+        machine: Machine::new(&plan),
+        plan,
+        now: Time::from_ns(1),
+    };
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.tell(Event::Started(1));
+    let actions = hand.die(0);
+    assert!(
+        actions.contains(&Action::EnterSafeState) && actions.contains(&Action::Signal(1)),
+        "{actions:?}"
+    );
+    hand.tell(Event::Gone(1));
+    let refused = hand
+        .machine
+        .order(hand.now, Verb::Start, "motors")
+        .unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("because \"lidar\" was given up"),
+        "{refused}"
+    );
+    let (actions, _) = hand
+        .machine
+        .order(hand.now, Verb::Stop, "lidar")
+        .expect("it is there");
+    assert_eq!(actions, [Action::Clear(0), Action::LeaveSafeState]);
+    assert_eq!(
+        hand.phase(1),
+        Phase::Stopped,
+        "leaving the safe state starts nothing"
+    );
+    let (actions, _) = hand
+        .machine
+        .order(hand.now, Verb::Start, "motors")
+        .expect("nothing holds it");
+    assert_eq!(actions, [Action::Spawn(1)]);
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_suggested() {
+    let mut hand = Hand::new(vec![ProcessSpec {
+        group: "sensors".to_owned(),
+        ..ProcessSpec::new("lidar", ["x"])
+    }]);
+    let refused = hand
+        .machine
+        .order(hand.now, Verb::Start, "sensor")
+        .unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "there is no process, component or group \"sensor\": did you mean \"sensors\"?"
+    );
+}
+
+#[test]
+fn what_was_adopted_goes_on_and_what_is_left_of_another_plan_is_replaced() {
+    let names = ["same", "other"];
+    let mut hand = Hand::new(names.map(|name| ProcessSpec::new(name, ["x"])).to_vec());
+    assert_eq!(hand.tell(Event::Adopted(0)), []);
+    assert_eq!(hand.tell(Event::Leftover(1)), [Action::Signal(1)]);
+    assert_eq!(hand.tell(Event::Begin), []);
+    assert_eq!(
+        (hand.phase(0), hand.phase(1)),
+        (Phase::Running, Phase::Stopping)
+    );
+    hand.tell(Event::Exited(1, Exit::Unknown));
+    assert_eq!(hand.tell(Event::Gone(1)), [Action::Spawn(1)]);
+}
