@@ -1,4 +1,5 @@
 //! Models against the real thing: the schema in a real validator, and poses as the simulator's own library has them.
+#![expect(clippy::panic, reason = "a test that panics has failed")]
 
 use bowline_geometry::{Disk, Model, Transform, load, to_sdf};
 use bowline_tests::peers::{run, workspace};
