@@ -506,6 +506,17 @@ fn parse_or_default(url: &str) -> Result<Url, BadUrl> {
     }
 }
 
+/// Takes a URL apart and checks all of it, as far as that can be told without opening it.
+///
+/// # Errors
+/// When it is malformed, its transport is unknown, or one of its options is.
+pub fn check_url(text: &str) -> Result<Url, BadUrl> {
+    let url = Url::parse(text)?;
+    let (rest, _) = Manner::take(url.clone())?;
+    transport::check(&rest)?;
+    Ok(url)
+}
+
 /// Why a message was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {

@@ -61,7 +61,7 @@ pub mod transport;
 mod url;
 
 pub use announce::{SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
-pub use bus::{Bus, PublishError, SubscribeError, default_url};
+pub use bus::{Bus, PublishError, SubscribeError, check_url, default_url};
 pub use bytes::Bytes;
 pub use callback::Callback;
 pub use clock::{Wait, wall_ns};

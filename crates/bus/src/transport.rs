@@ -107,6 +107,8 @@ pub struct Scheme {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
+    /// Says what is wrong with a URL, as far as that can be told without opening it.
+    pub check: fn(&Url) -> Result<(), BadUrl>,
     /// Opens one.
     pub open: fn(&Url) -> Result<Arc<dyn Transport>, OpenError>,
 }
@@ -116,49 +118,63 @@ pub const SCHEMES: &[Scheme] = &[
     Scheme {
         name: "file",
         summary: "a log, played or written: file:///path/to/log?mode=r&speed=1.0",
+        check: file::check,
         open: file::open,
     },
     Scheme {
         name: "memq",
         summary: "within this process, without copies: memq:// for one bus, memq://NAME to share",
+        check: memq::check,
         open: memq::open,
     },
     Scheme {
         name: "mpudpm",
         summary: "UDP multicast with channels spread over ports: mpudpm://239.255.76.67:7667?ttl=0&nports=500",
+        check: mpudpm::check,
         open: mpudpm::open,
     },
     #[cfg(feature = "shm")]
     Scheme {
         name: "shm",
         summary: "shared memory on one host, without copies for large messages: shm://NAME",
+        check: shm::check,
         open: shm::open,
     },
     Scheme {
         name: "tcpq",
         summary: "TCP through a hub (`bowline hub`): tcpq://127.0.0.1:7700",
+        check: tcpq::check,
         open: tcpq::open,
     },
     Scheme {
         name: "udpm",
         summary: "UDP multicast as LCM does it: udpm://239.255.76.67:7667?ttl=0",
+        check: udpm::check,
         open: udpm::open,
     },
 ];
 
 /// Opens the transport that a URL names.
 pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+    (scheme_of(url)?.open)(url)
+}
+
+/// Says what is wrong with a URL, as far as that can be told without opening its transport.
+pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+    (scheme_of(url)?.check)(url)
+}
+
+fn scheme_of(url: &Url) -> Result<&'static Scheme, BadUrl> {
     let scheme = SCHEMES.iter().find(|scheme| scheme.name == url.scheme());
-    let Some(scheme) = scheme else {
+    scheme.ok_or_else(|| {
         let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
         let what = format!(
             "expected one of {}, found {:?}",
             known.join(", "),
             url.scheme()
         );
-        return Err(BadUrl::new(url.to_string(), what).into());
-    };
-    (scheme.open)(url)
+        BadUrl::new(url.to_string(), what)
+    })
 }
 
 /// Why a bus cannot be opened.

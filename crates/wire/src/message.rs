@@ -17,6 +17,11 @@ pub trait Message: Encode {
     /// down; generated code has it.
     const SCHEMA: &'static [u8] = &[];
 
+    /// The message's own time, microseconds since the epoch: its field `utime`, where it has one.
+    fn utime(&self) -> Option<i64> {
+        None
+    }
+
     /// The size of the encoded message.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod list;
 mod log_tools;
 mod model;
 mod namespace;
+mod supervision;
 mod types;
 
 use std::fs;

@@ -21,7 +21,7 @@ use crate::eventlog::{LogEvent, OpenLogError, Reader, WriteLogError, Writer};
 use crate::router::{Body, Inlet, Interest};
 use crate::sys;
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
-use crate::url::{Options, Url};
+use crate::url::{BadUrl, Options, Url};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,37 +31,48 @@ use std::time::{Duration, Instant};
 /// How many events that nobody wants are passed before the reader may look up.
 const MAX_PASSED: usize = 256;
 
+/// Checks a URL.
+pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+    settings_of(url).map(|_| ())
+}
+
 /// Opens a log to play it or to write it.
 pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
-    let mut options = url.options();
+    let (mode, settings) = settings_of(url)?;
     let path = Path::new(url.address());
-    if path.as_os_str().is_empty() {
-        return Err(options
-            .bad("expected a path, as in file:///path/to/log")
-            .into());
+    let writer = match mode {
+        Mode::Play => return Ok(Arc::new(Player::open(path, &settings)?)),
+        Mode::Write => Writer::create(path),
+        Mode::Append => Writer::append(path),
+    };
+    Ok(Arc::new(Recorder {
+        writer: Mutex::new(writer.map_err(refused)?),
+    }))
+}
+
+/// What is done with a log.
+#[derive(Clone, Copy, Debug)]
+enum Mode {
+    Play,
+    Write,
+    Append,
+}
+
+fn settings_of(url: &Url) -> Result<(Mode, Settings), BadUrl> {
+    let mut options = url.options();
+    if url.address().is_empty() {
+        return Err(options.bad("expected a path, as in file:///path/to/log"));
     }
     let mode = options.text("mode").unwrap_or("r");
     let settings = Settings::take(&mut options)?;
-    match mode {
-        "r" => {
-            options.finish()?;
-            Ok(Arc::new(Player::open(path, &settings)?))
-        }
-        "w" | "a" => {
-            options.finish()?;
-            let writer = if mode == "w" {
-                Writer::create(path)
-            } else {
-                Writer::append(path)
-            };
-            Ok(Arc::new(Recorder {
-                writer: Mutex::new(writer.map_err(refused)?),
-            }))
-        }
-        _ => Err(options
-            .bad(format!("mode= expects r, w or a, found {mode:?}"))
-            .into()),
-    }
+    let mode = match mode {
+        "r" => Mode::Play,
+        "w" => Mode::Write,
+        "a" => Mode::Append,
+        _ => return Err(options.bad(format!("mode= expects r, w or a, found {mode:?}"))),
+    };
+    options.finish()?;
+    Ok((mode, settings))
 }
 
 fn refused(error: OpenLogError) -> OpenError {
@@ -81,12 +92,10 @@ struct Settings {
 }
 
 impl Settings {
-    fn take(options: &mut Options<'_>) -> Result<Self, OpenError> {
+    fn take(options: &mut Options<'_>) -> Result<Self, BadUrl> {
         let speed: f64 = options.parse("speed", "a number")?.unwrap_or(1.0);
         if !speed.is_finite() {
-            return Err(options
-                .bad(format!("speed= expects a number, found {speed}"))
-                .into());
+            return Err(options.bad(format!("speed= expects a number, found {speed}")));
         }
         let start = options.parse(
             "start_timestamp",
@@ -97,7 +106,7 @@ impl Settings {
             Some("wall") | None => false,
             Some(other) => {
                 let what = format!("time= expects log or wall, found {other:?}");
-                return Err(options.bad(what).into());
+                return Err(options.bad(what));
             }
         };
         Ok(Self {

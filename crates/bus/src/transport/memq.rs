@@ -8,14 +8,19 @@ use crate::counts::NetworkCounts;
 use crate::event::{Arrival, Sender};
 use crate::router::{Body, Inlet, Interest};
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
-use crate::url::Url;
+use crate::url::{BadUrl, Url};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, Weak};
 
+/// Checks a URL.
+pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+    url.options().finish()
+}
+
 /// Opens a meeting place.
 pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
-    url.options().finish()?;
+    check(url)?;
     let place = match url.address() {
         "" => Arc::default(),
         name => Place::named(name),

@@ -54,6 +54,11 @@ const MAX_HELD: usize = 8 << 20;
 /// Messages of the protocol's own that are looked at in one round. A flood of them must not grow memory.
 const MAX_CONTROL: usize = 64;
 
+/// Checks a URL.
+pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+    settings_of(url).map(|_| ())
+}
+
 /// Opens a bus on the ports of a group.
 pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let (settings, n_ports) = settings_of(url)?;

@@ -27,7 +27,7 @@ use crate::event::{Arrival, Sender};
 use crate::router::{Body, Inlet, Interest};
 use crate::sys;
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
-use crate::url::Url;
+use crate::url::{BadUrl, Url};
 use bytes::Bytes;
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
@@ -70,20 +70,29 @@ const MAX_SENDERS: usize = 4_096;
 /// Before the channel: sequence, time, length of the channel.
 const FIXED_LEN: usize = 17;
 
-/// Opens the bus of a name.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+/// Checks a URL.
+pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+    settings_of(url).map(|_| ())
+}
+
+/// The name and how many slots it has.
+fn settings_of(url: &Url) -> Result<(ServiceName, usize), BadUrl> {
     let mut options = url.options();
     let slots = options.parse::<usize>("slots", "a number from 1 to 65536")?;
     let slots = slots.unwrap_or(DEFAULT_SLOTS);
     if !(1..=65_536).contains(&slots) {
-        return Err(options
-            .bad(format!("slots= expects 1 to 65536, found {slots}"))
-            .into());
+        return Err(options.bad(format!("slots= expects 1 to 65536, found {slots}")));
     }
     let name = format!("bowline/{}", url.address());
     let name = ServiceName::new(&name)
         .map_err(|error| options.bad(format!("expected a name, as in shm://robot: {error:?}")))?;
     options.finish()?;
+    Ok((name, slots))
+}
+
+/// Opens the bus of a name.
+pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+    let (name, slots) = settings_of(url)?;
     Ok(Arc::new(Shm {
         place: Place::open(&name, slots)?,
         outlet: Mutex::default(),

@@ -21,7 +21,7 @@ use crate::counts::NetworkCounts;
 use crate::router::{Inlet, Interest};
 use crate::sys::{self, Readiness};
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
-use crate::url::Url;
+use crate::url::{BadUrl, Url};
 use backoff::Backoff;
 use connection::{Connection, ConnectionLost, HubKind, Tallies};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
@@ -46,7 +46,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 const DEAD_AFTER: Duration = Duration::from_secs(10);
 
 /// Where a hub is, taken from a URL: host and port.
-pub(crate) fn hub_address(url: &Url) -> Result<(String, u16), crate::url::BadUrl> {
+pub(crate) fn hub_address(url: &Url) -> Result<(String, u16), BadUrl> {
     let options = url.options();
     let bad = || options.bad("expected HOST:PORT such as 127.0.0.1:7700 or [::1]:7700");
     let text = url.address();
@@ -64,6 +64,11 @@ pub(crate) fn hub_address(url: &Url) -> Result<(String, u16), crate::url::BadUrl
     };
     options.finish()?;
     Ok((host.to_owned(), port))
+}
+
+/// Checks a URL.
+pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+    hub_address(url).map(|_| ())
 }
 
 /// Opens a bus through a hub.

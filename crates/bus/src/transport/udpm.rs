@@ -79,6 +79,11 @@ pub fn granted_receive_buffer(wanted: Option<usize>) -> io::Result<usize> {
     set_up(&socket, wanted)
 }
 
+/// Checks a URL.
+pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+    Settings::from_url(url).map(|_| ())
+}
+
 /// Opens a bus on a multicast group.
 pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let settings = Settings::from_url(url)?;

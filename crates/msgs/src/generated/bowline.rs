@@ -3,6 +3,476 @@
 use bowline_wire::heap::{String, Vec};
 use bowline_wire::{self as wire, InField as _};
 
+/// Something is wrong and stays so until somebody does something about it. Sent again every second until then.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Alarm {
+    /// when this held, microseconds since the epoch by the sender's clock
+    pub utime: i64,
+    /// when it was raised, microseconds since the epoch; with the source, tells alarms apart
+    pub since_utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// name of the supervisor that says so
+    pub host: String,
+    /// what it is about: a process
+    pub source: String,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong, for people
+    pub text: String,
+}
+
+impl Alarm {
+    /// it is wrong
+    pub const RAISED: i8 = 1;
+    /// somebody has done something about it; sent once
+    pub const CLEARED: i8 = 2;
+}
+
+impl wire::Message for Alarm {
+    const NAME: &'static str = "bowline.alarm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc05a_387f_85f7_d0db);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Alarm {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.source, meter).in_field("source")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Alarm {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let source: String = wire::Decode::read(reader).in_field("source")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, since_utime, robot, host, source, state, text })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.since_utime, reader).in_field("since_utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.source, reader).in_field("source")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        Ok(())
+    }
+}
+
+/// A [`Alarm`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AlarmRef<'a> {
+    /// when this held, microseconds since the epoch by the sender's clock
+    pub utime: i64,
+    /// when it was raised, microseconds since the epoch; with the source, tells alarms apart
+    pub since_utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// name of the supervisor that says so
+    pub host: &'a str,
+    /// what it is about: a process
+    pub source: &'a str,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong, for people
+    pub text: &'a str,
+}
+
+impl wire::Message for AlarmRef<'_> {
+    const NAME: &'static str = "bowline.alarm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc05a_387f_85f7_d0db);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for AlarmRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.source, meter).in_field("source")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.text, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AlarmRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let source: &'a str = wire::Decode::read(reader).in_field("source")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        Ok(Self { utime, since_utime, robot, host, source, state, text })
+    }
+}
+
+impl wire::IntoOwned for AlarmRef<'_> {
+    type Owned = Alarm;
+
+    fn into_owned(self) -> Alarm {
+        Alarm {
+            utime: self.utime,
+            since_utime: self.since_utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            source: wire::IntoOwned::into_owned(self.source),
+            state: self.state,
+            text: wire::IntoOwned::into_owned(self.text),
+        }
+    }
+}
+
+/// What a server says to a call. Sent once for each time that the call is heard.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// when this was sent, microseconds since the epoch by the server's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call
+    pub id: i64,
+    /// who asked
+    pub caller: String,
+    /// what was asked; the channel is bowline.answer. and this
+    pub service: String,
+    /// who answers; at most 128 bytes
+    pub server: String,
+    /// when that started, microseconds since the epoch; tells its lives apart
+    pub server_instance: i64,
+    /// of the message that this answers
+    pub attempt: i32,
+    /// one of the first constants above; others are counted and ignored
+    pub kind: i8,
+    /// of an ERROR: one of the constants above below 0, or the service's own from 1 on; 0 otherwise
+    pub code: i32,
+    /// of an ERROR: what went wrong, for people; at most 1024 bytes
+    pub text: String,
+    /// length of the body, bytes, 1048576 at most; 0 but for a REPLY
+    pub n_bytes: i32,
+    /// the reply: an encoded LCM message with its fingerprint
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// the server has it, and works on it
+    pub const ACCEPTED: i8 = 1;
+    /// it is done: the body is the reply
+    pub const REPLY: i8 = 2;
+    /// it is not: code and text say why
+    pub const ERROR: i8 = 3;
+    /// it was told to let it be, and did
+    pub const CANCELLED: i8 = 4;
+    /// code: too many calls at once; not executed
+    pub const BUSY: i32 = -1;
+    /// code: the caller's time is over; not executed, or not to its end
+    pub const EXPIRED: i32 = -2;
+    /// code: the call was accepted by another instance of the server; not executed by this one
+    pub const RESTARTED: i32 = -3;
+    /// code: the request is of another type; not executed
+    pub const WRONG_TYPE: i32 = -4;
+    /// code: the request makes no sense; not executed
+    pub const MALFORMED: i32 = -5;
+    /// code: heard before, but its answer is no longer kept; not executed again
+    pub const FORGOTTEN: i32 = -6;
+    /// code: the server ended, or gave the call up, without an answer
+    pub const ABANDONED: i32 = -7;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bytes = (self.body.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Answer {
+    const NAME: &'static str = "bowline.answer_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2622_8b38_0fc3_9d28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Answer {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(37);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.server, meter).in_field("server")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.server, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.code, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Answer {
+    const MIN_SIZE: usize = 57;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: String = wire::Decode::read(reader).in_field("caller")?;
+        let service: String = wire::Decode::read(reader).in_field("service")?;
+        let server: String = wire::Decode::read(reader).in_field("server")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let code: i32 = wire::Decode::read(reader).in_field("code")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: Vec<u8> = reader.list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, service, server, server_instance, attempt, kind, code, text, n_bytes, body })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.caller, reader).in_field("caller")?;
+        wire::Decode::read_into(&mut self.service, reader).in_field("service")?;
+        wire::Decode::read_into(&mut self.server, reader).in_field("server")?;
+        wire::Decode::read_into(&mut self.server_instance, reader).in_field("server_instance")?;
+        wire::Decode::read_into(&mut self.attempt, reader).in_field("attempt")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.code, reader).in_field("code")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        reader.list_into(&mut self.body, self.n_bytes).in_field("body")?;
+        Ok(())
+    }
+}
+
+/// A [`Answer`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AnswerRef<'a> {
+    /// when this was sent, microseconds since the epoch by the server's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call
+    pub id: i64,
+    /// who asked
+    pub caller: &'a str,
+    /// what was asked; the channel is bowline.answer. and this
+    pub service: &'a str,
+    /// who answers; at most 128 bytes
+    pub server: &'a str,
+    /// when that started, microseconds since the epoch; tells its lives apart
+    pub server_instance: i64,
+    /// of the message that this answers
+    pub attempt: i32,
+    /// one of the first constants above; others are counted and ignored
+    pub kind: i8,
+    /// of an ERROR: one of the constants above below 0, or the service's own from 1 on; 0 otherwise
+    pub code: i32,
+    /// of an ERROR: what went wrong, for people; at most 1024 bytes
+    pub text: &'a str,
+    /// length of the body, bytes, 1048576 at most; 0 but for a REPLY
+    pub n_bytes: i32,
+    /// the reply: an encoded LCM message with its fingerprint
+    pub body: &'a [u8],
+}
+
+impl wire::Message for AnswerRef<'_> {
+    const NAME: &'static str = "bowline.answer_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2622_8b38_0fc3_9d28);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for AnswerRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(37);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.server, meter).in_field("server")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.server, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.code, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AnswerRef<'a> {
+    const MIN_SIZE: usize = 57;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: &'a str = wire::Decode::read(reader).in_field("caller")?;
+        let service: &'a str = wire::Decode::read(reader).in_field("service")?;
+        let server: &'a str = wire::Decode::read(reader).in_field("server")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let code: i32 = wire::Decode::read(reader).in_field("code")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: &'a [u8] = reader.byte_list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, service, server, server_instance, attempt, kind, code, text, n_bytes, body })
+    }
+}
+
+impl wire::IntoOwned for AnswerRef<'_> {
+    type Owned = Answer;
+
+    fn into_owned(self) -> Answer {
+        Answer {
+            utime: self.utime,
+            id: self.id,
+            caller: wire::IntoOwned::into_owned(self.caller),
+            service: wire::IntoOwned::into_owned(self.service),
+            server: wire::IntoOwned::into_owned(self.server),
+            server_instance: self.server_instance,
+            attempt: self.attempt,
+            kind: self.kind,
+            code: self.code,
+            text: wire::IntoOwned::into_owned(self.text),
+            n_bytes: self.n_bytes,
+            body: wire::IntoOwned::into_owned(self.body),
+        }
+    }
+}
+
+/// A beat of a clock that everybody hears: whoever waits for it goes on, and whoever misses it knows that something is slow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beat {
+    /// when the beat was due, microseconds since the epoch
+    pub utime: i64,
+    /// beats before this one, from 0 on
+    pub count: i64,
+}
+
+impl wire::Message for Beat {
+    const NAME: &'static str = "bowline.beat_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x742a_4122_caca_a158);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Beat {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.count, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Beat {
+    const MIN_SIZE: usize = 16;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let count: i64 = wire::Decode::read(reader).in_field("count")?;
+        Ok(Self { utime, count })
+    }
+}
+
 /// A place in a log that somebody wants to find again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bookmark {
@@ -16,6 +486,11 @@ impl wire::Message for Bookmark {
     const NAME: &'static str = "bowline.bookmark_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Bookmark {
@@ -64,6 +539,11 @@ impl wire::Message for BookmarkRef<'_> {
     const NAME: &'static str = "bowline.bookmark_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfe7b_75d1_9095_a9f3);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for BookmarkRef<'_> {
@@ -99,6 +579,247 @@ impl wire::IntoOwned for BookmarkRef<'_> {
         Bookmark {
             utime: self.utime,
             text: wire::IntoOwned::into_owned(self.text),
+        }
+    }
+}
+
+/// Asks a service for something, or to let it be. Sent again until it is answered: all that is needed to tell one call
+/// from another, and a call from its repetition, is in here.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Call {
+    /// when this was sent, microseconds since the epoch by the caller's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call: the same in all that is sent and answered for it, and in no other call
+    pub id: i64,
+    /// who asks; at most 128 bytes
+    pub caller: String,
+    /// of the caller: when it started, microseconds since the epoch; tells its lives apart
+    pub incarnation: i64,
+    /// of the call among those of this incarnation, from 1 on
+    pub number: i64,
+    /// what is asked; the channel is bowline.call. and this
+    pub service: String,
+    /// one of the constants above; others are counted and ignored
+    pub kind: i8,
+    /// how often this kind was sent before for this call, from 0 on
+    pub attempt: i32,
+    /// how long the caller waits in all, microseconds
+    pub timeout_us: i64,
+    /// how long it has waited already, microseconds: the server needs no common clock
+    pub elapsed_us: i64,
+    /// the one that has accepted the call, as in its answer; 0 while none is known to have
+    pub server_instance: i64,
+    /// length of the body, bytes, 1048576 at most; 0 in a CANCEL
+    pub n_bytes: i32,
+    /// the request: an encoded LCM message with its fingerprint
+    pub body: Vec<u8>,
+}
+
+impl Call {
+    /// do it
+    pub const REQUEST: i8 = 1;
+    /// nobody wants it any more
+    pub const CANCEL: i8 = 2;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bytes = (self.body.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Call {
+    const NAME: &'static str = "bowline.call_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x639a_6952_6fdf_815f);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Call {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(65);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.incarnation, writer);
+        wire::Encode::write(&self.number, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.timeout_us, writer);
+        wire::Encode::write(&self.elapsed_us, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Call {
+    const MIN_SIZE: usize = 75;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: String = wire::Decode::read(reader).in_field("caller")?;
+        let incarnation: i64 = wire::Decode::read(reader).in_field("incarnation")?;
+        let number: i64 = wire::Decode::read(reader).in_field("number")?;
+        let service: String = wire::Decode::read(reader).in_field("service")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let timeout_us: i64 = wire::Decode::read(reader).in_field("timeout_us")?;
+        let elapsed_us: i64 = wire::Decode::read(reader).in_field("elapsed_us")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: Vec<u8> = reader.list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, incarnation, number, service, kind, attempt, timeout_us, elapsed_us, server_instance, n_bytes, body })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.caller, reader).in_field("caller")?;
+        wire::Decode::read_into(&mut self.incarnation, reader).in_field("incarnation")?;
+        wire::Decode::read_into(&mut self.number, reader).in_field("number")?;
+        wire::Decode::read_into(&mut self.service, reader).in_field("service")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.attempt, reader).in_field("attempt")?;
+        wire::Decode::read_into(&mut self.timeout_us, reader).in_field("timeout_us")?;
+        wire::Decode::read_into(&mut self.elapsed_us, reader).in_field("elapsed_us")?;
+        wire::Decode::read_into(&mut self.server_instance, reader).in_field("server_instance")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        reader.list_into(&mut self.body, self.n_bytes).in_field("body")?;
+        Ok(())
+    }
+}
+
+/// A [`Call`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallRef<'a> {
+    /// when this was sent, microseconds since the epoch by the caller's clock; nothing depends on it
+    pub utime: i64,
+    /// of the call: the same in all that is sent and answered for it, and in no other call
+    pub id: i64,
+    /// who asks; at most 128 bytes
+    pub caller: &'a str,
+    /// of the caller: when it started, microseconds since the epoch; tells its lives apart
+    pub incarnation: i64,
+    /// of the call among those of this incarnation, from 1 on
+    pub number: i64,
+    /// what is asked; the channel is bowline.call. and this
+    pub service: &'a str,
+    /// one of the constants above; others are counted and ignored
+    pub kind: i8,
+    /// how often this kind was sent before for this call, from 0 on
+    pub attempt: i32,
+    /// how long the caller waits in all, microseconds
+    pub timeout_us: i64,
+    /// how long it has waited already, microseconds: the server needs no common clock
+    pub elapsed_us: i64,
+    /// the one that has accepted the call, as in its answer; 0 while none is known to have
+    pub server_instance: i64,
+    /// length of the body, bytes, 1048576 at most; 0 in a CANCEL
+    pub n_bytes: i32,
+    /// the request: an encoded LCM message with its fingerprint
+    pub body: &'a [u8],
+}
+
+impl wire::Message for CallRef<'_> {
+    const NAME: &'static str = "bowline.call_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x639a_6952_6fdf_815f);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for CallRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(65);
+        meter.length("n_bytes", self.n_bytes, self.body.len()).in_field("body")?;
+        wire::Encode::measure(&self.caller, meter).in_field("caller")?;
+        wire::Encode::measure(&self.service, meter).in_field("service")?;
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.caller, writer);
+        wire::Encode::write(&self.incarnation, writer);
+        wire::Encode::write(&self.number, writer);
+        wire::Encode::write(&self.service, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.attempt, writer);
+        wire::Encode::write(&self.timeout_us, writer);
+        wire::Encode::write(&self.elapsed_us, writer);
+        wire::Encode::write(&self.server_instance, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for CallRef<'a> {
+    const MIN_SIZE: usize = 75;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let caller: &'a str = wire::Decode::read(reader).in_field("caller")?;
+        let incarnation: i64 = wire::Decode::read(reader).in_field("incarnation")?;
+        let number: i64 = wire::Decode::read(reader).in_field("number")?;
+        let service: &'a str = wire::Decode::read(reader).in_field("service")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let attempt: i32 = wire::Decode::read(reader).in_field("attempt")?;
+        let timeout_us: i64 = wire::Decode::read(reader).in_field("timeout_us")?;
+        let elapsed_us: i64 = wire::Decode::read(reader).in_field("elapsed_us")?;
+        let server_instance: i64 = wire::Decode::read(reader).in_field("server_instance")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let body: &'a [u8] = reader.byte_list(n_bytes).in_field("body")?;
+        Ok(Self { utime, id, caller, incarnation, number, service, kind, attempt, timeout_us, elapsed_us, server_instance, n_bytes, body })
+    }
+}
+
+impl wire::IntoOwned for CallRef<'_> {
+    type Owned = Call;
+
+    fn into_owned(self) -> Call {
+        Call {
+            utime: self.utime,
+            id: self.id,
+            caller: wire::IntoOwned::into_owned(self.caller),
+            incarnation: self.incarnation,
+            number: self.number,
+            service: wire::IntoOwned::into_owned(self.service),
+            kind: self.kind,
+            attempt: self.attempt,
+            timeout_us: self.timeout_us,
+            elapsed_us: self.elapsed_us,
+            server_instance: self.server_instance,
+            n_bytes: self.n_bytes,
+            body: wire::IntoOwned::into_owned(self.body),
         }
     }
 }
@@ -341,6 +1062,11 @@ impl wire::Message for GpsRmc {
     const NAME: &'static str = "bowline.gps_rmc_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc72e_e9f1_b86b_b1ae);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for GpsRmc {
@@ -369,6 +1095,396 @@ impl<'a> wire::Decode<'a> for GpsRmc {
         let lon: f64 = wire::Decode::read(reader).in_field("lon")?;
         let sog: f64 = wire::Decode::read(reader).in_field("sog")?;
         Ok(Self { utime, lat, lon, sog })
+    }
+}
+
+/// How a component is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeartbeatComponent {
+    /// of the component, within the robot
+    pub name: String,
+    /// one of the constants above
+    pub health: i8,
+    /// why it is not good, for people; may be empty; at most 256 bytes
+    pub text: String,
+    /// how often it was stepped since it started
+    pub n_steps: i64,
+    /// steps that came later than they were due
+    pub n_late: i64,
+    /// messages that were lost on the way to it, as far as that is known
+    pub n_dropped: i64,
+    /// messages that could not be read or sent, and what it reported itself
+    pub n_errors: i64,
+}
+
+impl HeartbeatComponent {
+    /// it has not done its work yet
+    pub const STARTING: i8 = 1;
+    /// it does its work
+    pub const GOOD: i8 = 2;
+    /// it does a part of it: text says which
+    pub const DEGRADED: i8 = 3;
+    /// it does not: text says why
+    pub const FAILED: i8 = 4;
+}
+
+impl wire::Message for HeartbeatComponent {
+    const NAME: &'static str = "bowline.heartbeat_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc74f_7de0_3f82_63a2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for HeartbeatComponent {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(33);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.n_late, writer);
+        wire::Encode::write(&self.n_dropped, writer);
+        wire::Encode::write(&self.n_errors, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HeartbeatComponent {
+    const MIN_SIZE: usize = 43;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let health: i8 = wire::Decode::read(reader).in_field("health")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        let n_steps: i64 = wire::Decode::read(reader).in_field("n_steps")?;
+        let n_late: i64 = wire::Decode::read(reader).in_field("n_late")?;
+        let n_dropped: i64 = wire::Decode::read(reader).in_field("n_dropped")?;
+        let n_errors: i64 = wire::Decode::read(reader).in_field("n_errors")?;
+        Ok(Self { name, health, text, n_steps, n_late, n_dropped, n_errors })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.health, reader).in_field("health")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        wire::Decode::read_into(&mut self.n_steps, reader).in_field("n_steps")?;
+        wire::Decode::read_into(&mut self.n_late, reader).in_field("n_late")?;
+        wire::Decode::read_into(&mut self.n_dropped, reader).in_field("n_dropped")?;
+        wire::Decode::read_into(&mut self.n_errors, reader).in_field("n_errors")?;
+        Ok(())
+    }
+}
+
+/// A [`HeartbeatComponent`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeartbeatComponentRef<'a> {
+    /// of the component, within the robot
+    pub name: &'a str,
+    /// one of the constants above
+    pub health: i8,
+    /// why it is not good, for people; may be empty; at most 256 bytes
+    pub text: &'a str,
+    /// how often it was stepped since it started
+    pub n_steps: i64,
+    /// steps that came later than they were due
+    pub n_late: i64,
+    /// messages that were lost on the way to it, as far as that is known
+    pub n_dropped: i64,
+    /// messages that could not be read or sent, and what it reported itself
+    pub n_errors: i64,
+}
+
+impl wire::Message for HeartbeatComponentRef<'_> {
+    const NAME: &'static str = "bowline.heartbeat_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc74f_7de0_3f82_63a2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for HeartbeatComponentRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(33);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.n_late, writer);
+        wire::Encode::write(&self.n_dropped, writer);
+        wire::Encode::write(&self.n_errors, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HeartbeatComponentRef<'a> {
+    const MIN_SIZE: usize = 43;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let health: i8 = wire::Decode::read(reader).in_field("health")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        let n_steps: i64 = wire::Decode::read(reader).in_field("n_steps")?;
+        let n_late: i64 = wire::Decode::read(reader).in_field("n_late")?;
+        let n_dropped: i64 = wire::Decode::read(reader).in_field("n_dropped")?;
+        let n_errors: i64 = wire::Decode::read(reader).in_field("n_errors")?;
+        Ok(Self { name, health, text, n_steps, n_late, n_dropped, n_errors })
+    }
+}
+
+impl wire::IntoOwned for HeartbeatComponentRef<'_> {
+    type Owned = HeartbeatComponent;
+
+    fn into_owned(self) -> HeartbeatComponent {
+        HeartbeatComponent {
+            name: wire::IntoOwned::into_owned(self.name),
+            health: self.health,
+            text: wire::IntoOwned::into_owned(self.text),
+            n_steps: self.n_steps,
+            n_late: self.n_late,
+            n_dropped: self.n_dropped,
+            n_errors: self.n_errors,
+        }
+    }
+}
+
+/// A process with components lives: sent five times a second, so that whoever misses three of them knows within 0.7 s.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heartbeat {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: String,
+    /// name of the machine
+    pub host: String,
+    /// name of the process in the robot file
+    pub process: String,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// wall clock minus the components' clock, microseconds; a step of the wall clock shows here
+    pub clock_offset_us: i64,
+    /// when the next one is due, microseconds from this one, 200000 at most
+    pub period_us: i32,
+    /// whether this is the last one: the process ends
+    pub is_leaving: bool,
+    /// of what it says in presence_t: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// how they are
+    pub components: Vec<HeartbeatComponent>,
+}
+
+impl Heartbeat {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Heartbeat {
+    const NAME: &'static str = "bowline.heartbeat_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x190f_d5b7_d2c9_7a68);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Heartbeat {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(45);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.clock_offset_us, writer);
+        wire::Encode::write(&self.period_us, writer);
+        wire::Encode::write(&self.is_leaving, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Heartbeat {
+    const MIN_SIZE: usize = 60;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let clock_offset_us: i64 = wire::Decode::read(reader).in_field("clock_offset_us")?;
+        let period_us: i32 = wire::Decode::read(reader).in_field("period_us")?;
+        let is_leaving: bool = wire::Decode::read(reader).in_field("is_leaving")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<HeartbeatComponent> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, clock_offset_us, period_us, is_leaving, revision, n_components, components })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.instance, reader).in_field("instance")?;
+        wire::Decode::read_into(&mut self.clock_offset_us, reader).in_field("clock_offset_us")?;
+        wire::Decode::read_into(&mut self.period_us, reader).in_field("period_us")?;
+        wire::Decode::read_into(&mut self.is_leaving, reader).in_field("is_leaving")?;
+        wire::Decode::read_into(&mut self.revision, reader).in_field("revision")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        Ok(())
+    }
+}
+
+/// A [`Heartbeat`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeartbeatRef<'a> {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: &'a str,
+    /// name of the machine
+    pub host: &'a str,
+    /// name of the process in the robot file
+    pub process: &'a str,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// wall clock minus the components' clock, microseconds; a step of the wall clock shows here
+    pub clock_offset_us: i64,
+    /// when the next one is due, microseconds from this one, 200000 at most
+    pub period_us: i32,
+    /// whether this is the last one: the process ends
+    pub is_leaving: bool,
+    /// of what it says in presence_t: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// how they are
+    pub components: Vec<HeartbeatComponentRef<'a>>,
+}
+
+impl wire::Message for HeartbeatRef<'_> {
+    const NAME: &'static str = "bowline.heartbeat_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x190f_d5b7_d2c9_7a68);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for HeartbeatRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(45);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.clock_offset_us, writer);
+        wire::Encode::write(&self.period_us, writer);
+        wire::Encode::write(&self.is_leaving, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HeartbeatRef<'a> {
+    const MIN_SIZE: usize = 60;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let clock_offset_us: i64 = wire::Decode::read(reader).in_field("clock_offset_us")?;
+        let period_us: i32 = wire::Decode::read(reader).in_field("period_us")?;
+        let is_leaving: bool = wire::Decode::read(reader).in_field("is_leaving")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<HeartbeatComponentRef<'a>> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, clock_offset_us, period_us, is_leaving, revision, n_components, components })
+    }
+}
+
+impl wire::IntoOwned for HeartbeatRef<'_> {
+    type Owned = Heartbeat;
+
+    fn into_owned(self) -> Heartbeat {
+        Heartbeat {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            process: wire::IntoOwned::into_owned(self.process),
+            pid: self.pid,
+            instance: self.instance,
+            clock_offset_us: self.clock_offset_us,
+            period_us: self.period_us,
+            is_leaving: self.is_leaving,
+            revision: self.revision,
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+        }
     }
 }
 
@@ -402,6 +1518,11 @@ impl wire::Message for Image {
     const NAME: &'static str = "bowline.image_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe1ed_f893_c314_9f31);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Image {
@@ -471,6 +1592,11 @@ impl wire::Message for ImageRef<'_> {
     const NAME: &'static str = "bowline.image_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe1ed_f893_c314_9f31);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for ImageRef<'_> {
@@ -551,6 +1677,11 @@ impl wire::Message for Laser {
     const NAME: &'static str = "bowline.laser_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x18f4_8ab4_4e6f_d954);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Laser {
@@ -593,6 +1724,1434 @@ impl<'a> wire::Decode<'a> for Laser {
         wire::Decode::read_into(&mut self.rad0, reader).in_field("rad0")?;
         wire::Decode::read_into(&mut self.radstep, reader).in_field("radstep")?;
         Ok(())
+    }
+}
+
+/// Asks the model server for its bodies, or for the frames of one of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelListRequest {
+    /// whose frames are asked for; empty where bodies are
+    pub body: String,
+}
+
+impl wire::Message for ModelListRequest {
+    const NAME: &'static str = "bowline.model_list_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x21bf_3709_a365_9e75);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelListRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelListRequest {
+    const MIN_SIZE: usize = 5;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let body: String = wire::Decode::read(reader).in_field("body")?;
+        Ok(Self { body })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.body, reader).in_field("body")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelListRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelListRequestRef<'a> {
+    /// whose frames are asked for; empty where bodies are
+    pub body: &'a str,
+}
+
+impl wire::Message for ModelListRequestRef<'_> {
+    const NAME: &'static str = "bowline.model_list_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x21bf_3709_a365_9e75);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelListRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelListRequestRef<'a> {
+    const MIN_SIZE: usize = 5;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let body: &'a str = wire::Decode::read(reader).in_field("body")?;
+        Ok(Self { body })
+    }
+}
+
+impl wire::IntoOwned for ModelListRequestRef<'_> {
+    type Owned = ModelListRequest;
+
+    fn into_owned(self) -> ModelListRequest {
+        ModelListRequest {
+            body: wire::IntoOwned::into_owned(self.body),
+        }
+    }
+}
+
+/// Names of bodies, or of frames of a body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelList {
+    /// length of the list
+    pub n_names: i32,
+    /// in the order of the files
+    pub names: Vec<String>,
+}
+
+impl ModelList {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_names = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for ModelList {
+    const NAME: &'static str = "bowline.model_list_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc13b_445f_01c9_7b12);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelList {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_names", self.n_names, self.names.len()).in_field("names")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_names, writer);
+        wire::Encode::write(&self.names, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelList {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_names: i32 = wire::Decode::read(reader).in_field("n_names")?;
+        let names: Vec<String> = reader.list(n_names).in_field("names")?;
+        Ok(Self { n_names, names })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.n_names, reader).in_field("n_names")?;
+        reader.list_into(&mut self.names, self.n_names).in_field("names")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelList`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelListRef<'a> {
+    /// length of the list
+    pub n_names: i32,
+    /// in the order of the files
+    pub names: Vec<&'a str>,
+}
+
+impl wire::Message for ModelListRef<'_> {
+    const NAME: &'static str = "bowline.model_list_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc13b_445f_01c9_7b12);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelListRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_names", self.n_names, self.names.len()).in_field("names")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_names, writer);
+        wire::Encode::write(&self.names, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelListRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_names: i32 = wire::Decode::read(reader).in_field("n_names")?;
+        let names: Vec<&'a str> = reader.list(n_names).in_field("names")?;
+        Ok(Self { n_names, names })
+    }
+}
+
+impl wire::IntoOwned for ModelListRef<'_> {
+    type Owned = ModelList;
+
+    fn into_owned(self) -> ModelList {
+        ModelList {
+            n_names: self.n_names,
+            names: wire::IntoOwned::into_owned(self.names),
+        }
+    }
+}
+
+/// Asks the model server where one frame is in another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransformRequest {
+    /// frame of interest, as Body:Frame
+    pub foi: String,
+    /// frame of reference, in whose coordinates the answer is, as Body:Frame
+    pub reference: String,
+    /// when, microseconds since the epoch, for frames that move; 0: as they were last heard to be
+    pub utime: i64,
+}
+
+impl wire::Message for ModelTransformRequest {
+    const NAME: &'static str = "bowline.model_transform_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa2f3_6370_293d_eeac);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransformRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.utime, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransformRequest {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let foi: String = wire::Decode::read(reader).in_field("foi")?;
+        let reference: String = wire::Decode::read(reader).in_field("reference")?;
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        Ok(Self { foi, reference, utime })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.foi, reader).in_field("foi")?;
+        wire::Decode::read_into(&mut self.reference, reader).in_field("reference")?;
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelTransformRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransformRequestRef<'a> {
+    /// frame of interest, as Body:Frame
+    pub foi: &'a str,
+    /// frame of reference, in whose coordinates the answer is, as Body:Frame
+    pub reference: &'a str,
+    /// when, microseconds since the epoch, for frames that move; 0: as they were last heard to be
+    pub utime: i64,
+}
+
+impl wire::Message for ModelTransformRequestRef<'_> {
+    const NAME: &'static str = "bowline.model_transform_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa2f3_6370_293d_eeac);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransformRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.utime, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransformRequestRef<'a> {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let foi: &'a str = wire::Decode::read(reader).in_field("foi")?;
+        let reference: &'a str = wire::Decode::read(reader).in_field("reference")?;
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        Ok(Self { foi, reference, utime })
+    }
+}
+
+impl wire::IntoOwned for ModelTransformRequestRef<'_> {
+    type Owned = ModelTransformRequest;
+
+    fn into_owned(self) -> ModelTransformRequest {
+        ModelTransformRequest {
+            foi: wire::IntoOwned::into_owned(self.foi),
+            reference: wire::IntoOwned::into_owned(self.reference),
+            utime: self.utime,
+        }
+    }
+}
+
+/// Where a frame of interest is, in coordinates of a frame of reference.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransform {
+    /// the moment that was asked for, microseconds since the epoch; 0: as last heard
+    pub utime: i64,
+    /// frame of interest, as Body:Frame
+    pub foi: String,
+    /// frame of reference, as Body:Frame
+    pub reference: String,
+    /// homogeneous transform, rows first: takes points in frame foi to points in frame reference; metres
+    pub matrix: [[f64; 4]; 4],
+    /// position of foi's origin in frame reference, metres
+    pub xyz_m: [f64; 3],
+    /// rotation of the same, unit quaternion, w first, w not negative
+    pub quat_wxyz: [f64; 4],
+    /// rotation of the same about the fixed axes x, y and z of frame reference, radians
+    pub rpy_rad: [f64; 3],
+}
+
+impl wire::Message for ModelTransform {
+    const NAME: &'static str = "bowline.model_transform_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb526_62af_ed6a_dea4);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransform {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(216);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.matrix, writer);
+        wire::Encode::write(&self.xyz_m, writer);
+        wire::Encode::write(&self.quat_wxyz, writer);
+        wire::Encode::write(&self.rpy_rad, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransform {
+    const MIN_SIZE: usize = 226;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let foi: String = wire::Decode::read(reader).in_field("foi")?;
+        let reference: String = wire::Decode::read(reader).in_field("reference")?;
+        let matrix: [[f64; 4]; 4] = wire::Decode::read(reader).in_field("matrix")?;
+        let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
+        let quat_wxyz: [f64; 4] = wire::Decode::read(reader).in_field("quat_wxyz")?;
+        let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
+        Ok(Self { utime, foi, reference, matrix, xyz_m, quat_wxyz, rpy_rad })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.foi, reader).in_field("foi")?;
+        wire::Decode::read_into(&mut self.reference, reader).in_field("reference")?;
+        wire::Decode::read(reader).map(|value| self.matrix = value).in_field("matrix")?;
+        wire::Decode::read_into(&mut self.xyz_m, reader).in_field("xyz_m")?;
+        wire::Decode::read_into(&mut self.quat_wxyz, reader).in_field("quat_wxyz")?;
+        wire::Decode::read_into(&mut self.rpy_rad, reader).in_field("rpy_rad")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelTransform`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransformRef<'a> {
+    /// the moment that was asked for, microseconds since the epoch; 0: as last heard
+    pub utime: i64,
+    /// frame of interest, as Body:Frame
+    pub foi: &'a str,
+    /// frame of reference, as Body:Frame
+    pub reference: &'a str,
+    /// homogeneous transform, rows first: takes points in frame foi to points in frame reference; metres
+    pub matrix: [[f64; 4]; 4],
+    /// position of foi's origin in frame reference, metres
+    pub xyz_m: [f64; 3],
+    /// rotation of the same, unit quaternion, w first, w not negative
+    pub quat_wxyz: [f64; 4],
+    /// rotation of the same about the fixed axes x, y and z of frame reference, radians
+    pub rpy_rad: [f64; 3],
+}
+
+impl wire::Message for ModelTransformRef<'_> {
+    const NAME: &'static str = "bowline.model_transform_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb526_62af_ed6a_dea4);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransformRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(216);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.matrix, writer);
+        wire::Encode::write(&self.xyz_m, writer);
+        wire::Encode::write(&self.quat_wxyz, writer);
+        wire::Encode::write(&self.rpy_rad, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransformRef<'a> {
+    const MIN_SIZE: usize = 226;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let foi: &'a str = wire::Decode::read(reader).in_field("foi")?;
+        let reference: &'a str = wire::Decode::read(reader).in_field("reference")?;
+        let matrix: [[f64; 4]; 4] = wire::Decode::read(reader).in_field("matrix")?;
+        let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
+        let quat_wxyz: [f64; 4] = wire::Decode::read(reader).in_field("quat_wxyz")?;
+        let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
+        Ok(Self { utime, foi, reference, matrix, xyz_m, quat_wxyz, rpy_rad })
+    }
+}
+
+impl wire::IntoOwned for ModelTransformRef<'_> {
+    type Owned = ModelTransform;
+
+    fn into_owned(self) -> ModelTransform {
+        ModelTransform {
+            utime: self.utime,
+            foi: wire::IntoOwned::into_owned(self.foi),
+            reference: wire::IntoOwned::into_owned(self.reference),
+            matrix: self.matrix,
+            xyz_m: self.xyz_m,
+            quat_wxyz: self.quat_wxyz,
+            rpy_rad: self.rpy_rad,
+        }
+    }
+}
+
+/// What a supervisor does about an order. It has begun when this is sent; bowline.supervisor says how it goes on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OrderReply {
+    /// length of the list
+    pub n_processes: i32,
+    /// names of those that are concerned
+    pub processes: Vec<String>,
+}
+
+impl OrderReply {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_processes = (self.processes.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for OrderReply {
+    const NAME: &'static str = "bowline.order_reply_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf57e_59f5_6ac7_e570);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OrderReply {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OrderReply {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<String> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { n_processes, processes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.n_processes, reader).in_field("n_processes")?;
+        reader.list_into(&mut self.processes, self.n_processes).in_field("processes")?;
+        Ok(())
+    }
+}
+
+/// A [`OrderReply`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OrderReplyRef<'a> {
+    /// length of the list
+    pub n_processes: i32,
+    /// names of those that are concerned
+    pub processes: Vec<&'a str>,
+}
+
+impl wire::Message for OrderReplyRef<'_> {
+    const NAME: &'static str = "bowline.order_reply_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf57e_59f5_6ac7_e570);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OrderReplyRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OrderReplyRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<&'a str> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { n_processes, processes })
+    }
+}
+
+impl wire::IntoOwned for OrderReplyRef<'_> {
+    type Owned = OrderReply;
+
+    fn into_owned(self) -> OrderReply {
+        OrderReply {
+            n_processes: self.n_processes,
+            processes: wire::IntoOwned::into_owned(self.processes),
+        }
+    }
+}
+
+/// What somebody wants of a supervisor: the request of its service "order".
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Order {
+    /// one of the constants above
+    pub action: i8,
+    /// name of a process, a component, a group; or all
+    pub target: String,
+}
+
+impl Order {
+    /// start it, and what it depends on
+    pub const START: i8 = 1;
+    /// stop it
+    pub const STOP: i8 = 2;
+    /// stop it, then start it
+    pub const RESTART: i8 = 3;
+}
+
+impl wire::Message for Order {
+    const NAME: &'static str = "bowline.order_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3351_07d5_3032_8a17);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Order {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.target, meter).in_field("target")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.target, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Order {
+    const MIN_SIZE: usize = 6;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let target: String = wire::Decode::read(reader).in_field("target")?;
+        Ok(Self { action, target })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.action, reader).in_field("action")?;
+        wire::Decode::read_into(&mut self.target, reader).in_field("target")?;
+        Ok(())
+    }
+}
+
+/// A [`Order`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OrderRef<'a> {
+    /// one of the constants above
+    pub action: i8,
+    /// name of a process, a component, a group; or all
+    pub target: &'a str,
+}
+
+impl wire::Message for OrderRef<'_> {
+    const NAME: &'static str = "bowline.order_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3351_07d5_3032_8a17);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OrderRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.target, meter).in_field("target")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.target, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OrderRef<'a> {
+    const MIN_SIZE: usize = 6;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let target: &'a str = wire::Decode::read(reader).in_field("target")?;
+        Ok(Self { action, target })
+    }
+}
+
+impl wire::IntoOwned for OrderRef<'_> {
+    type Owned = Order;
+
+    fn into_owned(self) -> Order {
+        Order {
+            action: self.action,
+            target: wire::IntoOwned::into_owned(self.target),
+        }
+    }
+}
+
+/// Asks a supervisor for the last lines of a process: the request of its service "output". The reply is an output_t.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputRequest {
+    /// name of the process, or of a component in it
+    pub process: String,
+    /// how many lines at most
+    pub n_lines: i32,
+}
+
+impl wire::Message for OutputRequest {
+    const NAME: &'static str = "bowline.output_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xd0da_d889_db85_1a8a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OutputRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.n_lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OutputRequest {
+    const MIN_SIZE: usize = 9;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        Ok(Self { process, n_lines })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.n_lines, reader).in_field("n_lines")?;
+        Ok(())
+    }
+}
+
+/// A [`OutputRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputRequestRef<'a> {
+    /// name of the process, or of a component in it
+    pub process: &'a str,
+    /// how many lines at most
+    pub n_lines: i32,
+}
+
+impl wire::Message for OutputRequestRef<'_> {
+    const NAME: &'static str = "bowline.output_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xd0da_d889_db85_1a8a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for OutputRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.n_lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OutputRequestRef<'a> {
+    const MIN_SIZE: usize = 9;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        Ok(Self { process, n_lines })
+    }
+}
+
+impl wire::IntoOwned for OutputRequestRef<'_> {
+    type Owned = OutputRequest;
+
+    fn into_owned(self) -> OutputRequest {
+        OutputRequest {
+            process: wire::IntoOwned::into_owned(self.process),
+            n_lines: self.n_lines,
+        }
+    }
+}
+
+/// What a supervised process printed: standard output and standard error, in one order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// when it was read, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// name of the supervisor
+    pub host: String,
+    /// name of the process
+    pub process: String,
+    /// number of the first line below among all that the supervisor has read of it, from 0 on
+    pub first_line: i64,
+    /// lines that were not published because there were too many, so far
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much so far, bytes
+    pub n_bytes_skipped: i64,
+    /// length of the list, 512 at most
+    pub n_lines: i32,
+    /// what was printed; what was not UTF-8 is replaced, and lines longer than 1024 bytes are cut up
+    pub lines: Vec<String>,
+}
+
+impl Output {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_lines = (self.lines.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Output {
+    const NAME: &'static str = "bowline.output_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7cd7_54ec_bb38_b6b1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Output {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_lines", self.n_lines, self.lines.len()).in_field("lines")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.lines, meter).in_field("lines")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.first_line, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Output {
+    const MIN_SIZE: usize = 51;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let first_line: i64 = wire::Decode::read(reader).in_field("first_line")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        let lines: Vec<String> = reader.list(n_lines).in_field("lines")?;
+        Ok(Self { utime, robot, host, process, first_line, n_lines_dropped, n_bytes_skipped, n_lines, lines })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.first_line, reader).in_field("first_line")?;
+        wire::Decode::read_into(&mut self.n_lines_dropped, reader).in_field("n_lines_dropped")?;
+        wire::Decode::read_into(&mut self.n_bytes_skipped, reader).in_field("n_bytes_skipped")?;
+        wire::Decode::read_into(&mut self.n_lines, reader).in_field("n_lines")?;
+        reader.list_into(&mut self.lines, self.n_lines).in_field("lines")?;
+        Ok(())
+    }
+}
+
+/// A [`Output`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputRef<'a> {
+    /// when it was read, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// name of the supervisor
+    pub host: &'a str,
+    /// name of the process
+    pub process: &'a str,
+    /// number of the first line below among all that the supervisor has read of it, from 0 on
+    pub first_line: i64,
+    /// lines that were not published because there were too many, so far
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much so far, bytes
+    pub n_bytes_skipped: i64,
+    /// length of the list, 512 at most
+    pub n_lines: i32,
+    /// what was printed; what was not UTF-8 is replaced, and lines longer than 1024 bytes are cut up
+    pub lines: Vec<&'a str>,
+}
+
+impl wire::Message for OutputRef<'_> {
+    const NAME: &'static str = "bowline.output_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7cd7_54ec_bb38_b6b1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for OutputRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_lines", self.n_lines, self.lines.len()).in_field("lines")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.lines, meter).in_field("lines")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.first_line, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.lines, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for OutputRef<'a> {
+    const MIN_SIZE: usize = 51;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let first_line: i64 = wire::Decode::read(reader).in_field("first_line")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        let n_lines: i32 = wire::Decode::read(reader).in_field("n_lines")?;
+        let lines: Vec<&'a str> = reader.list(n_lines).in_field("lines")?;
+        Ok(Self { utime, robot, host, process, first_line, n_lines_dropped, n_bytes_skipped, n_lines, lines })
+    }
+}
+
+impl wire::IntoOwned for OutputRef<'_> {
+    type Owned = Output;
+
+    fn into_owned(self) -> Output {
+        Output {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            process: wire::IntoOwned::into_owned(self.process),
+            first_line: self.first_line,
+            n_lines_dropped: self.n_lines_dropped,
+            n_bytes_skipped: self.n_bytes_skipped,
+            n_lines: self.n_lines,
+            lines: wire::IntoOwned::into_owned(self.lines),
+        }
+    }
+}
+
+/// A parameter of a component.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameter {
+    /// with the unit at its end where it has one
+    pub name: String,
+    /// what it is, as it would stand in a robot file
+    pub value: String,
+    /// what it is when nobody sets it, likewise
+    pub default_value: String,
+    /// what its values are, in words
+    pub kind: String,
+    /// what it may be, in words; empty: anything of its kind
+    pub limits: String,
+    /// what it is for
+    pub doc: String,
+    /// whether it may change while the component runs
+    pub is_live: bool,
+}
+
+impl wire::Message for Parameter {
+    const NAME: &'static str = "bowline.parameter_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x68c5_ee72_9ace_fb63);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Parameter {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.value, meter).in_field("value")?;
+        wire::Encode::measure(&self.default_value, meter).in_field("default_value")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.limits, meter).in_field("limits")?;
+        wire::Encode::measure(&self.doc, meter).in_field("doc")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.default_value, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.limits, writer);
+        wire::Encode::write(&self.doc, writer);
+        wire::Encode::write(&self.is_live, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Parameter {
+    const MIN_SIZE: usize = 31;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let value: String = wire::Decode::read(reader).in_field("value")?;
+        let default_value: String = wire::Decode::read(reader).in_field("default_value")?;
+        let kind: String = wire::Decode::read(reader).in_field("kind")?;
+        let limits: String = wire::Decode::read(reader).in_field("limits")?;
+        let doc: String = wire::Decode::read(reader).in_field("doc")?;
+        let is_live: bool = wire::Decode::read(reader).in_field("is_live")?;
+        Ok(Self { name, value, default_value, kind, limits, doc, is_live })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.value, reader).in_field("value")?;
+        wire::Decode::read_into(&mut self.default_value, reader).in_field("default_value")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.limits, reader).in_field("limits")?;
+        wire::Decode::read_into(&mut self.doc, reader).in_field("doc")?;
+        wire::Decode::read_into(&mut self.is_live, reader).in_field("is_live")?;
+        Ok(())
+    }
+}
+
+/// A [`Parameter`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParameterRef<'a> {
+    /// with the unit at its end where it has one
+    pub name: &'a str,
+    /// what it is, as it would stand in a robot file
+    pub value: &'a str,
+    /// what it is when nobody sets it, likewise
+    pub default_value: &'a str,
+    /// what its values are, in words
+    pub kind: &'a str,
+    /// what it may be, in words; empty: anything of its kind
+    pub limits: &'a str,
+    /// what it is for
+    pub doc: &'a str,
+    /// whether it may change while the component runs
+    pub is_live: bool,
+}
+
+impl wire::Message for ParameterRef<'_> {
+    const NAME: &'static str = "bowline.parameter_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x68c5_ee72_9ace_fb63);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParameterRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(1);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.value, meter).in_field("value")?;
+        wire::Encode::measure(&self.default_value, meter).in_field("default_value")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.limits, meter).in_field("limits")?;
+        wire::Encode::measure(&self.doc, meter).in_field("doc")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.default_value, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.limits, writer);
+        wire::Encode::write(&self.doc, writer);
+        wire::Encode::write(&self.is_live, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParameterRef<'a> {
+    const MIN_SIZE: usize = 31;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let value: &'a str = wire::Decode::read(reader).in_field("value")?;
+        let default_value: &'a str = wire::Decode::read(reader).in_field("default_value")?;
+        let kind: &'a str = wire::Decode::read(reader).in_field("kind")?;
+        let limits: &'a str = wire::Decode::read(reader).in_field("limits")?;
+        let doc: &'a str = wire::Decode::read(reader).in_field("doc")?;
+        let is_live: bool = wire::Decode::read(reader).in_field("is_live")?;
+        Ok(Self { name, value, default_value, kind, limits, doc, is_live })
+    }
+}
+
+impl wire::IntoOwned for ParameterRef<'_> {
+    type Owned = Parameter;
+
+    fn into_owned(self) -> Parameter {
+        Parameter {
+            name: wire::IntoOwned::into_owned(self.name),
+            value: wire::IntoOwned::into_owned(self.value),
+            default_value: wire::IntoOwned::into_owned(self.default_value),
+            kind: wire::IntoOwned::into_owned(self.kind),
+            limits: wire::IntoOwned::into_owned(self.limits),
+            doc: wire::IntoOwned::into_owned(self.doc),
+            is_live: self.is_live,
+        }
+    }
+}
+
+/// Asks a component for its parameters, and sets some of them: all of those that are named here, or none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRequest {
+    /// length of the lists; 0: only ask
+    pub n_set: i32,
+    /// what to set
+    pub names: Vec<String>,
+    /// to what, as it would stand in a robot file
+    pub values: Vec<String>,
+}
+
+impl ParametersRequest {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_set = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for ParametersRequest {
+    const NAME: &'static str = "bowline.parameters_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x382d_4ad8_d7d0_60e6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParametersRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_set", self.n_set, self.names.len()).in_field("names")?;
+        meter.length("n_set", self.n_set, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_set, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRequest {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_set: i32 = wire::Decode::read(reader).in_field("n_set")?;
+        let names: Vec<String> = reader.list(n_set).in_field("names")?;
+        let values: Vec<String> = reader.list(n_set).in_field("values")?;
+        Ok(Self { n_set, names, values })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.n_set, reader).in_field("n_set")?;
+        reader.list_into(&mut self.names, self.n_set).in_field("names")?;
+        reader.list_into(&mut self.values, self.n_set).in_field("values")?;
+        Ok(())
+    }
+}
+
+/// A [`ParametersRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRequestRef<'a> {
+    /// length of the lists; 0: only ask
+    pub n_set: i32,
+    /// what to set
+    pub names: Vec<&'a str>,
+    /// to what, as it would stand in a robot file
+    pub values: Vec<&'a str>,
+}
+
+impl wire::Message for ParametersRequestRef<'_> {
+    const NAME: &'static str = "bowline.parameters_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x382d_4ad8_d7d0_60e6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ParametersRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_set", self.n_set, self.names.len()).in_field("names")?;
+        meter.length("n_set", self.n_set, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_set, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRequestRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_set: i32 = wire::Decode::read(reader).in_field("n_set")?;
+        let names: Vec<&'a str> = reader.list(n_set).in_field("names")?;
+        let values: Vec<&'a str> = reader.list(n_set).in_field("values")?;
+        Ok(Self { n_set, names, values })
+    }
+}
+
+impl wire::IntoOwned for ParametersRequestRef<'_> {
+    type Owned = ParametersRequest;
+
+    fn into_owned(self) -> ParametersRequest {
+        ParametersRequest {
+            n_set: self.n_set,
+            names: wire::IntoOwned::into_owned(self.names),
+            values: wire::IntoOwned::into_owned(self.values),
+        }
+    }
+}
+
+/// The parameters of a component, as they are now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    /// when they were so, microseconds since the epoch
+    pub utime: i64,
+    /// whose they are
+    pub component: String,
+    /// length of the list
+    pub n_parameters: i32,
+    /// in the order of their declaration
+    pub parameters: Vec<Parameter>,
+}
+
+impl Parameters {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_parameters = (self.parameters.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Parameters {
+    const NAME: &'static str = "bowline.parameters_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc590_f444_605c_c242);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Parameters {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_parameters", self.n_parameters, self.parameters.len()).in_field("parameters")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.parameters, meter).in_field("parameters")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.n_parameters, writer);
+        wire::Encode::write(&self.parameters, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Parameters {
+    const MIN_SIZE: usize = 17;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let component: String = wire::Decode::read(reader).in_field("component")?;
+        let n_parameters: i32 = wire::Decode::read(reader).in_field("n_parameters")?;
+        let parameters: Vec<Parameter> = reader.list(n_parameters).in_field("parameters")?;
+        Ok(Self { utime, component, n_parameters, parameters })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.component, reader).in_field("component")?;
+        wire::Decode::read_into(&mut self.n_parameters, reader).in_field("n_parameters")?;
+        reader.list_into(&mut self.parameters, self.n_parameters).in_field("parameters")?;
+        Ok(())
+    }
+}
+
+/// A [`Parameters`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParametersRef<'a> {
+    /// when they were so, microseconds since the epoch
+    pub utime: i64,
+    /// whose they are
+    pub component: &'a str,
+    /// length of the list
+    pub n_parameters: i32,
+    /// in the order of their declaration
+    pub parameters: Vec<ParameterRef<'a>>,
+}
+
+impl wire::Message for ParametersRef<'_> {
+    const NAME: &'static str = "bowline.parameters_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc590_f444_605c_c242);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ParametersRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_parameters", self.n_parameters, self.parameters.len()).in_field("parameters")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.parameters, meter).in_field("parameters")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.n_parameters, writer);
+        wire::Encode::write(&self.parameters, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ParametersRef<'a> {
+    const MIN_SIZE: usize = 17;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let component: &'a str = wire::Decode::read(reader).in_field("component")?;
+        let n_parameters: i32 = wire::Decode::read(reader).in_field("n_parameters")?;
+        let parameters: Vec<ParameterRef<'a>> = reader.list(n_parameters).in_field("parameters")?;
+        Ok(Self { utime, component, n_parameters, parameters })
+    }
+}
+
+impl wire::IntoOwned for ParametersRef<'_> {
+    type Owned = Parameters;
+
+    fn into_owned(self) -> Parameters {
+        Parameters {
+            utime: self.utime,
+            component: wire::IntoOwned::into_owned(self.component),
+            n_parameters: self.n_parameters,
+            parameters: wire::IntoOwned::into_owned(self.parameters),
+        }
     }
 }
 
@@ -775,6 +3334,11 @@ impl wire::Message for PlayerRequest {
     const NAME: &'static str = "bowline.player_request_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerRequest {
@@ -844,6 +3408,11 @@ impl wire::Message for PlayerRequestRef<'_> {
     const NAME: &'static str = "bowline.player_request_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdd55_27d7_535c_4de5);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerRequestRef<'_> {
@@ -960,6 +3529,11 @@ impl wire::Message for PlayerStatus {
     const NAME: &'static str = "bowline.player_status_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerStatus {
@@ -1114,6 +3688,11 @@ impl wire::Message for PlayerStatusRef<'_> {
     const NAME: &'static str = "bowline.player_status_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x9305_4a43_97e5_fe28);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for PlayerStatusRef<'_> {
@@ -1231,6 +3810,11 @@ impl wire::Message for Pose {
     const NAME: &'static str = "bowline.pose_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8ea7_4285_54d8_bb6b);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Pose {
@@ -1255,6 +3839,789 @@ impl<'a> wire::Decode<'a> for Pose {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let state: [f64; 12] = wire::Decode::read(reader).in_field("state")?;
         Ok(Self { utime, state })
+    }
+}
+
+/// What a component reads, writes and serves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceComponent {
+    /// of the component, within the robot
+    pub name: String,
+    /// what it is, as robot files name it
+    pub kind: String,
+    /// length of the list, 256 at most
+    pub n_ports: i32,
+    /// what it reads and writes
+    pub ports: Vec<PresencePort>,
+    /// length of the list, 64 at most
+    pub n_services: i32,
+    /// what it serves and calls
+    pub services: Vec<PresenceService>,
+}
+
+impl PresenceComponent {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_ports = (self.ports.len()).try_into().unwrap_or(i32::MAX);
+        self.n_services = (self.services.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for PresenceComponent {
+    const NAME: &'static str = "bowline.presence_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8e21_4a36_74a9_dad5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceComponent {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        meter.length("n_ports", self.n_ports, self.ports.len()).in_field("ports")?;
+        meter.length("n_services", self.n_services, self.services.len()).in_field("services")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.ports, meter).in_field("ports")?;
+        wire::Encode::measure(&self.services, meter).in_field("services")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.n_ports, writer);
+        wire::Encode::write(&self.ports, writer);
+        wire::Encode::write(&self.n_services, writer);
+        wire::Encode::write(&self.services, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceComponent {
+    const MIN_SIZE: usize = 18;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let kind: String = wire::Decode::read(reader).in_field("kind")?;
+        let n_ports: i32 = wire::Decode::read(reader).in_field("n_ports")?;
+        let ports: Vec<PresencePort> = reader.list(n_ports).in_field("ports")?;
+        let n_services: i32 = wire::Decode::read(reader).in_field("n_services")?;
+        let services: Vec<PresenceService> = reader.list(n_services).in_field("services")?;
+        Ok(Self { name, kind, n_ports, ports, n_services, services })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.n_ports, reader).in_field("n_ports")?;
+        reader.list_into(&mut self.ports, self.n_ports).in_field("ports")?;
+        wire::Decode::read_into(&mut self.n_services, reader).in_field("n_services")?;
+        reader.list_into(&mut self.services, self.n_services).in_field("services")?;
+        Ok(())
+    }
+}
+
+/// A [`PresenceComponent`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceComponentRef<'a> {
+    /// of the component, within the robot
+    pub name: &'a str,
+    /// what it is, as robot files name it
+    pub kind: &'a str,
+    /// length of the list, 256 at most
+    pub n_ports: i32,
+    /// what it reads and writes
+    pub ports: Vec<PresencePortRef<'a>>,
+    /// length of the list, 64 at most
+    pub n_services: i32,
+    /// what it serves and calls
+    pub services: Vec<PresenceServiceRef<'a>>,
+}
+
+impl wire::Message for PresenceComponentRef<'_> {
+    const NAME: &'static str = "bowline.presence_component_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8e21_4a36_74a9_dad5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceComponentRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        meter.length("n_ports", self.n_ports, self.ports.len()).in_field("ports")?;
+        meter.length("n_services", self.n_services, self.services.len()).in_field("services")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.kind, meter).in_field("kind")?;
+        wire::Encode::measure(&self.ports, meter).in_field("ports")?;
+        wire::Encode::measure(&self.services, meter).in_field("services")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.n_ports, writer);
+        wire::Encode::write(&self.ports, writer);
+        wire::Encode::write(&self.n_services, writer);
+        wire::Encode::write(&self.services, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceComponentRef<'a> {
+    const MIN_SIZE: usize = 18;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let kind: &'a str = wire::Decode::read(reader).in_field("kind")?;
+        let n_ports: i32 = wire::Decode::read(reader).in_field("n_ports")?;
+        let ports: Vec<PresencePortRef<'a>> = reader.list(n_ports).in_field("ports")?;
+        let n_services: i32 = wire::Decode::read(reader).in_field("n_services")?;
+        let services: Vec<PresenceServiceRef<'a>> = reader.list(n_services).in_field("services")?;
+        Ok(Self { name, kind, n_ports, ports, n_services, services })
+    }
+}
+
+impl wire::IntoOwned for PresenceComponentRef<'_> {
+    type Owned = PresenceComponent;
+
+    fn into_owned(self) -> PresenceComponent {
+        PresenceComponent {
+            name: wire::IntoOwned::into_owned(self.name),
+            kind: wire::IntoOwned::into_owned(self.kind),
+            n_ports: self.n_ports,
+            ports: wire::IntoOwned::into_owned(self.ports),
+            n_services: self.n_services,
+            services: wire::IntoOwned::into_owned(self.services),
+        }
+    }
+}
+
+/// A port of a component: messages of one type on one channel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresencePort {
+    /// of the port, within the component
+    pub name: String,
+    /// one of the constants above
+    pub direction: i8,
+    /// where the messages are; empty if it is not connected
+    pub channel: String,
+    /// of the messages, with its package; empty: any
+    pub type_name: String,
+    /// what they begin with; 0: anything
+    pub fingerprint: i64,
+}
+
+impl PresencePort {
+    /// messages come in
+    pub const READS: i8 = 1;
+    /// messages go out
+    pub const WRITES: i8 = 2;
+}
+
+impl wire::Message for PresencePort {
+    const NAME: &'static str = "bowline.presence_port_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf150_533e_1ab4_4ddd);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresencePort {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        wire::Encode::measure(&self.type_name, meter).in_field("type_name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.type_name, writer);
+        wire::Encode::write(&self.fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresencePort {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let channel: String = wire::Decode::read(reader).in_field("channel")?;
+        let type_name: String = wire::Decode::read(reader).in_field("type_name")?;
+        let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
+        Ok(Self { name, direction, channel, type_name, fingerprint })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.direction, reader).in_field("direction")?;
+        wire::Decode::read_into(&mut self.channel, reader).in_field("channel")?;
+        wire::Decode::read_into(&mut self.type_name, reader).in_field("type_name")?;
+        wire::Decode::read_into(&mut self.fingerprint, reader).in_field("fingerprint")?;
+        Ok(())
+    }
+}
+
+/// A [`PresencePort`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresencePortRef<'a> {
+    /// of the port, within the component
+    pub name: &'a str,
+    /// one of the constants above
+    pub direction: i8,
+    /// where the messages are; empty if it is not connected
+    pub channel: &'a str,
+    /// of the messages, with its package; empty: any
+    pub type_name: &'a str,
+    /// what they begin with; 0: anything
+    pub fingerprint: i64,
+}
+
+impl wire::Message for PresencePortRef<'_> {
+    const NAME: &'static str = "bowline.presence_port_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf150_533e_1ab4_4ddd);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresencePortRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        wire::Encode::measure(&self.type_name, meter).in_field("type_name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.type_name, writer);
+        wire::Encode::write(&self.fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresencePortRef<'a> {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let channel: &'a str = wire::Decode::read(reader).in_field("channel")?;
+        let type_name: &'a str = wire::Decode::read(reader).in_field("type_name")?;
+        let fingerprint: i64 = wire::Decode::read(reader).in_field("fingerprint")?;
+        Ok(Self { name, direction, channel, type_name, fingerprint })
+    }
+}
+
+impl wire::IntoOwned for PresencePortRef<'_> {
+    type Owned = PresencePort;
+
+    fn into_owned(self) -> PresencePort {
+        PresencePort {
+            name: wire::IntoOwned::into_owned(self.name),
+            direction: self.direction,
+            channel: wire::IntoOwned::into_owned(self.channel),
+            type_name: wire::IntoOwned::into_owned(self.type_name),
+            fingerprint: self.fingerprint,
+        }
+    }
+}
+
+/// Asks processes with components to say what they are made of, as presence_t on bowline.presence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceRequest {
+    /// when it was asked, microseconds since the epoch; nothing depends on it
+    pub utime: i64,
+    /// only those of this robot; empty: all
+    pub robot: String,
+    /// only those of this name; empty: all
+    pub process: String,
+}
+
+impl wire::Message for PresenceRequest {
+    const NAME: &'static str = "bowline.presence_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4504_4541_81e8_514d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PresenceRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.process, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceRequest {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        Ok(Self { utime, robot, process })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        Ok(())
+    }
+}
+
+/// A [`PresenceRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceRequestRef<'a> {
+    /// when it was asked, microseconds since the epoch; nothing depends on it
+    pub utime: i64,
+    /// only those of this robot; empty: all
+    pub robot: &'a str,
+    /// only those of this name; empty: all
+    pub process: &'a str,
+}
+
+impl wire::Message for PresenceRequestRef<'_> {
+    const NAME: &'static str = "bowline.presence_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4504_4541_81e8_514d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PresenceRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.process, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceRequestRef<'a> {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        Ok(Self { utime, robot, process })
+    }
+}
+
+impl wire::IntoOwned for PresenceRequestRef<'_> {
+    type Owned = PresenceRequest;
+
+    fn into_owned(self) -> PresenceRequest {
+        PresenceRequest {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            process: wire::IntoOwned::into_owned(self.process),
+        }
+    }
+}
+
+/// A service that a component offers or uses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceService {
+    /// its name within the component
+    pub port: String,
+    /// one of the constants above
+    pub direction: i8,
+    /// of the service; the channels are bowline.call. and bowline.answer. and this
+    pub name: String,
+    /// of requests, with its package
+    pub request_type: String,
+    /// what they begin with
+    pub request_fingerprint: i64,
+    /// of replies, with its package
+    pub reply_type: String,
+    /// what they begin with
+    pub reply_fingerprint: i64,
+}
+
+impl PresenceService {
+    /// requests come in, replies go out
+    pub const SERVES: i8 = 1;
+    /// requests go out, replies come in
+    pub const CALLS: i8 = 2;
+}
+
+impl wire::Message for PresenceService {
+    const NAME: &'static str = "bowline.presence_service_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdb61_d59d_8079_3b5a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceService {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.port, meter).in_field("port")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.request_type, meter).in_field("request_type")?;
+        wire::Encode::measure(&self.reply_type, meter).in_field("reply_type")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.request_type, writer);
+        wire::Encode::write(&self.request_fingerprint, writer);
+        wire::Encode::write(&self.reply_type, writer);
+        wire::Encode::write(&self.reply_fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceService {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let port: String = wire::Decode::read(reader).in_field("port")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let request_type: String = wire::Decode::read(reader).in_field("request_type")?;
+        let request_fingerprint: i64 = wire::Decode::read(reader).in_field("request_fingerprint")?;
+        let reply_type: String = wire::Decode::read(reader).in_field("reply_type")?;
+        let reply_fingerprint: i64 = wire::Decode::read(reader).in_field("reply_fingerprint")?;
+        Ok(Self { port, direction, name, request_type, request_fingerprint, reply_type, reply_fingerprint })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.port, reader).in_field("port")?;
+        wire::Decode::read_into(&mut self.direction, reader).in_field("direction")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.request_type, reader).in_field("request_type")?;
+        wire::Decode::read_into(&mut self.request_fingerprint, reader).in_field("request_fingerprint")?;
+        wire::Decode::read_into(&mut self.reply_type, reader).in_field("reply_type")?;
+        wire::Decode::read_into(&mut self.reply_fingerprint, reader).in_field("reply_fingerprint")?;
+        Ok(())
+    }
+}
+
+/// A [`PresenceService`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceServiceRef<'a> {
+    /// its name within the component
+    pub port: &'a str,
+    /// one of the constants above
+    pub direction: i8,
+    /// of the service; the channels are bowline.call. and bowline.answer. and this
+    pub name: &'a str,
+    /// of requests, with its package
+    pub request_type: &'a str,
+    /// what they begin with
+    pub request_fingerprint: i64,
+    /// of replies, with its package
+    pub reply_type: &'a str,
+    /// what they begin with
+    pub reply_fingerprint: i64,
+}
+
+impl wire::Message for PresenceServiceRef<'_> {
+    const NAME: &'static str = "bowline.presence_service_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdb61_d59d_8079_3b5a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for PresenceServiceRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.port, meter).in_field("port")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.request_type, meter).in_field("request_type")?;
+        wire::Encode::measure(&self.reply_type, meter).in_field("reply_type")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.direction, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.request_type, writer);
+        wire::Encode::write(&self.request_fingerprint, writer);
+        wire::Encode::write(&self.reply_type, writer);
+        wire::Encode::write(&self.reply_fingerprint, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceServiceRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let port: &'a str = wire::Decode::read(reader).in_field("port")?;
+        let direction: i8 = wire::Decode::read(reader).in_field("direction")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let request_type: &'a str = wire::Decode::read(reader).in_field("request_type")?;
+        let request_fingerprint: i64 = wire::Decode::read(reader).in_field("request_fingerprint")?;
+        let reply_type: &'a str = wire::Decode::read(reader).in_field("reply_type")?;
+        let reply_fingerprint: i64 = wire::Decode::read(reader).in_field("reply_fingerprint")?;
+        Ok(Self { port, direction, name, request_type, request_fingerprint, reply_type, reply_fingerprint })
+    }
+}
+
+impl wire::IntoOwned for PresenceServiceRef<'_> {
+    type Owned = PresenceService;
+
+    fn into_owned(self) -> PresenceService {
+        PresenceService {
+            port: wire::IntoOwned::into_owned(self.port),
+            direction: self.direction,
+            name: wire::IntoOwned::into_owned(self.name),
+            request_type: wire::IntoOwned::into_owned(self.request_type),
+            request_fingerprint: self.request_fingerprint,
+            reply_type: wire::IntoOwned::into_owned(self.reply_type),
+            reply_fingerprint: self.reply_fingerprint,
+        }
+    }
+}
+
+/// What a process with components is made of: sent every 2 s, when it changes, and when somebody asks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Presence {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: String,
+    /// name of the machine
+    pub host: String,
+    /// name of the process in the robot file
+    pub process: String,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// of this description: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what runs in it
+    pub components: Vec<PresenceComponent>,
+}
+
+impl Presence {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Presence {
+    const NAME: &'static str = "bowline.presence_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x977b_fac8_ef48_e8ba);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Presence {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(32);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Presence {
+    const MIN_SIZE: usize = 47;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let process: String = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponent> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, revision, n_components, components })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.process, reader).in_field("process")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.instance, reader).in_field("instance")?;
+        wire::Decode::read_into(&mut self.revision, reader).in_field("revision")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        Ok(())
+    }
+}
+
+/// A [`Presence`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PresenceRef<'a> {
+    /// when this held, microseconds since the epoch by the clock that the components live by
+    pub utime: i64,
+    /// name of the robot that the process is part of
+    pub robot: &'a str,
+    /// name of the machine
+    pub host: &'a str,
+    /// name of the process in the robot file
+    pub process: &'a str,
+    /// its number on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// of this description: another number, another description
+    pub revision: i64,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what runs in it
+    pub components: Vec<PresenceComponentRef<'a>>,
+}
+
+impl wire::Message for PresenceRef<'_> {
+    const NAME: &'static str = "bowline.presence_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x977b_fac8_ef48_e8ba);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PresenceRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(32);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.process, meter).in_field("process")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.process, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.revision, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PresenceRef<'a> {
+    const MIN_SIZE: usize = 47;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let process: &'a str = wire::Decode::read(reader).in_field("process")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let revision: i64 = wire::Decode::read(reader).in_field("revision")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponentRef<'a>> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, process, pid, instance, revision, n_components, components })
+    }
+}
+
+impl wire::IntoOwned for PresenceRef<'_> {
+    type Owned = Presence;
+
+    fn into_owned(self) -> Presence {
+        Presence {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            process: wire::IntoOwned::into_owned(self.process),
+            pid: self.pid,
+            instance: self.instance,
+            revision: self.revision,
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+        }
     }
 }
 
@@ -1283,6 +4650,11 @@ impl wire::Message for Recorder {
     const NAME: &'static str = "bowline.recorder_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1e94_b4ce_ec73_b5f8);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for Recorder {
@@ -1362,6 +4734,11 @@ impl wire::Message for RecorderRef<'_> {
     const NAME: &'static str = "bowline.recorder_t";
     const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1e94_b4ce_ec73_b5f8);
     const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
 }
 
 impl wire::Encode for RecorderRef<'_> {
@@ -1658,6 +5035,835 @@ impl wire::IntoOwned for SchemaRef<'_> {
             n_bytes: self.n_bytes,
             bytes: wire::IntoOwned::into_owned(self.bytes),
         }
+    }
+}
+
+/// One event in the life of a component: when it was woken, by what, and what it said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// the time that it was told, nanoseconds since the epoch
+    pub time_ns: i64,
+    /// one of the constants above
+    pub reason: i8,
+    /// where the message came in: index in the component's declarations; 0 without one
+    pub port: i16,
+    /// when the message was received, nanoseconds since the epoch; 0 without one
+    pub received_ns: i64,
+    /// what the message is known by: XXH3 of its bytes, 64 bits; 0 without one
+    pub hash: i64,
+    /// length of the lists below
+    pub n_sent: i16,
+    /// where it said something: indices in its declarations
+    pub ports: Vec<i16>,
+    /// what it said: XXH3 of the messages' bytes, 64 bits each
+    pub hashes: Vec<i64>,
+}
+
+impl Step {
+    /// its first step
+    pub const START: i8 = 1;
+    /// a message came in
+    pub const MESSAGE: i8 = 2;
+    /// something was due: a tick, an input gone stale, a wish to be woken
+    pub const TIME: i8 = 3;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_sent = (self.ports.len()).try_into().unwrap_or(i16::MAX);
+        self
+    }
+}
+
+impl wire::Message for Step {
+    const NAME: &'static str = "bowline.step_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2b41_eb46_09d1_de03);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Step {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(29);
+        meter.length("n_sent", self.n_sent, self.ports.len()).in_field("ports")?;
+        meter.length("n_sent", self.n_sent, self.hashes.len()).in_field("hashes")?;
+        wire::Encode::measure(&self.ports, meter).in_field("ports")?;
+        wire::Encode::measure(&self.hashes, meter).in_field("hashes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.time_ns, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.received_ns, writer);
+        wire::Encode::write(&self.hash, writer);
+        wire::Encode::write(&self.n_sent, writer);
+        wire::Encode::write(&self.ports, writer);
+        wire::Encode::write(&self.hashes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Step {
+    const MIN_SIZE: usize = 29;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let time_ns: i64 = wire::Decode::read(reader).in_field("time_ns")?;
+        let reason: i8 = wire::Decode::read(reader).in_field("reason")?;
+        let port: i16 = wire::Decode::read(reader).in_field("port")?;
+        let received_ns: i64 = wire::Decode::read(reader).in_field("received_ns")?;
+        let hash: i64 = wire::Decode::read(reader).in_field("hash")?;
+        let n_sent: i16 = wire::Decode::read(reader).in_field("n_sent")?;
+        let ports: Vec<i16> = reader.list(n_sent).in_field("ports")?;
+        let hashes: Vec<i64> = reader.list(n_sent).in_field("hashes")?;
+        Ok(Self { time_ns, reason, port, received_ns, hash, n_sent, ports, hashes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.time_ns, reader).in_field("time_ns")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        wire::Decode::read_into(&mut self.port, reader).in_field("port")?;
+        wire::Decode::read_into(&mut self.received_ns, reader).in_field("received_ns")?;
+        wire::Decode::read_into(&mut self.hash, reader).in_field("hash")?;
+        wire::Decode::read_into(&mut self.n_sent, reader).in_field("n_sent")?;
+        reader.list_into(&mut self.ports, self.n_sent).in_field("ports")?;
+        reader.list_into(&mut self.hashes, self.n_sent).in_field("hashes")?;
+        Ok(())
+    }
+}
+
+/// What happened to a component, step by step, so that a replay can be exact and can be checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// when this was sent, microseconds since the epoch
+    pub utime: i64,
+    /// the robot that the component is part of
+    pub robot: String,
+    /// its name there
+    pub component: String,
+    /// when it was started, microseconds since the epoch: tells its lives apart
+    pub started_utime: i64,
+    /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
+    pub settings: String,
+    /// number of the first step since it was started, from 0
+    pub first: i64,
+    /// length of the list
+    pub n_steps: i32,
+    /// in their order
+    pub steps: Vec<Step>,
+}
+
+impl Steps {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_steps = (self.steps.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Steps {
+    const NAME: &'static str = "bowline.steps_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8899_1091_3b5d_024d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Steps {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(28);
+        meter.length("n_steps", self.n_steps, self.steps.len()).in_field("steps")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.settings, meter).in_field("settings")?;
+        wire::Encode::measure(&self.steps, meter).in_field("steps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.settings, writer);
+        wire::Encode::write(&self.first, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.steps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Steps {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let component: String = wire::Decode::read(reader).in_field("component")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let settings: String = wire::Decode::read(reader).in_field("settings")?;
+        let first: i64 = wire::Decode::read(reader).in_field("first")?;
+        let n_steps: i32 = wire::Decode::read(reader).in_field("n_steps")?;
+        let steps: Vec<Step> = reader.list(n_steps).in_field("steps")?;
+        Ok(Self { utime, robot, component, started_utime, settings, first, n_steps, steps })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.component, reader).in_field("component")?;
+        wire::Decode::read_into(&mut self.started_utime, reader).in_field("started_utime")?;
+        wire::Decode::read_into(&mut self.settings, reader).in_field("settings")?;
+        wire::Decode::read_into(&mut self.first, reader).in_field("first")?;
+        wire::Decode::read_into(&mut self.n_steps, reader).in_field("n_steps")?;
+        reader.list_into(&mut self.steps, self.n_steps).in_field("steps")?;
+        Ok(())
+    }
+}
+
+/// A [`Steps`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepsRef<'a> {
+    /// when this was sent, microseconds since the epoch
+    pub utime: i64,
+    /// the robot that the component is part of
+    pub robot: &'a str,
+    /// its name there
+    pub component: &'a str,
+    /// when it was started, microseconds since the epoch: tells its lives apart
+    pub started_utime: i64,
+    /// kind, parameters and channels as they were at the start, a line each; empty but in the first of a life
+    pub settings: &'a str,
+    /// number of the first step since it was started, from 0
+    pub first: i64,
+    /// length of the list
+    pub n_steps: i32,
+    /// in their order
+    pub steps: Vec<Step>,
+}
+
+impl wire::Message for StepsRef<'_> {
+    const NAME: &'static str = "bowline.steps_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8899_1091_3b5d_024d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for StepsRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(28);
+        meter.length("n_steps", self.n_steps, self.steps.len()).in_field("steps")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.component, meter).in_field("component")?;
+        wire::Encode::measure(&self.settings, meter).in_field("settings")?;
+        wire::Encode::measure(&self.steps, meter).in_field("steps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.component, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.settings, writer);
+        wire::Encode::write(&self.first, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.steps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StepsRef<'a> {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let component: &'a str = wire::Decode::read(reader).in_field("component")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let settings: &'a str = wire::Decode::read(reader).in_field("settings")?;
+        let first: i64 = wire::Decode::read(reader).in_field("first")?;
+        let n_steps: i32 = wire::Decode::read(reader).in_field("n_steps")?;
+        let steps: Vec<Step> = reader.list(n_steps).in_field("steps")?;
+        Ok(Self { utime, robot, component, started_utime, settings, first, n_steps, steps })
+    }
+}
+
+impl wire::IntoOwned for StepsRef<'_> {
+    type Owned = Steps;
+
+    fn into_owned(self) -> Steps {
+        Steps {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            component: wire::IntoOwned::into_owned(self.component),
+            started_utime: self.started_utime,
+            settings: wire::IntoOwned::into_owned(self.settings),
+            first: self.first,
+            n_steps: self.n_steps,
+            steps: self.steps,
+        }
+    }
+}
+
+/// How a supervised process is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Supervised {
+    /// of the process
+    pub name: String,
+    /// by which it can be ordered about together with others; empty if it is in none
+    pub group: String,
+    /// length of the list
+    pub n_components: i32,
+    /// names of the components inside
+    pub components: Vec<String>,
+    /// one of the constants above
+    pub state: i8,
+    /// its number on the supervisor's machine; 0 while there is none
+    pub pid: i32,
+    /// whether it was started by a supervisor that is gone
+    pub is_adopted: bool,
+    /// how often it was restarted by itself
+    pub n_restarts: i32,
+    /// how the run before ended, in words; empty if there was none
+    pub last_exit: String,
+    /// when the run began, microseconds since the epoch; 0 while there is none
+    pub started_utime: i64,
+    /// of one processor, its process group in the last second, 1: all of it
+    pub cpu_ratio: f64,
+    /// resident memory of its process group, bytes
+    pub memory_bytes: i64,
+    /// what its heartbeats say, in words; empty if nothing is known
+    pub health: String,
+    /// lines of output so far
+    pub n_lines: i64,
+    /// lines that were not published because there were too many
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much, bytes
+    pub n_bytes_skipped: i64,
+}
+
+impl Supervised {
+    /// nobody wanted it yet, or somebody has stopped it
+    pub const STOPPED: i8 = 1;
+    /// it did what it was started for
+    pub const FINISHED: i8 = 2;
+    /// it failed too often, and stays down until somebody orders otherwise
+    pub const GIVEN_UP: i8 = 3;
+    /// it waits for those that it depends on
+    pub const WAITING: i8 = 4;
+    /// it failed, and is started again in a moment
+    pub const RESTING: i8 = 5;
+    /// it runs, and is not ready
+    pub const STARTING: i8 = 6;
+    /// it runs
+    pub const RUNNING: i8 = 7;
+    /// it was asked to stop, or what is left of it is being killed
+    pub const STOPPING: i8 = 8;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Supervised {
+    const NAME: &'static str = "bowline.supervised_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x826b_7f14_c3f6_a86b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Supervised {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(62);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.group, meter).in_field("group")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        wire::Encode::measure(&self.last_exit, meter).in_field("last_exit")?;
+        wire::Encode::measure(&self.health, meter).in_field("health")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.group, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.is_adopted, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+        wire::Encode::write(&self.last_exit, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.cpu_ratio, writer);
+        wire::Encode::write(&self.memory_bytes, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Supervised {
+    const MIN_SIZE: usize = 82;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let group: String = wire::Decode::read(reader).in_field("group")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<String> = reader.list(n_components).in_field("components")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let is_adopted: bool = wire::Decode::read(reader).in_field("is_adopted")?;
+        let n_restarts: i32 = wire::Decode::read(reader).in_field("n_restarts")?;
+        let last_exit: String = wire::Decode::read(reader).in_field("last_exit")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let cpu_ratio: f64 = wire::Decode::read(reader).in_field("cpu_ratio")?;
+        let memory_bytes: i64 = wire::Decode::read(reader).in_field("memory_bytes")?;
+        let health: String = wire::Decode::read(reader).in_field("health")?;
+        let n_lines: i64 = wire::Decode::read(reader).in_field("n_lines")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        Ok(Self { name, group, n_components, components, state, pid, is_adopted, n_restarts, last_exit, started_utime, cpu_ratio, memory_bytes, health, n_lines, n_lines_dropped, n_bytes_skipped })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.group, reader).in_field("group")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.is_adopted, reader).in_field("is_adopted")?;
+        wire::Decode::read_into(&mut self.n_restarts, reader).in_field("n_restarts")?;
+        wire::Decode::read_into(&mut self.last_exit, reader).in_field("last_exit")?;
+        wire::Decode::read_into(&mut self.started_utime, reader).in_field("started_utime")?;
+        wire::Decode::read_into(&mut self.cpu_ratio, reader).in_field("cpu_ratio")?;
+        wire::Decode::read_into(&mut self.memory_bytes, reader).in_field("memory_bytes")?;
+        wire::Decode::read_into(&mut self.health, reader).in_field("health")?;
+        wire::Decode::read_into(&mut self.n_lines, reader).in_field("n_lines")?;
+        wire::Decode::read_into(&mut self.n_lines_dropped, reader).in_field("n_lines_dropped")?;
+        wire::Decode::read_into(&mut self.n_bytes_skipped, reader).in_field("n_bytes_skipped")?;
+        Ok(())
+    }
+}
+
+/// A [`Supervised`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SupervisedRef<'a> {
+    /// of the process
+    pub name: &'a str,
+    /// by which it can be ordered about together with others; empty if it is in none
+    pub group: &'a str,
+    /// length of the list
+    pub n_components: i32,
+    /// names of the components inside
+    pub components: Vec<&'a str>,
+    /// one of the constants above
+    pub state: i8,
+    /// its number on the supervisor's machine; 0 while there is none
+    pub pid: i32,
+    /// whether it was started by a supervisor that is gone
+    pub is_adopted: bool,
+    /// how often it was restarted by itself
+    pub n_restarts: i32,
+    /// how the run before ended, in words; empty if there was none
+    pub last_exit: &'a str,
+    /// when the run began, microseconds since the epoch; 0 while there is none
+    pub started_utime: i64,
+    /// of one processor, its process group in the last second, 1: all of it
+    pub cpu_ratio: f64,
+    /// resident memory of its process group, bytes
+    pub memory_bytes: i64,
+    /// what its heartbeats say, in words; empty if nothing is known
+    pub health: &'a str,
+    /// lines of output so far
+    pub n_lines: i64,
+    /// lines that were not published because there were too many
+    pub n_lines_dropped: i64,
+    /// output that was not even looked at because there was too much, bytes
+    pub n_bytes_skipped: i64,
+}
+
+impl wire::Message for SupervisedRef<'_> {
+    const NAME: &'static str = "bowline.supervised_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x826b_7f14_c3f6_a86b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SupervisedRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(62);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.group, meter).in_field("group")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        wire::Encode::measure(&self.last_exit, meter).in_field("last_exit")?;
+        wire::Encode::measure(&self.health, meter).in_field("health")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.group, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.is_adopted, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+        wire::Encode::write(&self.last_exit, writer);
+        wire::Encode::write(&self.started_utime, writer);
+        wire::Encode::write(&self.cpu_ratio, writer);
+        wire::Encode::write(&self.memory_bytes, writer);
+        wire::Encode::write(&self.health, writer);
+        wire::Encode::write(&self.n_lines, writer);
+        wire::Encode::write(&self.n_lines_dropped, writer);
+        wire::Encode::write(&self.n_bytes_skipped, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SupervisedRef<'a> {
+    const MIN_SIZE: usize = 82;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let group: &'a str = wire::Decode::read(reader).in_field("group")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<&'a str> = reader.list(n_components).in_field("components")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let is_adopted: bool = wire::Decode::read(reader).in_field("is_adopted")?;
+        let n_restarts: i32 = wire::Decode::read(reader).in_field("n_restarts")?;
+        let last_exit: &'a str = wire::Decode::read(reader).in_field("last_exit")?;
+        let started_utime: i64 = wire::Decode::read(reader).in_field("started_utime")?;
+        let cpu_ratio: f64 = wire::Decode::read(reader).in_field("cpu_ratio")?;
+        let memory_bytes: i64 = wire::Decode::read(reader).in_field("memory_bytes")?;
+        let health: &'a str = wire::Decode::read(reader).in_field("health")?;
+        let n_lines: i64 = wire::Decode::read(reader).in_field("n_lines")?;
+        let n_lines_dropped: i64 = wire::Decode::read(reader).in_field("n_lines_dropped")?;
+        let n_bytes_skipped: i64 = wire::Decode::read(reader).in_field("n_bytes_skipped")?;
+        Ok(Self { name, group, n_components, components, state, pid, is_adopted, n_restarts, last_exit, started_utime, cpu_ratio, memory_bytes, health, n_lines, n_lines_dropped, n_bytes_skipped })
+    }
+}
+
+impl wire::IntoOwned for SupervisedRef<'_> {
+    type Owned = Supervised;
+
+    fn into_owned(self) -> Supervised {
+        Supervised {
+            name: wire::IntoOwned::into_owned(self.name),
+            group: wire::IntoOwned::into_owned(self.group),
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+            state: self.state,
+            pid: self.pid,
+            is_adopted: self.is_adopted,
+            n_restarts: self.n_restarts,
+            last_exit: wire::IntoOwned::into_owned(self.last_exit),
+            started_utime: self.started_utime,
+            cpu_ratio: self.cpu_ratio,
+            memory_bytes: self.memory_bytes,
+            health: wire::IntoOwned::into_owned(self.health),
+            n_lines: self.n_lines,
+            n_lines_dropped: self.n_lines_dropped,
+            n_bytes_skipped: self.n_bytes_skipped,
+        }
+    }
+}
+
+/// What a supervisor and its processes are doing: sent once a second, and when something changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Supervisor {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// the name by which orders reach it: with the robot's, one of a kind
+    pub host: String,
+    /// name of the machine that it runs on
+    pub machine: String,
+    /// its process on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong for good; empty if nothing is
+    pub alarm: String,
+    /// length of the list, 1024 at most
+    pub n_processes: i32,
+    /// how they are, in the order of the plan
+    pub processes: Vec<Supervised>,
+}
+
+impl Supervisor {
+    /// it asks whether its name is taken, and has started nothing
+    pub const CLAIMING: i8 = 1;
+    /// it does its work
+    pub const RUNNING: i8 = 2;
+    /// the robot is in its safe state: alarm says why
+    pub const SAFE: i8 = 3;
+    /// everything is being stopped
+    pub const STOPPING: i8 = 4;
+    /// the last message: nothing runs any more
+    pub const ENDED: i8 = 5;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_processes = (self.processes.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Supervisor {
+    const NAME: &'static str = "bowline.supervisor_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe722_2735_1c01_5ac5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Supervisor {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.machine, meter).in_field("machine")?;
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.machine, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Supervisor {
+    const MIN_SIZE: usize = 45;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let machine: String = wire::Decode::read(reader).in_field("machine")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let alarm: String = wire::Decode::read(reader).in_field("alarm")?;
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<Supervised> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { utime, robot, host, machine, pid, instance, state, alarm, n_processes, processes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.machine, reader).in_field("machine")?;
+        wire::Decode::read_into(&mut self.pid, reader).in_field("pid")?;
+        wire::Decode::read_into(&mut self.instance, reader).in_field("instance")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.alarm, reader).in_field("alarm")?;
+        wire::Decode::read_into(&mut self.n_processes, reader).in_field("n_processes")?;
+        reader.list_into(&mut self.processes, self.n_processes).in_field("processes")?;
+        Ok(())
+    }
+}
+
+/// A [`Supervisor`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SupervisorRef<'a> {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// the name by which orders reach it: with the robot's, one of a kind
+    pub host: &'a str,
+    /// name of the machine that it runs on
+    pub machine: &'a str,
+    /// its process on that machine
+    pub pid: i32,
+    /// when it started, microseconds since the epoch; tells its lives apart
+    pub instance: i64,
+    /// one of the constants above
+    pub state: i8,
+    /// what is wrong for good; empty if nothing is
+    pub alarm: &'a str,
+    /// length of the list, 1024 at most
+    pub n_processes: i32,
+    /// how they are, in the order of the plan
+    pub processes: Vec<SupervisedRef<'a>>,
+}
+
+impl wire::Message for SupervisorRef<'_> {
+    const NAME: &'static str = "bowline.supervisor_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe722_2735_1c01_5ac5);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for SupervisorRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        meter.length("n_processes", self.n_processes, self.processes.len()).in_field("processes")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.machine, meter).in_field("machine")?;
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        wire::Encode::measure(&self.processes, meter).in_field("processes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.machine, writer);
+        wire::Encode::write(&self.pid, writer);
+        wire::Encode::write(&self.instance, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.n_processes, writer);
+        wire::Encode::write(&self.processes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SupervisorRef<'a> {
+    const MIN_SIZE: usize = 45;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let machine: &'a str = wire::Decode::read(reader).in_field("machine")?;
+        let pid: i32 = wire::Decode::read(reader).in_field("pid")?;
+        let instance: i64 = wire::Decode::read(reader).in_field("instance")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let alarm: &'a str = wire::Decode::read(reader).in_field("alarm")?;
+        let n_processes: i32 = wire::Decode::read(reader).in_field("n_processes")?;
+        let processes: Vec<SupervisedRef<'a>> = reader.list(n_processes).in_field("processes")?;
+        Ok(Self { utime, robot, host, machine, pid, instance, state, alarm, n_processes, processes })
+    }
+}
+
+impl wire::IntoOwned for SupervisorRef<'_> {
+    type Owned = Supervisor;
+
+    fn into_owned(self) -> Supervisor {
+        Supervisor {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            machine: wire::IntoOwned::into_owned(self.machine),
+            pid: self.pid,
+            instance: self.instance,
+            state: self.state,
+            alarm: wire::IntoOwned::into_owned(self.alarm),
+            n_processes: self.n_processes,
+            processes: wire::IntoOwned::into_owned(self.processes),
+        }
+    }
+}
+
+/// How a vehicle is asked to move: DRDC's velocity command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Velocity {
+    /// when it was asked, microseconds since the epoch
+    pub utime: i64,
+    /// angle of the steered wheels or of the turn asked for, radians, to the left positive
+    pub steering_rad: f64,
+    /// along the vehicle's forward axis, metres a second, backward negative
+    pub speed_mps: f64,
+}
+
+impl wire::Message for Velocity {
+    const NAME: &'static str = "bowline.velocity_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc2ed_5179_10de_d35c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Velocity {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.steering_rad, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Velocity {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let steering_rad: f64 = wire::Decode::read(reader).in_field("steering_rad")?;
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        Ok(Self { utime, steering_rad, speed_mps })
     }
 }
 

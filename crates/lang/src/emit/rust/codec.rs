@@ -27,6 +27,13 @@ impl StructCode<'_> {
             "const SCHEMA: &'static [u8] = {};",
             Names::path_to_schema(self.types, self.id)
         ));
+        if self.body.members.iter().any(is_stamp) {
+            code.gap();
+            code.line("#[inline]");
+            code.open("fn utime(&self) -> Option<i64> {");
+            code.line("Some(self.utime)");
+            code.close("}");
+        }
         code.close("}");
     }
 
@@ -322,4 +329,10 @@ impl Walker for Lengths<'_> {
             self.code.close("}");
         }
     }
+}
+
+/// Whether a member is the message's own time, by LCM's custom.
+fn is_stamp(member: &Member) -> bool {
+    let is_number = member.ty == Type::Primitive(Primitive::Int64) && member.dims.is_empty();
+    member.name == "utime" && is_number
 }

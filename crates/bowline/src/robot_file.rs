@@ -1,0 +1,120 @@
+//! Robot files, for the verbs that take one: read, checked, and what is wrong with them shown.
+
+use crate::input::{self, Usage};
+use crate::kinds::KINDS;
+use crate::output;
+use bowline_log::{Catalog, Schemas};
+use bowline_node::robot::{LoadError, Loader, Problem, Robot, Source, load};
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// What was found in a robot file.
+pub(crate) struct Checked {
+    /// `None` if anything is wrong.
+    pub(crate) robot: Option<Robot>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Reads a robot file and checks everything in it.
+pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
+    let path_variable = env::var_os("PATH").unwrap_or_default();
+    let search_path: Vec<PathBuf> = env::split_paths(&path_variable).collect();
+    let loader = Loader {
+        kinds: KINDS,
+        types: &types,
+        search_path: &search_path,
+    };
+    match load(path, &loader) {
+        Ok(loaded) => Ok(Checked {
+            robot: Some(loaded.robot),
+            problems: loaded.warnings,
+        }),
+        Err(LoadError::Wrong(problems)) => Ok(Checked {
+            robot: None,
+            problems,
+        }),
+        Err(
+            error @ (LoadError::Read { .. }
+            | LoadError::TooLarge { .. }
+            | LoadError::NotText { .. }),
+        ) => Err(Usage(error.to_string()).into()),
+    }
+}
+
+/// Reads a robot file and shows what is wrong with it; `None` if it cannot be used.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Option<Robot>> {
+    let checked = check(path)?;
+    output::problems(&checked.problems);
+    Ok(checked.robot)
+}
+
+/// The types that a robot file names, and our own.
+fn types(paths: &[PathBuf]) -> Result<Catalog, String> {
+    let mut schemas = Schemas::default();
+    if !paths.is_empty() {
+        let loaded = input::load_types(paths);
+        let (_, compiled) = loaded.map_err(|error| output::with_causes(&error))?;
+        if !compiled.is_ok() {
+            let folders: Vec<String> = paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            let why = compiled
+                .diagnostics
+                .first()
+                .map_or(String::new(), ToString::to_string);
+            return Err(format!(
+                "{why}; `bowline types check {}` says more",
+                folders.join(" ")
+            ));
+        }
+        schemas.add(&compiled.types);
+    }
+    Ok(Catalog::new(schemas))
+}
+
+/// Where data comes from, as people write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SourceArgument {
+    Live,
+    Sim,
+    /// With the log, where one is needed.
+    Log(Option<PathBuf>),
+}
+
+impl SourceArgument {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        match (text, text.strip_prefix("log:")) {
+            ("live", _) => Ok(Self::Live),
+            ("sim", _) => Ok(Self::Sim),
+            ("log", _) => Ok(Self::Log(None)),
+            (_, Some(file)) if !file.is_empty() => Ok(Self::Log(Some(file.into()))),
+            (_, _) => Err("expected live, sim or log:FILE".to_owned()),
+        }
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        match self {
+            Self::Live => Source::Live,
+            Self::Sim => Source::Sim,
+            Self::Log(_) => Source::Log,
+        }
+    }
+
+    /// Refuses a source that the robot file says nothing about.
+    pub(crate) fn check(&self, robot: &Robot) -> anyhow::Result<()> {
+        if robot.has_source(self.source()) {
+            return Ok(());
+        }
+        let section = match self {
+            Self::Live => "robot",
+            Self::Sim => "sim",
+            Self::Log(_) => "log",
+        };
+        let message = format!(
+            "expected [{section}] in {}, found none: it says what this source replaces",
+            robot.file().display()
+        );
+        Err(Usage(message).into())
+    }
+}

@@ -1,0 +1,67 @@
+//! The only look at a clock in everything that runs components.
+
+use crate::time::Time;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A live clock: the wall clock's time when it was made, and from then on as the monotonic clock runs.
+///
+/// So it never steps: no deadline is missed or tripped because somebody set the date. How far the wall clock has gone
+/// from it since is told in every presence message, so that a step can be seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Live {
+    started: Instant,
+    started_at: Time,
+}
+
+impl Live {
+    /// Starts it.
+    #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        clippy::disallowed_methods,
+        reason = "this is the clock, and reading it should be seen where it is done"
+    )]
+    pub fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            started_at: wall(),
+        }
+    }
+
+    /// The time.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn now(&self) -> Time {
+        self.started_at + Instant::now().saturating_duration_since(self.started)
+    }
+
+    /// When it was made.
+    #[must_use]
+    pub fn started_at(&self) -> Time {
+        self.started_at
+    }
+
+    /// Lets time pass, for hosts that hold simulated time to this clock.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn wait(&self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+
+    /// How long it is until a moment; nothing if that has passed.
+    #[must_use]
+    pub fn until(&self, moment: Time) -> Duration {
+        moment.since(self.now())
+    }
+
+    /// How far the wall clock is ahead of this one, nanoseconds: about 0 until somebody sets the date.
+    #[must_use]
+    pub fn wall_offset_ns(&self) -> i64 {
+        wall().ns().saturating_sub(self.now().ns())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+fn wall() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    Time::ZERO + since.unwrap_or_default()
+}

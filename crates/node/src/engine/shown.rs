@@ -1,0 +1,59 @@
+//! Components as their process shows them to others.
+
+use super::Engine;
+use super::cell::Cell;
+use crate::outbox::Health;
+use crate::presence::{describe_port, describe_service};
+use bowline_msgs::{HeartbeatComponent, PresenceComponent};
+
+impl Engine {
+    /// What the components are made of.
+    pub(crate) fn describe(&self) -> Vec<PresenceComponent> {
+        self.cells.iter().map(describe).collect()
+    }
+
+    /// How they are.
+    pub(crate) fn health(&self) -> Vec<HeartbeatComponent> {
+        self.cells.iter().map(health).collect()
+    }
+}
+
+fn describe(cell: &Cell) -> PresenceComponent {
+    let ports = cell.ports.iter().zip(&cell.lanes);
+    let channels = ports.clone().filter_map(|(port, lane)| {
+        let channel = lane.reads.as_ref().or(lane.writes.as_ref())?;
+        describe_port(port, channel)
+    });
+    let services = ports.filter_map(|(port, lane)| {
+        let service = lane.service.as_ref()?;
+        describe_service(port, service.as_str())
+    });
+    PresenceComponent {
+        name: cell.name.clone(),
+        kind: cell.kind.clone(),
+        ports: channels.collect(),
+        services: services.collect(),
+        ..PresenceComponent::default()
+    }
+    .with_lengths()
+}
+
+fn health(cell: &Cell) -> HeartbeatComponent {
+    let counts = cell.effects.counts;
+    let (health, text) = match &cell.effects.health {
+        Health::Starting => (HeartbeatComponent::STARTING, ""),
+        Health::Good => (HeartbeatComponent::GOOD, ""),
+        Health::Degraded(why) => (HeartbeatComponent::DEGRADED, why.as_str()),
+        Health::Failed(why) => (HeartbeatComponent::FAILED, why.as_str()),
+    };
+    let errors = counts.undecodable + counts.unencodable + counts.refused_wakes;
+    HeartbeatComponent {
+        name: cell.name.clone(),
+        health,
+        text: text.to_owned(),
+        n_steps: counts.steps.cast_signed(),
+        n_late: counts.missed_ticks.cast_signed(),
+        n_dropped: 0,
+        n_errors: errors.cast_signed(),
+    }
+}

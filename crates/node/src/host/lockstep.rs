@@ -1,0 +1,148 @@
+//! Components advance together on the time of their events, as fast as the machine allows.
+
+use crate::engine::{Arrival, Engine, EngineError, Sink};
+use crate::time::Time;
+use bowline_log::ReadError;
+
+/// Where events come from that components do not make themselves.
+pub trait Source {
+    /// The next event; `None` when there are no more.
+    ///
+    /// # Errors
+    /// When there may be more, but they cannot be had.
+    fn next(&mut self) -> Result<Option<Arrival>, ReadError>;
+}
+
+/// Nothing comes from outside: everything that happens is made by the components, a simulator among them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silence;
+
+impl Source for Silence {
+    fn next(&mut self) -> Result<Option<Arrival>, ReadError> {
+        Ok(None)
+    }
+}
+
+/// An engine on the time of its events.
+///
+/// Instant by instant: first what comes from outside, in its order, then whatever is due. So the same source gives the
+/// same bytes, whatever the machine, its load and the number of threads.
+#[derive(Debug)]
+pub struct Lockstep<S> {
+    engine: Engine,
+    source: S,
+    next: Option<Arrival>,
+    now: Time,
+}
+
+/// Why lockstep ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum LockstepError {
+    /// The components cannot go on.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The source cannot be read.
+    #[error(transparent)]
+    Source(#[from] ReadError),
+}
+
+impl<S: Source> Lockstep<S> {
+    /// Takes the first steps of the components, at the time of the first event, or at `start` if there is none or it is
+    /// later than that.
+    ///
+    /// # Errors
+    /// When a component panics, or the source cannot be read.
+    pub fn start(
+        mut engine: Engine,
+        mut source: S,
+        start: Time,
+        sink: &mut dyn Sink,
+    ) -> Result<Self, LockstepError> {
+        let next = source.next()?;
+        let now = next
+            .as_ref()
+            .map_or(start, |first| first.received.min(start));
+        engine.start(now, sink)?;
+        Ok(Self {
+            engine,
+            source,
+            next,
+            now,
+        })
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// When something happens next; `None` when nothing will.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Time> {
+        let event = self.next.as_ref().map(|event| event.received);
+        let times = event.into_iter().chain(self.engine.next_due());
+        // A log whose clock was set back goes on at the time that it had reached.
+        times.min().map(|time| time.max(self.now))
+    }
+
+    /// Whether the source has nothing more to say.
+    #[must_use]
+    pub fn is_source_done(&self) -> bool {
+        self.next.is_none()
+    }
+
+    /// Goes on to the next instant at which something happens.
+    ///
+    /// # Errors
+    /// When a component panics, or the source cannot be read.
+    pub fn step(&mut self, sink: &mut dyn Sink) -> Result<(), LockstepError> {
+        let Some(now) = self.next_time() else {
+            return Ok(());
+        };
+        self.now = now;
+        while let Some(arrival) = self.next.take_if(|next| next.received <= now) {
+            sink.arrived(now, &arrival);
+            self.engine.deliver(now, &arrival, sink)?;
+            self.next = self.source.next()?;
+        }
+        if self.engine.next_due().is_some_and(|due| due <= now) {
+            self.engine.wake(now, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on until `end`: everything that happens up to then, and at that moment.
+    ///
+    /// # Errors
+    /// When a component panics, or the source cannot be read.
+    pub fn run_until(&mut self, end: Time, sink: &mut dyn Sink) -> Result<(), LockstepError> {
+        while self.next_time().is_some_and(|next| next <= end) {
+            self.step(sink)?;
+        }
+        self.now = self.now.max(end);
+        Ok(())
+    }
+
+    /// Goes on until the source has nothing more to say.
+    ///
+    /// # Errors
+    /// When a component panics, or the source cannot be read.
+    pub fn run_to_end(&mut self, sink: &mut dyn Sink) -> Result<(), LockstepError> {
+        while !self.is_source_done() {
+            self.step(sink)?;
+        }
+        Ok(())
+    }
+
+    /// The components.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The components.
+    pub fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+}

@@ -1,0 +1,41 @@
+#![doc = include_str!("../README.md")]
+
+pub mod clock;
+mod component;
+pub mod directory;
+pub mod engine;
+pub mod graph;
+pub mod host;
+mod input;
+mod kind;
+pub mod kinds;
+mod outbox;
+mod parameter;
+mod parcel;
+mod port;
+pub mod presence;
+mod rig;
+pub mod robot;
+pub mod service;
+mod step;
+mod suggest;
+pub mod supervise;
+mod time;
+pub mod trace;
+pub mod verify;
+
+pub use component::{Build, BuildError, Component};
+pub use kind::{Built, Kind, MakeError};
+pub use outbox::{CellCounts, Health, NotCalled, Outbox};
+#[doc(hidden)]
+pub use parameter::support as parameter_support;
+pub use parameter::{
+    BadParameter, BadSetting, Change, NoParameters, Parameter, ParameterValue, Parameters, Setting,
+};
+pub use parcel::{Parcel, Raw};
+pub use port::{
+    Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo,
+};
+pub use rig::Rig;
+pub use step::{Call, Order, Seen, Step};
+pub use time::Time;

@@ -1,0 +1,219 @@
+//! What a component says: messages, how it is, and when it wants to be woken.
+
+use crate::engine::Services;
+use crate::parcel::Parcel;
+use crate::port::{Client, Output, Service};
+use crate::service::{BeginError, CallId, Failure};
+use crate::time::Time;
+use bowline_wire::{EncodeError, Message};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How many moments a component may ask to be woken at, at a time.
+pub(crate) const MAX_WAKES: usize = 1_024;
+
+/// Where a component's outputs go: the only way out.
+#[derive(Debug)]
+pub struct Outbox<'a> {
+    pub(crate) now: Time,
+    pub(crate) effects: &'a mut Effects,
+    pub(crate) services: &'a mut Services,
+}
+
+/// Why a service was not called.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCalled {
+    /// The robot does not say which service the port is for.
+    #[error("the port is not connected to a service")]
+    Unconnected,
+    /// The request has no faithful encoding.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The call cannot be begun.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+}
+
+/// What came out of a component, until the host takes it.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    pub(crate) sent: Vec<Emission>,
+    pub(crate) wakes: BTreeSet<Time>,
+    pub(crate) health: Health,
+    pub(crate) counts: CellCounts,
+    /// What went wrong since the host last asked, in words; bounded.
+    pub(crate) faults: Vec<String>,
+}
+
+/// A message that left a port.
+#[derive(Clone, Debug)]
+pub(crate) struct Emission {
+    pub(crate) port: usize,
+    pub(crate) parcel: Parcel,
+}
+
+/// How a component is, in its own judgement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Health {
+    /// It has not said yet.
+    #[default]
+    Starting,
+    /// It does its work.
+    Good,
+    /// It does less than it should, and says why.
+    Degraded(String),
+    /// It cannot do its work, and says why.
+    Failed(String),
+}
+
+/// What happened in a component, and to what was meant for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellCounts {
+    /// Steps that were taken.
+    pub steps: u64,
+    /// Messages that were sent.
+    pub sent: u64,
+    /// Messages that were not of the input's type.
+    pub undecodable: u64,
+    /// Messages that could not be encoded faithfully, and were not sent.
+    pub unencodable: u64,
+    /// Ticks that were skipped because the host was too busy.
+    pub missed_ticks: u64,
+    /// Wishes to be woken beyond what one component may have.
+    pub refused_wakes: u64,
+    /// Faults beyond those that were kept in words.
+    pub unworded_faults: u64,
+}
+
+const MAX_FAULTS: usize = 16;
+
+impl Outbox<'_> {
+    /// The time, as the step says it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Sends a message. What has no faithful encoding (a length field that lies) is not sent; that is a fault, counted
+    /// and reported by the host.
+    pub fn send<T>(&mut self, port: Output<T>, message: T)
+    where
+        T: Message + Send + Sync + 'static,
+    {
+        match Parcel::new(message) {
+            Ok(parcel) => self.effects.send(port.index, parcel),
+            Err(error) => {
+                self.effects.counts.unencodable += 1;
+                self.effects
+                    .fault(format!("a message was not sent: {error}"));
+            }
+        }
+    }
+
+    /// Answers a call, now or in a later step. Nothing is sent if nobody waits for it any more.
+    pub fn reply<Request, Reply: Message>(
+        &mut self,
+        port: Service<Request, Reply>,
+        call: CallId,
+        reply: &Reply,
+    ) {
+        match reply.encode() {
+            Ok(body) => self.answer(port, call, Ok(body)),
+            Err(error) => {
+                self.effects.counts.unencodable += 1;
+                self.effects.fault(format!("a reply was not sent: {error}"));
+                let failure = Failure::new(1, format!("the reply cannot be sent: {error}"));
+                self.answer(port, call, Err(failure));
+            }
+        }
+    }
+
+    /// Answers a call with an error.
+    pub fn fail<Request, Reply>(
+        &mut self,
+        port: Service<Request, Reply>,
+        call: CallId,
+        failure: Failure,
+    ) {
+        self.answer(port, call, Err(failure));
+    }
+
+    fn answer<Request, Reply>(
+        &mut self,
+        port: Service<Request, Reply>,
+        call: CallId,
+        result: Result<Vec<u8>, Failure>,
+    ) {
+        let Self {
+            now,
+            effects,
+            services,
+        } = self;
+        services.answer(*now, (port.index, call), result, effects);
+    }
+
+    /// Calls a service. The answer is a step of its own, in time or as an error.
+    ///
+    /// # Errors
+    /// When the call cannot be sent.
+    pub fn call<Request: Message, Reply>(
+        &mut self,
+        port: Client<Request, Reply>,
+        request: &Request,
+        timeout: Duration,
+    ) -> Result<CallId, NotCalled> {
+        let body = request.encode()?;
+        let Self {
+            now,
+            effects,
+            services,
+        } = self;
+        services.begin(*now, port.index, (body, timeout), effects)
+    }
+
+    /// Lets a call be. There will be no answer to it.
+    pub fn cancel<Request, Reply>(&mut self, port: Client<Request, Reply>, call: CallId) {
+        let Self {
+            now,
+            effects,
+            services,
+        } = self;
+        services.cancel(*now, port.index, call, effects);
+    }
+
+    /// Says how the component is, until it says otherwise.
+    pub fn health(&mut self, health: Health) {
+        self.effects.health = health;
+    }
+
+    /// Asks for a step after a while.
+    pub fn wake_after(&mut self, duration: Duration) {
+        self.wake_at(self.now + duration);
+    }
+
+    /// Asks for a step at a moment; one that has passed comes at once.
+    pub fn wake_at(&mut self, moment: Time) {
+        if self.effects.wakes.len() >= MAX_WAKES {
+            self.effects.counts.refused_wakes += 1;
+            return;
+        }
+        // At the very moment there is a step already.
+        let moment = moment.max(self.now + Duration::from_nanos(1));
+        self.effects.wakes.insert(moment);
+    }
+}
+
+impl Effects {
+    pub(crate) fn send(&mut self, port: usize, parcel: Parcel) {
+        self.counts.sent += 1;
+        self.sent.push(Emission { port, parcel });
+    }
+
+    pub(crate) fn fault(&mut self, words: String) {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(words);
+        } else {
+            self.counts.unworded_faults += 1;
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What a component reads and writes: declared once, and used for wiring, checks, graphs and documentation.
+
+use crate::parcel::{Decoder, Raw};
+use bowline_wire::{Decode, Fingerprint, Message};
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// What a component declares while it is built.
+///
+/// A port has a name of the component's own; which channel it is on is decided by the robot.
+#[derive(Debug, Default)]
+pub struct Ports {
+    declared: Vec<Declared>,
+    tick: Option<Duration>,
+}
+
+/// A port with what the host needs to serve it.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) info: PortInfo,
+    /// How to read what arrives: messages, requests or answers.
+    pub(crate) decoder: Option<Decoder>,
+}
+
+/// A port as others see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortInfo {
+    /// Its name within the component.
+    pub name: String,
+    /// What it is for.
+    pub doc: String,
+    /// Which way data flows through it.
+    pub direction: Direction,
+    /// What flows; requests, at a service. `None` is anything.
+    pub message: Option<TypeInfo>,
+    /// What comes back, at a service.
+    pub answer: Option<TypeInfo>,
+}
+
+/// Which way data flows through a port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Direction {
+    /// Messages come in.
+    Reads(Expect),
+    /// Messages go out.
+    Writes,
+    /// Requests come in, answers go out.
+    Serves,
+    /// Requests go out, answers come in.
+    Calls,
+}
+
+/// A message type as far as checks need it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TypeInfo {
+    /// With its package.
+    pub name: &'static str,
+    /// What its messages begin with.
+    pub fingerprint: Fingerprint,
+    /// It and all that it contains, in the compact form; empty where nobody wrote it down.
+    pub schema: &'static [u8],
+}
+
+impl TypeInfo {
+    /// Of a type that is known when this is compiled.
+    #[must_use]
+    pub const fn of<M: Message>() -> Self {
+        Self {
+            name: M::NAME,
+            fingerprint: M::FINGERPRINT,
+            schema: M::SCHEMA,
+        }
+    }
+}
+
+impl fmt::Debug for TypeInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.name, self.fingerprint)
+    }
+}
+
+/// What a component expects of an input: until when a message is good, and how often there should be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expect {
+    /// How old the latest message may get. `None`: it does not age.
+    pub fresh_for: Option<Duration>,
+    /// How often there should be one, so that missing ones can be told.
+    pub every: Option<Duration>,
+    /// Whether the component can do without.
+    pub need: Need,
+}
+
+/// Whether a component can do without an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A robot file that does not connect it is wrong.
+    Required,
+    /// It may stay unconnected.
+    Optional,
+}
+
+impl Expect {
+    /// A message is good for so long, and then stale: the component is woken when that happens.
+    #[must_use]
+    pub const fn within(fresh_for: Duration) -> Self {
+        Self {
+            fresh_for: Some(fresh_for),
+            every: None,
+            need: Need::Required,
+        }
+    }
+
+    /// A message is good until the next one comes.
+    #[must_use]
+    pub const fn ever() -> Self {
+        Self {
+            fresh_for: None,
+            every: None,
+            need: Need::Required,
+        }
+    }
+
+    /// There should be one every so often.
+    #[must_use]
+    pub const fn every(mut self, period: Duration) -> Self {
+        self.every = Some(period);
+        self
+    }
+
+    /// The component can do without.
+    #[must_use]
+    pub const fn optional(mut self) -> Self {
+        self.need = Need::Optional;
+        self
+    }
+}
+
+/// Where messages of a type come in. Asked for in [`Step`](crate::Step).
+pub struct Input<T> {
+    pub(crate) index: usize,
+    kind: PhantomData<fn() -> T>,
+}
+
+/// Where messages of a type go out, through the [`Outbox`](crate::Outbox).
+pub struct Output<T> {
+    pub(crate) index: usize,
+    kind: PhantomData<fn(T)>,
+}
+
+/// Where requests come in and answers go out.
+pub struct Service<Request, Reply> {
+    pub(crate) index: usize,
+    kind: PhantomData<fn(Request) -> Reply>,
+}
+
+/// Where requests go out and answers come in.
+pub struct Client<Request, Reply> {
+    pub(crate) index: usize,
+    kind: PhantomData<fn(Reply) -> Request>,
+}
+
+macro_rules! handle {
+    ($name:ident < $($of:ident),+ >) => {
+        impl<$($of),+> $name<$($of),+> {
+            const fn at(index: usize) -> Self {
+                Self {
+                    index,
+                    kind: PhantomData,
+                }
+            }
+        }
+
+        impl<$($of),+> Clone for $name<$($of),+> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<$($of),+> Copy for $name<$($of),+> {}
+
+        impl<$($of),+> fmt::Debug for $name<$($of),+> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.index)
+            }
+        }
+    };
+}
+
+handle!(Input<T>);
+handle!(Output<T>);
+handle!(Service<Request, Reply>);
+handle!(Client<Request, Reply>);
+
+impl Ports {
+    /// Declares an input. Every message of it is a step.
+    pub fn input<T>(&mut self, name: &str, doc: &str, expect: Expect) -> Input<T>
+    where
+        T: Message + for<'a> Decode<'a> + Send + Sync + 'static,
+    {
+        let info = info(
+            name,
+            doc,
+            Direction::Reads(expect),
+            Some(TypeInfo::of::<T>()),
+        );
+        Input::at(self.declare(info, Some(Decoder::of::<T>())))
+    }
+
+    /// Declares an input of messages of any type, which come as bytes.
+    pub fn raw_input(&mut self, name: &str, doc: &str, expect: Expect) -> Input<Raw> {
+        let info = info(name, doc, Direction::Reads(expect), None);
+        Input::at(self.declare(info, Some(Decoder::raw())))
+    }
+
+    /// Declares an output.
+    pub fn output<T>(&mut self, name: &str, doc: &str) -> Output<T>
+    where
+        T: Message + Send + Sync + 'static,
+    {
+        let info = info(name, doc, Direction::Writes, Some(TypeInfo::of::<T>()));
+        Output::at(self.declare(info, None))
+    }
+
+    /// Declares a service that is offered. Every call of it is a step.
+    pub fn service<Request, Reply>(&mut self, name: &str, doc: &str) -> Service<Request, Reply>
+    where
+        Request: Message + for<'a> Decode<'a> + Send + Sync + 'static,
+        Reply: Message,
+    {
+        let mut info = info(
+            name,
+            doc,
+            Direction::Serves,
+            Some(TypeInfo::of::<Request>()),
+        );
+        info.answer = Some(TypeInfo::of::<Reply>());
+        Service::at(self.declare(info, Some(Decoder::of::<Request>())))
+    }
+
+    /// Declares a service that is used. Every answer is a step.
+    pub fn client<Request, Reply>(&mut self, name: &str, doc: &str) -> Client<Request, Reply>
+    where
+        Request: Message,
+        Reply: Message + for<'a> Decode<'a> + Send + Sync + 'static,
+    {
+        let mut info = info(name, doc, Direction::Calls, Some(TypeInfo::of::<Request>()));
+        info.answer = Some(TypeInfo::of::<Reply>());
+        Client::at(self.declare(info, Some(Decoder::of::<Reply>())))
+    }
+
+    /// Has the component woken every so often.
+    pub fn tick(&mut self, every: Duration) {
+        self.tick = Some(every);
+    }
+
+    /// What was declared, in that order.
+    pub fn iter(&self) -> impl Iterator<Item = &PortInfo> {
+        self.declared.iter().map(|declared| &declared.info)
+    }
+
+    /// How often the component wants to be woken.
+    #[must_use]
+    pub fn tick_period(&self) -> Option<Duration> {
+        self.tick
+    }
+
+    pub(crate) fn into_declared(self) -> Vec<Declared> {
+        self.declared
+    }
+
+    fn declare(&mut self, info: PortInfo, decoder: Option<Decoder>) -> usize {
+        self.declared.push(Declared { info, decoder });
+        self.declared.len() - 1
+    }
+}
+
+fn info(name: &str, doc: &str, direction: Direction, message: Option<TypeInfo>) -> PortInfo {
+    PortInfo {
+        name: name.to_owned(),
+        doc: doc.to_owned(),
+        direction,
+        message,
+        answer: None,
+    }
+}

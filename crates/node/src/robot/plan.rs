@@ -1,0 +1,200 @@
+//! From a robot to what its supervisor runs.
+
+use super::{Command, Component, Process, Program, Record, Robot, Source};
+use crate::parameter::Setting;
+use crate::supervise::{Heartbeat, Plan, ProcessSpec, Publication, Ready, SafeState, StopSignal};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+
+/// What the process that records is called.
+pub const RECORDER: &str = "record";
+
+/// How built-in parts of a robot are started: the program and its arguments.
+pub struct Programs<'a> {
+    /// For a process with components of ours.
+    pub host: &'a dyn Fn(&Process<'_>) -> Vec<String>,
+    /// For the recorder.
+    pub record: &'a dyn Fn(&Record) -> Vec<String>,
+}
+
+impl Robot {
+    /// The hosts that it runs on, sorted; none if its file names none, and it runs wherever it is started.
+    #[must_use]
+    pub fn hosts(&self) -> BTreeSet<&str> {
+        let components = self.components.iter();
+        components
+            .filter_map(|component| component.host.as_deref())
+            .collect()
+    }
+
+    /// What the supervisor of a host runs.
+    #[must_use]
+    pub fn plan(&self, source: Source, host: &str, programs: &Programs<'_>) -> Plan {
+        let is_here = |named: &Option<String>| named.as_deref().is_none_or(|named| named == host);
+        let here: Vec<Process<'_>> = self
+            .processes(source)
+            .into_iter()
+            .filter(|process| process.components.iter().all(|it| is_here(&it.host)))
+            .collect();
+        let mut processes = Vec::new();
+        if let Some(record) = self.record.as_ref().filter(|record| is_here(&record.host)) {
+            let mut spec = ProcessSpec::new(RECORDER, (programs.record)(record));
+            // What it holds goes to the file before it ends.
+            spec.stop_signal = StopSignal::Interrupt;
+            spec.env = self.bus_env();
+            processes.push(spec);
+        }
+        processes.extend(
+            here.iter()
+                .map(|process| self.spec(process, &here, programs)),
+        );
+        Plan {
+            robot: self.name.clone(),
+            host: host.to_owned(),
+            processes,
+            safe_state: self.safe_plan(&here),
+        }
+    }
+
+    fn spec(
+        &self,
+        process: &Process<'_>,
+        here: &[Process<'_>],
+        programs: &Programs<'_>,
+    ) -> ProcessSpec {
+        let command = process.components.iter().find_map(|it| match &it.program {
+            Program::Command(command) => Some(command),
+            Program::Kind { .. } => None,
+        });
+        let components = process.components.iter().map(|it| it.name.clone());
+        let mut spec = match command {
+            Some(command) => self.of_command(process, command),
+            None => self.of_kinds(process, components.clone().collect(), programs),
+        };
+        spec.components = components.collect();
+        spec.after = process.waits_for(here);
+        // They agree on these.
+        if let Some(first) = process.components.first() {
+            spec.group = first.group.clone().unwrap_or_default();
+            spec.start = first.start;
+            spec.restart = first.restart;
+        }
+        spec
+    }
+
+    fn of_kinds(
+        &self,
+        process: &Process<'_>,
+        names: Vec<String>,
+        programs: &Programs<'_>,
+    ) -> ProcessSpec {
+        let mut spec = ProcessSpec::new(process.name, (programs.host)(process));
+        spec.heartbeat = Heartbeat::Presence(names);
+        spec.ready = Ready::FirstHeartbeat;
+        spec.env = self.bus_env();
+        let parts: Vec<String> = process.components.iter().map(|it| describe(it)).collect();
+        spec.revision = parts.join("\n");
+        spec
+    }
+
+    fn of_command(&self, process: &Process<'_>, command: &Command) -> ProcessSpec {
+        let mut spec = ProcessSpec::new(process.name, command.command.iter().cloned());
+        spec.env = self.bus_env();
+        // What the robot file says comes last, and so counts.
+        spec.env.extend(command.env.iter().cloned());
+        spec.cwd = Some(command.folder.clone()).filter(|folder| folder != Path::new(""));
+        spec.stop_signal = command.stop_signal;
+        spec.grace = command.stop_grace;
+        if let Some(heartbeat) = &command.heartbeat {
+            spec.heartbeat = Heartbeat::Traffic {
+                channel: heartbeat.channel.clone(),
+                within: heartbeat.within,
+            };
+            spec.ready = Ready::FirstHeartbeat;
+        }
+        spec
+    }
+
+    /// So that any program finds the robot's bus: ours, and those that were written for LCM.
+    fn bus_env(&self) -> Vec<(String, String)> {
+        let url = self.bus.iter().map(ToString::to_string);
+        url.flat_map(|url| {
+            ["BOWLINE_URL", "LCM_DEFAULT_URL"].map(|name| (name.to_owned(), url.clone()))
+        })
+        .collect()
+    }
+
+    fn safe_plan(&self, here: &[Process<'_>]) -> SafeState {
+        let processes_of = |names: &[String]| -> Vec<String> {
+            let has_any = |process: &&Process<'_>| {
+                process.components.iter().any(|it| names.contains(&it.name))
+            };
+            here.iter()
+                .filter(has_any)
+                .map(|process| process.name.to_owned())
+                .collect()
+        };
+        let publications = self.safe_state.publish.iter().map(|message| Publication {
+            channel: message.channel.clone(),
+            bytes: message.payload.clone(),
+            every: message.every,
+        });
+        SafeState {
+            stop: processes_of(&self.safe_state.stop),
+            start: processes_of(&self.safe_state.start),
+            publish: publications.collect(),
+        }
+    }
+}
+
+impl Process<'_> {
+    /// Processes of this host that are started before it. One that runs elsewhere, or that this source of data
+    /// replaces, cannot be waited for.
+    fn waits_for(&self, here: &[Process<'_>]) -> Vec<String> {
+        let before: BTreeSet<&str> = self
+            .components
+            .iter()
+            .flat_map(|it| &it.after)
+            .map(String::as_str)
+            .collect();
+        let is_before = |process: &&Process<'_>| {
+            process.name != self.name
+                && process
+                    .components
+                    .iter()
+                    .any(|it| before.contains(it.name.as_str()))
+        };
+        here.iter()
+            .filter(is_before)
+            .map(|process| process.name.to_owned())
+            .collect()
+    }
+}
+
+/// All that makes a component what it is, as one text: another text, another component.
+fn describe(component: &Component) -> String {
+    let Program::Kind { kind, settings } = &component.program else {
+        return String::new();
+    };
+    let setting = |(name, value): &(String, Setting)| format!("{name}={value}");
+    let settings: Vec<String> = settings.iter().map(setting).collect();
+    let channels: Vec<String> = component
+        .ports
+        .iter()
+        .map(|port| {
+            format!(
+                "{}={}",
+                port.name,
+                port.channel.as_deref().unwrap_or_default()
+            )
+        })
+        .collect();
+    format!("{} {} {settings:?} {channels:?}", component.name, kind.name)
+}
+
+impl fmt::Debug for Programs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Programs")
+    }
+}

@@ -1,0 +1,39 @@
+//! Supervision: processes are started in order, watched, restarted, given up, stopped in order, and never left behind.
+//!
+//! ```text
+//!   Plan ─▶ runner ◀─── orders, heartbeats ──── bus ◀── status, output, alarms ─┐
+//!             │ events, time          ▲                                          │
+//!             ▼                       │ exits, output                            │
+//!          Machine ── actions ─▶ processes of the system ────────────────────────┘
+//! ```
+//!
+//! [`Plan`] says what to run, [`machine`] decides and touches nothing, [`run`] does it.
+
+mod capture;
+mod claim;
+mod desk;
+mod exit;
+mod lines;
+pub mod machine;
+mod plan;
+mod proc;
+mod process;
+mod report;
+mod roster;
+mod runner;
+mod slot;
+mod state;
+mod takeover;
+mod usage;
+
+pub use desk::{DeskError, ORDER, OUTPUT, service_name};
+pub use exit::{Exit, Hang};
+pub(crate) use plan::MIN_EVERY;
+pub use plan::{
+    ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, Plan, PlanFault, ProcessSpec, Publication,
+    Ready, Restart, SafeState, Start, StopSignal,
+};
+pub use report::{ALARM_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
+pub use roster::{ChooseError, Entry, Roster, meant};
+pub use runner::{Care, News, Options, SuperviseError, run};
+pub use state::LockError;

@@ -1,0 +1,514 @@
+//! One supervised process, as a state machine that is told the time.
+
+use crate::supervise::exit::{Exit, Hang};
+use crate::supervise::plan::{HEARTBEAT_LIMIT, Heartbeat, ProcessSpec, Ready, Restart};
+use crate::time::Time;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// So many restarts...
+pub const MAX_RESTARTS: usize = 5;
+/// ...in so long, and it is given up.
+pub const RESTART_WINDOW: Duration = Duration::from_secs(30);
+/// Between the first failure and the restart; it doubles with each.
+pub const MIN_BACK_OFF: Duration = Duration::from_millis(100);
+/// It does not get longer than this.
+pub const MAX_BACK_OFF: Duration = Duration::from_secs(5);
+/// Whoever lived so long is restarted as if it had never failed.
+pub const LIVED: Duration = Duration::from_secs(10);
+/// Between two looks for what is left of a run that is to be gone.
+pub(super) const KILL_AGAIN: Duration = Duration::from_millis(50);
+
+/// What a process is doing.
+///
+/// ```text
+///          order                 others ready            started             heartbeat
+///   Down ────────▶ Waiting ────────────────▶ Spawning ───────────▶ Starting ───────────▶ Ready
+///    ▲ ▲              ▲ ▲                       │ not started         │  │                │ │
+///    │ │              │ └── rest over ── Resting│                     │  └─── order ──────┤ │ order,
+///    │ │              │                     ▲ ▲ │                     │                   │ ▼ all that depend
+///    │ │ order        │ order to restart    │ └─┘                     │ exit, hang        │ Stopping ─┐ on it gone
+///    │ └──────────────┴─────────────────────┼─────────────────────────┼───────────────────┼───┘       │
+///    │                                      │ gone, to be restarted   ▼                   │           │ grace over
+///    └───────── gone: ordered, finished or given up ──────────── Killing ◀────────────────┴───────────┘
+/// ```
+///
+/// What depends on it is not affected by how it ends. *Gone* is more than that the process has ended: nothing that it
+/// started is left. Until then there is no other run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Down(Down),
+    /// For those that it depends on.
+    Waiting {
+        is_restart: bool,
+    },
+    /// Before it is tried again.
+    Resting {
+        until: Time,
+    },
+    /// The system was asked for a process.
+    Spawning,
+    /// It runs, and is not ready.
+    Starting {
+        ready_by: Time,
+    },
+    Ready,
+    /// It was asked to stop.
+    Stopping {
+        kill_at: Time,
+    },
+    /// All of it is being killed, again and again until nothing is left.
+    Killing {
+        ending: Ending,
+        again_at: Time,
+    },
+}
+
+/// Why there is no process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Down {
+    /// Nobody wanted one yet.
+    New,
+    /// Somebody ordered it.
+    Ordered,
+    /// It did what it was started for.
+    Finished,
+    /// It failed too often. Only an order changes that.
+    GivenUp,
+}
+
+/// Whether a run ends because somebody wants it to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Ordered,
+    /// By itself, or because it hung.
+    Unasked,
+}
+
+/// What is wanted of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    Down,
+    Up,
+    /// Down, then up.
+    Again,
+}
+
+/// What happens to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// It runs already, started by a supervisor that is gone.
+    Adopted,
+    /// Something else runs in its place, started by a supervisor that is gone.
+    Leftover,
+    Started,
+    NotStarted(String),
+    /// The process ended; what it started may be left.
+    Exited(Exit),
+    /// Nothing of it is left.
+    Gone,
+    /// A sign of life from one of those that give them.
+    Beat(usize),
+    /// Time has passed, or another's state has changed.
+    Look(Others),
+}
+
+/// What the others allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Others {
+    /// All that it depends on are ready.
+    pub(crate) may_start: bool,
+    /// Nothing that depends on it has to be stopped first.
+    pub(crate) may_stop: bool,
+}
+
+/// What is to be done about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Spawn,
+    /// Ask all of its process group to stop.
+    Signal,
+    /// Kill all that is left of it.
+    Kill,
+    GaveUp(String),
+}
+
+/// A supervised process.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    rules: Rules,
+    pub(crate) want: Want,
+    pub(crate) state: State,
+    /// When the run began, if there is one.
+    pub(crate) since: Time,
+    /// When each of those that give signs of life did so last, in this run.
+    beats: Vec<Option<Time>>,
+    exit: Option<Exit>,
+    hang: Option<Hang>,
+    /// When it was restarted, of late.
+    restarts: VecDeque<Time>,
+    back_off: Duration,
+    pub(crate) n_restarts: u64,
+    /// How the last run ended.
+    pub(crate) last_exit: String,
+}
+
+/// What the plan says about it.
+#[derive(Clone, Debug)]
+struct Rules {
+    restart: Restart,
+    ready: Ready,
+    ready_within: Duration,
+    grace: Duration,
+    silence: Duration,
+}
+
+impl Unit {
+    pub(crate) fn new(spec: &ProcessSpec) -> Self {
+        let (n_beats, silence) = match &spec.heartbeat {
+            Heartbeat::None => (0, Duration::MAX),
+            Heartbeat::Presence(components) => (components.len(), HEARTBEAT_LIMIT),
+            Heartbeat::Traffic { channel: _, within } => (1, *within),
+        };
+        Self {
+            rules: Rules {
+                restart: spec.restart,
+                ready: spec.ready,
+                ready_within: spec.ready_within,
+                grace: spec.grace,
+                silence,
+            },
+            want: Want::Down,
+            state: State::Down(Down::New),
+            since: Time::ZERO,
+            beats: vec![None; n_beats],
+            exit: None,
+            hang: None,
+            restarts: VecDeque::new(),
+            back_off: MIN_BACK_OFF,
+            n_restarts: 0,
+            last_exit: String::new(),
+        }
+    }
+
+    /// Somebody wants it up.
+    pub(crate) fn start(&mut self) {
+        match self.state {
+            State::Down(_) | State::Resting { .. } => {
+                self.forget_failures();
+                self.state = State::Waiting { is_restart: false };
+            }
+            State::Waiting { .. }
+            | State::Spawning
+            | State::Starting { .. }
+            | State::Ready
+            | State::Stopping { .. }
+            | State::Killing { .. } => {}
+        }
+        if self.want == Want::Down {
+            self.want = Want::Up;
+        }
+    }
+
+    /// Somebody wants it down.
+    pub(crate) fn stop(&mut self) {
+        self.want = Want::Down;
+        match self.state {
+            State::Down(Down::GivenUp) | State::Waiting { .. } | State::Resting { .. } => {
+                self.state = State::Down(Down::Ordered);
+            }
+            State::Down(Down::New | Down::Ordered | Down::Finished)
+            | State::Spawning
+            | State::Starting { .. }
+            | State::Ready
+            | State::Stopping { .. }
+            | State::Killing { .. } => {}
+        }
+    }
+
+    /// Somebody wants another run of it.
+    pub(crate) fn restart(&mut self) {
+        match self.state {
+            State::Spawning | State::Starting { .. } | State::Ready => self.want = Want::Again,
+            State::Down(_)
+            | State::Waiting { .. }
+            | State::Resting { .. }
+            | State::Stopping { .. }
+            | State::Killing { .. } => self.start(),
+        }
+    }
+
+    /// Takes what happened, and says what is to be done. Every pair is decided here.
+    pub(crate) fn step(&mut self, now: Time, happening: Happening) -> Option<Effect> {
+        match (&self.state, happening) {
+            (State::Down(_) | State::Waiting { .. }, Happening::Adopted) => {
+                // Somebody wanted it, and nobody has said otherwise since.
+                self.want = Want::Up;
+                self.begin(now)
+            }
+            (State::Down(_) | State::Waiting { .. }, Happening::Leftover) => self.ask_to_stop(now),
+            (State::Spawning, Happening::Started) => self.begin(now),
+            (State::Spawning, Happening::NotStarted(why)) => {
+                self.since = now;
+                self.exit = Some(Exit::NotStarted(why));
+                self.ended(now, Ending::Unasked)
+            }
+            (State::Starting { .. } | State::Ready, Happening::Exited(exit)) => {
+                self.exit = Some(exit);
+                self.kill(now, Ending::Unasked)
+            }
+            (State::Stopping { .. } | State::Killing { .. }, Happening::Exited(exit)) => {
+                self.exit = Some(exit);
+                None
+            }
+            (State::Starting { .. } | State::Ready, Happening::Gone) => {
+                self.ended(now, Ending::Unasked)
+            }
+            (State::Stopping { .. }, Happening::Gone) => self.ended(now, Ending::Ordered),
+            (State::Killing { ending, .. }, Happening::Gone) => self.ended(now, *ending),
+            (State::Starting { .. } | State::Ready, Happening::Beat(source)) => {
+                self.heard(now, source)
+            }
+            (_, Happening::Look(others)) => self.look(now, others),
+            // What comes too late, or twice, changes nothing.
+            (
+                State::Down(_)
+                | State::Waiting { .. }
+                | State::Resting { .. }
+                | State::Spawning
+                | State::Starting { .. }
+                | State::Ready
+                | State::Stopping { .. }
+                | State::Killing { .. },
+                Happening::Adopted
+                | Happening::Leftover
+                | Happening::Started
+                | Happening::NotStarted(_)
+                | Happening::Exited(_)
+                | Happening::Gone
+                | Happening::Beat(_),
+            ) => None,
+        }
+    }
+
+    /// Whether time, or what became of others, has it do something.
+    fn look(&mut self, now: Time, others: Others) -> Option<Effect> {
+        match self.state {
+            State::Waiting { is_restart } if others.may_start => {
+                if is_restart {
+                    self.n_restarts += 1;
+                    self.restarts.push_back(now);
+                }
+                self.state = State::Spawning;
+                Some(Effect::Spawn)
+            }
+            State::Resting { until } if now >= until => {
+                self.state = State::Waiting { is_restart: true };
+                None
+            }
+            State::Starting { .. } | State::Ready if self.want != Want::Up && others.may_stop => {
+                self.ask_to_stop(now)
+            }
+            State::Starting { .. } | State::Ready => {
+                self.hang = self.hang_at(now);
+                self.hang.and_then(|_| self.kill(now, Ending::Unasked))
+            }
+            State::Stopping { kill_at } if now >= kill_at => self.kill(now, Ending::Ordered),
+            State::Killing { ending, again_at } if now >= again_at => self.kill(now, ending),
+            State::Down(_)
+            | State::Waiting { .. }
+            | State::Resting { .. }
+            | State::Spawning
+            | State::Stopping { .. }
+            | State::Killing { .. } => None,
+        }
+    }
+
+    /// When it has to be looked at again, whatever happens.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        match self.state {
+            State::Down(_) | State::Waiting { .. } | State::Spawning => None,
+            State::Resting { until } => Some(until),
+            State::Starting { ready_by } => {
+                Some(self.silent_at().map_or(ready_by, |at| at.min(ready_by)))
+            }
+            State::Ready => self.silent_at(),
+            State::Stopping { kill_at } => Some(kill_at),
+            State::Killing { again_at, .. } => Some(again_at),
+        }
+    }
+
+    /// The supervisor itself was held up, and cannot tell who was silent meanwhile.
+    pub(crate) fn forgive(&mut self, held_up: Duration) {
+        for beat in self.beats.iter_mut().flatten() {
+            *beat = *beat + held_up;
+        }
+        if let State::Starting { ready_by } = &mut self.state {
+            *ready_by = *ready_by + held_up;
+        }
+    }
+
+    /// Whether there is, or may be, something of it in the system.
+    pub(crate) fn is_alive(&self) -> bool {
+        match self.state {
+            State::Down(_) | State::Waiting { .. } | State::Resting { .. } => false,
+            State::Spawning
+            | State::Starting { .. }
+            | State::Ready
+            | State::Stopping { .. }
+            | State::Killing { .. } => true,
+        }
+    }
+
+    /// Whether those that depend on it may start.
+    pub(crate) fn is_served(&self) -> bool {
+        match self.state {
+            State::Ready => self.want == Want::Up,
+            State::Down(Down::Finished) => true,
+            State::Down(Down::New | Down::Ordered | Down::GivenUp)
+            | State::Waiting { .. }
+            | State::Resting { .. }
+            | State::Spawning
+            | State::Starting { .. }
+            | State::Stopping { .. }
+            | State::Killing { .. } => false,
+        }
+    }
+
+    /// Whether signs of life are waited for.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.beats.is_empty() && matches!(self.state, State::Starting { .. } | State::Ready)
+    }
+
+    /// How it is doing, in words; nothing where there is nothing to say.
+    pub(crate) fn health(&self, now: Time) -> String {
+        if !self.is_watched() {
+            return String::new();
+        }
+        match self.beats.iter().min().copied().flatten() {
+            None => "no heartbeat yet".to_owned(),
+            Some(at) => format!("heartbeat {:.1} s ago", now.since(at).as_secs_f32()),
+        }
+    }
+
+    fn begin(&mut self, now: Time) -> Option<Effect> {
+        self.since = now;
+        self.exit = None;
+        self.hang = None;
+        self.beats.fill(None);
+        self.state = match self.rules.ready {
+            Ready::Immediately => State::Ready,
+            Ready::FirstHeartbeat | Ready::AtEnd => State::Starting {
+                ready_by: now + self.rules.ready_within,
+            },
+        };
+        None
+    }
+
+    fn heard(&mut self, now: Time, source: usize) -> Option<Effect> {
+        if let Some(beat) = self.beats.get_mut(source) {
+            *beat = Some(now);
+        }
+        if self.rules.ready != Ready::AtEnd && self.beats.iter().all(Option::is_some) {
+            self.state = State::Ready;
+        }
+        None
+    }
+
+    fn ask_to_stop(&mut self, now: Time) -> Option<Effect> {
+        self.state = State::Stopping {
+            kill_at: now + self.rules.grace,
+        };
+        Some(Effect::Signal)
+    }
+
+    fn kill(&mut self, now: Time, ending: Ending) -> Option<Effect> {
+        self.state = State::Killing {
+            ending,
+            again_at: now + KILL_AGAIN,
+        };
+        Some(Effect::Kill)
+    }
+
+    /// When the first of those that give signs of life has been silent for too long.
+    fn silent_at(&self) -> Option<Time> {
+        let first = self.beats.iter().min()?;
+        Some(match first {
+            Some(beat) => *beat + self.rules.silence,
+            None => self.since + self.rules.ready_within,
+        })
+    }
+
+    fn hang_at(&self, now: Time) -> Option<Hang> {
+        let is_never_heard = self.beats.iter().any(Option::is_none);
+        if self.silent_at().is_some_and(|at| now >= at) && !is_never_heard {
+            return Some(Hang::Silent(self.rules.silence));
+        }
+        self.deadline()
+            .is_some_and(|at| now >= at)
+            .then_some(Hang::NotReady(self.rules.ready_within))
+    }
+
+    /// Nothing of a run is left: what now?
+    fn ended(&mut self, now: Time, ending: Ending) -> Option<Effect> {
+        let exit = self.exit.take().unwrap_or(Exit::Unknown);
+        let hang = self.hang.take();
+        self.last_exit = match hang {
+            Some(hang) => format!("{hang}, {exit}"),
+            None => exit.to_string(),
+        };
+        let has_failed = hang.is_some() || !exit.is_success();
+        match (self.want, ending) {
+            (Want::Down, _) => self.state = State::Down(Down::Ordered),
+            (Want::Again, _) | (Want::Up, Ending::Ordered) => {
+                self.want = Want::Up;
+                self.forget_failures();
+                self.state = State::Waiting { is_restart: false };
+            }
+            (Want::Up, Ending::Unasked) => return self.ended_unasked(now, has_failed),
+        }
+        None
+    }
+
+    fn ended_unasked(&mut self, now: Time, has_failed: bool) -> Option<Effect> {
+        match (self.rules.restart, has_failed) {
+            (Restart::Always, _) | (Restart::OnFailure, true) => self.rest(now),
+            (Restart::Never, true) => self.give_up("it failed, and is not to be restarted"),
+            (Restart::OnFailure | Restart::Never, false) => {
+                self.want = Want::Down;
+                self.state = State::Down(Down::Finished);
+                None
+            }
+        }
+    }
+
+    fn rest(&mut self, now: Time) -> Option<Effect> {
+        let is_old = |at: &Time| now.since(*at) >= RESTART_WINDOW;
+        while self.restarts.front().is_some_and(is_old) {
+            self.restarts.pop_front();
+        }
+        if self.restarts.len() >= MAX_RESTARTS {
+            let seconds = RESTART_WINDOW.as_secs();
+            return self.give_up(&format!("restarted {MAX_RESTARTS} times in {seconds} s"));
+        }
+        if now.since(self.since) >= LIVED {
+            self.back_off = MIN_BACK_OFF;
+        }
+        self.state = State::Resting {
+            until: now + self.back_off,
+        };
+        self.back_off = (self.back_off * 2).min(MAX_BACK_OFF);
+        None
+    }
+
+    fn give_up(&mut self, why: &str) -> Option<Effect> {
+        self.want = Want::Down;
+        self.state = State::Down(Down::GivenUp);
+        Some(Effect::GaveUp(format!("{why}; last: {}", self.last_exit)))
+    }
+
+    fn forget_failures(&mut self) {
+        self.restarts.clear();
+        self.back_off = MIN_BACK_OFF;
+    }
+}

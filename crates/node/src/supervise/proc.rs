@@ -1,0 +1,139 @@
+//! What the kernel says about processes, from `/proc`.
+
+use rustix::process::Pid;
+use std::fs;
+
+/// What a process is started with, so that what it leaves behind can be found.
+pub(crate) const MARKER: &str = "BOWLINE_RUN";
+
+/// A line of `/proc/PID/stat`, as far as it is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) pid: i32,
+    /// Whether it has ended, and only its parent has not asked how.
+    pub(crate) is_zombie: bool,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    /// Time on processors, clock ticks.
+    pub(crate) cpu_ticks: u64,
+    /// When it started, clock ticks since the machine did: with the pid, tells processes apart for ever.
+    pub(crate) start_ticks: u64,
+    /// Memory that it has, pages.
+    pub(crate) resident_pages: u64,
+}
+
+/// Processes at one moment, with the runs that they are part of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survey(pub(crate) Vec<Found>);
+
+/// A process, and the mark of the run that it is part of.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) stat: Stat,
+    pub(crate) mark: Option<String>,
+}
+
+/// What is known of one process, if there is one.
+pub(crate) fn stat(pid: Pid) -> Option<Stat> {
+    let text = fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    parse_stat(&String::from_utf8_lossy(&text))
+}
+
+/// All processes that can be seen.
+pub(crate) fn stats() -> Vec<Stat> {
+    let Ok(folders) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid| stat(Pid::from_raw(pid)?)).collect()
+}
+
+impl Survey {
+    /// Looks at all processes. Those of other users have no marks that could be read, and are none of ours.
+    pub(crate) fn take() -> Self {
+        let found = stats().into_iter().map(|stat| {
+            let mark = if stat.is_zombie { None } else { mark(stat.pid) };
+            Found { stat, mark }
+        });
+        Self(found.collect())
+    }
+
+    /// Those that are part of a run, and live.
+    pub(crate) fn of_run<'a>(&'a self, mark: &'a str) -> impl Iterator<Item = &'a Found> {
+        self.0.iter().filter(move |it| it.is_of_run(mark))
+    }
+}
+
+impl Found {
+    /// Whether it is part of a run, or of a run of a supervisor that is part of it.
+    pub(crate) fn is_of_run(&self, mark: &str) -> bool {
+        let rest = self.mark.as_deref().and_then(|own| own.strip_prefix(mark));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+/// The mark that a process was started with.
+pub(crate) fn mark(pid: i32) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.find_map(|entry| {
+        let (name, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
+        (name == MARKER).then(|| value.to_owned())
+    })
+}
+
+fn parse_stat(text: &str) -> Option<Stat> {
+    // The name of the program is in parentheses, and may itself contain any.
+    let (pid, rest) = text.split_once(" (")?;
+    let (_, fields) = rest.rsplit_once(") ")?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    // Numbered as in proc_pid_stat(5), where the state is the third.
+    let field = |number: usize| fields.get(number - 3).copied();
+    let number = |place: usize| field(place)?.parse::<u64>().ok();
+    Some(Stat {
+        pid: pid.parse().ok()?,
+        is_zombie: matches!(field(3)?, "Z" | "X"),
+        parent: field(4)?.parse().ok()?,
+        group: field(5)?.parse().ok()?,
+        cpu_ticks: number(14)? + number(15)?,
+        start_ticks: number(22)?,
+        resident_pages: number(24)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_confuses_nobody() {
+        let text =
+            "42 (a) R 1 (b)) S 7 42 42 0 -1 4194304 9 0 0 0 11 4 0 0 20 0 1 0 8080 1024 33 1844";
+        let expected = Stat {
+            pid: 42,
+            is_zombie: false,
+            parent: 7,
+            group: 42,
+            cpu_ticks: 15,
+            start_ticks: 8080,
+            resident_pages: 33,
+        };
+        assert_eq!(parse_stat(text), Some(expected));
+        for broken in ["", "42", "42 (a", "42 (a) S 1", "x (a) S 1 2 3"] {
+            assert_eq!(parse_stat(broken), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn marks_are_compared_as_a_whole() {
+        let stat = stat(rustix::process::getpid()).expect("we are a process");
+        let found = |mark: &str| Found {
+            stat: stat.clone(),
+            mark: Some(mark.to_owned()),
+        };
+        assert!(found("a:1").is_of_run("a:1"));
+        assert!(found("a:1/b:2").is_of_run("a:1"));
+        assert!(!found("a:12").is_of_run("a:1"));
+        assert!(!found("a:1").is_of_run("a:1/b:2"));
+    }
+}

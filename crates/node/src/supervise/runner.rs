@@ -1,0 +1,742 @@
+//! The loop of a supervisor: between the machine that decides, the system that runs processes, and the bus.
+//!
+//! One thread. It waits for whatever comes first (an end, a message, a signal, a deadline), tells the machine, and does
+//! what the machine says.
+
+mod listening;
+
+use super::claim::{CLAIM, Claim, Identity, Verdict};
+use super::desk::{Asked, Desk, DeskError};
+use super::machine::{Action, Event, Machine};
+use super::plan::{BadPlan, Plan, ProcessSpec};
+use super::proc::{self, Survey};
+use super::report;
+use super::slot::Slot;
+use super::state::{self, Folder, LockError};
+use super::takeover::Takeover;
+use super::usage::Meter;
+use crate::clock::Live;
+use crate::presence::ThisProcess;
+use crate::time::Time;
+use bowline_bus::transport::ListenError;
+use bowline_bus::{Bus, Inbox};
+use bowline_msgs::Supervisor;
+use bowline_wire::Message as _;
+use listening::{Heard, Listening};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How often it says how everything is, and looks at what processes take.
+const STATUS_EVERY: Duration = Duration::from_secs(1);
+/// How soon it may say so again because something has changed.
+const STATUS_AGAIN: Duration = Duration::from_millis(50);
+/// How often it looks at what processes print.
+const OUTPUT_EVERY: Duration = Duration::from_millis(100);
+/// How often it says that it wants a name.
+const CLAIM_EVERY: Duration = Duration::from_millis(100);
+/// How often it looks for what is left of runs that end: soon at first, then less so.
+const SURVEY_EVERY: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
+/// Messages that are taken before it looks at anything else.
+const MAX_MESSAGES: usize = 1024;
+
+/// How a plan is carried out.
+pub struct Options<'a> {
+    /// Where a supervisor leaves word for the next one; the user's own folder if nothing is said.
+    pub folder: Option<PathBuf>,
+    /// When this can be read from, everything is stopped in order.
+    pub until: BorrowedFd<'a>,
+    /// Whose children it looks after.
+    pub care: Care,
+    /// Told what happens, as it does.
+    pub tell: &'a mut dyn FnMut(&News<'_>),
+}
+
+/// Whose children a supervisor looks after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// Those that it starts.
+    Own,
+    /// All children of this process, orphans included: for a process that does nothing else.
+    Everything,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News<'a> {
+    /// A process runs.
+    Started {
+        /// Its name.
+        process: &'a str,
+        /// Its number.
+        pid: i32,
+    },
+    /// A process was running already.
+    Adopted {
+        /// Its name.
+        process: &'a str,
+        /// Its number.
+        pid: i32,
+    },
+    /// A process could not be started, or ended.
+    Ended {
+        /// Its name.
+        process: &'a str,
+        /// How.
+        how: &'a str,
+    },
+    /// A process printed something.
+    Printed {
+        /// Its name.
+        process: &'a str,
+        /// A line.
+        line: &'a str,
+    },
+    /// Something is wrong for good.
+    Alarm {
+        /// About which process.
+        process: &'a str,
+        /// What.
+        text: &'a str,
+    },
+    /// The safe state was entered, or left.
+    SafeState(bool),
+    /// Anything else that people may want to know.
+    Note(&'a str),
+}
+
+/// Carries out a plan until it is told to stop, and everything is stopped. Children are stopped in order; if this
+/// process dies, they go on, and the next supervisor of the name takes them over.
+///
+/// # Errors
+/// When the plan cannot be carried out, or another supervisor has the name. Then nothing runs that this one started.
+pub fn run(plan: &Plan, bus: &Bus, options: Options<'_>) -> Result<(), SuperviseError> {
+    plan.check()?;
+    let clock = Live::new();
+    let ThisProcess { host, pid, .. } = ThisProcess::get();
+    let own = Identity {
+        robot: plan.robot.clone(),
+        host: plan.host.clone(),
+        machine: host.clone(),
+        pid: i32::try_from(*pid).unwrap_or(0),
+        instance: clock.now().utime(),
+    };
+    let name = format!("{}@{}", plan.robot, plan.host);
+    let folder = options.folder.clone().unwrap_or_else(state::default_folder);
+    let folder = Folder::lock(&folder, &name, &format!("pid {pid} on {host}"))?;
+    let mut runner = Runner::new(plan, bus, clock, own, folder)?;
+    if !runner.claim_name(options.until)? {
+        return Ok(());
+    }
+    runner.take_over(options.care, &mut *options.tell);
+    let result = runner.supervise(options);
+    runner.folder.clear();
+    result
+}
+
+struct Runner {
+    /// What is in the plan, and then what is left of others'.
+    specs: Vec<ProcessSpec>,
+    plan: Plan,
+    slots: Vec<Slot>,
+    machine: Machine,
+    bus: Bus,
+    inbox: Inbox,
+    listening: Listening,
+    desk: Desk,
+    claim: Claim,
+    clock: Live,
+    folder: Folder,
+    /// What the marks of all our runs begin with.
+    prefix: String,
+    n_runs: u64,
+    meter: Meter,
+    due: Due,
+    /// A look at the system that is not old.
+    surveyed: Option<(Time, Survey)>,
+    n_told: u64,
+    /// Whether what the next supervisor is told is still so.
+    is_written: bool,
+    /// Who has the name, if that is not us.
+    rival: Option<String>,
+}
+
+/// When things are done that are done now and then.
+struct Due {
+    status: Time,
+    soonest_status: Time,
+    output: Time,
+    survey: Time,
+    survey_gap: Duration,
+}
+
+impl Runner {
+    fn new(
+        plan: &Plan,
+        bus: &Bus,
+        clock: Live,
+        own: Identity,
+        folder: Folder,
+    ) -> Result<Self, SuperviseError> {
+        let now = clock.now();
+        let inbox = bus.inbox();
+        let listening = Listening::new(plan, &inbox)?;
+        let desk = Desk::open(bus, &inbox, &own)?;
+        let prefix = format!("{}@{}#{:x}:", own.robot, own.host, folder.id());
+        Ok(Self {
+            specs: plan.processes.clone(),
+            plan: plan.clone(),
+            slots: Vec::new(),
+            machine: Machine::new(plan),
+            bus: bus.clone(),
+            inbox,
+            listening,
+            desk,
+            claim: Claim::new(own, now),
+            clock,
+            folder,
+            prefix,
+            n_runs: 0,
+            meter: Meter::default(),
+            due: Due {
+                status: now,
+                soonest_status: now,
+                output: now,
+                survey: now,
+                survey_gap: SURVEY_EVERY[0],
+            },
+            surveyed: None,
+            n_told: 0,
+            is_written: false,
+            rival: None,
+        })
+    }
+
+    /// Asks whether the name is free. `false` if somebody wants an end meanwhile.
+    fn claim_name(&mut self, until: BorrowedFd<'_>) -> Result<bool, SuperviseError> {
+        let mut due = self.clock.now();
+        while !self.claim.is_granted(self.clock.now()) {
+            let now = self.clock.now();
+            if now >= due {
+                due = now + CLAIM_EVERY;
+                let claim = report::status(self.claim.own(), now, Supervisor::CLAIMING);
+                self.publish(report::SUPERVISOR_CHANNEL, &claim);
+            }
+            if wait(&[until], Some(Duration::ZERO))?.contains(&0) {
+                return Ok(false);
+            }
+            let patience = self.clock.until(due).min(CLAIM / 10);
+            // Nobody objects on a bus that cannot be heard.
+            if let Ok(Some((id, event))) = self.inbox.recv_timeout(patience)
+                && id == self.listening.supervisors
+                && let Ok(other) = Supervisor::decode(&event.payload)
+                && let Verdict::Yield(who) = self.claim.hear(&other)
+            {
+                return Err(SuperviseError::Taken {
+                    name: format!("{}@{}", self.plan.robot, self.plan.host),
+                    who,
+                });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Deals with what the supervisor before has left, and begins.
+    fn take_over(&mut self, care: Care, tell: &mut dyn FnMut(&News<'_>)) {
+        if care == Care::Everything {
+            // Where that is refused, orphans become init's children, and are found by their marks.
+            let _is_refused = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        }
+        let takeover = Takeover::new(&self.plan, self.folder.read());
+        let n_killed = takeover.sweep(&self.prefix);
+        if n_killed > 0 {
+            tell(&News::Note(&format!(
+                "killed {n_killed} processes that an earlier supervisor had left"
+            )));
+        }
+        let Takeover { left, strangers } = takeover;
+        self.machine = Machine::with_strangers(&self.plan, &strangers);
+        self.specs.extend(strangers);
+        self.slots.resize_with(self.specs.len(), Slot::default);
+        let mut events = Vec::new();
+        for left in left {
+            let (Some(spec), Some(slot)) =
+                (self.specs.get(left.place), self.slots.get_mut(left.place))
+            else {
+                continue;
+            };
+            slot.adopt(&left.child, left.run);
+            if left.is_wanted {
+                tell(&News::Adopted {
+                    process: &spec.name,
+                    pid: left.child.pid,
+                });
+                events.push(Event::Adopted(left.place));
+            } else {
+                tell(&News::Note(&format!(
+                    "{} was started otherwise by an earlier supervisor, and is replaced",
+                    spec.name
+                )));
+                events.push(Event::Leftover(left.place));
+            }
+        }
+        for event in events {
+            self.tell_machine(event, tell);
+        }
+        self.tell_machine(Event::Begin, tell);
+    }
+
+    fn supervise(&mut self, options: Options<'_>) -> Result<(), SuperviseError> {
+        let Options {
+            folder: _,
+            until,
+            care,
+            tell,
+        } = options;
+        while !self.machine.is_over() {
+            if self.wait_for_something(until)? {
+                self.tell_machine(Event::End, tell);
+            }
+            self.take_messages(tell);
+            self.take_ends(tell);
+            self.tell_machine(Event::Tick, tell);
+            self.do_what_is_due(care, tell);
+        }
+        self.report(self.clock.now());
+        match self.rival.take() {
+            None => Ok(()),
+            Some(who) => Err(SuperviseError::Taken {
+                name: format!("{}@{}", self.plan.robot, self.plan.host),
+                who,
+            }),
+        }
+    }
+
+    /// Waits for whatever comes first. Whether that is the end.
+    fn wait_for_something(&mut self, until: BorrowedFd<'_>) -> Result<bool, SuperviseError> {
+        let now = self.clock.now();
+        let is_changed = self.machine.n_changes() != self.n_told;
+        let status = is_changed.then_some(self.due.soonest_status);
+        let survey = self.has_ending().then_some(self.due.survey);
+        let due = [
+            Some(self.due.status),
+            Some(self.due.output),
+            status,
+            survey,
+            self.machine.deadline(),
+        ];
+        let due = due.into_iter().flatten().min().unwrap_or(now);
+        let mut descriptors = vec![until];
+        // Without a descriptor messages are taken when something else happens.
+        descriptors.extend(self.inbox.fd());
+        let runs = self.slots.iter().filter_map(|slot| slot.run.as_ref());
+        descriptors.extend(
+            runs.filter(|run| !run.has_exited)
+                .map(|run| run.descriptor()),
+        );
+        let found = wait(&descriptors, Some(due.since(now)))?;
+        Ok(found.contains(&0) && !self.machine.is_ending())
+    }
+
+    fn take_messages(&mut self, tell: &mut dyn FnMut(&News<'_>)) {
+        for _ in 0..MAX_MESSAGES {
+            // A bus that is in trouble is no reason to let processes down.
+            let Ok(Some((id, event))) = self.inbox.try_recv() else {
+                return;
+            };
+            let now = self.clock.now();
+            if let Some(asked) = self.desk.on_event(now, id, &event) {
+                self.answer(now, asked, tell);
+                continue;
+            }
+            match self.listening.hear(id, &event, &mut self.slots) {
+                Heard::Nothing => {}
+                Heard::Beats(beats) => {
+                    for (unit, source) in beats {
+                        self.tell_machine(Event::Beat(unit, source), tell);
+                    }
+                }
+                Heard::Supervisor(other) => self.hear_rival(&other, tell),
+            }
+        }
+    }
+
+    fn hear_rival(&mut self, other: &Supervisor, tell: &mut dyn FnMut(&News<'_>)) {
+        match self.claim.hear(other) {
+            Verdict::Unconcerned => {}
+            Verdict::Object => self.due.status = self.due.soonest_status,
+            Verdict::Yield(who) if self.rival.is_none() => {
+                let note = format!("{who} had the name first: stopping everything");
+                tell(&News::Note(&note));
+                self.rival = Some(who);
+                self.tell_machine(Event::End, tell);
+            }
+            Verdict::Yield(_) => {}
+        }
+    }
+
+    fn answer(&mut self, now: Time, asked: Asked, tell: &mut dyn FnMut(&News<'_>)) {
+        match asked {
+            Asked::Order { id, verb, target } => {
+                let result = self.machine.order(now, verb, &target);
+                let result = result.map_err(|error| error.to_string());
+                let result = result.map(|(actions, concerned)| {
+                    self.act(actions, tell);
+                    let specs = concerned.iter().filter_map(|&unit| self.specs.get(unit));
+                    specs.map(|spec| spec.name.clone()).collect()
+                });
+                self.desk.answer_order(now, id, result);
+            }
+            Asked::Output {
+                id,
+                process,
+                n_lines,
+            } => {
+                let is_meant =
+                    |spec: &ProcessSpec| spec.name == process || spec.components.contains(&process);
+                let place = self.specs.iter().position(is_meant);
+                let output = place.and_then(|place| {
+                    let slot = self.slots.get(place)?;
+                    let spec = self.specs.get(place)?;
+                    let batch = slot.lines.last(n_lines);
+                    let empty =
+                        || report::output_of_nothing(self.claim.own(), now, &spec.name, slot);
+                    let outputs = report::output(self.claim.own(), now, &spec.name, slot, batch);
+                    Some(outputs.into_iter().next().unwrap_or_else(empty))
+                });
+                let missing = || format!("there is no process or component {process:?}");
+                self.desk
+                    .answer_output(now, id, output.as_ref().ok_or_else(missing));
+            }
+        }
+    }
+
+    fn tell_machine(&mut self, event: Event, tell: &mut dyn FnMut(&News<'_>)) {
+        let actions = self.machine.handle(&self.plan, self.clock.now(), event);
+        self.act(actions, tell);
+    }
+
+    fn act(&mut self, actions: Vec<Action>, tell: &mut dyn FnMut(&News<'_>)) {
+        let mut actions = VecDeque::from(actions);
+        while let Some(action) = actions.pop_front() {
+            let event = match action {
+                Action::Spawn(unit) => Some(self.spawn(unit, tell)),
+                Action::Signal(unit) => self.signal(unit),
+                Action::Kill(unit) => self.kill(unit),
+                Action::Raise(unit, text) => self.raise(unit, &text, tell),
+                Action::Clear(unit) => self.clear(unit),
+                Action::EnterSafeState => said(tell, &News::SafeState(true)),
+                Action::LeaveSafeState => said(tell, &News::SafeState(false)),
+                Action::Publish(message) => self.publish_safe(message),
+            };
+            if let Some(event) = event {
+                let now = self.clock.now();
+                actions.extend(self.machine.handle(&self.plan, now, event));
+            }
+        }
+    }
+
+    fn spawn(&mut self, unit: usize, tell: &mut dyn FnMut(&News<'_>)) -> Event {
+        let now = self.clock.now();
+        let (Some(spec), Some(slot)) = (self.specs.get(unit), self.slots.get_mut(unit)) else {
+            return Event::NotStarted(unit, "it is not in the plan".to_owned());
+        };
+        self.n_runs += 1;
+        let own = format!(
+            "{}{}:{:x}.{}",
+            self.prefix,
+            spec.name,
+            self.claim.own().instance,
+            self.n_runs
+        );
+        let mark = match state::own_mark() {
+            Some(outer) => format!("{outer}/{own}"),
+            None => own,
+        };
+        self.is_written = false;
+        match slot.spawn(now, spec, mark) {
+            Ok(pid) => {
+                tell(&News::Started {
+                    process: &spec.name,
+                    pid,
+                });
+                Event::Started(unit)
+            }
+            Err(error) => {
+                let why = error.to_string();
+                tell(&News::Ended {
+                    process: &spec.name,
+                    how: &why,
+                });
+                Event::NotStarted(unit, why)
+            }
+        }
+    }
+
+    fn signal(&mut self, unit: usize) -> Option<Event> {
+        let now = self.clock.now();
+        // When many are asked at once, one look at the system is enough for all.
+        let is_old = |(at, _): &(Time, Survey)| now.since(*at) > SURVEY_EVERY[1];
+        if self.surveyed.as_ref().is_none_or(is_old) {
+            self.surveyed = Some((now, Survey::take()));
+        }
+        let (_, survey) = self.surveyed.as_ref()?;
+        let run = self.slots.get(unit)?.run.as_ref()?;
+        run.ask(self.specs.get(unit)?.stop_signal, survey);
+        None
+    }
+
+    fn kill(&mut self, unit: usize) -> Option<Event> {
+        let run = self.slots.get_mut(unit)?.run.as_mut()?;
+        run.kill(&Survey::take());
+        // What was killed is gone in a moment.
+        self.due.survey_gap = SURVEY_EVERY[0];
+        self.due.survey = self.due.survey.min(self.clock.now() + SURVEY_EVERY[0]);
+        None
+    }
+
+    fn raise(&mut self, unit: usize, text: &str, tell: &mut dyn FnMut(&News<'_>)) -> Option<Event> {
+        let now = self.clock.now();
+        let process = &self.specs.get(unit)?.name;
+        tell(&News::Alarm { process, text });
+        self.slots.get_mut(unit)?.alarm_since = Some(now);
+        let alarm = report::alarm(self.claim.own(), now, process, now, Some(text));
+        self.publish(report::ALARM_CHANNEL, &alarm);
+        None
+    }
+
+    fn clear(&mut self, unit: usize) -> Option<Event> {
+        let since = self.slots.get_mut(unit)?.alarm_since.take()?;
+        let process = &self.specs.get(unit)?.name;
+        let alarm = report::alarm(self.claim.own(), self.clock.now(), process, since, None);
+        self.publish(report::ALARM_CHANNEL, &alarm);
+        None
+    }
+
+    fn publish_safe(&self, message: usize) -> Option<Event> {
+        let publication = self.plan.safe_state.publish.get(message)?;
+        // It is said again in a moment, and the bus counts what it could not send.
+        drop(
+            self.bus
+                .publish_bytes(&publication.channel, &publication.bytes),
+        );
+        None
+    }
+
+    /// Sees which processes have ended, and of which nothing is left.
+    fn take_ends(&mut self, tell: &mut dyn FnMut(&News<'_>)) {
+        let mut n_ended = 0;
+        for unit in 0..self.slots.len() {
+            let run = self.slots.get_mut(unit).and_then(|slot| slot.run.as_mut());
+            let Some(run) = run.filter(|run| !run.has_exited && has_ended(run.descriptor())) else {
+                continue;
+            };
+            let exit = run.exit();
+            n_ended += 1;
+            if let Some(spec) = self.specs.get(unit) {
+                tell(&News::Ended {
+                    process: &spec.name,
+                    how: &exit.to_string(),
+                });
+            }
+            self.tell_machine(Event::Exited(unit, exit), tell);
+        }
+        let now = self.clock.now();
+        if n_ended > 0 {
+            self.due.survey_gap = SURVEY_EVERY[0];
+        } else if !self.has_ending() || now < self.due.survey {
+            return;
+        }
+        self.look_for_leftovers(now, tell);
+    }
+
+    fn look_for_leftovers(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {
+        let survey = Survey::take();
+        for unit in 0..self.slots.len() {
+            let Some(slot) = self.slots.get_mut(unit) else {
+                continue;
+            };
+            if slot.run.as_mut().is_some_and(|run| run.is_gone(&survey)) {
+                slot.empty(now);
+                self.is_written = false;
+                self.tell_machine(Event::Gone(unit), tell);
+            }
+        }
+        let [_, longest] = SURVEY_EVERY;
+        self.due.survey_gap = (self.due.survey_gap * 2).min(longest);
+        self.due.survey = self.clock.now() + self.due.survey_gap;
+    }
+
+    fn has_ending(&self) -> bool {
+        let mut runs = self.slots.iter().filter_map(|slot| slot.run.as_ref());
+        runs.any(|run| run.has_exited)
+    }
+
+    fn do_what_is_due(&mut self, care: Care, tell: &mut dyn FnMut(&News<'_>)) {
+        let now = self.clock.now();
+        if now >= self.due.output {
+            self.due.output = now + OUTPUT_EVERY;
+            self.read_outputs(now, tell);
+            self.desk.on_time(now);
+        }
+        if now >= self.due.status {
+            self.measure(now, care);
+            self.repeat_alarms(now);
+            self.is_written = false;
+        }
+        let is_changed = self.machine.n_changes() != self.n_told;
+        if now >= self.due.status || is_changed && now >= self.due.soonest_status {
+            self.report(now);
+        }
+        if !self.is_written {
+            let children = self.slots.iter().zip(&self.specs);
+            let children: Vec<_> = children
+                .filter_map(|(slot, spec)| slot.child(spec))
+                .collect();
+            // On a full disk the next supervisor finds our runs by their marks, and replaces them.
+            self.is_written = self.folder.write(&children).is_ok();
+        }
+    }
+
+    fn read_outputs(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {
+        for (slot, spec) in self.slots.iter_mut().zip(&self.specs) {
+            slot.read(now);
+            let batch = slot.lines.publish().unwrap_or_default();
+            for line in &batch.lines {
+                tell(&News::Printed {
+                    process: &spec.name,
+                    line,
+                });
+            }
+            for output in report::output(self.claim.own(), now, &spec.name, slot, batch) {
+                // The bus counts what it could not send.
+                drop(self.bus.publish(report::OUTPUT_CHANNEL, &output));
+            }
+            slot.free();
+        }
+    }
+
+    fn measure(&mut self, now: Time, care: Care) {
+        let stats = proc::stats();
+        let usages = self.meter.measure(now, &stats);
+        let mut groups = BTreeSet::new();
+        for slot in &mut self.slots {
+            if let Some(run) = &slot.run {
+                let group = run.pid.as_raw_nonzero().get();
+                groups.insert(group);
+                slot.usage = usages.get(&group).copied().unwrap_or_default();
+            }
+        }
+        if care == Care::Everything {
+            self.meter.reap_orphans(&stats, &groups);
+        }
+    }
+
+    fn repeat_alarms(&self, now: Time) {
+        for (unit, (slot, spec)) in self.slots.iter().zip(&self.specs).enumerate() {
+            let text = self.machine.view(unit, now).and_then(|view| view.alarm);
+            if let (Some(text), Some(since)) = (text, slot.alarm_since) {
+                let alarm = report::alarm(self.claim.own(), now, &spec.name, since, Some(text));
+                self.publish(report::ALARM_CHANNEL, &alarm);
+            }
+        }
+    }
+
+    fn report(&mut self, now: Time) {
+        let processes: Vec<_> = self.specs.iter().zip(&self.slots).collect();
+        let status = report::full_status(self.claim.own(), now, &self.machine, &processes);
+        self.publish(report::SUPERVISOR_CHANNEL, &status);
+        self.n_told = self.machine.n_changes();
+        self.due.status = now + STATUS_EVERY;
+        self.due.soonest_status = now + STATUS_AGAIN;
+    }
+
+    fn publish(&self, channel: &str, message: &impl bowline_wire::Message) {
+        // It is said again in a second, and the bus counts what it could not send.
+        drop(self.bus.publish(channel, message));
+    }
+}
+
+fn said(tell: &mut dyn FnMut(&News<'_>), news: &News<'_>) -> Option<Event> {
+    tell(news);
+    None
+}
+
+fn has_ended(descriptor: BorrowedFd<'_>) -> bool {
+    wait(&[descriptor], Some(Duration::ZERO)).is_ok_and(|found| !found.is_empty())
+}
+
+/// Waits until something can be read from some descriptors; says from which, by their places.
+fn wait(
+    descriptors: &[BorrowedFd<'_>],
+    timeout: Option<Duration>,
+) -> Result<Vec<usize>, SuperviseError> {
+    let timeout = timeout.map(|timeout| Timespec {
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    });
+    let polled = descriptors
+        .iter()
+        .map(|it| PollFd::from_borrowed_fd(*it, PollFlags::IN));
+    let mut polled: Vec<PollFd<'_>> = polled.collect();
+    match poll(&mut polled, timeout.as_ref()) {
+        // A signal that is somebody else's.
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(SuperviseError::Wait(error.into())),
+    }
+    let found = polled
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| !it.revents().is_empty());
+    Ok(found.map(|(place, _)| place).collect())
+}
+
+/// Why a plan is not, or no longer, carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    /// Something is wrong with it.
+    #[error(transparent)]
+    Plan(#[from] BadPlan),
+    /// There is a supervisor already, or the system refuses.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// There is a supervisor already, on another machine or of another user.
+    #[error(
+        "{name} has a supervisor already: {who}. Stop that one, or give this one another host name"
+    )]
+    Taken {
+        /// What it is called.
+        name: String,
+        /// Who it is.
+        who: String,
+    },
+    /// Nothing can be heard.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// No orders can be taken.
+    #[error(transparent)]
+    Desk(#[from] DeskError),
+    /// The system does not let it wait.
+    #[error("cannot wait for processes: {0}")]
+    Wait(io::Error),
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            folder,
+            until: _,
+            care,
+            tell: _,
+        } = self;
+        f.debug_struct("Options")
+            .field("folder", folder)
+            .field("care", care)
+            .finish_non_exhaustive()
+    }
+}

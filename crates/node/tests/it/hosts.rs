@@ -1,0 +1,153 @@
+//! A component cannot tell who hosts it.
+
+use crate::parts::{Heard, chain, engine, ms, scan};
+use bowline_bus::Bus;
+use bowline_log::{ChannelFilter, DiffOptions, LogEvent, Reader, Writer, WriterOptions, diff};
+use bowline_node::host::{Live, LiveOptions, Lockstep, Logged, Scope, Tape};
+use bowline_node::{Time, trace};
+use bowline_wire::Message as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What depends on nothing but the content of the inputs.
+const BY_CONTENT: &str = "filter.speed|reckoner.pose";
+const SCANS: i64 = 300;
+
+fn record_scans(path: &Path) {
+    let mut log = Writer::create(path, WriterOptions::default()).unwrap();
+    for number in 0..SCANS {
+        let scan = scan(number);
+        let event = LogEvent {
+            number: 0,
+            utime: scan.utime,
+            nanos: 0,
+            channel: "laser.scan",
+            payload: &scan.encode().unwrap(),
+        };
+        log.write(event).unwrap();
+    }
+    log.finish().unwrap();
+}
+
+fn replay(scans: &Path, out: &Path, threads: usize) {
+    let engine = engine(chain()).with_threads(threads).unwrap();
+    let tape = Tape::new(Reader::open(scans).unwrap(), engine.wanted().cloned());
+    let writer = Writer::create(out, WriterOptions::default()).unwrap();
+    let mut sink = Logged::new(writer, Scope::Everything);
+    let mut lockstep = Lockstep::start(engine, tape, Time::MAX, &mut sink).unwrap();
+    lockstep.run_to_end(&mut sink).unwrap();
+    let end = lockstep.now() + ms(200);
+    lockstep.run_until(end, &mut sink).unwrap();
+    sink.finish().unwrap();
+}
+
+/// Live on a bus: each of the chain's components in a host of its own, or all in one.
+fn live(url: &str, out: &Path, apart: bool) {
+    let bus = Bus::open(url).unwrap();
+    let everything = bus.events(".*").unwrap();
+    let hosts = if apart {
+        chain().into_iter().map(|instance| vec![instance]).collect()
+    } else {
+        vec![chain()]
+    };
+    let stop = AtomicBool::new(false);
+    let mut writer = Writer::create(out, WriterOptions::default()).unwrap();
+    std::thread::scope(|scope| {
+        for instances in hosts {
+            let mut host = Live::new(
+                engine(instances),
+                Bus::open(url).unwrap(),
+                LiveOptions::default(),
+            )
+            .unwrap();
+            scope.spawn({
+                let stop = &stop;
+                move || host.run(stop).unwrap()
+            });
+        }
+        let mut poses = 0;
+        for number in 0..SCANS {
+            bus.publish("laser.scan", &scan(number)).unwrap();
+        }
+        while poses < SCANS {
+            let event = everything.recv_timeout(Duration::from_secs(30)).unwrap();
+            let (_, event) = event.expect("every scan becomes a pose");
+            writer.write(LogEvent::of(&event)).unwrap();
+            poses += i64::from(event.channel.as_str() == "reckoner.pose");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    writer.finish().unwrap();
+}
+
+fn assert_same(a: &Path, b: &Path, channels: &str) {
+    let options = DiffOptions {
+        channels: ChannelFilter::new(&[channels]).unwrap(),
+        ..DiffOptions::default()
+    };
+    let mut logs = [a, b].map(|path| Reader::open(path).unwrap());
+    let [a, b] = &mut logs;
+    let difference = diff(a, b, &options, &mut |_, _| {}).unwrap();
+    assert!(difference.is_same(), "{difference:?}");
+    assert!(difference.n_same > 0);
+}
+
+#[test]
+fn live_apart_live_together_in_lockstep_and_from_a_log_it_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    record_scans(&path("scans.lcmlog"));
+    replay(&path("scans.lcmlog"), &path("replay.mcap"), 1);
+    replay(&path("scans.lcmlog"), &path("threads.mcap"), 4);
+    live("memq://apart", &path("apart.mcap"), true);
+    live("memq://together", &path("together.mcap"), false);
+
+    assert_same(&path("replay.mcap"), &path("threads.mcap"), ".*");
+    assert_same(&path("replay.mcap"), &path("apart.mcap"), BY_CONTENT);
+    assert_same(&path("replay.mcap"), &path("together.mcap"), BY_CONTENT);
+}
+
+#[test]
+fn the_same_log_gives_the_same_bytes_at_the_same_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    record_scans(&path("scans.lcmlog"));
+    replay(&path("scans.lcmlog"), &path("a.lcmlog"), 1);
+    replay(&path("scans.lcmlog"), &path("b.lcmlog"), 2);
+    let [a, b] = ["a.lcmlog", "b.lcmlog"].map(|name| std::fs::read(path(name)).unwrap());
+    assert!(a == b);
+}
+
+#[test]
+fn a_log_that_goes_back_in_time_goes_on_at_the_time_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("back.lcmlog");
+    let mut log = Writer::create(&path, WriterOptions::default()).unwrap();
+    for (number, utime) in [(0, 2_000_000), (1, 1_000_000), (2, 3_000_000)] {
+        let payload = scan(number).encode().unwrap();
+        let event = LogEvent {
+            number: 0,
+            utime,
+            nanos: 0,
+            channel: "laser.scan",
+            payload: &payload,
+        };
+        log.write(event).unwrap();
+    }
+    log.finish().unwrap();
+    let engine = engine(chain());
+    let tape = Tape::new(Reader::open(&path).unwrap(), engine.wanted().cloned());
+    let mut heard = Heard::default();
+    let mut lockstep = Lockstep::start(engine, tape, Time::MAX, &mut heard).unwrap();
+    lockstep.run_to_end(&mut heard).unwrap();
+    let times: Vec<i64> = heard
+        .0
+        .iter()
+        .filter(|(_, channel, _)| channel == "filter.speed")
+        .map(|(at, _, _)| *at / 1_000)
+        .collect();
+    assert_eq!(times, [2_000_000, 2_000_000, 3_000_000]);
+    assert!(heard.0.is_sorted_by_key(|(at, _, _)| *at));
+    assert_ne!(trace::hash(b"a"), trace::hash(b"b"));
+}

@@ -1,0 +1,300 @@
+//! Robot files: every kind of mistake with all that is said about it, and what right ones become.
+
+use bowline_log::{Catalog, Schemas};
+use bowline_msgs::{Laser, Path as PathMessage, Pose, Waypoint};
+use bowline_node::robot::{self, LoadError, Loaded, Loader, Problem, Program, Severity, Source};
+use bowline_node::{Build, BuildError, Component, Expect, Kind, Outbox, Ports, Setting, Step};
+use proptest::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A component that declares ports and does nothing.
+macro_rules! still {
+    ($name:ident, $parameters:ty, $declare:expr) => {
+        struct $name;
+
+        impl Component for $name {
+            fn step(&mut self, _step: &Step<'_>, _out: &mut Outbox<'_>) {}
+        }
+
+        impl Build for $name {
+            type Parameters = $parameters;
+
+            fn build(parameters: $parameters, ports: &mut Ports) -> Result<Self, BuildError> {
+                let declare: fn($parameters, &mut Ports) -> Result<(), BuildError> = $declare;
+                declare(parameters, ports)?;
+                Ok(Self)
+            }
+        }
+    };
+}
+
+bowline_node::parameters! {
+    /// Of a laser.
+    struct LaserSettings {
+        /// Sweeps a second.
+        rate_hz: f64 = 10.0, within 1.0..=100.0;
+        /// Where the device is.
+        device: PathBuf = "/dev/ttyUSB0".into();
+    }
+}
+
+bowline_node::parameters! {
+    /// Of a keeper of distances.
+    struct KeeperSettings {
+        /// The distance to keep.
+        distance_m: f64 = 5.0, within 0.5..=50.0 => live;
+        /// What to do when nothing is ahead.
+        alone: String = "stop".into(), within ["stop", "go"];
+        /// How many sweeps are looked at.
+        sweeps: i64 = 3;
+    }
+}
+
+still!(StillAsker, bowline_node::NoParameters, |_, ports| {
+    ports.client::<Waypoint, PathMessage>("route", "the way to a point");
+    Ok(())
+});
+still!(StillKeeper, KeeperSettings, |settings, ports| {
+    if settings.sweeps == 13 {
+        return Err("13 sweeps bring bad luck".into());
+    }
+    ports.input::<Laser>(
+        "scan",
+        "what is ahead",
+        Expect::within(Duration::from_millis(300)),
+    );
+    ports.input::<Pose>("pose", "where we are", Expect::ever().optional());
+    ports.output::<Waypoint>("goal", "where to go");
+    Ok(())
+});
+still!(StillLaser, LaserSettings, |_, ports| {
+    ports.output::<Laser>("scan", "a sweep");
+    Ok(())
+});
+still!(StillRouter, bowline_node::NoParameters, |_, ports| {
+    ports.service::<Waypoint, PathMessage>("route", "the way to a point");
+    Ok(())
+});
+still!(StillSink, bowline_node::NoParameters, |_, ports| {
+    ports.raw_input("all", "anything", Expect::ever());
+    Ok(())
+});
+
+const KINDS: &[Kind] = &[
+    Kind::of::<StillAsker>("asker", "asks for ways"),
+    Kind::of::<StillKeeper>("keeper", "keeps a distance"),
+    Kind::of::<StillLaser>("laser", "sweeps"),
+    Kind::of::<StillRouter>("router", "finds ways"),
+    Kind::of::<StillSink>("sink", "takes anything"),
+];
+
+fn types(paths: &[PathBuf]) -> Result<Catalog, String> {
+    match paths.iter().find(|path| path.ends_with("broken.lcm")) {
+        Some(path) => Err(format!("expected a struct in {}", path.display())),
+        None => Ok(Catalog::new(Schemas::default())),
+    }
+}
+
+fn loader() -> Loader<'static> {
+    Loader {
+        kinds: KINDS,
+        types: &types,
+        search_path: &[],
+    }
+}
+
+fn load(file: &str) -> Loaded {
+    robot::load(Path::new(file), &loader()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn told(problems: &[Problem]) -> String {
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    texts.join("\n")
+}
+
+/// Beside each `x.toml` is `x.txt` with all that is said about it. `BLESS=1 cargo test` writes them anew.
+#[test]
+fn every_mistake_is_told_in_full() {
+    let mut n_files = 0;
+    for entry in fs::read_dir("tests/robots").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        n_files += 1;
+        let found = match robot::load(&path, &loader()) {
+            Ok(loaded) => told(&loaded.warnings),
+            Err(error) => error.to_string(),
+        };
+        let beside = path.with_extension("txt");
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&beside, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&beside).unwrap_or_default();
+        assert_eq!(found, expected, "{}", path.display());
+    }
+    assert!(n_files > 30, "{n_files}");
+}
+
+#[test]
+fn every_problem_has_a_place_and_says_what_to_do() {
+    for entry in fs::read_dir("tests/robots").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        if let Err(LoadError::Wrong(problems)) = robot::load(&path, &loader()) {
+            assert!(problems.iter().any(|it| it.severity == Severity::Error));
+            assert!(
+                problems
+                    .iter()
+                    .all(|it| it.place.line > 0 && it.place.column > 0)
+            );
+            assert!(problems.is_sorted_by_key(|it| it.place.clone()));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = robot::load(Path::new("tests/robots/nowhere"), &loader()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot read tests/robots/nowhere: No such file or directory (os error 2)"
+    );
+}
+
+#[test]
+fn a_source_replaces_what_the_file_says() {
+    let robot = load("tests/robots/right.toml").robot;
+    let names = |source| -> Vec<&str> {
+        robot
+            .components(source)
+            .map(|component| component.name.as_str())
+            .collect()
+    };
+    assert_eq!(
+        names(Source::Live),
+        ["laser", "camera", "keeper", "router", "asker", "sink"]
+    );
+    assert_eq!(
+        names(Source::Sim),
+        ["keeper", "router", "asker", "sink", "world", "eye"]
+    );
+    assert_eq!(names(Source::Log), ["keeper", "router", "asker", "sink"]);
+    let replaced: Vec<&str> = robot
+        .replaced(Source::Log)
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(replaced, ["laser", "camera"]);
+    assert!(robot.component("laser", Source::Sim).is_none());
+}
+
+#[test]
+fn components_share_a_process_if_they_say_so() {
+    let robot = load("tests/robots/right.toml").robot;
+    let processes = robot.processes(Source::Live);
+    let processes: Vec<(&str, Vec<&str>)> = processes
+        .iter()
+        .map(|process| {
+            let components = process.components.iter().map(|it| it.name.as_str());
+            (process.name, components.collect())
+        })
+        .collect();
+    let expected = [
+        ("laser", vec!["laser"]),
+        ("camera", vec!["camera"]),
+        ("autonomy", vec!["keeper", "router", "asker"]),
+        ("sink", vec!["sink"]),
+    ];
+    assert_eq!(processes, expected);
+}
+
+#[test]
+fn paths_are_relative_to_the_file_and_channels_have_defaults() {
+    let robot = load("tests/robots/right.toml").robot;
+    let laser = robot.component("laser", Source::Live).unwrap();
+    let Program::Kind { kind, settings } = &laser.program else {
+        panic!("{:?}", laser.program);
+    };
+    assert_eq!(kind.name, "laser");
+    let device = Setting::Text("tests/robots/right.toml".into());
+    assert_eq!(
+        settings[..],
+        [
+            ("rate_hz".into(), Setting::Integer(20)),
+            ("device".into(), device)
+        ]
+    );
+    assert_eq!(laser.ports[0].channel.as_deref(), Some("laser.scan"));
+    let keeper = robot.component("keeper", Source::Live).unwrap();
+    let channels: Vec<_> = keeper
+        .ports
+        .iter()
+        .map(|port| port.channel.as_deref())
+        .collect();
+    assert_eq!(
+        channels,
+        [Some("laser.scan"), Some("gps.pose"), Some("vehicle.goal")]
+    );
+    let camera = robot.component("camera", Source::Live).unwrap();
+    let Program::Command(command) = &camera.program else {
+        panic!("{:?}", camera.program);
+    };
+    assert_eq!(command.folder, Path::new("tests/robots/."));
+    assert_eq!(
+        command.heartbeat.as_ref().unwrap().within,
+        Duration::from_millis(700)
+    );
+    assert_eq!(
+        robot.record().unwrap().file,
+        Path::new("tests/robots/logs/right.mcap")
+    );
+}
+
+#[test]
+fn messages_of_the_safe_state_are_encoded_and_stamped() {
+    use bowline_wire::Message as _;
+    let robot = load("tests/robots/right.toml").robot;
+    let state = robot.safe_state();
+    assert_eq!(state.stop, ["keeper", "router", "asker", "camera"]);
+    let [goal, pose] = &state.publish[..] else {
+        panic!("{state:?}");
+    };
+    let stopped = Waypoint::decode(&goal.at(5)).unwrap();
+    assert_eq!(stopped, Waypoint::default());
+    assert_eq!(goal.every, Duration::from_millis(50));
+    let pose = Pose::decode(&pose.at(123)).unwrap();
+    assert_eq!((pose.utime, pose.state[3]), (123, 1.5));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,200}") {
+        drop(robot::parse(&text, Path::new("x.toml"), &loader()));
+    }
+
+    /// Lines of right and wrong files in any order: nearly right, and so deep into the checks.
+    #[test]
+    fn no_mixture_of_lines_makes_it_panic(picks in prop::collection::vec(0..10_000_usize, 1..40)) {
+        let lines = all_lines();
+        let text: Vec<&str> = picks.iter().map(|pick| lines[pick % lines.len()].as_str()).collect();
+        drop(robot::parse(&text.join("\n"), Path::new("x.toml"), &loader()));
+    }
+}
+
+fn all_lines() -> Vec<String> {
+    let mut files: Vec<PathBuf> = fs::read_dir("tests/robots")
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    let texts = files
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok());
+    texts
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
