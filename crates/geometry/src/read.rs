@@ -95,8 +95,8 @@ pub fn format_of(bytes: &[u8]) -> Option<Format> {
     let mut mistakes = Mistakes::new();
     let file = Arc::from("");
     let text = xml::text(&file, bytes, &mut mistakes)?;
-    let document = xml::parse(&file, text, &mut mistakes)?;
-    match document.root_element().tag_name().name() {
+    let page = xml::parse(&file, text, &mut mistakes)?;
+    match page.root().name() {
         "assembly" => Some(Format::Assembly),
         "robot" => Some(Format::Urdf),
         "sdf" => Some(Format::Sdf),
@@ -124,14 +124,14 @@ impl<'f> Reading<'f> {
         let file: Arc<str> = path.display().to_string().into();
         let bytes = self.bytes(path, &Place::whole(&file), mistakes)?;
         let text = xml::text(&file, &bytes, mistakes)?;
-        let document = xml::parse(&file, text, mistakes)?;
-        let root = Element::root(&document, &file);
+        let page = xml::parse(&file, text, mistakes)?;
+        let root = page.root();
         let (format, assembly) = match root.name() {
             "assembly" if root.is_plain() => {
                 (Format::Assembly, assembly::read(root, path, self, mistakes))
             }
             "robot" => (Format::Urdf, urdf::read(root, self, mistakes)),
-            "sdf" => (Format::Sdf, sdf::read(root, path, self, mistakes)),
+            "sdf" => (Format::Sdf, sdf::read(root, self, mistakes)),
             "body" if root.is_plain() => {
                 let fault = Fault::Unsupported {
                     expected: "an <assembly> that uses bodies".to_owned(),
@@ -150,6 +150,15 @@ impl<'f> Reading<'f> {
             assembly: assembly?,
             notes: self.notes.take(),
         })
+    }
+
+    /// Notes that a sensor is of a kind that models do not have.
+    pub(crate) fn leave_out_sensor(&mut self, element: Element<'_>) {
+        let name = element.attribute("name").unwrap_or("");
+        let left_out = format!(
+            "what the sensor {name:?} measures is left out: it is of a kind that models do not have"
+        );
+        self.notes.push(element.place(), Fault::LeftOut(left_out));
     }
 
     /// A file's bytes, or a complaint at the place that asks for it.

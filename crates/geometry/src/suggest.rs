@@ -12,10 +12,18 @@ pub(crate) fn suggest<'n>(found: &str, known: impl IntoIterator<Item = &'n str>)
         .into_iter()
         .take(MAX_KNOWN)
         .filter(|name| name.len() <= 4 * MAX_CHARS)
-        .map(|name| (distance(&wanted, &fold(name)), name))
+        .map(|name| (nearness(&wanted, &fold(name)), name))
         .filter(|(distance, _)| *distance <= 1 + length / 4);
     let nearest = near.min_by_key(|(distance, _)| *distance);
     nearest.map(|(_, name)| name.to_owned())
+}
+
+/// The distance of two names; one without its end, where units stand, is a misprint of the whole.
+fn nearness(found: &str, known: &str) -> usize {
+    let is_cut = known
+        .strip_prefix(found)
+        .is_some_and(|rest| rest.starts_with('_'));
+    if is_cut { 1 } else { distance(found, known) }
 }
 
 /// Longer names have no misprints that anyone would look for.
@@ -49,13 +57,14 @@ mod tests {
 
     #[test]
     fn a_misprint_finds_the_name_that_was_meant() {
-        let known = ["ImagePlane", "BottomCenter", "Lens"];
+        let known = ["ImagePlane", "BottomCenter", "Lens", "fov_deg"];
         for (found, meant) in [
             ("ImagePlan", Some("ImagePlane")),
             ("imageplane", Some("ImagePlane")),
             ("ImagePlaen", Some("ImagePlane")),
             ("BotomCentre", Some("BottomCenter")),
             ("Len", Some("Lens")),
+            ("fov", Some("fov_deg")),
             ("Wheel", None),
             ("", None),
         ] {

@@ -48,6 +48,79 @@ pub(crate) fn text<'b>(
     }
 }
 
+/// A file that was taken apart.
+pub(crate) struct Page<'t> {
+    document: Document<'t>,
+    places: Places,
+}
+
+impl Page<'_> {
+    pub(crate) fn root(&self) -> Element<'_> {
+        Element {
+            node: self.document.root_element(),
+            places: &self.places,
+        }
+    }
+}
+
+/// Lines and columns of a file, with a mark at every line and in long ones now and then: counting from the beginning for
+/// each element would take time that grows with the square of the file.
+#[derive(Debug)]
+pub(crate) struct Places {
+    file: Arc<str>,
+    marks: Vec<Mark>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    offset: usize,
+    line: u32,
+    column: u32,
+}
+
+impl Places {
+    /// Bytes between marks, at most, but for the rest of a character.
+    const STEP: usize = 1 << 10;
+
+    fn new(file: &Arc<str>, text: &str) -> Self {
+        let (mut line, mut column) = (1, 1);
+        let mut marks: Vec<Mark> = Vec::new();
+        for (offset, letter) in text.char_indices() {
+            let last = marks.last().map(|mark| mark.offset);
+            if column == 1 || last.is_none_or(|last| offset >= last + Self::STEP) {
+                marks.push(Mark {
+                    offset,
+                    line,
+                    column,
+                });
+            }
+            column += 1;
+            if letter == '\n' {
+                (line, column) = (line + 1, 1);
+            }
+        }
+        Self {
+            file: Arc::clone(file),
+            marks,
+        }
+    }
+
+    fn at(&self, text: &str, offset: usize) -> Place {
+        let after = self.marks.partition_point(|mark| mark.offset <= offset);
+        let mark = after.checked_sub(1).and_then(|idx| self.marks.get(idx));
+        let (line, column) = mark.map_or((0, 0), |mark| {
+            let between = text.get(mark.offset..offset).unwrap_or("").chars().count();
+            let between = u32::try_from(between).unwrap_or(u32::MAX);
+            (mark.line, mark.column.saturating_add(between))
+        });
+        Place {
+            file: Arc::clone(&self.file),
+            line,
+            column,
+        }
+    }
+}
+
 /// The place after a text.
 fn place_at(file: &Arc<str>, before: &str) -> Place {
     let line = before.matches('\n').count() + 1;
@@ -65,14 +138,17 @@ pub(crate) fn parse<'t>(
     file: &Arc<str>,
     text: &'t str,
     mistakes: &mut Mistakes,
-) -> Option<Document<'t>> {
+) -> Option<Page<'t>> {
     let options = ParsingOptions {
         allow_dtd: false,
         nodes_limit: MAX_NODES,
         ..ParsingOptions::default()
     };
     match Document::parse_with_options(text, options) {
-        Ok(document) => check(file, &document, mistakes).then_some(document),
+        Ok(document) => check(file, &document, mistakes).then(|| Page {
+            document,
+            places: Places::new(file, text),
+        }),
         Err(error) => {
             let (place, fault) = explain(file, text, &error);
             mistakes.push(place, fault);
@@ -142,20 +218,16 @@ const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Element<'d> {
     node: Node<'d, 'd>,
-    file: &'d Arc<str>,
+    places: &'d Places,
 }
 
 impl<'d> Element<'d> {
-    pub(crate) fn root(document: &'d Document<'d>, file: &'d Arc<str>) -> Self {
-        Self {
-            node: document.root_element(),
-            file,
-        }
+    pub(crate) fn place(&self) -> Place {
+        self.place_at(self.node.range().start)
     }
 
-    pub(crate) fn place(&self) -> Place {
-        let at = self.node.document().text_pos_at(self.node.range().start);
-        to_place(self.file, at)
+    fn place_at(&self, offset: usize) -> Place {
+        self.places.at(self.node.document().input_text(), offset)
     }
 
     pub(crate) fn name(&self) -> &'d str {
@@ -211,8 +283,7 @@ impl<'d> Element<'d> {
                     element: self.name().to_owned(),
                     found: text.chars().take(40).collect(),
                 };
-                let at = node.document().text_pos_at(node.range().start);
-                mistakes.push(to_place(self.file, at), fault);
+                mistakes.push(self.place_at(node.range().start), fault);
             }
         }
         self.elements().collect()
@@ -220,9 +291,9 @@ impl<'d> Element<'d> {
 
     /// Its elements, whatever is between them.
     pub(crate) fn elements(&self) -> impl Iterator<Item = Self> + use<'d> {
-        let file = self.file;
+        let places = self.places;
         let elements = self.node.children().filter(Node::is_element);
-        elements.map(move |node| Self { node, file })
+        elements.map(move |node| Self { node, places })
     }
 
     /// The first element of a name, of nobody's namespace.
@@ -264,10 +335,7 @@ impl<'d> Element<'d> {
     pub(crate) fn place_of(&self, attribute: &str) -> Place {
         let mut attributes = self.node.attributes();
         match attributes.find(|it| it.name() == attribute) {
-            Some(found) => {
-                let at = self.node.document().text_pos_at(found.range().start);
-                to_place(self.file, at)
-            }
+            Some(found) => self.place_at(found.range().start),
             None => self.place(),
         }
     }

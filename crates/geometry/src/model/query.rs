@@ -3,6 +3,7 @@
 use super::history::Gap;
 use super::joints::JointState;
 use super::{FrameEntry, FrameId, Group, Hinge, Model};
+use crate::assembly::FrameName;
 use crate::covariance::{Covariance, Step, propagate};
 use crate::mistake::did_you_mean;
 use crate::suggest::suggest;
@@ -107,15 +108,17 @@ impl Model {
     ///
     /// When nothing connects the two.
     pub fn path(&self, foi: FrameId, reference: FrameId) -> Result<Vec<usize>, TransformError> {
+        let way = self.way(foi, reference)?.into_iter();
+        Ok(way.map(|(constraint, _)| constraint).collect())
+    }
+
+    /// The constraints between two frames, and whether each is crossed as it leads.
+    fn way(&self, foi: FrameId, reference: FrameId) -> Result<Vec<(usize, bool)>, TransformError> {
         let (Some(a), Some(b)) = (self.entry(foi), self.entry(reference)) else {
             return Err(TransformError::ForeignHandle);
         };
         let crossed = self.crossed(b.body as usize, a.body as usize);
-        let crossed = crossed.ok_or_else(|| self.not_connected(foi, reference))?;
-        Ok(crossed
-            .into_iter()
-            .map(|(constraint, _)| constraint)
-            .collect())
+        crossed.ok_or_else(|| self.not_connected(foi, reference))
     }
 
     /// The pose of a frame in coordinates of the first body of the first group of its part, with joints as they were
@@ -223,22 +226,16 @@ impl Model {
 
     /// Every measured edge between two frames, from the frame of reference on.
     fn chain(&self, foi: FrameId, reference: FrameId) -> Result<Vec<Step>, TransformError> {
-        let path = self.path(foi, reference)?;
-        let (Some(a), Some(b)) = (self.entry(foi), self.entry(reference)) else {
-            return Err(TransformError::ForeignHandle);
-        };
         let mut steps = Vec::new();
         let mut at = reference;
-        let crossed = self.crossed(b.body as usize, a.body as usize);
-        for (idx, is_forward) in crossed.unwrap_or_default() {
-            debug_assert!(path.contains(&idx), "one way leads between two bodies");
+        for (idx, is_forward) in self.way(foi, reference)? {
             let constraint = &self.assembly.constraints[idx];
             let (near, far) = if is_forward {
                 (&constraint.from, &constraint.to)
             } else {
                 (&constraint.to, &constraint.from)
             };
-            let find = |name: &crate::assembly::FrameName| self.names.find(&name.to_string());
+            let find = |name: &FrameName| self.names.find(&name.to_string());
             let (Some(near), Some(far)) = (find(near), find(far)) else {
                 return Err(TransformError::ForeignHandle);
             };

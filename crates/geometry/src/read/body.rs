@@ -37,8 +37,8 @@ pub(super) fn load(
     let file: Arc<str> = path.display().to_string().into();
     let bytes = reading.bytes(path, asked, mistakes)?;
     let text = xml::text(&file, &bytes, mistakes)?;
-    let document = xml::parse(&file, text, mistakes)?;
-    let root = Element::root(&document, &file);
+    let page = xml::parse(&file, text, mistakes)?;
+    let root = page.root();
     if root.name() != "body" || !root.is_plain() {
         root.refuse(&["body"], mistakes);
         return None;

@@ -15,14 +15,12 @@ use crate::mistake::{Fault, Mistakes, Place};
 use crate::transform::Transform;
 use crate::xml::{Element, numbers};
 use graph::{Graph, Kind};
-use std::path::Path;
 
 /// What our own exports say beyond SDF.
 pub(crate) const NAMESPACE: &str = "https://bowline.dev/model";
 
 pub(super) fn read(
     root: Element<'_>,
-    _path: &Path,
     reading: &mut Reading<'_>,
     mistakes: &mut Mistakes,
 ) -> Option<Assembly> {
@@ -58,7 +56,7 @@ pub(super) fn read(
         bodies: Vec::new(),
     };
     import.links(reading, mistakes);
-    import.frames(mistakes)?;
+    import.frames(reading, mistakes)?;
     import.joints(mistakes);
     Some(import.assembly)
 }
@@ -199,7 +197,7 @@ impl Import<'_> {
     }
 
     /// Frames of models, `<frame>`s and sensors. Nothing can be said when their poses lead in circles.
-    fn frames(&mut self, mistakes: &mut Mistakes) -> Option<()> {
+    fn frames(&mut self, reading: &mut Reading<'_>, mistakes: &mut Mistakes) -> Option<()> {
         let poses = self.graph.resolve(mistakes)?;
         for (idx, entity) in self.graph.entities.iter().enumerate() {
             let is_wanted = match entity.kind {
@@ -228,12 +226,12 @@ impl Import<'_> {
                 covariance: None,
             });
         }
-        self.sensors(&poses, mistakes);
+        self.sensors(&poses, reading, mistakes);
         self.graph.poses = poses;
         Some(())
     }
 
-    fn sensors(&mut self, poses: &[Transform], mistakes: &mut Mistakes) {
+    fn sensors(&mut self, poses: &[Transform], reading: &mut Reading<'_>, mistakes: &mut Mistakes) {
         for &(link, body) in &self.bodies {
             let entity = &self.graph.entities[link];
             for element in entity.element.elements() {
@@ -242,6 +240,7 @@ impl Import<'_> {
                 }
                 let found = sensor::read(element, mistakes);
                 let Some((name, rate_hz, kind)) = found else {
+                    reading.leave_out_sensor(element);
                     continue;
                 };
                 let base = element.child("pose");

@@ -218,7 +218,7 @@ fn gazebo(
         let pose = sdf::pose(element, mistakes);
         match sdf::sensor::read(element, mistakes) {
             Some(read) => add_sensor(body, element.place(), read, pose),
-            None => leave_out(element, reading),
+            None => reading.leave_out_sensor(element),
         }
     }
 }
@@ -239,15 +239,5 @@ fn sensor(
     };
     let pose = origin(element, mistakes);
     add_frame(body, &clean(name), &element.place(), pose);
-    leave_out(element, reading);
-}
-
-fn leave_out(element: Element<'_>, reading: &mut Reading<'_>) {
-    let name = element.attribute("name").unwrap_or("");
-    let left_out = format!(
-        "what the sensor {name:?} measures is left out: it is of a kind that models do not have"
-    );
-    reading
-        .notes
-        .push(element.place(), Fault::LeftOut(left_out));
+    reading.leave_out_sensor(element);
 }

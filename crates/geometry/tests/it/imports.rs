@@ -129,88 +129,101 @@ fn links_of_a_static_model_stand_still() {
     assert!((found.xyz()[1] - 2.0).abs() < 1e-15);
 }
 
+fn assert_refused(text: &str, expected: &str) {
+    let found = read(&[("x.xml", text)]).expect_err(text).to_string();
+    assert!(
+        found.contains(expected),
+        "expected {expected:?} in {found:?}"
+    );
+    assert!(found.starts_with("x.xml:1:"), "{found}");
+}
+
+/// What may be in a robot beside two links, and why it is refused.
+const ROBOTS: &[(&str, &str)] = &[
+    (
+        r#"<joint name="j" type="floating"><parent link="a"/><child link="b"/></joint>"#,
+        "fixed, revolute, continuous or prismatic, found \"floating\"",
+    ),
+    (
+        r#"<joint name="j" type="fixed"><parent link="a"/><child link="c"/></joint>"#,
+        "expected a link, found \"c\"",
+    ),
+    (
+        r#"<joint name="j" type="fixed"><parent link="a"/></joint>"#,
+        "expected <child link=...> in <joint>",
+    ),
+    (
+        r#"<x:include xmlns:x="http://www.ros.org/wiki/xacro" filename="f"/>"#,
+        "run `xacro",
+    ),
+    (
+        r#"<joint name="j" type="fixed"><origin xyz="1 2"/><parent link="a"/><child link="b"/></joint>"#,
+        "xyz: expected 3 numbers",
+    ),
+];
+
 #[test]
-fn what_cannot_be_imported_is_refused_with_the_way_out() {
-    let sdf = |inside: &str| {
-        format!(
-            r#"<sdf version="1.7"><model name="m"><link name="a"/><link name="b"/>{inside}</model></sdf>"#
-        )
-    };
-    let urdf = |inside: &str| {
-        format!(r#"<robot name="r"><link name="a"/><link name="b"/>{inside}</robot>"#)
-    };
+fn what_urdf_can_say_and_models_cannot_is_refused_with_the_way_out() {
+    for (inside, expected) in ROBOTS {
+        let text = format!(r#"<robot name="r"><link name="a"/><link name="b"/>{inside}</robot>"#);
+        assert_refused(&text, expected);
+    }
+}
+
+/// What may be in an SDF model beside two links, and why it is refused.
+const MODELS: &[(&str, &str)] = &[
+    ("<include><uri>model://x</uri></include>", "found <include>"),
+    (
+        r#"<joint name="j" type="ball"><parent>a</parent><child>b</child></joint>"#,
+        "found \"ball\"",
+    ),
+    (
+        r#"<joint name="j" type="fixed"><parent>a</parent><child>c</child></joint>"#,
+        "expected a link, joint or frame, found \"c\"",
+    ),
+    (
+        r#"<joint name="j" type="fixed"><parent>a</parent></joint>"#,
+        "expected <child> in <joint>",
+    ),
+    (
+        r#"<frame name="f"><pose relative_to="g"/></frame><frame name="g"><pose relative_to="f"/></frame>"#,
+        "found a circle: f -> g",
+    ),
+    (
+        r#"<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>"#,
+        "found a circle",
+    ),
+    (r#"<frame name="a"/>"#, "found a second \"a\""),
+    (
+        r#"<link name="c"><pose>1 2 3</pose></link>"#,
+        "<pose>: expected x y z roll pitch yaw, found \"1 2 3\"",
+    ),
+    (
+        r#"<model name="n" placement_frame="x"><link name="x"/></model>"#,
+        "expected a <model> without placement_frame",
+    ),
+];
+
+#[test]
+fn what_sdf_can_say_and_models_cannot_is_refused_with_the_way_out() {
+    for (inside, expected) in MODELS {
+        let model = format!(r#"<model name="m"><link name="a"/><link name="b"/>{inside}</model>"#);
+        assert_refused(&format!(r#"<sdf version="1.7">{model}</sdf>"#), expected);
+    }
     for (text, expected) in [
         (
-            urdf(r#"<joint name="j" type="floating"><parent link="a"/><child link="b"/></joint>"#),
-            "fixed, revolute, continuous or prismatic, found \"floating\"",
-        ),
-        (
-            urdf(r#"<joint name="j" type="fixed"><parent link="a"/><child link="c"/></joint>"#),
-            "expected a link, found \"c\"",
-        ),
-        (
-            urdf(r#"<joint name="j" type="fixed"><parent link="a"/></joint>"#),
-            "expected <child link=...> in <joint>",
-        ),
-        (
-            urdf(r#"<x:include xmlns:x="http://www.ros.org/wiki/xacro" filename="f"/>"#),
-            "run `xacro",
-        ),
-        (
-            urdf(
-                r#"<joint name="j" type="fixed"><origin xyz="1 2"/><parent link="a"/><child link="b"/></joint>"#,
-            ),
-            "xyz: expected 3 numbers",
-        ),
-        (
-            sdf("<include><uri>model://x</uri></include>"),
-            "found <include>",
-        ),
-        (
-            sdf(r#"<joint name="j" type="ball"><parent>a</parent><child>b</child></joint>"#),
-            "found \"ball\"",
-        ),
-        (
-            sdf(r#"<joint name="j" type="fixed"><parent>a</parent><child>c</child></joint>"#),
-            "expected a link, joint or frame, found \"c\"",
-        ),
-        (
-            sdf(r#"<joint name="j" type="fixed"><parent>a</parent></joint>"#),
-            "expected <child> in <joint>",
-        ),
-        (
-            sdf(
-                r#"<frame name="f"><pose relative_to="g"/></frame><frame name="g"><pose relative_to="f"/></frame>"#,
-            ),
-            "found a circle: f -> g",
-        ),
-        (
-            sdf(r#"<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>"#),
-            "found a circle",
-        ),
-        (sdf(r#"<frame name="a"/>"#), "found a second \"a\""),
-        (
-            sdf(r#"<link name="c"><pose>1 2 3</pose></link>"#),
-            "<pose>: expected x y z roll pitch yaw, found \"1 2 3\"",
-        ),
-        (
-            r#"<sdf version="1.7"><world name="w"/></sdf>"#.to_owned(),
+            r#"<sdf version="1.7"><world name="w"/></sdf>"#,
             "expected a <model> in <sdf>, found <world>",
         ),
         (
-            r#"<sdf version="2"><model name="m"/></sdf>"#.to_owned(),
+            r#"<sdf version="2"><model name="m"/></sdf>"#,
             "version: expected a version of SDF",
         ),
         (
-            r#"<sdf version="1.7"><model name="m"/></sdf>"#.to_owned(),
+            r#"<sdf version="1.7"><model name="m"/></sdf>"#,
             "expected at least one <link> in <model>",
         ),
     ] {
-        let found = read(&[("x.xml", &text)]).expect_err(&text).to_string();
-        assert!(
-            found.contains(expected),
-            "expected {expected:?} in {found:?}"
-        );
-        assert!(found.starts_with("x.xml:1:"), "{found}");
+        assert_refused(text, expected);
     }
 }
