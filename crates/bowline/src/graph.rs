@@ -73,7 +73,9 @@ const PERIOD: Duration = Duration::from_secs(6);
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let graph = match &arguments.file {
         Some(file) => {
-            let Some(robot) = robot_file::open(file)? else {
+            let checked = robot_file::check(file)?;
+            let Some(robot) = checked.robot else {
+                output::problems(&checked.problems);
                 return Ok(Outcome::Diagnostics);
             };
             arguments.source.check(&robot)?;
@@ -291,6 +293,7 @@ fn node_to_json(graph: &Graph, at: usize, node: &Node, links: &Links<'_>) -> Val
 fn mark_word(mark: Mark) -> &'static str {
     match mark {
         Mark::Connected => "connected",
+        Mark::Reserved => "reserved",
         Mark::Unused => "unused",
         Mark::Left => "not connected",
         Mark::Missing => "missing",

@@ -17,8 +17,7 @@ pub(crate) struct Checked {
 
 /// Reads a robot file and checks everything in it.
 pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
-    let path_variable = env::var_os("PATH").unwrap_or_default();
-    let search_path: Vec<PathBuf> = env::split_paths(&path_variable).collect();
+    let search_path = search_path();
     let loader = Loader {
         kinds: KINDS,
         types: &types,
@@ -39,6 +38,14 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
             | LoadError::NotText { .. }),
         ) => Err(Usage(error.to_string()).into()),
     }
+}
+
+/// Where commands are looked for: where this program is, so that robots find it, and then the PATH.
+fn search_path() -> Vec<PathBuf> {
+    let own = env::current_exe().ok();
+    let own = own.and_then(|path| path.parent().map(Path::to_owned));
+    let variable = env::var_os("PATH").unwrap_or_default();
+    own.into_iter().chain(env::split_paths(&variable)).collect()
 }
 
 /// Reads a robot file and shows what is wrong with it; `None` if it cannot be used.

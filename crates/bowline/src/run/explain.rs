@@ -149,6 +149,7 @@ fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
     let outputs: Vec<String> = ports
         .iter()
         .filter(|port| matches!(port.direction, Direction::Writes | Direction::Serves))
+        .filter(|port| port.name != "parameters")
         .map(|port| format!("{}.{}", kind.name, port.name))
         .collect();
     match outputs.is_empty() {
