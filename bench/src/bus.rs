@@ -30,6 +30,26 @@ pub(crate) fn run(questions: &[String], length: Length) -> anyhow::Result<()> {
     questions::ask(questions, length)
 }
 
+/// Median round trip of a small message between two processes with liblcm, a thousand times a second; `None` if its
+/// worker is not built.
+pub(crate) fn lcm_round_trip_us(length: Length) -> anyhow::Result<Option<f64>> {
+    if !systems::LCM.is_built() {
+        println!("  liblcm is left out: {}", systems::LCM.how_to_build());
+        return Ok(None);
+    }
+    let case = Case {
+        name: "a small message at 1 kHz".to_owned(),
+        pattern: exchange::Pattern::Echo,
+        rate_hz: 1_000,
+        size: 64,
+        n_peers: 1,
+        seconds: if length == Length::Quick { 0.3 } else { 3.0 },
+        is_batched: false,
+        is_pinned: false,
+    };
+    Ok(Some(exchange::run(&systems::LCM, &case)?.p50_us))
+}
+
 /// What each system did in each case, turn by turn.
 struct Results<'c> {
     systems: Vec<&'static System>,

@@ -1,14 +1,17 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `bus`, `logs` and `inspect` run one part; `--quick` shortens the last three, and
+//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect` and `components` run one part; `--quick` shortens
+//! all but the first two, and
 //! `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod bus;
 mod compile;
+mod components;
 mod inspect;
 mod logs;
 mod marshal;
+mod model;
 mod namespace;
 mod peers;
 mod stopwatch;
@@ -27,19 +30,26 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 5] = ["marshal", "compile", "bus", "logs", "inspect"];
+const PARTS: [&str; 7] = [
+    "marshal", "compile", "model", "bus", "logs", "inspect", "components",
+];
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (questions, others): (Vec<String>, Vec<String>) =
         args.iter().cloned().partition(|arg| bus::is_question(arg));
-    let is_known = |arg: &str| PARTS.contains(&arg) || [IN_NAMESPACE, "--quick"].contains(&arg);
+    let is_known = |arg: &str| {
+        PARTS.contains(&arg) || [IN_NAMESPACE, "--quick", components::ECHO].contains(&arg)
+    };
     let unknown = others.iter().find(|arg| !is_known(arg));
     ensure!(
         unknown.is_none(),
         "expected {}, a question of the bus such as 1b, or --quick; found {unknown:?}",
         PARTS.join(", ")
     );
+    if others.iter().any(|arg| arg == components::ECHO) {
+        return components::echo();
+    }
     let has = |name: &str| args.iter().any(|arg| arg == name);
     let is_everything = questions.is_empty() && !PARTS.into_iter().any(has);
     let is_wanted = |part| is_everything || has(part) || part == "bus" && !questions.is_empty();
@@ -58,10 +68,12 @@ fn main() -> anyhow::Result<()> {
         match part {
             "marshal" => marshal::run(&peers::work_folder()?)?,
             "compile" => compile::run(&peers::work_folder()?)?,
+            "model" => model::run(&peers::work_folder()?, length)?,
             _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
             "bus" => bus::run(&questions, length)?,
             "logs" => logs::run(length)?,
-            _ => inspect::run(length)?,
+            "inspect" => inspect::run(length)?,
+            _ => components::run(length)?,
         }
     }
     Ok(())

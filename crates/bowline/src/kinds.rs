@@ -1,12 +1,15 @@
 //! All kinds of components that robot files can name.
 
+mod model;
+
 use bowline_node::{Kind, kinds};
+use model::ModelServer;
 
 /// Sorted by name. Add yours here; nothing else needs to change.
-pub(crate) const KINDS: &[Kind] = &[Kind::of::<kinds::Heartbeat>(
-    "heartbeat",
-    "Publishes a beat at a steady rate.",
-)];
+pub(crate) const KINDS: &[Kind] = &[
+    Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
+    Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+];
 
 #[cfg(test)]
 mod tests {

@@ -100,6 +100,11 @@ impl Listener {
         })
     }
 
+    /// Whether somebody wants it to end.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.is_set()
+    }
+
     /// Ends after this time whatever else was said.
     pub(crate) fn end_after(&mut self, period: Duration) {
         self.period = Some(period);

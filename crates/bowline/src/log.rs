@@ -3,10 +3,10 @@
 //! Each verb is a file in `log/` and a row here; `choice` has the arguments that several of them share.
 
 mod cat;
-mod choice;
+pub(crate) mod choice;
 mod control;
 mod convert;
-mod diff;
+pub(crate) mod diff;
 mod export;
 mod filter;
 mod index;

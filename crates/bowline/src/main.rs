@@ -15,14 +15,20 @@ mod known_types;
 mod list;
 mod listen;
 mod log;
+mod logs;
+mod model;
+mod orders;
 mod output;
 mod progress;
+mod ps;
 mod publish;
 mod rate;
 mod robot_file;
 mod run;
 mod screen;
+mod service;
 mod spy;
+mod supervisors;
 mod terminal;
 mod types;
 mod who;
@@ -74,6 +80,7 @@ fn command() -> Command {
         .subcommand(
             Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
         )
+        .subcommand(run::component::Arguments::augment_args(Command::new("component")).hide(true))
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(echo::Arguments::augment_args(Command::new("echo")))
         .subcommand(generate::command())
@@ -81,10 +88,17 @@ fn command() -> Command {
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
+        .subcommand(logs::Arguments::augment_args(Command::new("logs")))
+        .subcommand(ps::Arguments::augment_args(Command::new("ps")))
+        .subcommand(model::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(service::command())
+        .subcommand(orders::command("restart"))
         .subcommand(run::Arguments::augment_args(Command::new("run")))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
+        .subcommand(orders::command("start"))
+        .subcommand(orders::command("stop"))
         .subcommand(types)
         .subcommand(who::Arguments::augment_args(Command::new("who")))
 }
@@ -92,6 +106,9 @@ fn command() -> Command {
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     match matches.subcommand() {
         Some(("bench", matches)) => bench::run(matches),
+        Some(("component", matches)) => {
+            run::component::run(&run::component::Arguments::from_arg_matches(matches)?)
+        }
         Some(("demo", _)) => demo::run(),
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("echo", matches)) => echo::run(&echo::Arguments::from_arg_matches(matches)?),
@@ -100,8 +117,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
+        Some(("logs", matches)) => logs::run(&logs::Arguments::from_arg_matches(matches)?),
+        Some(("ps", matches)) => ps::run(&ps::Arguments::from_arg_matches(matches)?),
+        Some((verb @ ("start" | "stop" | "restart"), matches)) => {
+            orders::run(verb, &orders::Arguments::from_arg_matches(matches)?)
+        }
+        Some(("model", matches)) => model::run(&model::Verb::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),

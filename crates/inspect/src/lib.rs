@@ -11,6 +11,7 @@
 //! | `who.rs` | programs by all that is known of them |
 //! | `interval.rs` | the times between messages |
 //! | `form.rs` | JSON that is to become a message |
+//! | `assign.rs` | messages from words of a command line |
 //! | `page.rs` | a message as indented text |
 //! | `tree.rs` | a message as lines that fold |
 //! | `series.rs` | a field over time |
@@ -20,6 +21,7 @@
 //! | `history.rs` | the last events |
 //! | `guess.rs` | what bytes might be that nobody has described |
 
+mod assign;
 mod descriptions;
 mod form;
 mod guess;
@@ -36,6 +38,7 @@ pub mod tree;
 mod watch;
 mod who;
 
+pub use assign::{AssignError, assign, blank};
 pub use descriptions::DescriptionCounts;
 pub use form::{example, faults};
 pub use guess::{guess, hex_lines};

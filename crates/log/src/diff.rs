@@ -6,7 +6,7 @@
 
 mod explain;
 
-pub use explain::{Explanation, FieldDifference, explain};
+pub use explain::{Explanation, FieldDifference, explain, explain_pair};
 
 use crate::event::LogEvent;
 use crate::reader::{ReadError, Reader};

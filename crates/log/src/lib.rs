@@ -54,7 +54,7 @@ pub use copy::{BadOutput, Copied, CopyError, CopyPlan, LeftBehind, RateLimit, ch
 pub use damage::{Damage, DamageKind, Damages};
 pub use diff::{
     ChannelDifference, DiffOptions, Difference, DifferenceKind, Explanation, FieldDifference,
-    Place, TimeRule, diff, explain,
+    Place, TimeRule, diff, explain, explain_pair,
 };
 pub use event::{LogEvent, OwnedEvent};
 pub use export::{ExportError, ExportedTable, Exporter, Left, TableFormat};

@@ -35,6 +35,18 @@ impl Live {
         self.started_at + Instant::now().saturating_duration_since(self.started)
     }
 
+    /// When it was made.
+    #[must_use]
+    pub fn started_at(&self) -> Time {
+        self.started_at
+    }
+
+    /// Lets time pass, for hosts that hold simulated time to this clock.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn wait(&self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+
     /// How long it is until a moment; nothing if that has passed.
     #[must_use]
     pub fn until(&self, moment: Time) -> Duration {

@@ -242,11 +242,16 @@ impl Directory {
     /// Services that are offered by those that are not gone, by name.
     #[must_use]
     pub fn offers(&self, now: Time) -> Vec<Offer<'_>> {
+        let mut offers = self.all_offers(now);
+        offers.retain(|offer| offer.life != Life::Gone);
+        offers
+    }
+
+    /// Services that are or were offered, by name.
+    #[must_use]
+    pub fn all_offers(&self, now: Time) -> Vec<Offer<'_>> {
         let mut offers = Vec::new();
         for (key, process, life) in self.processes(now) {
-            if life == Life::Gone {
-                continue;
-            }
             let components = process.presence.iter().flat_map(|it| &it.components);
             for component in components {
                 let served = component.services.iter();

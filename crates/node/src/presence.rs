@@ -4,9 +4,11 @@
 //! end. There is no broker: whoever listens knows.
 
 mod beacon;
+mod presenter;
 mod this_process;
 
 pub use beacon::{Beacon, DuePresence, Identity};
+pub use presenter::Presenter;
 pub use this_process::ThisProcess;
 
 use crate::port::{Direction, PortInfo};

@@ -19,6 +19,7 @@ mod plan;
 mod proc;
 mod process;
 mod report;
+mod roster;
 mod runner;
 mod slot;
 mod state;
@@ -33,5 +34,6 @@ pub use plan::{
     Ready, Restart, SafeState, Start, StopSignal,
 };
 pub use report::{ALARM_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
+pub use roster::{ChooseError, Entry, Roster, meant};
 pub use runner::{Care, News, Options, SuperviseError, run};
 pub use state::LockError;

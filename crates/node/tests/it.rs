@@ -26,7 +26,15 @@ mod robots;
 mod served;
 #[path = "it/service_bus.rs"]
 mod service_bus;
+#[path = "it/service_hostile.rs"]
+mod service_hostile;
 #[path = "it/service_simulator.rs"]
 mod service_simulator;
+#[path = "it/supervise.rs"]
+mod supervise;
+#[path = "it/supervise_fixture.rs"]
+mod supervise_fixture;
+#[path = "it/supervise_returns.rs"]
+mod supervise_returns;
 #[path = "it/verify.rs"]
 mod verify;

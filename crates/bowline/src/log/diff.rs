@@ -12,7 +12,7 @@ use bowline_log::{
 };
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,33 +62,57 @@ enum Since {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let mut a = choice::open(&arguments.a, IndexUse::IfThere)?;
-    let mut b = choice::open(&arguments.b, IndexUse::IfThere)?;
     let options = options(arguments)?;
+    let manner = Manner {
+        show: arguments.show,
+        types: &arguments.types,
+        json: arguments.json,
+    };
+    compare([&arguments.a, &arguments.b], &options, &manner)
+}
+
+/// How a comparison is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner<'a> {
+    /// How many channels, and fields of each.
+    pub(crate) show: usize,
+    pub(crate) types: &'a Types,
+    pub(crate) json: bool,
+}
+
+/// Compares two logs and shows the differences.
+pub(crate) fn compare(
+    paths: [&Path; 2],
+    options: &DiffOptions,
+    manner: &Manner<'_>,
+) -> anyhow::Result<Outcome> {
+    let [a, b] = paths;
+    let mut a = choice::open(a, IndexUse::IfThere)?;
+    let mut b = choice::open(b, IndexUse::IfThere)?;
     let mut progress = Progress::new("comparing");
-    let difference = diff(&mut a, &mut b, &options, &mut |done, all| {
+    let difference = diff(&mut a, &mut b, options, &mut |done, all| {
         progress.at(done, all);
     })?;
     let damages = [a.damages().clone(), b.damages().clone()];
-    let shown = difference.channels.len().min(arguments.show);
+    let shown = difference.channels.len().min(manner.show);
     let shown = difference.channels.get(..shown).unwrap_or_default();
     let mut catalogs = [
-        arguments.types.catalog_with(&a)?,
-        arguments.types.catalog_with(&b)?,
+        manner.types.catalog_with(&a)?,
+        manner.types.catalog_with(&b)?,
     ];
     let explained = if shown.is_empty() {
         Vec::new()
     } else {
-        explain([&mut a, &mut b], shown, &mut catalogs, arguments.show)?
+        explain([&mut a, &mut b], shown, &mut catalogs, manner.show)?
     };
     drop(progress);
-    if arguments.json {
+    if manner.json {
         output::line(&format!("{:#}", to_json(&difference, &explained)))?;
     } else {
         let first_utime = [first_utime(&mut a)?, first_utime(&mut b)?];
         print(&difference, &explained, first_utime)?;
     }
-    for (path, damages) in [&arguments.a, &arguments.b].into_iter().zip(&damages) {
+    for (path, damages) in paths.into_iter().zip(&damages) {
         if !damages.is_empty() {
             output::note(&format!("{}:", path.display()));
             report::note_damage(damages);

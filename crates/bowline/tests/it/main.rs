@@ -8,7 +8,9 @@ mod generate;
 mod hub;
 mod list;
 mod log_tools;
+mod model;
 mod namespace;
+mod supervision;
 mod types;
 
 use std::fs;

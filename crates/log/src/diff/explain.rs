@@ -92,7 +92,9 @@ fn fetch(
     Ok(found)
 }
 
-fn explain_pair(
+/// Says how two messages differ, with at most so many fields.
+#[must_use]
+pub fn explain_pair(
     a: Option<&[u8]>,
     b: Option<&[u8]>,
     catalogs: &[Catalog; 2],

@@ -1,6 +1,7 @@
 //! Calls from programs that are no components: one at a time, and the program waits.
 
 use super::caller::{BeginError, CallError, Caller, CallerCounts, Finished, Request, ServerId};
+use super::id::CallId;
 use super::name::{BadServiceName, ServiceName};
 use crate::clock::Live;
 use crate::port::TypeInfo;
@@ -44,6 +45,9 @@ where
 {
     Client::new(bus).call(service, request, timeout)
 }
+
+/// How often somebody who waits is asked whether they still want to.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Calls any number of services, one after the other.
 #[derive(Debug)]
@@ -107,6 +111,18 @@ impl Client {
     /// # Errors
     /// When there is no reply.
     pub fn call_bytes(&mut self, request: Request) -> Result<(Vec<u8>, ServerId), ClientError> {
+        self.call_bytes_while(request, || true)
+    }
+
+    /// The same, but cancelled when it is no longer wanted: `is_wanted` is asked several times a second.
+    ///
+    /// # Errors
+    /// When there is no reply.
+    pub fn call_bytes_while(
+        &mut self,
+        request: Request,
+        mut is_wanted: impl FnMut() -> bool,
+    ) -> Result<(Vec<u8>, ServerId), ClientError> {
         self.listen_to(&request.service)?;
         let (id, call) = self.caller.begin(self.clock.now(), request)?;
         let mut unsent = self.send(&call).err();
@@ -116,9 +132,13 @@ impl Client {
                 unsent = self.send(call).err();
             }
             let mut finished = due.finished;
+            if !is_wanted() {
+                finished.extend(self.cancel(id));
+            }
             let patience = self.caller.next_due().map(|due| self.clock.until(due));
+            let patience = patience.unwrap_or_default().min(LOOK_EVERY);
             if finished.is_empty()
-                && let Some((_, event)) = self.inbox.recv_timeout(patience.unwrap_or_default())?
+                && let Some((_, event)) = self.inbox.recv_timeout(patience)?
             {
                 finished.extend(self.on_event(&event));
             }
@@ -145,6 +165,13 @@ impl Client {
     fn send(&self, call: &Call) -> Result<(), PublishError> {
         let channel = format!("{}{}", super::CALL_CHANNEL, call.service);
         self.bus.publish(&channel, call)
+    }
+
+    fn cancel(&mut self, id: CallId) -> Option<Finished> {
+        let (finished, call) = self.caller.cancel(self.clock.now(), id)?;
+        // If it does not get there, the server finds out when the time of the call is over.
+        drop(self.send(&call));
+        Some(finished)
     }
 
     fn on_event(&mut self, event: &Event) -> Option<Finished> {

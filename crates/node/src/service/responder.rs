@@ -5,11 +5,11 @@ use super::name::{BadServiceName, ServiceName};
 use super::server::{Failure, Incoming, Server, ServerLimits};
 use crate::clock::Live;
 use crate::port::TypeInfo;
-use crate::presence::ThisProcess;
+use crate::presence::{Beacon, Health, Identity, Presenter, ThisProcess};
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
 use bowline_bus::{Bus, Event, Inbox, Pattern, Queue, RecvError, SubscriptionId};
-use bowline_msgs::{Answer, Call};
+use bowline_msgs::{Answer, Call, HeartbeatComponent, PresenceComponent, PresenceService};
 use bowline_wire::{Decode, Message};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -114,6 +114,35 @@ impl Responder {
         &self.server
     }
 
+    /// What this program says of itself, if the service is all there is.
+    fn beacon(&self, started: Time) -> Beacon {
+        let program = &ThisProcess::get().program;
+        let component = PresenceComponent {
+            name: program.clone(),
+            kind: "program".to_owned(),
+            services: vec![self.offer()],
+            ..PresenceComponent::default()
+        };
+        let identity = Identity::of_this_process("", program, started);
+        Beacon::new(identity, vec![component], started)
+    }
+
+    /// The service, as presence tells it.
+    #[must_use]
+    pub fn offer(&self) -> PresenceService {
+        let [request, reply] = self.types;
+        let name = self.server.service().as_str();
+        PresenceService {
+            port: name.to_owned(),
+            direction: PresenceService::SERVES,
+            name: name.to_owned(),
+            request_type: request.name.to_owned(),
+            request_fingerprint: request.fingerprint.0.cast_signed(),
+            reply_type: reply.name.to_owned(),
+            reply_fingerprint: reply.fingerprint.0.cast_signed(),
+        }
+    }
+
     fn describe(&mut self) {
         if !self.is_described {
             self.is_described = true;
@@ -134,7 +163,34 @@ impl Responder {
 /// How often [`serve`] looks whether it should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Serves one service with a function, until `stop` is set or the bus ends.
+/// Serves one service with a function, until `stop` is set or the bus ends. While the function runs nothing is heard:
+/// it should be quick. The program can be found by `bowline service list`.
+///
+/// ```
+/// # use bowline_bus::Bus;
+/// # use bowline_msgs::Waypoint;
+/// # use bowline_node::service::{self, Failure};
+/// # use std::sync::atomic::{AtomicBool, Ordering};
+/// # use std::time::Duration;
+/// let bus = Bus::open("memq://")?;
+/// let stop = AtomicBool::new(false);
+/// std::thread::scope(|scope| {
+///     let serving = scope.spawn(|| service::serve(&bus, "plan.mirror", &stop, |asked: Waypoint| {
+///         let [x, y] = asked.position;
+///         if x < 0.0 {
+///             return Err(Failure::new(1, "there is nothing on that side"));
+///         }
+///         Ok(Waypoint { position: [-x, y], ..asked })
+///     }));
+///     let dock = Waypoint { id: "dock".into(), position: [12.0, -3.5] };
+///     let reply: Waypoint = service::call(&bus, "plan.mirror", &dock, Duration::from_secs(9))?;
+///     assert_eq!(reply.position, [-12.0, -3.5]);
+///     stop.store(true, Ordering::Relaxed);
+///     serving.join().expect("it ends when it is told to")?;
+///     Ok::<(), Box<dyn std::error::Error>>(())
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// When there can be no such service, or nothing can be received.
@@ -149,39 +205,63 @@ where
     A: Message,
 {
     let clock = Live::new();
+    let started = clock.now();
     let ThisProcess { host, program, .. } = ThisProcess::get();
     // The same in its next life, so that callers know what happened.
     let server = format!("{program}@{host}");
-    let instance = clock.now().utime();
-    let mut responder = Responder::new::<Q, A>(bus, service, &server, instance)?;
+    let mut responder = Responder::new::<Q, A>(bus, service, &server, started.utime())?;
+    let mut presenter = Presenter::new(bus, responder.beacon(started));
     let inbox = bus.inbox();
-    responder.subscribe(&inbox)?;
+    let calls = responder.subscribe(&inbox)?;
+    presenter.subscribe(&inbox)?;
     while !stop.load(Ordering::Relaxed) {
+        presenter.on_time(&clock, || vec![health(program)]);
         // Nothing is worked on between two calls, so nobody must be told of those that expire.
         responder.on_time(clock.now());
-        let event = match inbox.recv_timeout(LOOK_EVERY) {
-            Ok(event) => event,
+        let patience = clock.until(presenter.next_due()).min(LOOK_EVERY);
+        match inbox.recv_timeout(patience) {
+            Ok(None) => {}
+            Ok(Some((id, event))) if id == calls => {
+                answer(&mut responder, &clock, &event, &mut handle);
+            }
+            Ok(Some((_, event))) => presenter.on_event(clock.now(), &event),
             Err(error) if error.is_end() => return Ok(()),
             Err(error) => return Err(error.into()),
-        };
-        let Some((_, event)) = event else {
-            continue;
-        };
-        if let Some(Incoming::Called(called)) = responder.on_event(clock.now(), &event) {
-            match Q::decode(&called.body) {
-                Ok(request) => {
-                    let result = handle(request);
-                    responder.reply(
-                        clock.now(),
-                        called.id,
-                        result.as_ref().map_err(Clone::clone),
-                    );
-                }
-                Err(error) => responder.refuse(clock.now(), called.id, &error.to_string()),
-            }
         }
     }
+    presenter.leave(&clock, vec![health(program)]);
     Ok(())
+}
+
+fn answer<Q, A>(
+    responder: &mut Responder,
+    clock: &Live,
+    event: &Event,
+    handle: &mut impl FnMut(Q) -> Result<A, Failure>,
+) where
+    Q: Message + for<'a> Decode<'a>,
+    A: Message,
+{
+    let Some(Incoming::Called(called)) = responder.on_event(clock.now(), event) else {
+        return;
+    };
+    match Q::decode(&called.body) {
+        Ok(request) => {
+            let result = handle(request);
+            let result = result.as_ref().map_err(Clone::clone);
+            responder.reply(clock.now(), called.id, result);
+        }
+        Err(error) => responder.refuse(clock.now(), called.id, &error.to_string()),
+    }
+}
+
+/// A program that serves as one component of no robot.
+fn health(program: &str) -> HeartbeatComponent {
+    HeartbeatComponent {
+        name: program.to_owned(),
+        health: Health::Good.code(),
+        ..HeartbeatComponent::default()
+    }
 }
 
 /// Why nothing is served.

@@ -160,6 +160,8 @@ pub enum Ready {
     Immediately,
     /// With its first heartbeat.
     FirstHeartbeat,
+    /// When it has ended with exit code 0: a task that others wait for.
+    AtEnd,
 }
 
 /// What asks a process to stop, with all of its process group. SIGTERM unless somebody knows better: it is what
@@ -333,9 +335,16 @@ impl Plan {
             Heartbeat::Presence(components) => !components.is_empty(),
             Heartbeat::Traffic { .. } => true,
         };
-        if spec.ready == Ready::FirstHeartbeat && !has_heartbeat {
-            faults.push(PlanFault::NeverReady { name: name() });
-        }
+        let why = match spec.ready {
+            Ready::FirstHeartbeat if !has_heartbeat => {
+                Some("with its first heartbeat, but has none")
+            }
+            Ready::AtEnd if spec.restart == Restart::Always => {
+                Some("when it has ended, but is then always restarted")
+            }
+            Ready::Immediately | Ready::FirstHeartbeat | Ready::AtEnd => None,
+        };
+        faults.extend(why.map(|why| PlanFault::NeverReady { name: name(), why }));
         for other in &spec.after {
             self.check_known(&format!("process {:?}", spec.name), other, faults);
         }
@@ -452,11 +461,13 @@ pub enum PlanFault {
         /// Its name.
         name: String,
     },
-    /// It is ready with its first heartbeat and has none.
-    #[error("process {name:?} is to be ready with its first heartbeat, but has none")]
+    /// It would never be ready.
+    #[error("process {name:?} is to be ready {why}")]
     NeverReady {
         /// Its name.
         name: String,
+        /// When it is to be ready, and why that never is.
+        why: &'static str,
     },
     /// Somebody names a process that is not there.
     #[error("{who} names process {name:?}, which there is not{}", suggestion.as_ref().map(|name| format!(": did you mean {name:?}?")).unwrap_or_default())]
@@ -510,6 +521,10 @@ mod tests {
             ready: Ready::FirstHeartbeat,
             ..process("a", &[])
         };
+        let endless = ProcessSpec {
+            ready: Ready::AtEnd,
+            ..process("a", &[])
+        };
         let grouped = ProcessSpec {
             group: "b".to_owned(),
             ..process("a", &[])
@@ -522,6 +537,7 @@ mod tests {
             (vec![ProcessSpec::new("a", [""])], "process \"a\" has no program"),
             (vec![ProcessSpec::new("a", ["x\0"])], "process \"a\" has arguments or variables"),
             (vec![unready], "process \"a\" is to be ready with its first heartbeat, but has none"),
+            (vec![endless], "process \"a\" is to be ready when it has ended, but is then always restarted"),
             (vec![grouped, process("b", &[])], "group \"b\" is called like a process"),
             (vec![process("sonar", &[]), process("map", &["sonr"])],
              "process \"map\" names process \"sonr\", which there is not: did you mean \"sonar\"?"),

@@ -6,7 +6,7 @@
 use super::capture::Capture;
 use super::exit::Exit;
 use super::plan::{Limits, ProcessSpec, StopSignal};
-use super::proc::{self, MARKER, Stat, Survey};
+use super::proc::{self, Found, MARKER, Stat, Survey};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group,
@@ -87,6 +87,10 @@ impl Run {
         })
     }
 
+    fn group(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
     /// Readable when the process has ended.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
@@ -109,8 +113,8 @@ impl Run {
         }
     }
 
-    /// Asks all of its group to stop.
-    pub(crate) fn ask(&self, signal: StopSignal) {
+    /// Asks all of it to stop: its group, and what has left that.
+    pub(crate) fn ask(&self, signal: StopSignal, survey: &Survey) {
         let signal = match signal {
             StopSignal::Terminate => Signal::TERM,
             StopSignal::Interrupt => Signal::INT,
@@ -119,27 +123,23 @@ impl Run {
             StopSignal::User1 => Signal::USR1,
             StopSignal::User2 => Signal::USR2,
         };
-        self.signal_group(signal);
-        // Whoever is stopped does not hear anything else.
-        self.signal_group(Signal::CONT);
+        // Whoever is halted hears nothing else.
+        for signal in [signal, Signal::CONT] {
+            self.signal_group(signal);
+            for found in survey
+                .of_run(&self.mark)
+                .filter(|it| it.stat.group != self.group())
+            {
+                send(found, signal);
+            }
+        }
     }
 
     /// Kills all that is left of it.
     pub(crate) fn kill(&mut self, survey: &Survey) {
         self.signal_group(Signal::KILL);
         for found in survey.of_run(&self.mark) {
-            let Some(pid) = Pid::from_raw(found.stat.pid) else {
-                continue;
-            };
-            // The number may be another's by now: its descriptor is not, if the time of its start is still the same.
-            let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else {
-                continue;
-            };
-            if is_same(pid, &found.stat) {
-                // What has ended meanwhile needs no signal.
-                let _is_gone = pidfd_send_signal(descriptor, Signal::KILL);
-                self.strays.push(pid);
-            }
+            self.strays.extend(send(found, Signal::KILL));
         }
     }
 
@@ -148,9 +148,8 @@ impl Run {
         if !self.has_exited {
             return false;
         }
-        let group = self.pid.as_raw_nonzero().get();
         let is_member = |stat: &Stat| {
-            stat.group == group && !stat.is_zombie && stat.start_ticks >= self.start_ticks
+            stat.group == self.group() && !stat.is_zombie && stat.start_ticks >= self.start_ticks
         };
         let is_left = survey.0.iter().any(|it| is_member(&it.stat));
         if is_left || survey.of_run(&self.mark).next().is_some() {
@@ -181,8 +180,17 @@ impl Run {
     }
 }
 
-fn is_same(pid: Pid, stat: &Stat) -> bool {
-    proc::stat(pid).is_some_and(|now| now.start_ticks == stat.start_ticks)
+/// Sends a signal to a process that was found, if it is still the same.
+fn send(found: &Found, signal: Signal) -> Option<Pid> {
+    let pid = Pid::from_raw(found.stat.pid)?;
+    // The number may be another's by now. Its descriptor cannot be, if the time of its start is still the same.
+    let descriptor = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    let is_same = proc::stat(pid)?.start_ticks == found.stat.start_ticks;
+    if is_same {
+        // What has ended meanwhile needs no signal.
+        let _is_gone = pidfd_send_signal(descriptor, signal);
+    }
+    is_same.then_some(pid)
 }
 
 fn limit(pid: Pid, limits: &Limits) -> io::Result<()> {

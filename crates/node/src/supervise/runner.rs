@@ -157,6 +157,8 @@ struct Runner {
     n_runs: u64,
     meter: Meter,
     due: Due,
+    /// A look at the system that is not old.
+    surveyed: Option<(Time, Survey)>,
     n_told: u64,
     /// Whether what the next supervisor is told is still so.
     is_written: bool,
@@ -208,6 +210,7 @@ impl Runner {
                 survey: now,
                 survey_gap: SURVEY_EVERY[0],
             },
+            surveyed: None,
             n_told: 0,
             is_written: false,
             rival: None,
@@ -476,8 +479,15 @@ impl Runner {
     }
 
     fn signal(&mut self, unit: usize) -> Option<Event> {
+        let now = self.clock.now();
+        // When many are asked at once, one look at the system is enough for all.
+        let is_old = |(at, _): &(Time, Survey)| now.since(*at) > SURVEY_EVERY[1];
+        if self.surveyed.as_ref().is_none_or(is_old) {
+            self.surveyed = Some((now, Survey::take()));
+        }
+        let (_, survey) = self.surveyed.as_ref()?;
         let run = self.slots.get(unit)?.run.as_ref()?;
-        run.ask(self.specs.get(unit)?.stop_signal);
+        run.ask(self.specs.get(unit)?.stop_signal, survey);
         None
     }
 
@@ -596,9 +606,7 @@ impl Runner {
     fn read_outputs(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {
         for (slot, spec) in self.slots.iter_mut().zip(&self.specs) {
             slot.read(now);
-            let Some(batch) = slot.lines.publish() else {
-                continue;
-            };
+            let batch = slot.lines.publish().unwrap_or_default();
             for line in &batch.lines {
                 tell(&News::Printed {
                     process: &spec.name,
@@ -609,6 +617,7 @@ impl Runner {
                 // The bus counts what it could not send.
                 drop(self.bus.publish(report::OUTPUT_CHANNEL, &output));
             }
+            slot.free();
         }
     }
 

@@ -86,7 +86,14 @@ impl Slot {
             }
             self.lines.add(now, read);
         }
-        capture.free(self.lines.n_partial());
+    }
+
+    /// Gives back the memory of what was read. To be called when it was published: until then, whoever comes after us
+    /// still finds it.
+    pub(crate) fn free(&mut self) {
+        if let Some(capture) = &mut self.capture {
+            capture.free(self.lines.n_partial());
+        }
     }
 
     /// Output that was not even looked at, bytes.

@@ -52,7 +52,7 @@ impl Meter {
     pub(crate) fn reap_orphans(&mut self, stats: &[Stat], runs: &BTreeSet<i32>) {
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let is_orphan =
-            |stat: &&Stat| stat.is_zombie && stat.parent == own && !runs.contains(&stat.group);
+            |stat: &&Stat| stat.is_zombie && stat.parent == own && !runs.contains(&stat.pid);
         let zombies: BTreeSet<i32> = stats.iter().filter(is_orphan).map(|it| it.pid).collect();
         for pid in zombies.intersection(&self.zombies) {
             if let Some(pid) = Pid::from_raw(*pid) {

@@ -697,3 +697,18 @@ fn a_name_that_is_nearly_right_is_suggested() {
         "there is no process, component or group \"sensor\": did you mean \"sensors\"?"
     );
 }
+
+#[test]
+fn what_was_adopted_goes_on_and_what_is_left_of_another_plan_is_replaced() {
+    let names = ["same", "other"];
+    let mut hand = Hand::new(names.map(|name| ProcessSpec::new(name, ["x"])).to_vec());
+    assert_eq!(hand.tell(Event::Adopted(0)), []);
+    assert_eq!(hand.tell(Event::Leftover(1)), [Action::Signal(1)]);
+    assert_eq!(hand.tell(Event::Begin), []);
+    assert_eq!(
+        (hand.phase(0), hand.phase(1)),
+        (Phase::Running, Phase::Stopping)
+    );
+    hand.tell(Event::Exited(1, Exit::Unknown));
+    assert_eq!(hand.tell(Event::Gone(1)), [Action::Spawn(1)]);
+}

@@ -241,7 +241,11 @@ impl Unit {
     /// Takes what happened, and says what is to be done. Every pair is decided here.
     pub(crate) fn step(&mut self, now: Time, happening: Happening) -> Option<Effect> {
         match (&self.state, happening) {
-            (State::Down(_) | State::Waiting { .. }, Happening::Adopted) => self.begin(now),
+            (State::Down(_) | State::Waiting { .. }, Happening::Adopted) => {
+                // Somebody wanted it, and nobody has said otherwise since.
+                self.want = Want::Up;
+                self.begin(now)
+            }
             (State::Down(_) | State::Waiting { .. }, Happening::Leftover) => self.ask_to_stop(now),
             (State::Spawning, Happening::Started) => self.begin(now),
             (State::Spawning, Happening::NotStarted(why)) => {
@@ -394,7 +398,7 @@ impl Unit {
         self.beats.fill(None);
         self.state = match self.rules.ready {
             Ready::Immediately => State::Ready,
-            Ready::FirstHeartbeat => State::Starting {
+            Ready::FirstHeartbeat | Ready::AtEnd => State::Starting {
                 ready_by: now + self.rules.ready_within,
             },
         };
@@ -405,7 +409,7 @@ impl Unit {
         if let Some(beat) = self.beats.get_mut(source) {
             *beat = Some(now);
         }
-        if self.beats.iter().all(Option::is_some) {
+        if self.rules.ready != Ready::AtEnd && self.beats.iter().all(Option::is_some) {
             self.state = State::Ready;
         }
         None

@@ -1,0 +1,399 @@
+//! Supervisors that die, come back, and meet others of their name.
+
+use crate::supervise_fixture::{
+    Deadline, HOST, Supervision, idle, kill_marked, marked, plan, process, script, send, wait_for,
+    wait_for_line,
+};
+use bowline_bus::{Bus, Hub, Subscription};
+use bowline_msgs::{Heartbeat, HeartbeatComponent, Output, Supervised, Supervisor};
+use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
+use bowline_node::supervise::{
+    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SafeState,
+    SuperviseError,
+};
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use tempfile::TempDir;
+
+/// How the process below is told what to do.
+const ARGUMENTS: &str = "BOWLINE_TEST_SUPERVISOR";
+
+/// The plans that a supervisor in a process of its own can have.
+fn processes(which: &str) -> Vec<ProcessSpec> {
+    let counting = script(
+        "counter",
+        "i=0; while :; do echo line $i; i=$((i + 1)); sleep 0.02; done",
+    );
+    match which {
+        "counting" => vec![counting],
+        "first" => vec![idle("same"), idle("other"), idle("superfluous")],
+        "second" => vec![idle("same"), ProcessSpec::new("other", ["sleep", "2000"])],
+        "orphans" => vec![script(
+            "parent",
+            "for i in $(seq 40); do (sleep 0.01 &); done; sleep 0.2; echo done; exec sleep 1000",
+        )],
+        _ => panic!("no such plan: {which}"),
+    }
+}
+
+/// Nothing is promised here: this is what the tests below start as a process of its own.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test has no other arguments")]
+fn a_supervisor_in_a_process_of_its_own() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else {
+        return;
+    };
+    let parts: Vec<&str> = arguments.split('|').collect();
+    let [url, folder, robot, which] = parts[..] else {
+        panic!("{arguments}");
+    };
+    let plan = Plan {
+        robot: robot.to_owned(),
+        host: HOST.to_owned(),
+        processes: processes(which),
+        safe_state: SafeState::default(),
+    };
+    let stdin = std::io::stdin();
+    let options = Options {
+        folder: Some(folder.into()),
+        until: stdin.as_fd(),
+        care: Care::Everything,
+        tell: &mut |_| {},
+    };
+    supervise::run(&plan, &Bus::open(url).unwrap(), options).unwrap();
+}
+
+/// How the process below is told what to say.
+const BEAT: &str = "BOWLINE_TEST_BEAT";
+
+/// Nothing is promised here: this is a process with a component, as the test below starts it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test has no other arguments")]
+fn a_process_that_says_that_it_lives() {
+    let Ok(arguments) = std::env::var(BEAT) else {
+        return;
+    };
+    let (url, robot) = arguments.split_once('|').unwrap();
+    let bus = Bus::open(url).unwrap();
+    let nothing = bus.events("nothing").unwrap();
+    let heartbeat = Heartbeat {
+        robot: robot.to_owned(),
+        pid: i32::try_from(std::process::id()).unwrap(),
+        components: vec![HeartbeatComponent {
+            name: "lidar".to_owned(),
+            health: HeartbeatComponent::DEGRADED,
+            text: "dusty".to_owned(),
+            ..HeartbeatComponent::default()
+        }],
+        ..Heartbeat::default()
+    };
+    let heartbeat = heartbeat.with_lengths();
+    // Until it is killed, or the hub is gone.
+    while bus.publish(HEARTBEAT_CHANNEL, &heartbeat).is_ok() {
+        nothing.recv_timeout(HEARTBEAT_PERIOD).unwrap();
+    }
+}
+
+#[test]
+fn a_process_that_hangs_is_killed_and_restarted() {
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let mut plan = plan(Vec::new());
+    let program = std::env::current_exe().unwrap().display().to_string();
+    let test = "supervise_returns::a_process_that_says_that_it_lives";
+    plan.processes = vec![ProcessSpec {
+        env: vec![(BEAT.to_owned(), format!("{}|{}", hub.url(), plan.robot))],
+        heartbeat: supervise::Heartbeat::Presence(vec!["lidar".to_owned()]),
+        ready: supervise::Ready::FirstHeartbeat,
+        components: vec!["lidar".to_owned()],
+        ..ProcessSpec::new("sensors", [program.as_str(), "--exact", test])
+    }];
+    let supervision = Supervision::start_on(plan, Bus::open(&hub.url()).unwrap());
+    let running = supervision.wait_until_running("sensors");
+    assert_eq!(running.health, "lidar degraded: dusty");
+    send(running.pid, Signal::STOP);
+    let restarted = supervision.wait_for_process("sensors", "restarted", |it| {
+        it.state == Supervised::RUNNING && it.pid != running.pid
+    });
+    assert_eq!(
+        restarted.last_exit,
+        "no heartbeat for 0.7 s, killed by SIGKILL"
+    );
+    supervision.stop();
+}
+
+/// Where supervisors come and go.
+struct Place {
+    hub: Hub,
+    robot: String,
+    folder: TempDir,
+    statuses: Subscription<Supervisor>,
+    outputs: Subscription<Output>,
+}
+
+/// A supervisor in a process of its own. It ends when its input does.
+struct Process(Child);
+
+impl Place {
+    fn new() -> Self {
+        let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+        let bus = Bus::open(&hub.url()).unwrap();
+        Self {
+            robot: plan(Vec::new()).robot,
+            folder: tempfile::tempdir().unwrap(),
+            statuses: bus.subscribe(SUPERVISOR_CHANNEL).unwrap(),
+            outputs: bus.subscribe(OUTPUT_CHANNEL).unwrap(),
+            hub,
+        }
+    }
+
+    fn start(&self, which: &str) -> Process {
+        let folder = self.folder.path().display();
+        let arguments = format!("{}|{folder}|{}|{which}", self.hub.url(), self.robot);
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args([
+                "--exact",
+                "supervise_returns::a_supervisor_in_a_process_of_its_own",
+            ])
+            .env(ARGUMENTS, arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        Process(command.spawn().unwrap())
+    }
+
+    fn wait_for(&self, what: &str, is_so: impl Fn(&Supervisor) -> bool) -> Supervisor {
+        wait_for(&self.statuses, &self.robot, what, is_so)
+    }
+
+    /// Waits until all run, as the supervisor of that process says.
+    fn wait_until_running(&self, by: &Process) -> Supervisor {
+        let pid = i32::try_from(by.0.id()).unwrap();
+        self.wait_for("all to run", |status| {
+            status.pid == pid
+                && status
+                    .processes
+                    .iter()
+                    .all(|it| it.state == Supervised::RUNNING)
+        })
+    }
+}
+
+impl Process {
+    fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    fn stop(mut self) {
+        drop(self.0.stdin.take());
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        kill_marked(&self.robot);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Unless it was waited for already.
+        let _is_gone = self.0.kill();
+        let _is_reaped = self.0.wait();
+    }
+}
+
+#[test]
+fn a_supervisor_that_comes_back_finds_its_processes_and_no_line_is_lost() {
+    let place = Place::new();
+    let first = place.start("counting");
+    let pid = process(&place.wait_until_running(&first), "counter").pid;
+    let numbers = |until: usize| {
+        let mut numbers = BTreeSet::new();
+        let deadline = Deadline::new();
+        while !numbers.contains(&until) {
+            let output = place.outputs.recv_timeout(deadline.left("lines")).unwrap();
+            let lines = output.into_iter().flat_map(|it| it.message.lines);
+            numbers
+                .extend(lines.filter_map(|line| line.strip_prefix("line ")?.parse::<usize>().ok()));
+        }
+        numbers
+    };
+    let mut seen = numbers(20);
+    first.kill();
+    assert!(
+        marked(&place.robot).contains(&pid),
+        "it goes on without a supervisor"
+    );
+
+    let second = place.start("counting");
+    let status = place.wait_until_running(&second);
+    let adopted = process(&status, "counter");
+    assert_eq!(
+        (adopted.pid, adopted.is_adopted, adopted.n_restarts),
+        (pid, true, 0)
+    );
+    let last = *seen.last().unwrap();
+    seen.extend(numbers(last + 100));
+    let expected: BTreeSet<usize> = (0..=last + 100).collect();
+    assert_eq!(
+        expected.difference(&seen).collect::<Vec<_>>(),
+        [&0_usize; 0],
+        "lines were lost"
+    );
+
+    send(pid, Signal::KILL);
+    let restarted = place.wait_for("a new run", |status| {
+        let counter = process(status, "counter");
+        counter.state == Supervised::RUNNING && counter.pid != pid
+    });
+    let restarted = process(&restarted, "counter");
+    assert_eq!(restarted.last_exit, "ended, exit code unknown (adopted)");
+    assert!(!restarted.is_adopted);
+    second.stop();
+    assert_eq!(marked(&place.robot), [0_i32; 0]);
+}
+
+#[test]
+fn what_is_no_longer_as_the_plan_has_it_is_replaced() {
+    let place = Place::new();
+    let first = place.start("first");
+    let before = place.wait_until_running(&first);
+    first.kill();
+    let second = place.start("second");
+    let after = place.wait_until_running(&second);
+    let pid = |status: &Supervisor, name: &str| process(status, name).pid;
+    assert_eq!(pid(&after, "same"), pid(&before, "same"));
+    assert_ne!(pid(&after, "other"), pid(&before, "other"));
+    assert_eq!(after.processes.len(), 2);
+    let left: BTreeSet<i32> = marked(&place.robot).into_iter().collect();
+    assert_eq!(
+        left,
+        BTreeSet::from([pid(&after, "same"), pid(&after, "other")])
+    );
+    second.stop();
+}
+
+#[test]
+fn without_a_word_from_the_supervisor_before_its_processes_are_replaced() {
+    let place = Place::new();
+    let first = place.start("second");
+    let before = place.wait_until_running(&first);
+    first.kill();
+    let word = format!("{}@{HOST}.toml", place.robot);
+    fs::remove_file(place.folder.path().join(word)).unwrap();
+    let second = place.start("second");
+    let after = place.wait_until_running(&second);
+    for (before, after) in before.processes.iter().zip(&after.processes) {
+        assert_ne!(before.pid, after.pid);
+    }
+    assert_eq!(marked(&place.robot).len(), 2);
+    second.stop();
+}
+
+#[test]
+fn orphans_become_children_of_the_supervisor_and_are_reaped() {
+    let place = Place::new();
+    let supervisor = place.start("orphans");
+    wait_for_line(&place.outputs, "parent", |line| line == "done");
+    let own = supervisor.0.id().to_string();
+    let deadline = Deadline::new();
+    while zombies(&own) > 0 {
+        deadline.left("zombies to be reaped");
+        place.wait_for("anything", |_| true);
+    }
+    supervisor.stop();
+}
+
+/// Children of a process that have ended, and that it has not asked about.
+fn zombies(parent: &str) -> usize {
+    let folders = fs::read_dir("/proc").unwrap().flatten();
+    let stats = folders.filter_map(|folder| fs::read_to_string(folder.path().join("stat")).ok());
+    let is_zombie = |stat: &String| {
+        let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
+        let mut fields = fields.split(' ');
+        (fields.next(), fields.next()) == (Some("Z"), Some(parent))
+    };
+    stats.filter(is_zombie).count()
+}
+
+/// Tries to supervise beside others, and says why not.
+fn refused(plan: &Plan, bus: &Bus, folder: &Path) -> SuperviseError {
+    let (_end, until) = UnixStream::pair().unwrap();
+    let options = Options {
+        folder: Some(folder.to_owned()),
+        until: until.as_fd(),
+        care: Care::Own,
+        tell: &mut |_| {},
+    };
+    supervise::run(plan, bus, options).unwrap_err()
+}
+
+#[test]
+fn a_second_supervisor_of_the_name_is_refused_and_told_who_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    let supervision = Supervision::start_in(plan(vec![idle("a")]), folder);
+    supervision.wait_until_running("a");
+    let who = format!("has a supervisor already: pid {}", std::process::id());
+    let error = refused(&supervision.plan, &supervision.bus, &path);
+    assert!(
+        matches!(error, SuperviseError::Lock(_)) && error.to_string().contains(&who),
+        "{error}"
+    );
+    // As from another machine: another folder, the same bus.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let error = refused(&supervision.plan, &supervision.bus, elsewhere.path());
+    assert!(
+        matches!(error, SuperviseError::Taken { .. }) && error.to_string().contains(&who),
+        "{error}"
+    );
+    assert_eq!(supervision.wait_until_running("a").n_restarts, 0);
+    supervision.stop();
+}
+
+#[test]
+fn of_several_that_come_at_once_exactly_one_stays() {
+    let bus = Bus::open("memq://").unwrap();
+    let plan = plan(vec![idle("a")]);
+    let (end, until) = UnixStream::pair().unwrap();
+    let supervisors: Vec<_> = (0..4)
+        .map(|_| {
+            let (bus, plan, until) = (bus.clone(), plan.clone(), until.try_clone().unwrap());
+            let supervisor = thread::Builder::new().spawn(move || {
+                let folder = tempfile::tempdir().unwrap();
+                let options = Options {
+                    folder: Some(folder.path().to_owned()),
+                    until: until.as_fd(),
+                    care: Care::Own,
+                    tell: &mut |_| {},
+                };
+                supervise::run(&plan, &bus, options)
+            });
+            supervisor.unwrap()
+        })
+        .collect();
+    let deadline = Deadline::new();
+    while supervisors.iter().filter(|it| it.is_finished()).count() < 3 {
+        deadline.left("three to give in");
+    }
+    drop(end);
+    let results: Vec<_> = supervisors
+        .into_iter()
+        .map(|it| it.join().unwrap())
+        .collect();
+    assert_eq!(
+        results.iter().filter(|result| result.is_ok()).count(),
+        1,
+        "{results:?}"
+    );
+    assert_eq!(marked(&plan.robot), [0_i32; 0]);
+}
