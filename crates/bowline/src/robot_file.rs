@@ -125,3 +125,41 @@ impl SourceArgument {
         Err(Usage(message).into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_node::graph::Graph;
+
+    #[test]
+    fn every_robot_in_the_repository_is_right() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../robots");
+        let entries = std::fs::read_dir(folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let robots: Vec<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == "toml"))
+            .collect();
+        assert!(!robots.is_empty());
+        for path in robots {
+            let checked = check(&path).unwrap();
+            let told: Vec<String> = checked.problems.iter().map(ToString::to_string).collect();
+            let robot = checked
+                .robot
+                .unwrap_or_else(|| panic!("{}", told.join("\n")));
+            for source in [Source::Live, Source::Sim, Source::Log] {
+                assert!(!Graph::of_robot(&robot, source).nodes.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn sources_are_written_as_they_are_told() {
+        assert_eq!(SourceArgument::parse("live"), Ok(SourceArgument::Live));
+        assert_eq!(SourceArgument::parse("sim"), Ok(SourceArgument::Sim));
+        let log = SourceArgument::Log(Some("day.mcap".into()));
+        assert_eq!(SourceArgument::parse("log:day.mcap"), Ok(log));
+        for text in ["", "log:", "simulation", "logs:x"] {
+            assert!(SourceArgument::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -374,7 +374,9 @@ impl Robot {
     /// The URL of its bus: as its file says, or as for everybody.
     #[must_use]
     pub fn url(&self) -> String {
-        self.bus.as_ref().map_or_else(default_url, ToString::to_string)
+        self.bus
+            .as_ref()
+            .map_or_else(default_url, ToString::to_string)
     }
 
     /// The components that this source replaces. What they would write comes from the simulated ones, or from the log.
