@@ -266,10 +266,10 @@ fn messages_of_the_safe_state_are_encoded_and_stamped() {
     let [goal, pose] = &state.publish[..] else {
         panic!("{state:?}");
     };
-    let stopped = Waypoint::decode(&goal.at(5)).unwrap();
+    let stopped = Waypoint::decode(&goal.publication().at(5)).unwrap();
     assert_eq!(stopped, Waypoint::default());
     assert_eq!(goal.every, Duration::from_millis(50));
-    let pose = Pose::decode(&pose.at(123)).unwrap();
+    let pose = Pose::decode(&pose.publication().at(123)).unwrap();
     assert_eq!((pose.utime, pose.state[3]), (123, 1.5));
 }
 
