@@ -18,6 +18,7 @@ use bowline_node::robot::MessageType;
 use bowline_wire::Message as _;
 use clap::Args;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,7 +51,7 @@ pub(crate) struct Arguments {
     /// Of a robot file, where data comes from: live, sim or log
     #[arg(long, default_value = "live", requires = "file", value_parser = SourceArgument::parse)]
     source: SourceArgument,
-    /// On a bus, only the robot of this name
+    /// On a bus, only the robot of this name, and who writes what it reads
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     robot: Option<String>,
     /// Write a drawing to this file
@@ -73,7 +74,9 @@ const PERIOD: Duration = Duration::from_secs(6);
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let graph = match &arguments.file {
         Some(file) => {
-            let Some(robot) = robot_file::open(file)? else {
+            let checked = robot_file::check(file)?;
+            let Some(robot) = checked.robot else {
+                output::problems(&checked.problems);
                 return Ok(Outcome::Diagnostics);
             };
             arguments.source.check(&robot)?;
@@ -183,10 +186,11 @@ impl Listening {
         let mut graph = Graph::of_directory(&self.directory, robot, self.now);
         let place = arguments.place.url.as_deref();
         graph.title = robot.or(place).unwrap_or("bus").to_owned();
-        if robot.is_none() {
-            for who in who::found(listener, &self.senders) {
-                add_program(&mut graph, &who, listener.source.catalog());
-            }
+        let read: BTreeSet<String> = read_channels(&graph).map(str::to_owned).collect();
+        // Of one robot's world, only what it reads.
+        let is_wanted = |channel: &str| robot.is_none() || read.contains(channel);
+        for who in who::found(listener, &self.senders) {
+            add_program(&mut graph, &who, listener.source.catalog(), is_wanted);
         }
         graph
     }
@@ -195,8 +199,14 @@ impl Listening {
 /// What Bowline says to itself is nobody's business here.
 const RESERVED: &str = "bowline.";
 
+fn read_channels(graph: &Graph) -> impl Iterator<Item = &str> {
+    let ends = graph.nodes.iter().flat_map(|node| &node.ends);
+    let read = ends.filter(|end| end.flow == Flow::Reads);
+    read.filter_map(|end| end.channel.as_deref())
+}
+
 /// Somebody who publishes, known by what was seen or by what it says.
-fn add_program(graph: &mut Graph, who: &Who, catalog: &Catalog) {
+fn add_program(graph: &mut Graph, who: &Who, catalog: &Catalog, is_wanted: impl Fn(&str) -> bool) {
     let fingerprint_of = |name: &TypeName| match name {
         TypeName::Unknown(fingerprint) => Some(MessageType {
             name: fingerprint.to_string(),
@@ -210,7 +220,8 @@ fn add_program(graph: &mut Graph, who: &Who, catalog: &Catalog) {
         }
     };
     let channels = who.channels.iter();
-    let channels = channels.filter(|(channel, _)| !channel.starts_with(RESERVED));
+    let channels =
+        channels.filter(|(channel, _)| !channel.starts_with(RESERVED) && is_wanted(channel));
     let channels = channels.map(|(channel, types)| {
         // Of several types on one channel, none can be told to be the one.
         let message = match &types[..] {
@@ -291,6 +302,7 @@ fn node_to_json(graph: &Graph, at: usize, node: &Node, links: &Links<'_>) -> Val
 fn mark_word(mark: Mark) -> &'static str {
     match mark {
         Mark::Connected => "connected",
+        Mark::Reserved => "reserved",
         Mark::Unused => "unused",
         Mark::Left => "not connected",
         Mark::Missing => "missing",

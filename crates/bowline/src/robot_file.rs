@@ -17,8 +17,7 @@ pub(crate) struct Checked {
 
 /// Reads a robot file and checks everything in it.
 pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
-    let path_variable = env::var_os("PATH").unwrap_or_default();
-    let search_path: Vec<PathBuf> = env::split_paths(&path_variable).collect();
+    let search_path = search_path();
     let loader = Loader {
         kinds: KINDS,
         types: &types,
@@ -39,6 +38,14 @@ pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
             | LoadError::NotText { .. }),
         ) => Err(Usage(error.to_string()).into()),
     }
+}
+
+/// Where commands are looked for: where this program is, so that robots find it, and then the PATH.
+fn search_path() -> Vec<PathBuf> {
+    let own = env::current_exe().ok();
+    let own = own.and_then(|path| path.parent().map(Path::to_owned));
+    let variable = env::var_os("PATH").unwrap_or_default();
+    own.into_iter().chain(env::split_paths(&variable)).collect()
 }
 
 /// Reads a robot file and shows what is wrong with it; `None` if it cannot be used.
@@ -116,5 +123,43 @@ impl SourceArgument {
             robot.file().display()
         );
         Err(Usage(message).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_node::graph::Graph;
+
+    #[test]
+    fn every_robot_in_the_repository_is_right() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../robots");
+        let entries = std::fs::read_dir(folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let robots: Vec<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == "toml"))
+            .collect();
+        assert!(!robots.is_empty());
+        for path in robots {
+            let checked = check(&path).unwrap();
+            let told: Vec<String> = checked.problems.iter().map(ToString::to_string).collect();
+            let robot = checked
+                .robot
+                .unwrap_or_else(|| panic!("{}", told.join("\n")));
+            for source in [Source::Live, Source::Sim, Source::Log] {
+                assert!(!Graph::of_robot(&robot, source).nodes.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn sources_are_written_as_they_are_told() {
+        assert_eq!(SourceArgument::parse("live"), Ok(SourceArgument::Live));
+        assert_eq!(SourceArgument::parse("sim"), Ok(SourceArgument::Sim));
+        let log = SourceArgument::Log(Some("day.mcap".into()));
+        assert_eq!(SourceArgument::parse("log:day.mcap"), Ok(log));
+        for text in ["", "log:", "simulation", "logs:x"] {
+            assert!(SourceArgument::parse(text).is_err(), "{text}");
+        }
     }
 }

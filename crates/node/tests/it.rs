@@ -10,6 +10,8 @@
 mod directory;
 #[path = "it/engine.rs"]
 mod engine;
+#[path = "it/graph.rs"]
+mod graph;
 #[path = "it/hosts.rs"]
 mod hosts;
 #[path = "it/inputs.rs"]

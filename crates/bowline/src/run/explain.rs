@@ -39,7 +39,8 @@ pub(super) fn one(kind: &Kind) -> String {
     text += "\nIn a robot file\n";
     let ports: Vec<&PortInfo> = built.iter().flat_map(|built| built.ports.iter()).collect();
     for line in snippet(kind, &ports).lines() {
-        text += &format!("  {line}\n");
+        text += format!("  {line}").trim_end();
+        text.push('\n');
     }
     text
 }
@@ -149,6 +150,7 @@ fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
     let outputs: Vec<String> = ports
         .iter()
         .filter(|port| matches!(port.direction, Direction::Writes | Direction::Serves))
+        .filter(|port| port.name != "parameters")
         .map(|port| format!("{}.{}", kind.name, port.name))
         .collect();
     match outputs.is_empty() {
@@ -218,4 +220,43 @@ pub(super) fn as_json(kind: &Kind) -> Value {
         "parameters": kind.parameters().iter().map(parameter).collect::<Vec<_>>(),
         "ports": built.iter().flat_map(|built| built.ports.iter()).map(port).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::KINDS;
+
+    const HEARTBEAT: &str = "\
+heartbeat: Publishes a beat at a steady rate.
+
+Parameters
+  name     is a    default  may be           changes   for
+  rate_hz  number  1.0      0.001 to 1000.0  at start  Beats a second.
+";
+    const SNIPPET: &str = "
+In a robot file
+  # Others find it at heartbeat.beat.
+  [component.heartbeat]
+  kind = \"heartbeat\"
+
+  [component.heartbeat.parameters]
+  rate_hz = 1.0
+";
+
+    #[test]
+    fn a_kind_is_explained_and_ready_to_paste() {
+        let heartbeat = KINDS.iter().find(|kind| kind.name == "heartbeat").unwrap();
+        let text = one(heartbeat);
+        assert!(text.starts_with(HEARTBEAT), "{text}");
+        assert!(text.ends_with(SNIPPET), "{text}");
+    }
+
+    #[test]
+    fn every_kind_can_be_explained() {
+        for kind in KINDS {
+            assert!(all(KINDS).contains(kind.summary));
+            assert_eq!(as_json(kind)["kind"], kind.name);
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! From a robot to what its supervisor runs.
 
-use super::{Command, Component, Process, Program, Record, Robot, Source};
+use super::{Command, Component, Process, Program, Record, Robot, SafeMessage, Source};
 use crate::parameter::Setting;
-use crate::supervise::{Heartbeat, Plan, ProcessSpec, Publication, Ready, SafeState, StopSignal};
+use crate::supervise::{Heartbeat, Plan, ProcessSpec, Ready, SafeState, StopSignal};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
@@ -135,11 +135,8 @@ impl Robot {
                 .map(|process| process.name.to_owned())
                 .collect()
         };
-        let publications = self.safe_state.publish.iter().map(|message| Publication {
-            channel: message.channel.clone(),
-            bytes: message.payload.clone(),
-            every: message.every,
-        });
+        let publications = self.safe_state.publish.iter();
+        let publications = publications.map(SafeMessage::publication);
         SafeState {
             stop: processes_of(&self.safe_state.stop),
             start: processes_of(&self.safe_state.start),
