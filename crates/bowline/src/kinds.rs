@@ -9,6 +9,10 @@ use model::ModelServer;
 pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+    Kind::of::<kinds::Relay>(
+        "relay",
+        "Publishes what is on one channel on another, not too often.",
+    ),
 ];
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod logs;
 mod model;
 mod orders;
 mod output;
+mod parameters;
 mod progress;
 mod ps;
 mod publish;
@@ -89,6 +90,9 @@ fn command() -> Command {
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
         .subcommand(logs::Arguments::augment_args(Command::new("logs")))
+        .subcommand(parameters::Arguments::augment_args(Command::new(
+            "parameters",
+        )))
         .subcommand(ps::Arguments::augment_args(Command::new("ps")))
         .subcommand(model::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
@@ -118,6 +122,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
         Some(("logs", matches)) => logs::run(&logs::Arguments::from_arg_matches(matches)?),
+        Some(("parameters", matches)) => {
+            parameters::run(&parameters::Arguments::from_arg_matches(matches)?)
+        }
         Some(("ps", matches)) => ps::run(&ps::Arguments::from_arg_matches(matches)?),
         Some((verb @ ("start" | "stop" | "restart"), matches)) => {
             orders::run(verb, &orders::Arguments::from_arg_matches(matches)?)

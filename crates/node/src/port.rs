@@ -252,6 +252,11 @@ impl Ports {
         Output::at(self.declare(info, None))
     }
 
+    /// Declares an output of messages of any type, as bytes.
+    pub fn raw_output(&mut self, name: &str, doc: &str) -> Output<Raw> {
+        Output::at(self.declare(info(name, doc, Direction::Writes, None), None))
+    }
+
     /// Declares a service that is offered. Every call of it is a step.
     pub fn service<Request, Reply>(&mut self, name: &str, doc: &str) -> Service<Request, Reply>
     where

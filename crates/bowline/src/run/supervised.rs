@@ -84,6 +84,8 @@ fn record_command(program: &str, url: &str, record: &Record) -> Vec<String> {
         "record",
         &file,
         "--increment",
+        "--status-every",
+        "500ms",
         "--quiet",
         "--url",
         url,

@@ -3,12 +3,17 @@
 use super::{Command, Component, Process, Program, Record, Robot, SafeMessage, Source};
 use crate::parameter::Setting;
 use crate::supervise::{Heartbeat, Plan, ProcessSpec, Ready, SafeState, StopSignal};
+use bowline_log::record::RECORDER_CHANNEL;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 /// What the process that records is called.
 pub const RECORDER: &str = "record";
+
+/// How long the recorder may keep quiet: a disk may be slow.
+const RECORDER_SILENCE: Duration = Duration::from_secs(5);
 
 /// How built-in parts of a robot are started: the program and its arguments.
 pub struct Programs<'a> {
@@ -43,12 +48,20 @@ impl Robot {
             // What it holds goes to the file before it ends.
             spec.stop_signal = StopSignal::Interrupt;
             spec.env = self.bus_env();
+            // Others start when it hears them, so that a log has their whole lives.
+            spec.ready = Ready::FirstHeartbeat;
+            spec.heartbeat = Heartbeat::Traffic {
+                channel: RECORDER_CHANNEL.to_owned(),
+                within: RECORDER_SILENCE,
+            };
             processes.push(spec);
         }
-        processes.extend(
-            here.iter()
-                .map(|process| self.spec(process, &here, programs)),
-        );
+        let before_all: Vec<String> = processes.iter().map(|spec| spec.name.clone()).collect();
+        processes.extend(here.iter().map(|process| {
+            let mut spec = self.spec(process, &here, programs);
+            spec.after.extend(before_all.iter().cloned());
+            spec
+        }));
         Plan {
             robot: self.name.clone(),
             host: host.to_owned(),

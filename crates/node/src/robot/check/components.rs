@@ -271,11 +271,18 @@ fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) ->
         Setting::List(items) if are_paths => {
             let items = items.into_iter().map(|item| match item {
                 Setting::Text(path) => joined(&path),
-                other => other,
+                other @ (Setting::Boolean(_)
+                | Setting::Integer(_)
+                | Setting::Real(_)
+                | Setting::List(_)) => other,
             });
             Setting::List(items.collect())
         }
-        other => other,
+        other @ (Setting::Boolean(_)
+        | Setting::Integer(_)
+        | Setting::Real(_)
+        | Setting::Text(_)
+        | Setting::List(_)) => other,
     }
 }
 
