@@ -24,6 +24,7 @@ mod python;
 mod recorder;
 mod relay;
 mod repo;
+mod robots;
 mod services;
 mod spy;
 mod transports;

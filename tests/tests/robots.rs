@@ -1,0 +1,377 @@
+//! Robots as their users run them: files, processes, logs and the command line, in networks of their own.
+
+use bowline_log::{LogEvent, Writer, WriterOptions};
+use bowline_msgs::{Beat, Laser};
+use bowline_tests::netns::Namespace;
+use bowline_tests::peers::{Peers, bowline};
+use bowline_tests::process::Process;
+use bowline_wire::Message as _;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Output};
+use std::time::Duration;
+
+const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
+const SCANS: i64 = 200;
+/// Only guards against a hang.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder of its own in a network of its own.
+struct Place {
+    namespace: Namespace,
+    folder: PathBuf,
+}
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("the last run's folder can go");
+        }
+        fs::create_dir_all(&folder).expect("a folder");
+        Self {
+            namespace: Namespace::new(),
+            folder,
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.join(name), text).expect("a file");
+    }
+
+    fn command(&self, args: &[&str]) -> std::process::Command {
+        let mut command = self.namespace.command(bowline());
+        // What supervisors leave for each other is the test's own, too.
+        let runtime = self.folder.join("runtime");
+        command
+            .args(args)
+            .current_dir(&self.folder)
+            .env("XDG_RUNTIME_DIR", runtime);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("it runs")
+    }
+
+    /// What a command says that must succeed.
+    fn says(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+}
+
+/// A robot that runs. It is asked to end, also by a test that fails: what a supervisor leaves behind when it is killed
+/// goes on running.
+struct Running(Option<Process>);
+
+impl Running {
+    fn start(place: &Place, file: &str) -> Self {
+        let command = &mut place.command(&["run", file]);
+        Self(Some(Process::start("robot", command)))
+    }
+
+    fn end(mut self) {
+        let (status, lines) = self.ask().expect("it ends once");
+        assert!(status.success(), "{status}: {lines:?}");
+    }
+
+    fn ask(&mut self) -> Option<(ExitStatus, Vec<String>)> {
+        let process = self.0.take()?;
+        let pid = Pid::from_raw(i32::try_from(process.id()).expect("a pid"));
+        kill(pid, Signal::SIGINT).expect("its process is not waited for yet");
+        Some(process.end())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some((status, lines)) = self.ask() {
+            eprintln!("the robot ended with {status}: {lines:?}");
+        }
+    }
+}
+
+fn record_scans(path: &Path) {
+    let mut log = Writer::create(path, WriterOptions::default()).expect("a log");
+    for number in 0..SCANS {
+        let utime = 1_700_000_000_000_000 + number * 5_000;
+        #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+        let scan = Laser {
+            utime,
+            ranges: vec![number as f32; 16],
+            ..Laser::default()
+        };
+        let payload = scan.with_lengths().encode().expect("a scan");
+        let event = LogEvent {
+            number: 0,
+            utime,
+            nanos: 0,
+            channel: "laser.scan",
+            payload: &payload,
+        };
+        log.write(event).expect("room on the disk");
+    }
+    log.finish().expect("a whole log");
+}
+
+/// A laser that is any program (our player), two components of ours, and a recorder.
+fn chain(name: &str, process: &str) -> String {
+    let program = bowline();
+    let program = program.display();
+    format!(
+        r#"
+[robot]
+name = "{name}"
+bus = "{URL}"
+
+[record]
+file = "{name}.mcap"
+
+[component.laser]
+command = ["{program}", "log", "play", "scans.lcmlog", "--quiet"]
+writes = {{ "laser.scan" = "bowline.laser_t" }}
+after = ["first", "second"]
+restart = "never"
+
+[component.first]
+kind = "relay"
+channels = {{ heard = "laser.scan" }}
+{process}
+
+[component.second]
+kind = "relay"
+channels = {{ heard = "first.said" }}
+{process}
+
+[log]
+replaces = ["laser"]
+"#
+    )
+}
+
+#[test]
+fn a_robot_says_the_same_in_processes_in_one_process_in_lockstep_and_from_its_log() {
+    let place = Place::new("robots-same");
+    record_scans(&place.folder.join("scans.lcmlog"));
+    for (name, process) in [("apart", ""), ("together", "process = \"both\"")] {
+        let file = format!("{name}.toml");
+        place.write(&file, &chain(name, process));
+        let count = SCANS.to_string();
+        let echo = ["echo", "second.said", "-n", &count, "--json", "-l", URL];
+        let heard = Process::start("echo", &mut place.command(&echo));
+        let robot = Running::start(&place, &file);
+        for _ in 0..SCANS {
+            heard
+                .line_within(PATIENCE)
+                .expect("every scan is passed on");
+        }
+        robot.end();
+    }
+    let source = "--source=log:scans.lcmlog";
+    place.says(&[
+        "run",
+        "apart.toml",
+        source,
+        "--lockstep",
+        "--record",
+        "lockstep.mcap",
+    ]);
+    place.says(&[
+        "run",
+        "apart.toml",
+        source,
+        "--lockstep",
+        "--threads",
+        "2",
+        "--record",
+        "threads.mcap",
+    ]);
+
+    let same = |a: &str, b: &str| {
+        let difference = place.says(&["log", "diff", a, b, "-c", "said$"]);
+        assert_eq!(
+            difference,
+            format!("the same: {} messages on 2 channels\n", 2 * SCANS)
+        );
+    };
+    same("apart.mcap.00", "lockstep.mcap");
+    same("together.mcap.00", "lockstep.mcap");
+    same("threads.mcap", "lockstep.mcap");
+
+    for name in ["apart", "together"] {
+        let log = format!("--source=log:{name}.mcap.00");
+        let verdict = place.says(&["run", &format!("{name}.toml"), &log, "--verify"]);
+        for component in ["first", "second"] {
+            let line = format!("{component}: the same: {SCANS} messages, ");
+            assert!(verdict.contains(&line), "{verdict}");
+        }
+    }
+    // Without traces the log's own order has to do.
+    let verdict = place.says(&[
+        "run",
+        "apart.toml",
+        "--source=log:lockstep.mcap",
+        "--verify",
+    ]);
+    assert_eq!(
+        verdict,
+        format!("the same: {} messages on 2 channels\n", 2 * SCANS)
+    );
+}
+
+#[test]
+fn a_change_since_the_log_is_shown_with_both_values() {
+    let place = Place::new("robots-change");
+    record_scans(&place.folder.join("scans.lcmlog"));
+    place.write("robot.toml", &chain("robot", ""));
+    let source = "--source=log:scans.lcmlog";
+    place.says(&[
+        "run",
+        "robot.toml",
+        source,
+        "--lockstep",
+        "--record",
+        "before.mcap",
+    ]);
+    let slower = chain("robot", "").replace(
+        "channels = { heard = \"first.said\" }",
+        "channels = { heard = \"first.said\" }\nparameters = { max_rate_hz = 100.0 }",
+    );
+    place.write("slower.toml", &slower);
+    let output = place.run(&["run", "slower.toml", "--source=log:before.mcap", "--verify"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.starts_with("second.said: message 1 differs"), "{said}");
+    assert!(said.contains("ranges[0]"), "{said}");
+}
+
+#[test]
+fn parameters_services_and_processes_of_a_robot_are_seen_and_ordered_about_from_anywhere() {
+    let place = Place::new("robots-orders");
+    let python = Peers::find().python();
+    // Any program: here one of plain LCM, in Python.
+    let beat = Beat { utime: 1, count: 2 }.encode().expect("a beat");
+    let beat: String = beat.iter().map(|byte| format!("{byte:02x}")).collect();
+    let talker = format!(
+        "import lcm, time\nbus = lcm.LCM()\nbeat = bytes.fromhex('{beat}')\nfor _ in range(100000):\n    \
+         bus.publish('talker.said', beat)\n    time.sleep(0.05)\n"
+    );
+    place.write("talker.py", &talker);
+    let robot = format!(
+        r#"
+[robot]
+name = "robot"
+bus = "{URL}"
+
+[component.talker]
+command = ["{}", "talker.py"]
+writes = {{ "talker.said" = "bowline.beat_t" }}
+heartbeat = {{ channel = "talker.said", within = "5s" }}
+
+[component.relay]
+kind = "relay"
+channels = {{ heard = "talker.said" }}
+after = ["talker"]
+"#,
+        python.display()
+    );
+    place.write("robot.toml", &robot);
+    let running = Running::start(&place, "robot.toml");
+    let echo = ["echo", "relay.said", "-n", "1", "--json", "-l", URL];
+    place.says(&echo);
+
+    let ps = |name: &str| -> Value {
+        let said = place.says(&["ps", "--json", "-l", URL]);
+        let supervisors: Value = serde_json::from_str(&said).expect("JSON");
+        let text = supervisors.to_string();
+        assert!(text.contains(name), "{text}");
+        supervisors
+    };
+    ps("talker");
+    let parameters = place.says(&["parameters", "relay", "max_rate_hz=5", "-l", URL]);
+    assert!(parameters.contains("5.0"), "{parameters}");
+    let refused = place.run(&["parameters", "relay", "max_rate_hz=-5", "-l", URL]);
+    assert_eq!(refused.status.code(), Some(1));
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(why.contains("must be 0.0 to 1000000.0, found -5"), "{why}");
+    let services = place.says(&["service", "list", "-l", URL]);
+    assert!(services.contains("relay.parameters"), "{services}");
+    let graph = place.says(&["graph", "-l", URL]);
+    assert!(graph.contains("relay.said"), "{graph}");
+
+    place.says(&["stop", "relay", "-l", URL]);
+    let stopped = ps("stopped").to_string();
+    assert!(stopped.contains("stopped"), "{stopped}");
+    place.says(&["start", "relay", "-l", URL]);
+    place.says(&echo);
+    running.end();
+}
+
+#[test]
+fn the_model_server_follows_a_joint_of_the_users_own_type() {
+    let place = Place::new("robots-model");
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/raptor/raptor.xml");
+    place.write(
+        "pan_t.lcm",
+        "package yard;\n// Where the pan unit points.\nstruct pan_t {\n    int64_t utime;     // when, microseconds since the epoch\n    double angle_rad;  // to the left, radians\n}\n",
+    );
+    let robot = format!(
+        r#"
+[robot]
+name = "robot"
+bus = "{URL}"
+types = ["pan_t.lcm"]
+external = {{ "pan.angle" = "yard.pan_t", "steering.state" = "bowline.velocity_t" }}
+
+[component.model]
+kind = "model"
+parameters = {{ file = "{}", types = ["pan_t.lcm"] }}
+"#,
+        models.display()
+    );
+    place.write("robot.toml", &robot);
+    let running = Running::start(&place, "robot.toml");
+    let ask = [
+        "service",
+        "call",
+        "model.transform",
+        "foi=Laser:BottomCenter",
+        "reference=Raptor:FrontBumperTop",
+        "--json",
+        "--timeout",
+        "30s",
+        "-l",
+        URL,
+    ];
+    let pointing = place.run(&ask);
+    assert_eq!(
+        pointing.status.code(),
+        Some(1),
+        "nobody said where it points: {pointing:?}"
+    );
+    let why = String::from_utf8_lossy(&pointing.stderr);
+    assert!(why.contains("Pan"), "{why}");
+    for angle_rad in ["0.5", "-0.25"] {
+        let message = format!("{{\"utime\": 0, \"angle_rad\": {angle_rad}}}");
+        place.says(&[
+            "pub",
+            "pan.angle",
+            "yard.pan_t",
+            &message,
+            "--types",
+            "pan_t.lcm",
+            "-l",
+            URL,
+        ]);
+        let reply: Value = serde_json::from_str(&place.says(&ask)).expect("JSON");
+        let yaw = reply["rpy_rad"][2].as_f64().expect("a number");
+        let expected: f64 = angle_rad.parse().expect("a number");
+        assert!((yaw - expected).abs() < 1e-9, "{reply}");
+    }
+    running.end();
+}
