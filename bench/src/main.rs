@@ -1,8 +1,8 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `bus`, `logs`, `inspect`, `components` and `supervise` run one part; `--quick`
-//! shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
+//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components` and `supervise` run one part;
+//! `--quick` shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod bus;
 mod compile;
@@ -10,6 +10,7 @@ mod components;
 mod inspect;
 mod logs;
 mod marshal;
+mod model;
 mod namespace;
 mod peers;
 mod stopwatch;
@@ -29,9 +30,10 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "marshal",
     "compile",
+    "model",
     "bus",
     "logs",
     "inspect",
@@ -76,6 +78,7 @@ fn main() -> anyhow::Result<()> {
         match part {
             "marshal" => marshal::run(&peers::work_folder()?)?,
             "compile" => compile::run(&peers::work_folder()?)?,
+            "model" => model::run(&peers::work_folder()?, length)?,
             _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
             "bus" => bus::run(&questions, length)?,
             "logs" => logs::run(length)?,

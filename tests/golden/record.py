@@ -62,6 +62,7 @@ MESSAGES = [
         "rate": 4.0, "log_first_utime": 1, "log_last_utime": 2, "range_start_utime": 3, "range_end_utime": 4,
         "is_looping": True, "n_loops": 5, "n_published": 6, "n_bytes": 7, "n_passed": 8, "n_failed": 9, "n_backward": 10,
         "n_shortened": 11, "n_stalls": 12, "n_refused": 13, "late_mean_s": 0.5, "late_p99_s": 0.75, "late_max_s": 1.5}),
+    ("bowline.beat_t", {"utime": 1763269856250000, "count": 41}),
     ("bowline.supervisor_t", {
         "utime": 1763269856250000, "robot": "raptor", "host": "deck", "machine": "raptor-1", "pid": 17, "instance": 2,
         "state": 3, "alarm": "lidar: restarted 5 times in 30 s", "n_processes": 1, "processes": [{
@@ -79,6 +80,58 @@ MESSAGES = [
         "name": "map", "group": "", "n_components": 0, "components": [], "state": 7, "pid": 18, "is_adopted": False,
         "n_restarts": 0, "last_exit": "", "started_utime": 4, "cpu_ratio": 1.5, "memory_bytes": 5, "health": "good",
         "n_lines": 0, "n_lines_dropped": 0, "n_bytes_skipped": 0}),
+    ("bowline.velocity_t", {"utime": 1763269856250000, "steering_rad": -0.25, "speed_mps": 1.5}),
+    ("bowline.step_t", {"time_ns": "1763269856250000001", "reason": 2, "port": 1, "received_ns": "1763269856250000000",
+                        "hash": "-81985529216486896", "n_sent": 2, "ports": [2, 3], "hashes": ["5", "-6"]}),
+    ("bowline.steps_t", {
+        "utime": 1763269856250000, "robot": "raptor", "component": "arbiter", "started_utime": 1763269850000000,
+        "settings": "kind arbiter\ngain = 0.5\n", "first": 7, "n_steps": 2, "steps": [
+            {"time_ns": 1, "reason": 3, "port": 0, "received_ns": 0, "hash": 0, "n_sent": 0, "ports": [], "hashes": []},
+            {"time_ns": 2, "reason": 1, "port": 0, "received_ns": 0, "hash": 0, "n_sent": 1, "ports": [4], "hashes": [9]}]}),
+    ("bowline.parameter_t", {"name": "gain", "value": "0.5", "default_value": "0.4", "kind": "number",
+                             "limits": "0.0 to 2.0", "doc": "From the error to the speed, 1/s.", "is_live": True}),
+    ("bowline.parameters_t", {"utime": 3, "component": "keeper", "n_parameters": 1, "parameters": [
+        {"name": "mode", "value": "\"go\"", "default_value": "\"stop\"", "kind": "text", "limits": "", "doc": "",
+         "is_live": False}]}),
+    ("bowline.parameters_request_t", {"n_set": 2, "names": ["gain", "mode"], "values": ["0.5", "\"go\""]}),
+    ("bowline.model_transform_request_t", {"foi": "Flea:ImagePlane", "reference": "Raptor:FrontBumperCenter", "utime": 0}),
+    ("bowline.model_transform_t", {
+        "utime": 4, "foi": "Flea:ImagePlane", "reference": "Raptor:FrontBumperCenter",
+        "matrix": [[1.0, 0.0, 0.0, -1.4], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.6], [0.0, 0.0, 0.0, 1.0]],
+        "xyz_m": [-1.4, 0.0, 1.6], "quat_wxyz": [1.0, 0.0, 0.0, 0.0], "rpy_rad": [0.0, 0.0, 0.0]}),
+    ("bowline.model_list_request_t", {"body": "Raptor"}),
+    ("bowline.model_list_t", {"n_names": 2, "names": ["Raptor", "Flea"]}),
+    ("bowline.call_t", {
+        "utime": 1763269856250000, "id": "-7046029254386353131", "caller": "planner.model", "incarnation": 1763269000000000,
+        "number": 12, "service": "model.transform", "kind": 1, "attempt": 2, "timeout_us": 2000000, "elapsed_us": 150000,
+        "server_instance": 1763268000000000, "n_bytes": 3, "body": "AQID"}),
+    ("bowline.answer_t", {
+        "utime": 1763269856251000, "id": "-7046029254386353131", "caller": "planner.model", "service": "model.transform",
+        "server": "model", "server_instance": 1763268000000000, "attempt": 2, "kind": 3, "code": -1,
+        "text": "64 calls are being worked on", "n_bytes": 0, "body": ""}),
+    ("bowline.heartbeat_component_t", {"name": "planner", "health": 3, "text": "no pose for 2 s", "n_steps": 1, "n_late": 2,
+                                       "n_dropped": 3, "n_errors": 4}),
+    ("bowline.heartbeat_t", {
+        "utime": 1763269856250000, "robot": "boat", "host": "vessel", "process": "planning", "pid": 4711,
+        "instance": 1763269000000000, "clock_offset_us": -3600000000, "period_us": 200000, "is_leaving": False,
+        "revision": 2, "n_components": 1, "components": [
+            {"name": "planner", "health": 2, "text": "", "n_steps": 10, "n_late": 0, "n_dropped": 0, "n_errors": 0}]}),
+    ("bowline.presence_port_t", {"name": "pose", "direction": 1, "channel": "vehicle.pose", "type_name": "bowline.pose_t",
+                                 "fingerprint": "-4611686018427387904"}),
+    ("bowline.presence_service_t", {
+        "port": "model", "direction": 2, "name": "model.transform", "request_type": "bowline.waypoint_t",
+        "request_fingerprint": 5, "reply_type": "bowline.pose_t", "reply_fingerprint": -6}),
+    ("bowline.presence_component_t", {"name": "planner", "kind": "plan", "n_ports": 0, "ports": [], "n_services": 1,
+                                      "services": [{
+        "port": "model", "direction": 2, "name": "model.transform", "request_type": "bowline.waypoint_t",
+        "request_fingerprint": 5, "reply_type": "bowline.pose_t", "reply_fingerprint": -6}]}),
+    ("bowline.presence_t", {
+        "utime": 1763269856250000, "robot": "boat", "host": "vessel", "process": "planning", "pid": 4711,
+        "instance": 1763269000000000, "revision": 2, "n_components": 1, "components": [
+            {"name": "planner", "kind": "plan", "n_ports": 1, "ports": [
+                {"name": "pose", "direction": 1, "channel": "vehicle.pose", "type_name": "bowline.pose_t", "fingerprint": 7}],
+             "n_services": 0, "services": []}]}),
+    ("bowline.presence_request_t", {"utime": 1, "robot": "boat", "process": ""}),
 ]
 
 

@@ -34,6 +34,7 @@ pub mod python;
 pub mod random;
 pub mod relay;
 pub mod report;
+pub mod service_peers;
 pub mod tap;
 pub mod terminal;
 pub mod trees;

@@ -17,12 +17,14 @@ mod logtools;
 mod loss;
 mod memory;
 mod messages;
+mod model;
 mod ours;
 mod player;
 mod python;
 mod recorder;
 mod relay;
 mod repo;
+mod services;
 mod spy;
 mod transports;
 

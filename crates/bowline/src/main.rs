@@ -7,19 +7,25 @@ mod demo;
 mod doctor;
 mod echo;
 mod generate;
+mod graph;
 mod hub;
 mod input;
+mod kinds;
 mod known_types;
 mod list;
 mod listen;
 mod log;
 mod logs;
+mod model;
 mod orders;
 mod output;
+mod parameters;
 mod progress;
 mod ps;
 mod publish;
 mod rate;
+mod robot_file;
+mod run;
 mod screen;
 mod service;
 mod spy;
@@ -75,18 +81,25 @@ fn command() -> Command {
         .subcommand(
             Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
         )
+        .subcommand(run::component::Arguments::augment_args(Command::new("component")).hide(true))
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(echo::Arguments::augment_args(Command::new("echo")))
         .subcommand(generate::command())
+        .subcommand(graph::Arguments::augment_args(Command::new("graph")))
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
         .subcommand(logs::Arguments::augment_args(Command::new("logs")))
+        .subcommand(parameters::Arguments::augment_args(Command::new(
+            "parameters",
+        )))
         .subcommand(ps::Arguments::augment_args(Command::new("ps")))
+        .subcommand(model::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
         .subcommand(service::command())
         .subcommand(orders::command("restart"))
+        .subcommand(run::Arguments::augment_args(Command::new("run")))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(orders::command("start"))
         .subcommand(orders::command("stop"))
@@ -97,21 +110,30 @@ fn command() -> Command {
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     match matches.subcommand() {
         Some(("bench", matches)) => bench::run(matches),
+        Some(("component", matches)) => {
+            run::component::run(&run::component::Arguments::from_arg_matches(matches)?)
+        }
         Some(("demo", _)) => demo::run(),
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("echo", matches)) => echo::run(&echo::Arguments::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
+        Some(("graph", matches)) => graph::run(&graph::Arguments::from_arg_matches(matches)?),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
         Some(("logs", matches)) => logs::run(&logs::Arguments::from_arg_matches(matches)?),
+        Some(("parameters", matches)) => {
+            parameters::run(&parameters::Arguments::from_arg_matches(matches)?)
+        }
         Some(("ps", matches)) => ps::run(&ps::Arguments::from_arg_matches(matches)?),
         Some((verb @ ("start" | "stop" | "restart"), matches)) => {
             orders::run(verb, &orders::Arguments::from_arg_matches(matches)?)
         }
+        Some(("model", matches)) => model::run(&model::Verb::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
         Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
+        Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         Some(("who", matches)) => who::run(&who::Arguments::from_arg_matches(matches)?),

@@ -1,6 +1,7 @@
 //! What people see: colour only where there is someone to see it.
 
 use bowline_lang::{Diagnostic, Severity, Source};
+use bowline_node::robot::{self, Problem};
 use std::io::{self, IsTerminal as _, Write as _};
 
 const RED: &str = "\x1b[1;31m";
@@ -47,6 +48,22 @@ pub(crate) fn diagnostics(diagnostics: &[Diagnostic], sources: &[Source]) {
             "there may be more: only the first {} are shown",
             Diagnostic::MAX
         ));
+    }
+}
+
+/// Prints what is wrong with a robot file, and how much that is.
+pub(crate) fn problems(problems: &[Problem]) {
+    let is_terminal = io::stderr().is_terminal();
+    for problem in problems {
+        let text = problem.to_string();
+        let (word, colour) = match problem.severity {
+            robot::Severity::Error => ("error", RED),
+            robot::Severity::Warning => ("warning", YELLOW),
+        };
+        match text.strip_prefix(word) {
+            Some(rest) if is_terminal => note(&format!("{colour}{word}{PLAIN}{rest}")),
+            Some(_) | None => note(&text),
+        }
     }
 }
 

@@ -114,7 +114,8 @@ fn finish(listener: &Listener, senders: &Senders, found: &[Who]) -> anyhow::Resu
     Ok(Outcome::Fine)
 }
 
-fn found(listener: &Listener, senders: &Senders) -> Vec<Who> {
+/// Everybody who publishes, but for ourselves.
+pub(crate) fn found(listener: &Listener, senders: &Senders) -> Vec<Who> {
     let source = &listener.source;
     let counts = source.bus().map_or(Vec::new(), |bus| bus.senders());
     let local = local::processes(senders.iter());

@@ -61,6 +61,8 @@ pub struct RecorderOptions {
     pub flush_interval: Duration,
     /// Room on the disk that is left to others, in bytes.
     pub disk_quota: Option<u64>,
+    /// How often it says on [`RECORDER_CHANNEL`] how it goes, also when nothing is wrong: from when it hears everything.
+    pub status_every: Option<Duration>,
     /// Records only around what happens.
     pub trigger: Option<TriggerOptions>,
     /// Types to describe in the log, and to decode for conditions. What is published on
@@ -83,6 +85,7 @@ impl RecorderOptions {
             max_unwritten_bytes: 100 << 20,
             flush_interval: Duration::from_millis(100),
             disk_quota: None,
+            status_every: None,
             trigger: None,
             schemas: Schemas::default(),
         }

@@ -12,8 +12,8 @@ use crate::directory::{Directory, Life};
 use crate::port::{Direction, Need};
 use crate::robot::{Component, MessageType, Port, Program, Robot, Source};
 use crate::time::Time;
-use bowline_msgs::{PresenceComponent, PresencePort, PresenceService};
-use bowline_wire::Fingerprint;
+use bowline_msgs::{ParametersRequest, PresenceComponent, PresencePort, PresenceService};
+use bowline_wire::{Fingerprint, Message as _};
 use std::collections::BTreeMap;
 
 /// Components and what is between them.
@@ -125,6 +125,8 @@ pub struct EndId {
 pub enum Mark {
     /// It is connected.
     Connected,
+    /// Bowline itself writes it.
+    Reserved,
     /// Nobody reads or calls it, which is nobody's fault.
     Unused,
     /// It is not connected, and need not be.
@@ -136,6 +138,9 @@ pub enum Mark {
     /// The other end has another type.
     TypesDiffer,
 }
+
+/// Channels of our own begin with this.
+const RESERVED: &str = "bowline.";
 
 impl Mark {
     /// Whether something is wrong.
@@ -328,6 +333,8 @@ impl<'g> Links<'g> {
             Mark::Connected
         } else if is_source {
             Mark::Unused
+        } else if end.flow == Flow::Reads && channel.starts_with(RESERVED) {
+            Mark::Reserved
         } else {
             Mark::Missing
         }
@@ -349,7 +356,7 @@ impl Node {
     fn of_component(component: &Component) -> Self {
         let what = match &component.program {
             Program::Kind { kind, .. } => kind.name.to_owned(),
-            Program::Command(command) => command.command.join(" "),
+            Program::Command(command) => in_a_line(&command.command),
         };
         let process = Some(component.process.clone());
         Self {
@@ -358,7 +365,12 @@ impl Node {
             role: Role::Component,
             process: process.filter(|process| *process != component.name),
             host: component.host.clone(),
-            ends: component.ports.iter().map(End::of_port).collect(),
+            ends: component
+                .ports
+                .iter()
+                .map(End::of_port)
+                .filter(is_shown)
+                .collect(),
         }
     }
 
@@ -371,9 +383,15 @@ impl Node {
             role: Role::Component,
             process: None,
             host: None,
-            ends: ports.chain(services).collect(),
+            ends: ports.chain(services).filter(is_shown).collect(),
         }
     }
+}
+
+/// Every component with parameters serves them. Nobody needs to see that so often.
+fn is_shown(end: &End) -> bool {
+    let message = end.message.as_ref().map(|message| message.fingerprint);
+    end.flow != Flow::Serves || message != Some(ParametersRequest::FINGERPRINT)
 }
 
 impl End {
@@ -436,6 +454,17 @@ impl End {
             answer: said(&service.reply_type, service.reply_fingerprint),
             need: Need::Optional,
         })
+    }
+}
+
+/// As much of a command as fits on a line.
+fn in_a_line(command: &[String]) -> String {
+    const MAX: usize = 40;
+    let words = command.iter().flat_map(|word| word.split_whitespace());
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.chars().count() > MAX {
+        true => line.chars().take(MAX - 1).chain(['…']).collect(),
+        false => line,
     }
 }
 

@@ -8,6 +8,7 @@ pub mod graph;
 pub mod host;
 mod input;
 mod kind;
+pub mod kinds;
 mod outbox;
 mod parameter;
 mod parcel;

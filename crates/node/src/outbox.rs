@@ -1,7 +1,7 @@
 //! What a component says: messages, how it is, and when it wants to be woken.
 
 use crate::engine::Services;
-use crate::parcel::Parcel;
+use crate::parcel::{Parcel, Raw};
 use crate::port::{Client, Output, Service};
 use crate::service::{BeginError, CallId, Failure};
 use crate::time::Time;
@@ -108,6 +108,11 @@ impl Outbox<'_> {
                     .fault(format!("a message was not sent: {error}"));
             }
         }
+    }
+
+    /// Sends bytes as they are, for components that pass on what they do not understand.
+    pub fn send_raw(&mut self, port: Output<Raw>, raw: Raw) {
+        self.effects.send(port.index, Parcel::from_bytes(raw.bytes));
     }
 
     /// Answers a call, now or in a later step. Nothing is sent if nobody waits for it any more.

@@ -213,6 +213,7 @@ macro_rules! list_value {
 list_value!(f64, "list of numbers");
 list_value!(i64, "list of whole numbers");
 list_value!(String, "list of text");
+list_value!(PathBuf, "list of paths");
 
 /// What [`parameters!`](crate::parameters) needs; nothing for people.
 #[doc(hidden)]

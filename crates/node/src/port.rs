@@ -36,6 +36,23 @@ pub struct PortInfo {
     pub message: Option<TypeInfo>,
     /// What comes back, at a service.
     pub answer: Option<TypeInfo>,
+    /// The channel that the component itself knows it by, from a file that describes the robot for example.
+    pub channel: Option<String>,
+}
+
+impl PortInfo {
+    /// What the port is connected to: what the robot says, what the component itself knows, or `COMPONENT.PORT` for
+    /// what is said and served.
+    #[must_use]
+    pub fn connection(&self, component: &str, named: Option<&str>) -> Option<String> {
+        let known = named.or(self.channel.as_deref()).map(str::to_owned);
+        match self.direction {
+            Direction::Reads(_) | Direction::Calls => known,
+            Direction::Writes | Direction::Serves => {
+                Some(known.unwrap_or_else(|| format!("{component}.{}", self.name)))
+            }
+        }
+    }
 }
 
 /// Which way data flows through a port.
@@ -213,6 +230,19 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::raw())))
     }
 
+    /// Declares an input of messages of any type, on a channel that the component knows itself.
+    pub fn raw_input_on(
+        &mut self,
+        name: &str,
+        doc: &str,
+        expect: Expect,
+        channel: &str,
+    ) -> Input<Raw> {
+        let mut info = info(name, doc, Direction::Reads(expect), None);
+        info.channel = Some(channel.to_owned());
+        Input::at(self.declare(info, Some(Decoder::raw())))
+    }
+
     /// Declares an output.
     pub fn output<T>(&mut self, name: &str, doc: &str) -> Output<T>
     where
@@ -220,6 +250,11 @@ impl Ports {
     {
         let info = info(name, doc, Direction::Writes, Some(TypeInfo::of::<T>()));
         Output::at(self.declare(info, None))
+    }
+
+    /// Declares an output of messages of any type, as bytes.
+    pub fn raw_output(&mut self, name: &str, doc: &str) -> Output<Raw> {
+        Output::at(self.declare(info(name, doc, Direction::Writes, None), None))
     }
 
     /// Declares a service that is offered. Every call of it is a step.
@@ -282,5 +317,6 @@ fn info(name: &str, doc: &str, direction: Direction, message: Option<TypeInfo>) 
         direction,
         message,
         answer: None,
+        channel: None,
     }
 }

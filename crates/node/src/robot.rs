@@ -23,7 +23,7 @@ pub use problem::{Place, Problem, Severity};
 use crate::kind::Kind;
 use crate::parameter::Setting;
 use crate::port::Direction;
-use bowline_bus::{Pattern, Url};
+use bowline_bus::{Pattern, Url, default_url};
 use bowline_log::Catalog;
 use problem::Problems;
 use std::fmt;
@@ -360,6 +360,23 @@ impl Robot {
             false => !self.is_replaced(&component.name, source),
         };
         self.components.iter().filter(runs)
+    }
+
+    /// The same robot on another bus than its file says.
+    #[must_use]
+    pub fn on_bus(self, bus: Url) -> Self {
+        Self {
+            bus: Some(bus),
+            ..self
+        }
+    }
+
+    /// The URL of its bus: as its file says, or as for everybody.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.bus
+            .as_ref()
+            .map_or_else(default_url, ToString::to_string)
     }
 
     /// The components that this source replaces. What they would write comes from the simulated ones, or from the log.

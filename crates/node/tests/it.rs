@@ -10,6 +10,8 @@
 mod directory;
 #[path = "it/engine.rs"]
 mod engine;
+#[path = "it/graph.rs"]
+mod graph;
 #[path = "it/hosts.rs"]
 mod hosts;
 #[path = "it/inputs.rs"]
@@ -24,6 +26,8 @@ mod robots;
 mod served;
 #[path = "it/service_bus.rs"]
 mod service_bus;
+#[path = "it/service_hostile.rs"]
+mod service_hostile;
 #[path = "it/service_simulator.rs"]
 mod service_simulator;
 #[path = "it/supervise.rs"]

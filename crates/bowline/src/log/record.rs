@@ -108,6 +108,9 @@ pub(crate) struct Arguments {
     /// Leave so much room on the disk, such as 50G or "0.05 TiB"
     #[arg(long, value_name = "SIZE", value_parser = options::size)]
     disk_quota: Option<u64>,
+    /// Say every so often on the channel bowline.recorder how it goes, as in 500ms; without it only what is wrong
+    #[arg(long, value_name = "DURATION", value_parser = input::period)]
+    status_every: Option<Duration>,
     /// Write MCAP whatever the name; a name that ends in .mcap says so too
     #[arg(long)]
     mcap: bool,

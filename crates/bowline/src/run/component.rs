@@ -1,9 +1,9 @@
 //! `bowline component`: some components of a robot in a process of their own, as a supervisor starts them.
 
-use super::robots;
+use crate::robot_file::{self, SourceArgument};
 use crate::{Outcome, output, terminal};
 use anyhow::{Context as _, bail};
-use bowline_bus::Bus;
+use bowline_bus::{Bus, Url};
 use bowline_node::engine::Engine;
 use bowline_node::host::{Live, LiveOptions};
 use bowline_node::robot::{Robot, Source};
@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     process: String,
     /// Where data comes from: live, sim or log
-    #[arg(long, value_name = "SOURCE", default_value = "live", value_parser = robots::source_kind)]
-    source: Source,
+    #[arg(long, value_name = "SOURCE", default_value = "live", value_parser = SourceArgument::parse)]
+    source: SourceArgument,
     /// Where the bus is; without it as the robot file says
     #[arg(short = 'l', long, value_name = "URL")]
     url: Option<String>,
@@ -35,9 +35,18 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let signals = terminal::end_signals().context("cannot wait for signals")?;
-    let robot = robots::load(&arguments.robot)?;
-    let url = robots::url(&robot, arguments.url.as_deref());
-    host(&robot, arguments.source, Some(&arguments.process), &url, signals)
+    let Some(mut robot) = robot_file::open(&arguments.robot)? else {
+        return Ok(Outcome::Diagnostics);
+    };
+    if let Some(url) = &arguments.url {
+        robot = robot.on_bus(Url::parse(url)?);
+    }
+    host(
+        &robot,
+        arguments.source.source(),
+        Some(&arguments.process),
+        signals,
+    )
 }
 
 /// Hosts the components of one process of a robot, or all that are ours, until a signal ends it.
@@ -45,20 +54,31 @@ pub(super) fn host(
     robot: &Robot,
     source: Source,
     process: Option<&str>,
-    url: &str,
     signals: SignalFd,
 ) -> anyhow::Result<Outcome> {
+    let url = robot.url();
     let components = robot.components(source);
-    let components = components.filter(|component| process.is_none_or(|it| component.process == it));
-    let instances: Result<Vec<_>, _> = components.filter_map(|component| component.make()).collect();
+    let components =
+        components.filter(|component| process.is_none_or(|it| component.process == it));
+    let instances: Result<Vec<_>, _> = components
+        .filter_map(|component| component.make())
+        .collect();
     let instances = instances?;
     if instances.is_empty() {
-        let names: Vec<&str> = robot.processes(source).iter().map(|process| process.name).collect();
+        let names: Vec<&str> = robot
+            .processes(source)
+            .iter()
+            .map(|process| process.name)
+            .collect();
         let asked = process.unwrap_or_default();
-        bail!("expected a process of {}, found {asked:?}: there are {}", robot.name(), names.join(", "));
+        bail!(
+            "expected a process of {}, found {asked:?}: there are {}",
+            robot.name(),
+            names.join(", ")
+        );
     }
     let engine = Engine::new(instances)?;
-    let bus = Bus::open(url).with_context(|| format!("cannot open the bus {url}"))?;
+    let bus = Bus::open(&url).with_context(|| format!("cannot open the bus {url}"))?;
     let options = LiveOptions {
         robot: robot.name().to_owned(),
         process: process.unwrap_or(robot.name()).to_owned(),
@@ -75,11 +95,13 @@ pub(super) fn host(
 pub(super) fn stop_at_signal(signals: SignalFd) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    let waiting = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        // Whatever is wrong with waiting for signals, not to be ended by them would be worse.
-        drop(signals.read_signal());
-        flag.store(true, Ordering::Relaxed);
-    });
+    let waiting = std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            // Whatever is wrong with waiting for signals, not to be ended by them would be worse.
+            signals.read_signal().unwrap_or_default();
+            flag.store(true, Ordering::Relaxed);
+        });
     waiting.context("cannot start a thread")?;
     Ok(stop)
 }

@@ -1,8 +1,7 @@
 //! A robot in this process, on the time of its events: simulated, or a log's.
 
 use super::component::stop_at_signal;
-use super::robots;
-use crate::{Outcome, output, terminal};
+use crate::{Outcome, output};
 use anyhow::{Context as _, bail};
 use bowline_bus::Bus;
 use bowline_log::{Reader, Writer, WriterOptions};
@@ -11,6 +10,7 @@ use bowline_node::engine::{Arrival, Engine, Sent, Sink};
 use bowline_node::host::{Lockstep, Logged, Scope, Silence, Source as Events, Tape};
 use bowline_node::robot::{Program, Robot, Source};
 use bowline_node::{Time, service};
+use nix::sys::signalfd::SignalFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -34,16 +34,22 @@ pub(super) struct Order {
 
 impl Order {
     fn source(&self) -> Source {
-        if self.log.is_some() { Source::Log } else { Source::Sim }
+        if self.log.is_some() {
+            Source::Log
+        } else {
+            Source::Sim
+        }
     }
 }
 
-pub(super) fn run(robot: &Robot, url: &str, order: &Order) -> anyhow::Result<Outcome> {
-    let signals = terminal::end_signals().context("cannot wait for signals")?;
+pub(super) fn run(robot: &Robot, order: &Order, signals: SignalFd) -> anyhow::Result<Outcome> {
     let engine = engine(robot, order.source())?.with_threads(order.threads)?;
     let mut sinks = Sinks {
         log: order.record.as_deref().map(begin_log).transpose()?,
-        bus: order.rate.map(|_| open_bus(&engine, url)).transpose()?,
+        bus: order
+            .rate
+            .map(|_| open_bus(&engine, &robot.url()))
+            .transpose()?,
     };
     let stop = stop_at_signal(signals)?;
     match &order.log {
@@ -65,7 +71,9 @@ pub(super) fn run(robot: &Robot, url: &str, order: &Order) -> anyhow::Result<Out
 
 /// The components that are ours. Programs of other people live by the clock of the machine.
 pub(super) fn engine(robot: &Robot, source: Source) -> anyhow::Result<Engine> {
-    let commands = robot.components(source).filter(|component| matches!(component.program, Program::Command(_)));
+    let commands = robot
+        .components(source)
+        .filter(|component| matches!(component.program, Program::Command(_)));
     let commands: Vec<&str> = commands.map(|component| component.name.as_str()).collect();
     if !commands.is_empty() {
         bail!(
@@ -98,7 +106,9 @@ fn go_on<S: Events>(
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
     let start = lockstep.now();
-    let end = order.duration.map_or(Time::MAX, |duration| start + duration);
+    let end = order
+        .duration
+        .map_or(Time::MAX, |duration| start + duration);
     let mut pace = order.rate.map(|rate| Pace::new(start, rate));
     let is_over = |lockstep: &Lockstep<S>| order.log.is_some() && lockstep.is_source_done();
     let mut reported = clock::Live::new();
@@ -127,7 +137,9 @@ fn summary<S: Events>(
     let simulated = lockstep.now().since(start).as_secs_f64();
     let took = started.now().since(started.started_at()).as_secs_f64();
     let counts = lockstep.engine().components().map(|view| view.counts);
-    let (steps, sent) = counts.fold((0, 0), |(steps, sent), counts| (steps + counts.steps, sent + counts.sent));
+    let (steps, sent) = counts.fold((0, 0), |(steps, sent), counts| {
+        (steps + counts.steps, sent + counts.sent)
+    });
     output::line(&format!(
         "{simulated:.3} s in {took:.3} s ({:.0}x): {steps} steps, {sent} messages",
         simulated / took.max(1e-9)

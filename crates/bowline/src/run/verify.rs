@@ -7,7 +7,9 @@ use crate::log::diff::{Manner, compare};
 use crate::progress::Progress;
 use crate::{Outcome, output};
 use bowline_bus::Channel;
-use bowline_log::{Catalog, ChannelFilter, DiffOptions, IndexUse, Reader, Writer, WriterOptions, explain_pair};
+use bowline_log::{
+    Catalog, ChannelFilter, DiffOptions, IndexUse, Reader, Writer, WriterOptions, explain_pair,
+};
 use bowline_node::Time;
 use bowline_node::host::{Lockstep, Logged, Scope, Tape};
 use bowline_node::robot::{Component, Robot, Source};
@@ -25,7 +27,9 @@ pub(super) fn run(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<O
         let component = component.or_else(|| robot.component(name, Source::Sim));
         component.and_then(Component::make)
     };
-    let verification = verify(&mut log, &mut remake, &mut |done, all| progress.at(done, all))?;
+    let verification = verify(&mut log, &mut remake, &mut |done, all| {
+        progress.at(done, all);
+    })?;
     drop(progress);
     if verification.components.is_empty() {
         output::note(
@@ -49,14 +53,36 @@ fn print(verification: &Verification, catalog: &Catalog) -> anyhow::Result<Outco
             }
         }
     }
-    Ok(if is_same { Outcome::Fine } else { Outcome::Diagnostics })
+    Ok(if is_same {
+        Outcome::Fine
+    } else {
+        Outcome::Diagnostics
+    })
 }
 
 fn headline(name: &str, findings: &Findings) -> String {
-    let Findings { lives, steps, messages, skipped, problems } = findings;
-    let verdict = if problems.is_empty() { "the same" } else { "NOT the same" };
-    let lives = if *lives == 1 { String::new() } else { format!(" in {lives} lives") };
-    let skipped = if *skipped == 0 { String::new() } else { format!(", {skipped} steps not taken") };
+    let Findings {
+        lives,
+        steps,
+        messages,
+        skipped,
+        problems,
+    } = findings;
+    let verdict = if problems.is_empty() {
+        "the same"
+    } else {
+        "NOT the same"
+    };
+    let lives = if *lives == 1 {
+        String::new()
+    } else {
+        format!(" in {lives} lives")
+    };
+    let skipped = if *skipped == 0 {
+        String::new()
+    } else {
+        format!(", {skipped} steps not taken")
+    };
     format!("{name}: {verdict}: {messages} messages, {steps} steps{lives}{skipped}")
 }
 
@@ -67,13 +93,17 @@ fn problem_lines(problem: &Problem, catalog: &Catalog) -> Vec<String> {
             "step {step} at {at:?}: the message of {channel} that it heard is not in the log"
         )],
         Problem::StepsMissing { step, count: 0 } => {
-            vec![format!("the log has no steps from {step} on, or has them twice")]
+            vec![format!(
+                "the log has no steps from {step} on, or has them twice"
+            )]
         }
         Problem::StepsMissing { step: 0, count } => vec![format!(
             "the log begins in the middle of its life: its first {count} steps are missing"
         )],
         Problem::StepsMissing { step, count } => {
-            vec![format!("{count} steps from {step} on are missing in the log")]
+            vec![format!(
+                "{count} steps from {step} on are missing in the log"
+            )]
         }
         Problem::SettingsChanged { changes } => {
             let changes = changes.iter().map(|change| format!("  {change}"));
@@ -87,21 +117,36 @@ fn problem_lines(problem: &Problem, catalog: &Catalog) -> Vec<String> {
 }
 
 fn difference_lines(difference: &Difference, catalog: &Catalog) -> Vec<String> {
-    let Difference { step, at, channel, recorded, replayed } = difference;
+    let Difference {
+        step,
+        at,
+        channel,
+        recorded,
+        replayed,
+    } = difference;
     let place = format!("the first difference is in step {step}, at {at:?}, on {channel}:");
     let mut lines = vec![place];
     match (recorded, replayed) {
-        (None, _) => lines.push("  nothing was sent when it was recorded, and something is now".to_owned()),
-        (_, None) => lines.push("  something was sent when it was recorded, and nothing is now".to_owned()),
+        (None, _) => {
+            lines.push("  nothing was sent when it was recorded, and something is now".to_owned());
+        }
+        (_, None) => {
+            lines.push("  something was sent when it was recorded, and nothing is now".to_owned());
+        }
         (Some(Recorded::NotInLog(hash)), Some(_)) => {
-            lines.push(format!("  the recorded message ({hash:016x}) is not in the log"));
+            lines.push(format!(
+                "  the recorded message ({hash:016x}) is not in the log"
+            ));
         }
         (Some(Recorded::Message(recorded)), Some(replayed)) => {
             let catalogs = [catalog.clone(), catalog.clone()];
             let explanation = explain_pair(Some(recorded), Some(replayed), &catalogs, FIELDS);
             let fields = explanation.fields.iter();
             lines.extend(fields.map(|field| {
-                format!("  {}: recorded {}, replayed {}", field.path, field.a, field.b)
+                format!(
+                    "  {}: recorded {}, replayed {}",
+                    field.path, field.a, field.b
+                )
             }));
             if explanation.fields.is_empty() {
                 let byte = explanation.byte.unwrap_or_default();
@@ -115,15 +160,24 @@ fn difference_lines(difference: &Difference, catalog: &Catalog) -> Vec<String> {
 /// Runs the components on the log's inputs, and compares channel by channel what they say.
 fn in_log_order(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<Outcome> {
     let engine = lockstep::engine(robot, Source::Log)?;
-    let said: Vec<Channel> = engine.spoken().map(|(channel, _)| channel.clone()).collect();
+    let said: Vec<Channel> = engine
+        .spoken()
+        .map(|(channel, _)| channel.clone())
+        .collect();
     let folder = tempfile::tempdir()?;
     let replayed = folder.path().join("replayed.lcmlog");
-    let mut sink = Logged::new(Writer::create(&replayed, WriterOptions::default())?, Scope::Outputs);
+    let mut sink = Logged::new(
+        Writer::create(&replayed, WriterOptions::default())?,
+        Scope::Outputs,
+    );
     let tape = Tape::new(Reader::open(path)?, engine.wanted().cloned());
     let mut lockstep = Lockstep::start(engine, tape, Time::MAX, &mut sink)?;
     lockstep.run_to_end(&mut sink)?;
     sink.finish()?;
-    let patterns: Vec<String> = said.iter().map(|channel| format!("^{}$", channel.replace('.', "\\."))).collect();
+    let patterns: Vec<String> = said
+        .iter()
+        .map(|channel| format!("^{}$", channel.replace('.', "\\.")))
+        .collect();
     let options = DiffOptions {
         channels: ChannelFilter::new(&patterns)?,
         ..DiffOptions::default()

@@ -27,7 +27,7 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   bowline service call model.transform --example         what the request looks like
-  bowline service call model.transform foi=Flea:ImagePlane for=Raptor:FrontBumperCenter
+  bowline service call model.transform foi=Flea:ImagePlane reference=Raptor:FrontBumperCenter
   bowline service call plan.arrival '{\"id\": \"dock\", \"position\": [12, -3.5]}'
   bowline service call plan.arrival id=dock 'position[0]=12' --timeout 500ms
   bowline service call plan.arrival @request.json --json | jq .reply
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "NAME")]
     service: String,
     /// The request: JSON, @FILE, - for standard input, or any number of field=value
-    #[arg(value_name = "JSON|FIELD=VALUE", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON|FIELD=VALUE")]
     request: Vec<String>,
     #[arg(
         short = 'l',
@@ -97,7 +97,7 @@ struct Offered {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let service = ServiceName::new(&arguments.service).map_err(|error| Usage(error.to_string()))?;
     let catalog = arguments.types.catalog()?;
-    let mut lookout = Lookout::open(arguments.url.as_deref(), catalog)?;
+    let mut lookout = Lookout::open(arguments.url.as_deref(), Some(catalog))?;
     let Some(bus) = lookout.listener.source.bus().cloned() else {
         return Err(Usage(
             "expected the URL of a bus, found a log: nobody answers there".to_owned(),

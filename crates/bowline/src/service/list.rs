@@ -3,7 +3,6 @@
 use super::lookout::Lookout;
 use crate::Outcome;
 use crate::input;
-use crate::known_types::Types;
 use crate::listen::{PLACES_HELP, Place};
 use crate::output::{self, table};
 use bowline_inspect::text::printable;
@@ -45,13 +44,10 @@ pub(crate) struct Arguments {
     /// Print lines of JSON, one for each service and server
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    types: Types,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let catalog = arguments.types.catalog()?;
-    let mut lookout = Lookout::open(arguments.place.url.as_deref(), catalog)?;
+    let mut lookout = Lookout::open(arguments.place.url.as_deref(), None)?;
     if lookout.listener.source.bus().is_some() {
         lookout
             .listener

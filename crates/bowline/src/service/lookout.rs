@@ -24,10 +24,11 @@ pub(super) struct Lookout {
 }
 
 impl Lookout {
-    pub(super) fn open(place: Option<&str>, catalog: Catalog) -> anyhow::Result<Self> {
+    /// Opens a place; with a catalog, where types are wanted too.
+    pub(super) fn open(place: Option<&str>, catalog: Option<Catalog>) -> anyhow::Result<Self> {
         let patterns = [HEARTBEAT_CHANNEL, PRESENCE_CHANNEL].map(str::to_owned);
         Ok(Self {
-            listener: Listener::open(place, &patterns, None, Some(catalog))?,
+            listener: Listener::open(place, &patterns, None, catalog)?,
             directory: Directory::default(),
             clock: Live::new(),
             asked: None,

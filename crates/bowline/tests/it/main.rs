@@ -8,6 +8,7 @@ mod generate;
 mod hub;
 mod list;
 mod log_tools;
+mod model;
 mod namespace;
 mod supervision;
 mod types;

@@ -62,6 +62,8 @@ pub(super) struct Engine {
     bus_trouble: Option<String>,
     status: Status,
     show_at: Instant,
+    status_every: Option<Duration>,
+    status_at: Instant,
     end: End,
 }
 
@@ -126,6 +128,8 @@ impl Engine {
             bus_trouble: None,
             status: Status::default(),
             show_at: clock::now(),
+            status_every: options.status_every,
+            status_at: clock::now(),
             end: End::NotYet,
         };
         engine.show(clock::now());
@@ -520,6 +524,10 @@ impl Engine {
         if now >= self.show_at {
             self.show(now);
         }
+        if let Some(every) = self.status_every.filter(|_| now >= self.status_at) {
+            self.status_at = now + every;
+            self.tell_bus();
+        }
     }
 
     fn show(&mut self, now: Instant) {
@@ -564,7 +572,7 @@ impl Engine {
         self.board.show(&self.status);
     }
 
-    /// Raises the alarm where others hear it, or calls it off.
+    /// Raises the alarm where others hear it, calls it off, or says that all is well.
     fn tell_bus(&self) {
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let status = &self.status;

@@ -1727,6 +1727,489 @@ impl<'a> wire::Decode<'a> for Laser {
     }
 }
 
+/// Asks the model server for its bodies, or for the frames of one of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelListRequest {
+    /// whose frames are asked for; empty where bodies are
+    pub body: String,
+}
+
+impl wire::Message for ModelListRequest {
+    const NAME: &'static str = "bowline.model_list_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x21bf_3709_a365_9e75);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelListRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelListRequest {
+    const MIN_SIZE: usize = 5;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let body: String = wire::Decode::read(reader).in_field("body")?;
+        Ok(Self { body })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.body, reader).in_field("body")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelListRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelListRequestRef<'a> {
+    /// whose frames are asked for; empty where bodies are
+    pub body: &'a str,
+}
+
+impl wire::Message for ModelListRequestRef<'_> {
+    const NAME: &'static str = "bowline.model_list_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x21bf_3709_a365_9e75);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelListRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        wire::Encode::measure(&self.body, meter).in_field("body")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.body, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelListRequestRef<'a> {
+    const MIN_SIZE: usize = 5;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let body: &'a str = wire::Decode::read(reader).in_field("body")?;
+        Ok(Self { body })
+    }
+}
+
+impl wire::IntoOwned for ModelListRequestRef<'_> {
+    type Owned = ModelListRequest;
+
+    fn into_owned(self) -> ModelListRequest {
+        ModelListRequest {
+            body: wire::IntoOwned::into_owned(self.body),
+        }
+    }
+}
+
+/// Names of bodies, or of frames of a body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelList {
+    /// length of the list
+    pub n_names: i32,
+    /// in the order of the files
+    pub names: Vec<String>,
+}
+
+impl ModelList {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_names = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for ModelList {
+    const NAME: &'static str = "bowline.model_list_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc13b_445f_01c9_7b12);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelList {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_names", self.n_names, self.names.len()).in_field("names")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_names, writer);
+        wire::Encode::write(&self.names, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelList {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_names: i32 = wire::Decode::read(reader).in_field("n_names")?;
+        let names: Vec<String> = reader.list(n_names).in_field("names")?;
+        Ok(Self { n_names, names })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.n_names, reader).in_field("n_names")?;
+        reader.list_into(&mut self.names, self.n_names).in_field("names")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelList`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelListRef<'a> {
+    /// length of the list
+    pub n_names: i32,
+    /// in the order of the files
+    pub names: Vec<&'a str>,
+}
+
+impl wire::Message for ModelListRef<'_> {
+    const NAME: &'static str = "bowline.model_list_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc13b_445f_01c9_7b12);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ModelListRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(4);
+        meter.length("n_names", self.n_names, self.names.len()).in_field("names")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.n_names, writer);
+        wire::Encode::write(&self.names, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelListRef<'a> {
+    const MIN_SIZE: usize = 4;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let n_names: i32 = wire::Decode::read(reader).in_field("n_names")?;
+        let names: Vec<&'a str> = reader.list(n_names).in_field("names")?;
+        Ok(Self { n_names, names })
+    }
+}
+
+impl wire::IntoOwned for ModelListRef<'_> {
+    type Owned = ModelList;
+
+    fn into_owned(self) -> ModelList {
+        ModelList {
+            n_names: self.n_names,
+            names: wire::IntoOwned::into_owned(self.names),
+        }
+    }
+}
+
+/// Asks the model server where one frame is in another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransformRequest {
+    /// frame of interest, as Body:Frame
+    pub foi: String,
+    /// frame of reference, in whose coordinates the answer is, as Body:Frame
+    pub reference: String,
+    /// when, microseconds since the epoch, for frames that move; 0: as they were last heard to be
+    pub utime: i64,
+}
+
+impl wire::Message for ModelTransformRequest {
+    const NAME: &'static str = "bowline.model_transform_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa2f3_6370_293d_eeac);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransformRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.utime, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransformRequest {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let foi: String = wire::Decode::read(reader).in_field("foi")?;
+        let reference: String = wire::Decode::read(reader).in_field("reference")?;
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        Ok(Self { foi, reference, utime })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.foi, reader).in_field("foi")?;
+        wire::Decode::read_into(&mut self.reference, reader).in_field("reference")?;
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelTransformRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransformRequestRef<'a> {
+    /// frame of interest, as Body:Frame
+    pub foi: &'a str,
+    /// frame of reference, in whose coordinates the answer is, as Body:Frame
+    pub reference: &'a str,
+    /// when, microseconds since the epoch, for frames that move; 0: as they were last heard to be
+    pub utime: i64,
+}
+
+impl wire::Message for ModelTransformRequestRef<'_> {
+    const NAME: &'static str = "bowline.model_transform_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa2f3_6370_293d_eeac);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransformRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.utime, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransformRequestRef<'a> {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let foi: &'a str = wire::Decode::read(reader).in_field("foi")?;
+        let reference: &'a str = wire::Decode::read(reader).in_field("reference")?;
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        Ok(Self { foi, reference, utime })
+    }
+}
+
+impl wire::IntoOwned for ModelTransformRequestRef<'_> {
+    type Owned = ModelTransformRequest;
+
+    fn into_owned(self) -> ModelTransformRequest {
+        ModelTransformRequest {
+            foi: wire::IntoOwned::into_owned(self.foi),
+            reference: wire::IntoOwned::into_owned(self.reference),
+            utime: self.utime,
+        }
+    }
+}
+
+/// Where a frame of interest is, in coordinates of a frame of reference.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransform {
+    /// the moment that was asked for, microseconds since the epoch; 0: as last heard
+    pub utime: i64,
+    /// frame of interest, as Body:Frame
+    pub foi: String,
+    /// frame of reference, as Body:Frame
+    pub reference: String,
+    /// homogeneous transform, rows first: takes points in frame foi to points in frame reference; metres
+    pub matrix: [[f64; 4]; 4],
+    /// position of foi's origin in frame reference, metres
+    pub xyz_m: [f64; 3],
+    /// rotation of the same, unit quaternion, w first, w not negative
+    pub quat_wxyz: [f64; 4],
+    /// rotation of the same about the fixed axes x, y and z of frame reference, radians
+    pub rpy_rad: [f64; 3],
+}
+
+impl wire::Message for ModelTransform {
+    const NAME: &'static str = "bowline.model_transform_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb526_62af_ed6a_dea4);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransform {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(216);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.matrix, writer);
+        wire::Encode::write(&self.xyz_m, writer);
+        wire::Encode::write(&self.quat_wxyz, writer);
+        wire::Encode::write(&self.rpy_rad, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransform {
+    const MIN_SIZE: usize = 226;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let foi: String = wire::Decode::read(reader).in_field("foi")?;
+        let reference: String = wire::Decode::read(reader).in_field("reference")?;
+        let matrix: [[f64; 4]; 4] = wire::Decode::read(reader).in_field("matrix")?;
+        let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
+        let quat_wxyz: [f64; 4] = wire::Decode::read(reader).in_field("quat_wxyz")?;
+        let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
+        Ok(Self { utime, foi, reference, matrix, xyz_m, quat_wxyz, rpy_rad })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.foi, reader).in_field("foi")?;
+        wire::Decode::read_into(&mut self.reference, reader).in_field("reference")?;
+        wire::Decode::read(reader).map(|value| self.matrix = value).in_field("matrix")?;
+        wire::Decode::read_into(&mut self.xyz_m, reader).in_field("xyz_m")?;
+        wire::Decode::read_into(&mut self.quat_wxyz, reader).in_field("quat_wxyz")?;
+        wire::Decode::read_into(&mut self.rpy_rad, reader).in_field("rpy_rad")?;
+        Ok(())
+    }
+}
+
+/// A [`ModelTransform`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTransformRef<'a> {
+    /// the moment that was asked for, microseconds since the epoch; 0: as last heard
+    pub utime: i64,
+    /// frame of interest, as Body:Frame
+    pub foi: &'a str,
+    /// frame of reference, as Body:Frame
+    pub reference: &'a str,
+    /// homogeneous transform, rows first: takes points in frame foi to points in frame reference; metres
+    pub matrix: [[f64; 4]; 4],
+    /// position of foi's origin in frame reference, metres
+    pub xyz_m: [f64; 3],
+    /// rotation of the same, unit quaternion, w first, w not negative
+    pub quat_wxyz: [f64; 4],
+    /// rotation of the same about the fixed axes x, y and z of frame reference, radians
+    pub rpy_rad: [f64; 3],
+}
+
+impl wire::Message for ModelTransformRef<'_> {
+    const NAME: &'static str = "bowline.model_transform_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb526_62af_ed6a_dea4);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ModelTransformRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(216);
+        wire::Encode::measure(&self.foi, meter).in_field("foi")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.foi, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.matrix, writer);
+        wire::Encode::write(&self.xyz_m, writer);
+        wire::Encode::write(&self.quat_wxyz, writer);
+        wire::Encode::write(&self.rpy_rad, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ModelTransformRef<'a> {
+    const MIN_SIZE: usize = 226;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let foi: &'a str = wire::Decode::read(reader).in_field("foi")?;
+        let reference: &'a str = wire::Decode::read(reader).in_field("reference")?;
+        let matrix: [[f64; 4]; 4] = wire::Decode::read(reader).in_field("matrix")?;
+        let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
+        let quat_wxyz: [f64; 4] = wire::Decode::read(reader).in_field("quat_wxyz")?;
+        let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
+        Ok(Self { utime, foi, reference, matrix, xyz_m, quat_wxyz, rpy_rad })
+    }
+}
+
+impl wire::IntoOwned for ModelTransformRef<'_> {
+    type Owned = ModelTransform;
+
+    fn into_owned(self) -> ModelTransform {
+        ModelTransform {
+            utime: self.utime,
+            foi: wire::IntoOwned::into_owned(self.foi),
+            reference: wire::IntoOwned::into_owned(self.reference),
+            matrix: self.matrix,
+            xyz_m: self.xyz_m,
+            quat_wxyz: self.quat_wxyz,
+            rpy_rad: self.rpy_rad,
+        }
+    }
+}
+
 /// What a supervisor does about an order. It has begun when this is sent; bowline.supervisor says how it goes on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OrderReply {

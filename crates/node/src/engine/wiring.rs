@@ -49,13 +49,8 @@ impl Instance {
     /// What a port is connected to, if it is: a channel, or a service.
     #[must_use]
     pub fn connection(&self, port: &PortInfo) -> Option<String> {
-        let named = self.channels.get(&port.name).cloned();
-        match port.direction {
-            Direction::Reads(_) | Direction::Calls => named,
-            Direction::Writes | Direction::Serves => {
-                Some(named.unwrap_or_else(|| format!("{}.{}", self.name, port.name)))
-            }
-        }
+        let named = self.channels.get(&port.name);
+        port.connection(&self.name, named.map(String::as_str))
     }
 
     /// The channels of all ports. Services with names that cannot be are refused before.

@@ -164,7 +164,7 @@ impl Graph {
         let mark = links.mark(id);
         let (colour, dot) = match mark {
             Mark::Connected => ("#223", None),
-            Mark::Unused | Mark::Left => ("#889", Some("#bbc")),
+            Mark::Reserved | Mark::Unused | Mark::Left => ("#889", Some("#bbc")),
             Mark::Missing | Mark::Shared | Mark::TypesDiffer => (WRONG, Some(WRONG)),
         };
         let dot = dot.map_or(String::new(), |dot| {
@@ -182,6 +182,7 @@ impl Graph {
 fn remark(mark: Mark) -> &'static str {
     match mark {
         Mark::Connected => "",
+        Mark::Reserved => ": written by Bowline itself",
         Mark::Unused => ": nobody reads it",
         Mark::Left => ": not connected",
         Mark::Missing => ": nobody writes it",

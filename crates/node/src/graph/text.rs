@@ -33,6 +33,7 @@ impl Graph {
         let arrow = if end.flow.is_inward() { "<-" } else { "->" };
         let who = match links.mark(id) {
             Mark::Connected => format!("{arrow} {}", peers.join(", ")),
+            Mark::Reserved => format!("{arrow} bowline"),
             Mark::Unused => format!("{arrow} nobody"),
             Mark::Left => "not connected".to_owned(),
             Mark::Missing if end.channel.is_none() => "NOT CONNECTED".to_owned(),

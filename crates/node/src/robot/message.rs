@@ -4,6 +4,7 @@ use super::problem::{Problems, Span};
 use super::table::{Value, Word, describe, did_you_mean, setting};
 use crate::parameter::Setting;
 use crate::port::TypeInfo;
+use crate::supervise::Publication;
 use bowline_log::Catalog;
 use bowline_wire::schema::{Dim, Member, Primitive, Type, TypeId, TypeSet};
 use bowline_wire::{Fingerprint, Step};
@@ -54,17 +55,15 @@ pub struct SafeMessage {
 }
 
 impl SafeMessage {
-    /// The message as it is to be sent at this moment, in microseconds since the epoch.
+    /// As a supervisor publishes it.
     #[must_use]
-    pub fn at(&self, utime: i64) -> Vec<u8> {
-        let mut payload = self.payload.clone();
-        let field = self
-            .utime_at
-            .and_then(|at| payload.get_mut(at..)?.first_chunk_mut());
-        if let Some(field) = field {
-            *field = utime.to_be_bytes();
+    pub fn publication(&self) -> Publication {
+        Publication {
+            channel: self.channel.clone(),
+            bytes: self.payload.clone(),
+            every: self.every,
+            utime_at: self.utime_at,
         }
-        payload
     }
 }
 

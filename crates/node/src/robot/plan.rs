@@ -1,14 +1,19 @@
 //! From a robot to what its supervisor runs.
 
-use super::{Command, Component, Process, Program, Record, Robot, Source};
+use super::{Command, Component, Process, Program, Record, Robot, SafeMessage, Source};
 use crate::parameter::Setting;
-use crate::supervise::{Heartbeat, Plan, ProcessSpec, Publication, Ready, SafeState, StopSignal};
+use crate::supervise::{Heartbeat, Plan, ProcessSpec, Ready, SafeState, StopSignal};
+use bowline_log::record::RECORDER_CHANNEL;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 /// What the process that records is called.
 pub const RECORDER: &str = "record";
+
+/// How long the recorder may keep quiet: a disk may be slow.
+const RECORDER_SILENCE: Duration = Duration::from_secs(5);
 
 /// How built-in parts of a robot are started: the program and its arguments.
 pub struct Programs<'a> {
@@ -43,12 +48,20 @@ impl Robot {
             // What it holds goes to the file before it ends.
             spec.stop_signal = StopSignal::Interrupt;
             spec.env = self.bus_env();
+            // Others start when it hears them, so that a log has their whole lives.
+            spec.ready = Ready::FirstHeartbeat;
+            spec.heartbeat = Heartbeat::Traffic {
+                channel: RECORDER_CHANNEL.to_owned(),
+                within: RECORDER_SILENCE,
+            };
             processes.push(spec);
         }
-        processes.extend(
-            here.iter()
-                .map(|process| self.spec(process, &here, programs)),
-        );
+        let before_all: Vec<String> = processes.iter().map(|spec| spec.name.clone()).collect();
+        processes.extend(here.iter().map(|process| {
+            let mut spec = self.spec(process, &here, programs);
+            spec.after.extend(before_all.iter().cloned());
+            spec
+        }));
         Plan {
             robot: self.name.clone(),
             host: host.to_owned(),
@@ -135,11 +148,8 @@ impl Robot {
                 .map(|process| process.name.to_owned())
                 .collect()
         };
-        let publications = self.safe_state.publish.iter().map(|message| Publication {
-            channel: message.channel.clone(),
-            bytes: message.payload.clone(),
-            every: message.every,
-        });
+        let publications = self.safe_state.publish.iter();
+        let publications = publications.map(SafeMessage::publication);
         SafeState {
             stop: processes_of(&self.safe_state.stop),
             start: processes_of(&self.safe_state.start),

@@ -246,6 +246,23 @@ pub struct Publication {
     pub bytes: Vec<u8>,
     /// How often; not more than 100 times a second.
     pub every: Duration,
+    /// Where its `utime` is among the bytes, if it is to say when it is sent. Stale messages stop nobody.
+    pub utime_at: Option<usize>,
+}
+
+impl Publication {
+    /// The bytes as they are sent at this moment, in microseconds since the epoch.
+    #[must_use]
+    pub fn at(&self, utime: i64) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        let field = self
+            .utime_at
+            .and_then(|at| bytes.get_mut(at..)?.first_chunk_mut());
+        if let Some(field) = field {
+            *field = utime.to_be_bytes();
+        }
+        bytes
+    }
 }
 
 /// The shortest time between two of a safe state's messages.

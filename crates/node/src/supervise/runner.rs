@@ -473,10 +473,8 @@ impl Runner {
     fn publish_safe(&self, message: usize) -> Option<Event> {
         let publication = self.plan.safe_state.publish.get(message)?;
         // It is said again in a moment, and the bus counts what it could not send.
-        drop(
-            self.bus
-                .publish_bytes(&publication.channel, &publication.bytes),
-        );
+        let bytes = publication.at(self.clock.now().utime());
+        drop(self.bus.publish_bytes(&publication.channel, &bytes));
         None
     }
 

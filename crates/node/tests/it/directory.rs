@@ -395,8 +395,9 @@ proptest! {
             }
             prop_assert!(directory.n_bytes() <= limits.max_bytes);
             prop_assert!(directory.processes(now).count() <= limits.max_processes);
-            directory.conflicts(now);
-            directory.offers(now);
+            let n_offers = directory.offers(now).len();
+            prop_assert!(n_offers <= directory.all_offers(now).len());
+            prop_assert!(directory.conflicts(now).len() <= 40);
         }
         directory.on_time(now + HEARTBEAT_PERIOD * 1_000);
         prop_assert_eq!(directory.n_bytes(), 0);

@@ -2,7 +2,10 @@
 
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{Laser, Path as PathMessage, Pose, Waypoint};
-use bowline_node::robot::{self, LoadError, Loaded, Loader, Problem, Program, Severity, Source};
+use bowline_node::robot::{
+    self, LoadError, Loaded, Loader, Problem, Program, Programs, Severity, Source,
+};
+use bowline_node::supervise::{self, Plan};
 use bowline_node::{Build, BuildError, Component, Expect, Kind, Outbox, Ports, Setting, Step};
 use proptest::prelude::*;
 use std::fs;
@@ -105,7 +108,7 @@ fn loader() -> Loader<'static> {
     }
 }
 
-fn load(file: &str) -> Loaded {
+pub(crate) fn load(file: &str) -> Loaded {
     robot::load(Path::new(file), &loader()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -263,11 +266,96 @@ fn messages_of_the_safe_state_are_encoded_and_stamped() {
     let [goal, pose] = &state.publish[..] else {
         panic!("{state:?}");
     };
-    let stopped = Waypoint::decode(&goal.at(5)).unwrap();
+    let stopped = Waypoint::decode(&goal.publication().at(5)).unwrap();
     assert_eq!(stopped, Waypoint::default());
     assert_eq!(goal.every, Duration::from_millis(50));
-    let pose = Pose::decode(&pose.at(123)).unwrap();
+    let pose = Pose::decode(&pose.publication().at(123)).unwrap();
     assert_eq!((pose.utime, pose.state[3]), (123, 1.5));
+}
+
+#[test]
+fn the_example_shows_every_key() {
+    let error = robot::load(Path::new("tests/robots/all_keys.toml"), &loader()).unwrap_err();
+    let LoadError::Wrong(problems) = error else {
+        panic!("{error}");
+    };
+    let helps = problems.iter().filter_map(|problem| problem.help.as_ref());
+    let lists = helps
+        .filter_map(|help| help.split_once(" has "))
+        .map(|(_, keys)| keys);
+    let keys: Vec<&str> = lists.flat_map(|keys| keys.split(", ")).collect();
+    assert!(keys.len() > 40, "{keys:?}");
+    let example = fs::read_to_string("../../robots/example.toml").unwrap();
+    let shows = |key: &str| {
+        let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        example.split(|c| !is_key(c)).any(|word| word == key)
+    };
+    let missing: Vec<&str> = keys.into_iter().filter(|key| !shows(key)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn plan(source: Source, host: &str) -> Plan {
+    let robot = load("tests/robots/right.toml").robot;
+    let programs = Programs {
+        host: &|process| vec!["bowline".into(), "component".into(), process.name.into()],
+        record: &|record| vec!["bowline".into(), record.file.display().to_string()],
+    };
+    let plan = robot.plan(source, host, &programs);
+    plan.check().unwrap();
+    plan
+}
+
+#[test]
+fn a_plan_has_the_processes_of_a_host() {
+    let live = plan(Source::Live, "pilot");
+    let names: Vec<&str> = live.processes.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["record", "laser", "camera", "autonomy"]);
+    let elsewhere = plan(Source::Live, "station");
+    let names: Vec<&str> = elsewhere
+        .processes
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(names, ["sink"]);
+    let autonomy = &live.processes[3];
+    assert_eq!(autonomy.argv, ["bowline", "component", "autonomy"]);
+    assert_eq!(autonomy.components, ["keeper", "router", "asker"]);
+    assert_eq!(autonomy.after, ["laser", "camera"]);
+    assert_eq!(autonomy.group, "drive");
+    let components = ["keeper", "router", "asker"].map(str::to_owned).to_vec();
+    assert_eq!(
+        autonomy.heartbeat,
+        supervise::Heartbeat::Presence(components)
+    );
+    assert!(
+        autonomy.revision.contains("goal=vehicle.goal"),
+        "{}",
+        autonomy.revision
+    );
+    let camera = &live.processes[2];
+    assert_eq!(camera.argv, ["./right.toml", "--fps", "10"]);
+    let url = "udpm://239.255.76.67:7667?ttl=0";
+    let env = [
+        ("BOWLINE_URL", url),
+        ("LCM_DEFAULT_URL", url),
+        ("FPS", "10"),
+    ];
+    assert_eq!(
+        camera.env,
+        env.map(|(name, value)| (name.to_owned(), value.to_owned()))
+    );
+    assert_eq!(camera.restart, supervise::Restart::OnFailure);
+    assert_eq!(camera.grace, Duration::from_secs(2));
+    assert_eq!(live.safe_state.stop, ["camera", "autonomy"]);
+    assert_eq!(live.safe_state.publish.len(), 2);
+}
+
+#[test]
+fn a_plan_does_not_wait_for_what_is_replaced() {
+    let sim = plan(Source::Sim, "pilot");
+    let names: Vec<&str> = sim.processes.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["record", "autonomy", "world", "eye"]);
+    assert!(sim.processes.iter().all(|it| it.after.is_empty()));
 }
 
 proptest! {

@@ -62,6 +62,7 @@ fn a_process_that_fails_again_and_again_is_given_up_with_an_alarm_and_the_safe_s
             channel: "vehicle.stop".to_owned(),
             bytes: b"stop".to_vec(),
             every: Duration::from_millis(20),
+            utime_at: None,
         }],
     };
     let mut brake = idle("brake");

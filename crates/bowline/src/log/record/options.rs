@@ -33,6 +33,7 @@ pub(super) fn recorder(arguments: &Arguments) -> anyhow::Result<RecorderOptions>
         max_unwritten_bytes: usize::try_from(arguments.max_unwritten_mb).unwrap_or(usize::MAX),
         flush_interval: Duration::from_millis(arguments.flush_interval),
         disk_quota: arguments.disk_quota,
+        status_every: arguments.status_every,
         trigger: trigger(arguments)?,
         schemas: schemas(&arguments.types)?,
     })

@@ -210,14 +210,9 @@ impl KindDraft<'_, '_, '_> {
             .channels
             .iter()
             .find(|(port, _)| *port.get_ref() == info.name);
-        let default = || format!("{}.{}", self.component.get_ref(), info.name);
-        let (channel, at) = match (written, info.direction) {
-            (Some((_, channel)), _) => (Some(channel.get_ref().clone()), channel.span()),
-            (None, Direction::Writes | Direction::Serves) => {
-                (Some(default()), self.component.span())
-            }
-            (None, Direction::Reads(_) | Direction::Calls) => (None, self.component.span()),
-        };
+        let named = written.map(|(_, channel)| channel.get_ref().as_str());
+        let at = written.map_or_else(|| self.component.span(), |(_, channel)| channel.span());
+        let channel = info.connection(self.component.get_ref(), named);
         if let Some(channel) = &channel {
             check_direction(channel, info.direction, at.clone(), problems);
         }
@@ -267,16 +262,27 @@ fn find_kind(kind: &Word, kinds: &[Kind], problems: &mut Problems<'_>) -> Option
 
 /// Paths are relative to the robot file, wherever the robot is started from.
 fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) -> Setting {
-    let is_path = table
-        .iter()
-        .any(|parameter| parameter.name == name && parameter.kind == "path");
-    match &setting {
-        Setting::Text(path) if is_path => Setting::Text(folder.join(path).display().to_string()),
-        Setting::Text(_)
-        | Setting::Boolean(_)
+    let parameter = table.iter().find(|parameter| parameter.name == name);
+    let is_path = parameter.is_some_and(|parameter| parameter.kind.ends_with("path"));
+    let are_paths = parameter.is_some_and(|parameter| parameter.kind.ends_with("paths"));
+    let joined = |path: &str| Setting::Text(folder.join(path).display().to_string());
+    match setting {
+        Setting::Text(path) if is_path => joined(&path),
+        Setting::List(items) if are_paths => {
+            let items = items.into_iter().map(|item| match item {
+                Setting::Text(path) => joined(&path),
+                other @ (Setting::Boolean(_)
+                | Setting::Integer(_)
+                | Setting::Real(_)
+                | Setting::List(_)) => other,
+            });
+            Setting::List(items.collect())
+        }
+        other @ (Setting::Boolean(_)
         | Setting::Integer(_)
         | Setting::Real(_)
-        | Setting::List(_) => setting,
+        | Setting::Text(_)
+        | Setting::List(_)) => other,
     }
 }
 

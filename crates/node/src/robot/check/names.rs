@@ -105,26 +105,29 @@ fn check_twice(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
 
 /// Whoever says `drive` must mean one thing.
 fn check_groups(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
-    for group in draft
+    let groups = draft
         .components
         .iter()
-        .filter_map(|component| component.group.as_ref())
-    {
-        let same = draft
-            .components
-            .iter()
-            .find(|component| component.name.get_ref() == group.get_ref());
-        if let Some(same) = same {
-            let place = problems.place(&same.name.span());
+        .filter_map(|component| component.group.as_ref());
+    for group in groups {
+        let names = draft.components.iter().flat_map(|component| {
+            let process = component
+                .process
+                .as_ref()
+                .map(|process| ("process", process));
+            [Some(("component", &component.name)), process]
+                .into_iter()
+                .flatten()
+        });
+        for (what, name) in names.filter(|(_, name)| name.get_ref() == group.get_ref()) {
+            let place = problems.place(&name.span());
+            let message = format!(
+                "a group cannot be called {:?}, as a {what} is",
+                group.get_ref()
+            );
             problems
-                .error(
-                    group.span(),
-                    format!(
-                        "a group cannot be called {:?}, as a component is",
-                        group.get_ref()
-                    ),
-                )
-                .note("the component is", place);
+                .error(group.span(), message)
+                .note(format!("the {what} is"), place);
         }
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn check(
         let meant = meant_by("starts", name, checked, problems);
         for it in &meant {
             check_started(name, it, &state, problems);
+            check_needs(name, it, checked, &state, problems);
         }
         state
             .start
@@ -101,6 +102,44 @@ fn check_started(name: &Word, it: &Checked, state: &SafeState, problems: &mut Pr
             .error(name.span(), message)
             .note("the component is", place.clone())
             .help("start = \"on-order\" has it wait until it is needed");
+    }
+}
+
+/// Whoever is started needs those that it is started after, with all that share their processes.
+fn check_needs(
+    name: &Word,
+    it: &Checked,
+    checked: &[Checked],
+    state: &SafeState,
+    problems: &mut Problems<'_>,
+) {
+    let mut processes = vec![it.component.process.as_str()];
+    let mut looked_at = 0;
+    while let Some(process) = processes.get(looked_at).copied() {
+        looked_at += 1;
+        let members = checked.iter().filter(|it| it.component.process == process);
+        let before: Vec<&String> = members.flat_map(|it| &it.component.after).collect();
+        let needed = checked
+            .iter()
+            .filter(|it| before.contains(&&it.component.name));
+        for needed in needed.map(|it| it.component.process.as_str()) {
+            if !processes.contains(&needed) {
+                processes.push(needed);
+            }
+        }
+    }
+    let is_stopped = |it: &&Checked| {
+        let Component { name, process, .. } = &it.component;
+        processes.contains(&process.as_str()) && state.stop.contains(name)
+    };
+    if let Some(stopped) = checked.iter().find(is_stopped)
+        && stopped.component.name != it.component.name
+    {
+        let message = format!(
+            "safe_state starts component {:?}, which needs {:?}, which it stops",
+            it.component.name, stopped.component.name,
+        );
+        problems.error(name.span(), message);
     }
 }
 

@@ -112,6 +112,7 @@ fn random_plan(random: &mut Random) -> Plan {
                 channel: "stop".to_owned(),
                 bytes: vec![1],
                 every: Duration::from_millis(500),
+                utime_at: None,
             }],
         },
         processes,

@@ -1,0 +1,212 @@
+//! The model server as a component: where everything on the robot is, as services; joints move as channels say.
+
+use crate::{input, output};
+use bowline_geometry::{
+    Disk, Feed, FindFrameError, JointId, Model, Transform, TransformError, load,
+};
+use bowline_log::{Catalog, Schemas};
+use bowline_msgs::{ModelList, ModelListRequest, ModelTransform, ModelTransformRequest};
+use bowline_node::service::Failure;
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Raw, Seen, Service, Step,
+};
+use bowline_wire::FieldPath;
+use std::path::PathBuf;
+
+/// Codes of what cannot be answered.
+const NO_SUCH_FRAME: i32 = 1;
+const NOT_KNOWN: i32 = 2;
+
+bowline_node::parameters! {
+    /// What the model server is made from.
+    pub(crate) struct ModelParameters {
+        /// The model: an Assembly file, a URDF or an SDF file.
+        file: PathBuf = PathBuf::new();
+        /// Where types of joints' channels are, if they are not Bowline's own: .lcm files, or folders of them.
+        types: Vec<PathBuf> = Vec::new();
+    }
+}
+
+/// Answers where frames are.
+pub(crate) struct ModelServer {
+    model: Model,
+    catalog: Catalog,
+    transform: Service<ModelTransformRequest, ModelTransform>,
+    bodies: Service<ModelListRequest, ModelList>,
+    frames: Service<ModelListRequest, ModelList>,
+    joints: Vec<Fed>,
+}
+
+/// A joint, and what moves it.
+struct Fed {
+    id: JointId,
+    input: Input<Raw>,
+    feed: Feed,
+    field: FieldPath,
+    trouble: Option<String>,
+}
+
+impl Build for ModelServer {
+    type Parameters = ModelParameters;
+
+    fn build(parameters: ModelParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let ModelParameters { file, types } = parameters;
+        let loaded = load(&file, &mut Disk)?;
+        let model = Model::new(loaded.assembly)?;
+        let mut joints = Vec::new();
+        for joint in model.joints() {
+            let Some(feed) = joint.feed() else {
+                continue;
+            };
+            let doc = format!("Where {} is: its field {}.", joint.name, feed.field);
+            let input = ports.raw_input_on(joint.name, &doc, Expect::ever(), &feed.channel);
+            joints.push(Fed {
+                id: joint.id,
+                input,
+                feed: feed.clone(),
+                field: FieldPath::parse(&feed.field)?,
+                trouble: None,
+            });
+        }
+        Ok(Self {
+            catalog: catalog(&types)?,
+            transform: ports.service(
+                "transform",
+                "The pose of a frame of interest in a frame of reference.",
+            ),
+            bodies: ports.service("bodies", "The names of all bodies."),
+            frames: ports.service("frames", "The names of the frames of a body."),
+            model,
+            joints,
+        })
+    }
+}
+
+fn catalog(types: &[PathBuf]) -> Result<Catalog, BuildError> {
+    let mut schemas = Schemas::default();
+    if !types.is_empty() {
+        let (_, compiled) =
+            input::load_types(types).map_err(|error| output::with_causes(&error))?;
+        schemas.add(&compiled.types);
+    }
+    Ok(Catalog::new(schemas))
+}
+
+impl Component for ModelServer {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        self.move_joints(step, out);
+        if let Some(call) = step.called(self.transform) {
+            match self.where_is(call.request()) {
+                Ok(reply) => out.reply(self.transform, call.id(), &reply),
+                Err(failure) => out.fail(self.transform, call.id(), failure),
+            }
+        }
+        if let Some(call) = step.called(self.bodies) {
+            out.reply(self.bodies, call.id(), &list(self.model.body_list()));
+        }
+        if let Some(call) = step.called(self.frames) {
+            match self.model.frame_list(&call.request().body) {
+                Ok(frames) => out.reply(self.frames, call.id(), &list(frames)),
+                Err(error) => out.fail(self.frames, call.id(), no_such(&error)),
+            }
+        }
+        if step.is_start() {
+            out.health(Health::Good);
+        }
+    }
+}
+
+impl ModelServer {
+    fn move_joints(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        let Self {
+            model,
+            catalog,
+            joints,
+            ..
+        } = self;
+        for joint in &mut *joints {
+            let Some(message) = step.arrived(joint.input) else {
+                continue;
+            };
+            let moved = value(catalog, joint, &message).and_then(|(value, utime)| {
+                let moved = model.set(joint.id, joint.feed.value(value), utime);
+                moved.map(drop).map_err(|error| error.to_string())
+            });
+            joint.trouble = moved.err();
+            let trouble = joints.iter().find_map(|joint| joint.trouble.clone());
+            out.health(trouble.map_or(Health::Good, Health::Degraded));
+            return;
+        }
+    }
+
+    fn where_is(&self, request: &ModelTransformRequest) -> Result<ModelTransform, Failure> {
+        let frame = |name: &str| self.model.frame(name).map_err(|error| no_such(&error));
+        let (foi, reference) = (frame(&request.foi)?, frame(&request.reference)?);
+        let transform = match request.utime {
+            0 => self.model.transform(foi, reference),
+            utime => self.model.transform_at(foi, reference, utime),
+        };
+        let transform = transform.map_err(|error| not_known(&error))?;
+        Ok(reply(request, &transform))
+    }
+}
+
+/// What a message says of a joint, and when: by its own time, or that of its arrival.
+fn value(catalog: &Catalog, joint: &Fed, message: &Seen<'_, Raw>) -> Result<(f64, i64), String> {
+    let channel = &joint.feed.channel;
+    let Some(decoded) = catalog.decode(&message.bytes) else {
+        return Err(format!(
+            "what is on {channel} has a type that nobody described"
+        ));
+    };
+    let decoded = decoded.map_err(|error| format!("{channel}: {error}"))?;
+    let pick = |path: &FieldPath| {
+        let selector = decoded
+            .types
+            .select(decoded.id, path)
+            .map_err(|error| error.to_string())?;
+        let picked = selector
+            .pick(&decoded.value)
+            .and_then(|value| value.as_f64());
+        picked.ok_or_else(|| format!("{channel}: {path} is no number"))
+    };
+    let value = pick(&joint.field)?;
+    let own = FieldPath::parse("utime")
+        .ok()
+        .and_then(|path| pick(&path).ok());
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "times fit for another 200 years"
+    )]
+    let own = own.map(|utime| utime as i64).filter(|utime| *utime != 0);
+    Ok((value, own.unwrap_or_else(|| message.at().utime())))
+}
+
+fn reply(request: &ModelTransformRequest, transform: &Transform) -> ModelTransform {
+    ModelTransform {
+        utime: request.utime,
+        foi: request.foi.clone(),
+        reference: request.reference.clone(),
+        matrix: transform.matrix(),
+        xyz_m: transform.xyz(),
+        quat_wxyz: transform.quat(),
+        rpy_rad: transform.rpy(),
+    }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> ModelList {
+    let names = names.map(str::to_owned).collect();
+    ModelList {
+        names,
+        ..ModelList::default()
+    }
+    .with_lengths()
+}
+
+fn no_such(error: &FindFrameError) -> Failure {
+    Failure::new(NO_SUCH_FRAME, error.to_string())
+}
+
+fn not_known(error: &TransformError) -> Failure {
+    Failure::new(NOT_KNOWN, error.to_string())
+}

@@ -1,0 +1,131 @@
+//! Which model is meant, and opening it.
+
+use crate::input::Usage;
+use crate::output;
+use anyhow::Context as _;
+use bowline_geometry::{Disk, Files as _, Format, Mistake, Mistakes, Model, format_of, load};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+#[derive(Args, Debug)]
+pub(crate) struct Source {
+    /// The model: an Assembly file, URDF or SDF. Without it, the one Assembly file in or below models/
+    #[arg(short, long, value_name = "FILE")]
+    model: Option<PathBuf>,
+}
+
+/// A model, and what was left out of it.
+pub(super) struct Opened {
+    pub(super) model: Model,
+    pub(super) notes: Vec<Mistake>,
+}
+
+/// Where models are looked for.
+const FOLDER: &str = "models";
+
+impl Source {
+    /// Opens the model. `None` when something is wrong with it, which has been told then.
+    pub(super) fn open(&self) -> anyhow::Result<Option<Opened>> {
+        let path = match &self.model {
+            Some(path) => path.clone(),
+            None => the_only_one()?,
+        };
+        let loaded = load(&path, &mut Disk);
+        let made = loaded.and_then(|loaded| Ok((Model::new(loaded.assembly)?, loaded.notes)));
+        match made {
+            Ok((model, notes)) => {
+                for note in &notes {
+                    output::note(&format!("note: {note}"));
+                }
+                Ok(Some(Opened { model, notes }))
+            }
+            Err(mistakes) => {
+                tell(&mistakes);
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn tell(mistakes: &Mistakes) {
+    for line in mistakes.to_string().lines() {
+        output::error(line);
+    }
+}
+
+/// The Assembly file in or below `models/`, if there is one and no other.
+fn the_only_one() -> anyhow::Result<PathBuf> {
+    let mut found = Vec::new();
+    if Path::new(FOLDER).is_dir() {
+        collect(Path::new(FOLDER), &mut found)
+            .with_context(|| format!("cannot read the folder {FOLDER}"))?;
+    }
+    match found.as_slice() {
+        [only] => {
+            output::note(&format!("model: {}", only.display()));
+            Ok(only.clone())
+        }
+        [] => Err(Usage(format!(
+            "expected --model FILE, or an Assembly file in {FOLDER}/, found neither"
+        ))
+        .into()),
+        many => {
+            let many: Vec<String> = many.iter().map(|path| path.display().to_string()).collect();
+            Err(Usage(format!(
+                "expected --model FILE, because {FOLDER}/ has several: {}",
+                many.join(", ")
+            ))
+            .into())
+        }
+    }
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        // A link to a folder may lead in circles.
+        if entry.file_type()?.is_dir() {
+            collect(&path, found)?;
+        } else if path.extension().is_some_and(|it| it == "xml")
+            && format_of(&Disk.read(&path)?) == Some(Format::Assembly)
+        {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Reads `NAME=VALUE`, where the value may be in degrees.
+pub(super) fn joint(text: &str) -> Result<(String, f64), String> {
+    let expected = || {
+        format!(
+            "expected a joint's name and value, such as Pan=0.5, Pan=30deg or Mast=1.2, found {text:?}"
+        )
+    };
+    let (name, value) = text.split_once('=').ok_or_else(expected)?;
+    let (number, unit) = match value.strip_suffix("deg") {
+        Some(number) => (number, 1.0_f64.to_radians()),
+        None => (value, 1.0),
+    };
+    let number: f64 = number.trim().parse().map_err(|_no_number| expected())?;
+    let is_fine = number.is_finite() && !name.is_empty();
+    is_fine
+        .then(|| (name.to_owned(), number * unit))
+        .ok_or_else(expected)
+}
+
+/// Tells joints their values.
+pub(super) fn set_joints(model: &mut Model, joints: &[(String, f64)]) -> anyhow::Result<()> {
+    for (name, value) in joints {
+        let id = model.joint(name).map_err(usage)?;
+        model.set(id, *value, 0).map_err(usage)?;
+    }
+    Ok(())
+}
+
+/// What was asked for is not there.
+pub(super) fn usage(error: impl std::fmt::Display) -> anyhow::Error {
+    Usage(error.to_string()).into()
+}

@@ -1,0 +1,232 @@
+//! `bowline run`: robots from files.
+//!
+//! In: a robot file and a source of data. Out: what is wrong with it, what it is, or a robot that runs.
+
+pub(crate) mod component;
+mod explain;
+mod lockstep;
+mod summary;
+mod supervised;
+mod verify;
+
+use crate::input::{self, Usage};
+use crate::kinds::KINDS;
+use crate::known_types::Types;
+use crate::robot_file::{self, SourceArgument};
+use crate::{Outcome, output, terminal};
+use anyhow::Context as _;
+use bowline_bus::Url;
+use bowline_node::robot::Robot;
+use clap::Args;
+use lockstep::Order;
+use nix::sys::signalfd::SignalFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  bowline run robots/example.toml --check         whether anything is wrong with it, and what it is
+  bowline run --explain                           the kinds of components that there are
+  bowline run --explain heartbeat                 one of them: parameters, ports, and how to write it
+  bowline run robots/example.toml                 on the robot itself
+  bowline run robots/example.toml --source sim    with what the file has for simulation
+  bowline run robots/example.toml --source log:day.mcap
+  bowline run robots/example.toml --source sim --lockstep --for 60s --record sim.mcap
+                                                  a simulated minute, as fast as it goes, always the same
+  bowline run robots/example.toml --source log:day.mcap --verify
+                                                  do the components say what they said that day?
+
+Without --lockstep, each component has a process of its own (or shares one, as the file says), which
+is watched and restarted; ^C stops all of them in order. `bowline ps`, `start`, `stop`, `restart` and
+`logs` talk to it over the bus. With --lockstep, all components run in this process on the time of
+their events: nothing is lost, and the same source gives the same bytes.
+
+robots/example.toml shows every option of a robot file, each with what it does.
+`bowline graph ROBOT` shows who writes and reads what.";
+
+const EXIT_CODES: &str = "\
+Exit code 0 if all is well; 1 if anything is wrong with the robot file, or --verify finds a difference.";
+
+#[derive(Args, Debug)]
+#[command(
+    about = "Run a robot from its file: start, watch and restart its components",
+    after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}")
+)]
+pub(crate) struct Arguments {
+    /// The robot file
+    #[arg(value_name = "ROBOT", required_unless_present = "explain")]
+    robot: Option<PathBuf>,
+    /// Only check the robot file
+    #[arg(long)]
+    check: bool,
+    /// Show the kinds of components that there are, or all about one of them
+    #[arg(long, value_name = "KIND", num_args = 0..=1, conflicts_with_all = ["robot", "check"])]
+    explain: Option<Option<String>>,
+    /// Where data comes from: live, sim or log:FILE
+    #[arg(long, default_value = "live", value_parser = SourceArgument::parse)]
+    source: SourceArgument,
+    /// Print JSON, with --check and --explain
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    manner: Manner,
+    #[command(flatten)]
+    types: Types,
+}
+
+/// How a robot runs.
+#[derive(Args, Debug)]
+struct Manner {
+    /// Where the bus is; without it as the robot file says, then as other verbs have it
+    #[arg(short = 'l', long, value_name = "URL")]
+    url: Option<String>,
+    /// Which of the robot's hosts this is, where its file names several; without it the name of the machine
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// All components in this process, on simulated time or that of the log
+    #[arg(long)]
+    lockstep: bool,
+    /// Seconds of simulated time in a second, and everything on the bus; without it as fast as possible, and no bus
+    #[arg(long, value_name = "X", value_parser = rate, requires = "lockstep")]
+    rate: Option<f64>,
+    /// End after so much simulated time, as in 90s
+    #[arg(long = "for", value_name = "DURATION", value_parser = input::period, requires = "lockstep")]
+    duration: Option<Duration>,
+    /// Write everything that is heard and said to a log
+    #[arg(long, value_name = "FILE", requires = "lockstep")]
+    record: Option<PathBuf>,
+    /// How many threads; the result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "lockstep")]
+    threads: usize,
+    /// Replay what each component heard, and compare what it says with what it said
+    #[arg(long, conflicts_with = "lockstep")]
+    verify: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        Ok(_) | Err(_) => Err(format!(
+            "expected a number above 0, such as 1 or 0.5, found {text:?}"
+        )),
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    if let Some(kind) = &arguments.explain {
+        return explain(kind.as_deref(), arguments.json);
+    }
+    let Some(path) = &arguments.robot else {
+        return Err(Usage("expected a robot file".to_owned()).into());
+    };
+    if arguments.check {
+        return check(path, arguments);
+    }
+    // Before there are threads, so that all of them leave the signals to us.
+    let signals = terminal::end_signals().context("cannot wait for signals")?;
+    let Some(mut robot) = robot_file::open(path)? else {
+        return Ok(Outcome::Diagnostics);
+    };
+    arguments.source.check(&robot)?;
+    if let Some(url) = &arguments.manner.url {
+        robot = robot.on_bus(Url::parse(url)?);
+    }
+    start(&robot, arguments, signals)
+}
+
+/// Everything that is wrong, or what the robot is.
+fn check(path: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let checked = robot_file::check(path)?;
+    let source = &arguments.source;
+    if arguments.json {
+        let json = summary::json(checked.robot.as_ref(), source.source(), &checked.problems);
+        output::line(&format!("{json:#}"))?;
+    } else {
+        output::problems(&checked.problems);
+    }
+    let Some(robot) = &checked.robot else {
+        return Ok(Outcome::Diagnostics);
+    };
+    source.check(robot)?;
+    if !arguments.json {
+        output::bytes(summary::text(robot, source.source()).as_bytes())?;
+    }
+    Ok(Outcome::Fine)
+}
+
+fn explain(name: Option<&str>, is_json: bool) -> anyhow::Result<Outcome> {
+    let Some(name) = name else {
+        match is_json {
+            true => output::line(&format!("{:#}", explain::all_as_json(KINDS)))?,
+            false => output::bytes(explain::all(KINDS).as_bytes())?,
+        }
+        return Ok(Outcome::Fine);
+    };
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
+        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        let message = format!(
+            "unknown kind {name:?}: expected one of {}",
+            known.join(", ")
+        );
+        return Err(Usage(message).into());
+    };
+    match is_json {
+        true => output::line(&format!("{:#}", explain::as_json(kind)))?,
+        false => output::bytes(explain::one(kind).as_bytes())?,
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Runs the robot until somebody ends it.
+fn start(robot: &Robot, arguments: &Arguments, signals: SignalFd) -> anyhow::Result<Outcome> {
+    let Arguments {
+        source,
+        manner,
+        types,
+        ..
+    } = arguments;
+    if manner.verify {
+        return verify::run(robot, log_of(source)?, types);
+    }
+    if manner.lockstep {
+        let order = order(source, manner)?;
+        return lockstep::run(robot, &order, signals);
+    }
+    if let SourceArgument::Log(_) = source {
+        log_of(source)?;
+    }
+    // A bus within a process has all of the robot in this one.
+    if robot.url().starts_with("memq:") {
+        return component::host(robot, source.source(), None, signals);
+    }
+    supervised::run(robot, source, manner.host.as_deref(), &signals)
+}
+
+fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
+    let log = match source {
+        SourceArgument::Live => {
+            let message =
+                "expected --source sim or log:FILE with --lockstep: what is live does not wait";
+            return Err(Usage(message.to_owned()).into());
+        }
+        SourceArgument::Sim => None,
+        SourceArgument::Log(_) => Some(log_of(source)?.to_owned()),
+    };
+    Ok(Order {
+        log,
+        rate: manner.rate,
+        duration: manner.duration,
+        record: manner.record.clone(),
+        threads: manner.threads,
+    })
+}
+
+fn log_of(source: &SourceArgument) -> anyhow::Result<&Path> {
+    match source {
+        SourceArgument::Log(Some(path)) => Ok(path),
+        SourceArgument::Log(None) | SourceArgument::Live | SourceArgument::Sim => {
+            let message = "expected --source log:FILE, found no file";
+            Err(Usage(message.to_owned()).into())
+        }
+    }
+}

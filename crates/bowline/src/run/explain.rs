@@ -1,0 +1,262 @@
+//! Kinds of components, for people: what can be set, what they read and write, and how to write one down.
+
+use crate::output::table;
+use bowline_node::{
+    Change, Direction, Expect, Kind, Need, Parameter, PortInfo, Ports, Setting, TypeInfo,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// All kinds, a line each.
+pub(super) fn all(kinds: &[Kind]) -> String {
+    let rows: Vec<Vec<String>> = kinds
+        .iter()
+        .map(|kind| vec![kind.name.to_owned(), kind.summary.to_owned()])
+        .collect();
+    let mut text = table(&rows, &[0, 1]);
+    text += "\n`bowline run --explain KIND` shows all about one of them.\n";
+    text
+}
+
+/// All about one kind.
+pub(super) fn one(kind: &Kind) -> String {
+    let mut text = format!("{}: {}\n", kind.name, kind.summary);
+    text += "\nParameters\n";
+    text += &parameters(kind.parameters());
+    text += "\nPorts\n";
+    let built = kind.build(&[]);
+    match &built {
+        Ok(built) => text += &ports(&built.ports),
+        Err(error) => text += &format!("  they depend on the parameters: {error}\n"),
+    }
+    if let Some(period) = built
+        .as_ref()
+        .ok()
+        .and_then(|built| built.ports.tick_period())
+    {
+        text += &format!("  woken every {}\n", duration(period));
+    }
+    text += "\nIn a robot file\n";
+    let ports: Vec<&PortInfo> = built.iter().flat_map(|built| built.ports.iter()).collect();
+    for line in snippet(kind, &ports).lines() {
+        text += format!("  {line}").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn parameters(table_of: &[Parameter]) -> String {
+    if table_of.is_empty() {
+        return "  none\n".to_owned();
+    }
+    let mut rows = vec![
+        ["", "name", "is a", "default", "may be", "changes", "for"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for parameter in table_of {
+        let limits = parameter
+            .limits
+            .map_or_else(|| "anything".to_owned(), |limits| limits());
+        let change = match parameter.change {
+            Change::AtStart => "at start",
+            Change::Live => "live",
+        };
+        rows.push(vec![
+            String::new(),
+            parameter.name.to_owned(),
+            parameter.kind.to_owned(),
+            (parameter.default)().to_string(),
+            limits,
+            change.to_owned(),
+            one_line(parameter.doc),
+        ]);
+    }
+    table(&rows, &[0, 1, 2, 3, 4, 5, 6])
+}
+
+fn ports(ports: &Ports) -> String {
+    let mut rows = Vec::new();
+    for port in ports.iter() {
+        let (verb, expects) = match port.direction {
+            Direction::Reads(expect) => ("reads", expectation(expect)),
+            Direction::Writes => ("writes", String::new()),
+            Direction::Serves => ("serves", String::new()),
+            Direction::Calls => ("calls", String::new()),
+        };
+        rows.push(vec![
+            String::new(),
+            verb.to_owned(),
+            port.name.clone(),
+            types(port),
+            expects,
+            one_line(&port.doc),
+        ]);
+    }
+    match rows.is_empty() {
+        true => "  none\n".to_owned(),
+        false => table(&rows, &[0, 1, 2, 3, 4, 5]),
+    }
+}
+
+/// What is expected of an input, in words.
+fn expectation(expect: Expect) -> String {
+    let need = match expect.need {
+        Need::Required => "required",
+        Need::Optional => "optional",
+    };
+    let fresh = expect
+        .fresh_for
+        .map(|fresh_for| format!("fresh for {}", duration(fresh_for)));
+    let every = expect
+        .every
+        .map(|every| format!("every {}", duration(every)));
+    let parts: Vec<String> = [Some(need.to_owned()), fresh, every]
+        .into_iter()
+        .flatten()
+        .collect();
+    parts.join(", ")
+}
+
+fn types(port: &PortInfo) -> String {
+    let name = |info: Option<TypeInfo>| info.map_or("any", |info| info.name);
+    match port.answer {
+        Some(_) => format!("{} => {}", name(port.message), name(port.answer)),
+        None => name(port.message).to_owned(),
+    }
+}
+
+/// A component of this kind, ready to paste: what must be connected, and every parameter as it is by default.
+fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
+    let mut text = format!("[component.{0}]\nkind = {0:?}\n", kind.name);
+    let connected: Vec<String> = ports
+        .iter()
+        .filter(|port| match port.direction {
+            Direction::Reads(expect) => expect.need == Need::Required,
+            Direction::Calls => true,
+            Direction::Writes | Direction::Serves => false,
+        })
+        .map(|port| format!("{} = \"...\"", port.name))
+        .collect();
+    if !connected.is_empty() {
+        text += &format!("channels = {{ {} }}\n", connected.join(", "));
+    }
+    if !kind.parameters().is_empty() {
+        text += &format!("\n[component.{}.parameters]\n", kind.name);
+    }
+    for parameter in kind.parameters() {
+        text += &format!("{} = {}\n", parameter.name, (parameter.default)());
+    }
+    let outputs: Vec<String> = ports
+        .iter()
+        .filter(|port| matches!(port.direction, Direction::Writes | Direction::Serves))
+        .filter(|port| port.name != "parameters")
+        .map(|port| format!("{}.{}", kind.name, port.name))
+        .collect();
+    match outputs.is_empty() {
+        true => text,
+        false => format!("# Others find it at {}.\n{text}", outputs.join(", ")),
+    }
+}
+
+fn one_line(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// As robot files write it.
+fn duration(duration: Duration) -> String {
+    match bowline_node::ParameterValue::to_setting(&duration) {
+        Setting::Text(text) => text,
+        other @ (Setting::Boolean(_)
+        | Setting::Integer(_)
+        | Setting::Real(_)
+        | Setting::List(_)) => other.to_string(),
+    }
+}
+
+pub(super) fn all_as_json(kinds: &[Kind]) -> Value {
+    kinds
+        .iter()
+        .map(|kind| json!({ "kind": kind.name, "summary": kind.summary }))
+        .collect()
+}
+
+pub(super) fn as_json(kind: &Kind) -> Value {
+    let parameter = |parameter: &Parameter| {
+        json!({
+            "name": parameter.name,
+            "type": parameter.kind,
+            "default": (parameter.default)().to_string(),
+            "limits": parameter.limits.map(|limits| limits()),
+            "live": parameter.change == Change::Live,
+            "doc": one_line(parameter.doc),
+        })
+    };
+    let port = |port: &PortInfo| {
+        let expect = match port.direction {
+            Direction::Reads(expect) => Some(expect),
+            Direction::Writes | Direction::Serves | Direction::Calls => None,
+        };
+        let direction = match port.direction {
+            Direction::Reads(_) => "reads",
+            Direction::Writes => "writes",
+            Direction::Serves => "serves",
+            Direction::Calls => "calls",
+        };
+        json!({
+            "name": port.name,
+            "direction": direction,
+            "type": port.message.map(|info| info.name),
+            "reply": port.answer.map(|info| info.name),
+            "required": expect.map(|expect| expect.need == Need::Required),
+            "fresh_for_s": expect.and_then(|expect| expect.fresh_for).map(|it| it.as_secs_f64()),
+            "doc": one_line(&port.doc),
+        })
+    };
+    let built = kind.build(&[]).ok();
+    json!({
+        "kind": kind.name,
+        "summary": kind.summary,
+        "parameters": kind.parameters().iter().map(parameter).collect::<Vec<_>>(),
+        "ports": built.iter().flat_map(|built| built.ports.iter()).map(port).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::KINDS;
+
+    const HEARTBEAT: &str = "\
+heartbeat: Publishes a beat at a steady rate.
+
+Parameters
+  name     is a    default  may be           changes   for
+  rate_hz  number  1.0      0.001 to 1000.0  at start  Beats a second.
+";
+    const SNIPPET: &str = "
+In a robot file
+  # Others find it at heartbeat.beat.
+  [component.heartbeat]
+  kind = \"heartbeat\"
+
+  [component.heartbeat.parameters]
+  rate_hz = 1.0
+";
+
+    #[test]
+    fn a_kind_is_explained_and_ready_to_paste() {
+        let heartbeat = KINDS.iter().find(|kind| kind.name == "heartbeat").unwrap();
+        let text = one(heartbeat);
+        assert!(text.starts_with(HEARTBEAT), "{text}");
+        assert!(text.ends_with(SNIPPET), "{text}");
+    }
+
+    #[test]
+    fn every_kind_can_be_explained() {
+        for kind in KINDS {
+            assert!(all(KINDS).contains(kind.summary));
+            assert_eq!(as_json(kind)["kind"], kind.name);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a robot is, in a few lines.
+
+use crate::output::{count, table};
+use bowline_node::robot::{Component, Problem, Program, Robot, Severity, Source};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+pub(super) fn text(robot: &Robot, source: Source) -> String {
+    let components: Vec<&Component> = robot.components(source).collect();
+    let processes = robot.processes(source);
+    let parts = [
+        count(components.len() as u64, "component"),
+        match processes.len() {
+            1 => "1 process".to_owned(),
+            n => format!("{n} processes"),
+        },
+        count(channels(&components).len() as u64, "channel"),
+    ];
+    let bus = robot
+        .bus()
+        .map_or_else(|| "the default bus".to_owned(), ToString::to_string);
+    let mut text = format!("{}: {} on {bus}\n", robot.name(), parts.join(", "));
+    let mut rows = vec![
+        ["component", "what", "process", "group", "host", "after"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for component in &components {
+        let own = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        let after = match component.after.is_empty() {
+            true => "-".to_owned(),
+            false => component.after.join(", "),
+        };
+        rows.push(vec![
+            component.name.clone(),
+            what(component),
+            component.process.clone(),
+            own(&component.group),
+            own(&component.host),
+            after,
+        ]);
+    }
+    if !components.is_empty() {
+        text += &table(&rows, &[0, 1, 2, 3, 4, 5]);
+    }
+    if let Some(record) = robot.record() {
+        text += &format!("records to {}\n", record.file.display());
+    }
+    let state = robot.safe_state();
+    if !state.stop.is_empty() {
+        text += &format!("when it gives up, it stops {}\n", state.stop.join(", "));
+    }
+    for message in &state.publish {
+        text += &format!(
+            "when it gives up, it publishes {} on {}\n",
+            message.message.name, message.channel
+        );
+    }
+    for (source, word) in [(Source::Sim, "sim"), (Source::Log, "log:FILE")] {
+        let replaced: Vec<&str> = robot.replaced(source).map(|it| it.name.as_str()).collect();
+        if !replaced.is_empty() {
+            text += &format!("--source {word} replaces {}\n", replaced.join(", "));
+        }
+    }
+    text
+}
+
+fn what(component: &Component) -> String {
+    match &component.program {
+        Program::Kind { kind, .. } => kind.name.to_owned(),
+        Program::Command(command) => {
+            let program = command.command.first().map_or("", String::as_str);
+            let name = Path::new(program)
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned());
+            format!("command {}", name.unwrap_or_default())
+        }
+    }
+}
+
+fn channels<'r>(components: &[&'r Component]) -> BTreeSet<&'r str> {
+    let ports = components.iter().flat_map(|component| &component.ports);
+    ports.filter_map(|port| port.channel.as_deref()).collect()
+}
+
+pub(super) fn json(robot: Option<&Robot>, source: Source, problems: &[Problem]) -> Value {
+    let problem = |problem: &Problem| {
+        json!({
+            "severity": match problem.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            },
+            "message": problem.message,
+            "help": problem.help,
+            "file": &*problem.place.file,
+            "line": problem.place.line,
+            "column": problem.place.column,
+        })
+    };
+    let component = |component: &Component| {
+        json!({
+            "name": component.name,
+            "what": what(component),
+            "process": component.process,
+            "group": component.group,
+            "host": component.host,
+            "after": component.after,
+        })
+    };
+    json!({
+        "robot": robot.map(Robot::name),
+        "problems": problems.iter().map(problem).collect::<Vec<_>>(),
+        "components": robot.map(|robot| robot.components(source).map(component).collect::<Vec<_>>()),
+    })
+}
