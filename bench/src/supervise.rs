@@ -4,7 +4,7 @@
 //! is when the supervisor says so, after it has killed what hangs. Beside it what others are configured to.
 
 use crate::Length;
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use bowline_bus::{Bus, Hub};
 use bowline_msgs::{self as msgs, HeartbeatComponent};
 use bowline_node::Time;
@@ -13,10 +13,10 @@ use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
 use bowline_node::supervise::{
     self, Care, Heartbeat, News, Options, Plan, ProcessSpec, Ready, SafeState,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::process::Command;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -49,7 +49,10 @@ pub(crate) fn run(length: Length) -> Result<()> {
     println!(
         "from a signal to a process until its supervisor has noticed, {n_trials} trials each: p50, max in ms"
     );
-    for (what, signal, limit) in [("killed", "-KILL", "150"), ("hangs", "-STOP", "700")] {
+    for (what, signal, limit) in [
+        ("killed", Signal::KILL, "150"),
+        ("hangs", Signal::STOP, "700"),
+    ] {
         let mut delays = measure(n_trials, signal)?;
         delays.sort_unstable();
         let ms = |delay: Option<&Duration>| delay.map_or(f64::NAN, |it| it.as_secs_f64() * 1e3);
@@ -70,7 +73,7 @@ enum Said {
     Ended(String),
 }
 
-fn measure(n_trials: usize, signal: &str) -> Result<Vec<Duration>> {
+fn measure(n_trials: usize, signal: Signal) -> Result<Vec<Duration>> {
     let hub = Hub::open("tcpq://127.0.0.1:0")?;
     let bus = Bus::open(&hub.url())?;
     let beats = bus.events(HEARTBEAT_CHANNEL)?;
@@ -103,10 +106,8 @@ fn measure(n_trials: usize, signal: &str) -> Result<Vec<Duration>> {
         // Not in step with their rhythm: 37 ms is no part of 200.
         beats_pass(&beats, clock, Duration::from_millis(237))?;
         let sent = clock.now();
-        let kill = Command::new("kill")
-            .args([signal, &pid.to_string()])
-            .status()?;
-        ensure!(kill.success(), "{name} cannot be signalled");
+        let pid = Pid::from_raw(*pid).context("a process has a number")?;
+        kill_process(pid, signal).with_context(|| format!("{name} cannot be signalled"))?;
         delays.push(ended(&said, name)?.since(sent));
     }
     drop(end);

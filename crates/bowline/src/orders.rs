@@ -1,6 +1,6 @@
 //! `bowline start`, `stop` and `restart`: orders to supervisors, over the bus.
 
-use crate::supervisors::{self, Heard, Whom};
+use crate::supervisors::{Heard, Whom};
 use crate::{Outcome, input, output, ps};
 use anyhow::Context as _;
 use bowline_inspect::text::printable;
@@ -22,7 +22,8 @@ is tried again when it is started, and its alarm ends; so does the safe state wi
 What the safe state has stopped is not started again by itself.";
 
 const EXIT_CODES: &str = "\
-Exit code 0 if it was ordered, and done if that is waited for; 1 if nobody answered or it was refused.";
+Exit code 0 if it was ordered, and done if that is waited for; 1 if nobody answered, or somebody
+refused.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
@@ -49,8 +50,9 @@ pub(crate) fn command(verb: &'static str) -> Command {
         _ => "Stop processes of a robot in order, then start them again",
     };
     let examples = EXAMPLES.replace("VERB", verb);
-    Arguments::augment_args(Command::new(verb).about(about))
-        .after_help(format!("{examples}\n\n{}\n{EXIT_CODES}", supervisors::HELP))
+    Arguments::augment_args(Command::new(verb))
+        .about(about)
+        .after_help(format!("{examples}\n\n{EXIT_CODES}"))
 }
 
 pub(crate) fn run(verb: &str, arguments: &Arguments) -> anyhow::Result<Outcome> {

@@ -17,7 +17,7 @@ pub(crate) const HELP: &str = PLACES_HELP;
 /// Supervisors say once a second how they are.
 pub(crate) const LISTEN: Duration = Duration::from_millis(1_300);
 
-/// Whom somebody means.
+// Whom somebody means. Not for the help: there, what a verb does comes first.
 #[derive(Args, Debug)]
 pub(crate) struct Whom {
     /// Only of this robot
