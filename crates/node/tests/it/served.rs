@@ -80,15 +80,15 @@ impl Build for Asker {
 
 impl Component for Asker {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
-        if step.is_tick() {
-            if let Some(speed_mps) = self.speeds_mps.pop() {
-                let request = Velocity {
-                    speed_mps,
-                    ..Velocity::default()
-                };
-                out.call(self.double, &request, ms(300))
-                    .expect("it can be encoded");
-            }
+        if step.is_tick()
+            && let Some(speed_mps) = self.speeds_mps.pop()
+        {
+            let request = Velocity {
+                speed_mps,
+                ..Velocity::default()
+            };
+            out.call(self.double, &request, ms(300))
+                .expect("it can be encoded");
         }
         if let Some((_, outcome)) = step.answered(self.double) {
             let id = match outcome {
