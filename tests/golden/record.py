@@ -82,7 +82,7 @@ MESSAGES = [
         "n_lines": 0, "n_lines_dropped": 0, "n_bytes_skipped": 0}),
     ("bowline.velocity_t", {"utime": 1763269856250000, "steering_rad": -0.25, "speed_mps": 1.5}),
     ("bowline.step_t", {"time_ns": "1763269856250000001", "reason": 2, "port": 1, "received_ns": "1763269856250000000",
-                        "hash": "-81985529216486896", "n_sent": 2, "ports": [2, 3], "hashes": ["5", "-6"]}),
+                        "hash": "-81985529216486896", "n_sent": 2, "ports": [2, 3], "hashes": [5, -6]}),
     ("bowline.steps_t", {
         "utime": 1763269856250000, "robot": "raptor", "component": "arbiter", "started_utime": 1763269850000000,
         "settings": "kind arbiter\ngain = 0.5\n", "first": 7, "n_steps": 2, "steps": [

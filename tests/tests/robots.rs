@@ -369,7 +369,7 @@ parameters = {{ file = "{}", types = ["pan_t.lcm"] }}
             URL,
         ]);
         let reply: Value = serde_json::from_str(&place.says(&ask)).expect("JSON");
-        let yaw = reply["rpy_rad"][2].as_f64().expect("a number");
+        let yaw = reply["reply"]["rpy_rad"][2].as_f64().expect("a number");
         let expected: f64 = angle_rad.parse().expect("a number");
         assert!((yaw - expected).abs() < 1e-9, "{reply}");
     }

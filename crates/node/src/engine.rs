@@ -291,6 +291,12 @@ impl Engine {
         })
     }
 
+    /// The channels that components write, calls and answers included.
+    pub fn written(&self) -> impl Iterator<Item = &Channel> {
+        let lanes = self.cells.iter().flat_map(|cell| &cell.lanes);
+        lanes.filter_map(|lane| lane.writes.as_ref())
+    }
+
     /// Which components read a channel.
     pub(crate) fn readers(&self, channel: &str) -> impl Iterator<Item = usize> {
         self.wiring

@@ -160,10 +160,7 @@ fn difference_lines(difference: &Difference, catalog: &Catalog) -> Vec<String> {
 /// Runs the components on the log's inputs, and compares channel by channel what they say.
 fn in_log_order(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<Outcome> {
     let engine = lockstep::engine(robot, Source::Log)?;
-    let said: Vec<Channel> = engine
-        .spoken()
-        .map(|(channel, _)| channel.clone())
-        .collect();
+    let said: Vec<Channel> = engine.written().cloned().collect();
     let folder = tempfile::tempdir()?;
     let replayed = folder.path().join("replayed.lcmlog");
     let mut sink = Logged::new(
