@@ -122,7 +122,7 @@ fn a_process_that_hangs_is_killed_and_restarted() {
     });
     assert_eq!(
         restarted.last_exit,
-        "no heartbeat for 0.7 s, killed by SIGKILL"
+        "no heartbeat for 0.65 s, killed by SIGKILL"
     );
     supervision.stop();
 }

@@ -81,7 +81,7 @@ fn silence_is_noticed_when_the_limit_is_over_and_not_before() {
     assert_eq!(hand.now.since(heard), HEARTBEAT_LIMIT);
     hand.die(0);
     let view = hand.machine.view(0, hand.now).expect("it is there");
-    assert_eq!(view.last_exit, "no heartbeat for 0.7 s, exit code 1");
+    assert_eq!(view.last_exit, "no heartbeat for 0.65 s, exit code 1");
 }
 
 #[test]
