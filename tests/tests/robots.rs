@@ -57,6 +57,11 @@ impl Place {
         self.command(args).output().expect("it runs")
     }
 
+    /// The same log without what says how each component lived.
+    fn without_steps(&self, log: &str, bare: &str) {
+        self.says(&["log", "filter", log, bare, "-v", "-c", "^bowline\\.steps$"]);
+    }
+
     /// What a command says that must succeed.
     fn says(&self, args: &[&str]) -> String {
         let output = self.run(args);
@@ -211,13 +216,19 @@ fn a_robot_says_the_same_in_processes_in_one_process_in_lockstep_and_from_its_lo
             assert!(verdict.contains(&line), "{verdict}");
         }
     }
-    // Without traces the log's own order has to do.
+    // A log of lockstep has the steps, too; without them the log's own order has to do.
     let verdict = place.says(&[
         "run",
         "apart.toml",
         "--source=log:lockstep.mcap",
         "--verify",
     ]);
+    assert!(
+        verdict.contains(&format!("second: the same: {SCANS} messages")),
+        "{verdict}"
+    );
+    place.without_steps("lockstep.mcap", "bare.mcap");
+    let verdict = place.says(&["run", "apart.toml", "--source=log:bare.mcap", "--verify"]);
     assert_eq!(
         verdict,
         format!("the same: {} messages on 2 channels\n", 2 * SCANS)
@@ -243,9 +254,23 @@ fn a_change_since_the_log_is_shown_with_both_values() {
         "channels = { heard = \"first.said\" }\nparameters = { max_rate_hz = 100.0 }",
     );
     place.write("slower.toml", &slower);
-    let output = place.run(&["run", "slower.toml", "--source=log:before.mcap", "--verify"]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stdout);
+    place.without_steps("before.mcap", "bare.mcap");
+    let verify = |log: &str| {
+        let source = format!("--source=log:{log}");
+        let output = place.run(&["run", "slower.toml", &source, "--verify"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let said = verify("before.mcap");
+    for words in [
+        "first: the same",
+        "second: NOT the same",
+        "-max_rate_hz = 0.0",
+        "in step 2,",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    let said = verify("bare.mcap");
     assert!(said.starts_with("second.said: message 1 differs"), "{said}");
     assert!(said.contains("ranges[0]"), "{said}");
 }
@@ -304,6 +329,11 @@ after = ["talker"]
     let graph = place.says(&["graph", "-l", URL]);
     assert!(graph.contains("relay.said"), "{graph}");
 
+    // Also a program that was not written for this ends when it is asked to.
+    place.says(&["stop", "talker", "--wait", "-l", URL]);
+    let ended = ps("talker").to_string();
+    assert!(!ended.contains("SIGKILL"), "{ended}");
+    place.says(&["start", "talker", "-l", URL]);
     place.says(&["stop", "relay", "-l", URL]);
     let stopped = ps("stopped").to_string();
     assert!(stopped.contains("stopped"), "{stopped}");

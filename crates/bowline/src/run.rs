@@ -19,7 +19,6 @@ use bowline_bus::Url;
 use bowline_node::robot::Robot;
 use clap::Args;
 use lockstep::Order;
-use nix::sys::signalfd::SignalFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -122,8 +121,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if arguments.check {
         return check(path, arguments);
     }
-    // Before there are threads, so that all of them leave the signals to us.
-    let signals = terminal::end_signals().context("cannot wait for signals")?;
     let Some(mut robot) = robot_file::open(path)? else {
         return Ok(Outcome::Diagnostics);
     };
@@ -131,7 +128,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if let Some(url) = &arguments.manner.url {
         robot = robot.on_bus(Url::parse(url)?);
     }
-    start(&robot, arguments, signals)
+    start(&robot, arguments)
 }
 
 /// Everything that is wrong, or what the robot is.
@@ -178,7 +175,7 @@ fn explain(name: Option<&str>, is_json: bool) -> anyhow::Result<Outcome> {
 }
 
 /// Runs the robot until somebody ends it.
-fn start(robot: &Robot, arguments: &Arguments, signals: SignalFd) -> anyhow::Result<Outcome> {
+fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
     let Arguments {
         source,
         manner,
@@ -188,6 +185,8 @@ fn start(robot: &Robot, arguments: &Arguments, signals: SignalFd) -> anyhow::Res
     if manner.verify {
         return verify::run(robot, log_of(source)?, types);
     }
+    // Before there are threads, so that all of them leave the signals to us.
+    let signals = terminal::end_signals().context("cannot wait for signals")?;
     if manner.lockstep {
         let order = order(source, manner)?;
         return lockstep::run(robot, &order, signals);

@@ -38,6 +38,8 @@ use wiring::{Outlet, Target, Wiring};
 
 /// How many times components may answer each other at one instant before that is taken for endless.
 pub const MAX_WAVES: usize = 1_000;
+/// How many events may follow from one at one instant before that is taken for endless.
+pub const MAX_EVENTS: usize = 1_000_000;
 
 /// Components, wired to each other.
 pub struct Engine {
@@ -48,6 +50,7 @@ pub struct Engine {
     wave: Vec<(usize, Event)>,
     busy: Vec<usize>,
     pool: Option<rayon::ThreadPool>,
+    started: Time,
 }
 
 /// Who hears what components send.
@@ -55,7 +58,7 @@ pub trait Sink {
     /// A message left a component, in the one order of events.
     fn publish(&mut self, sent: &Sent<'_>);
 
-    /// A message from outside is about to be handed to components. Most do not care: whoever sent it has it.
+    /// A message from outside is handed to components. Most do not care: whoever sent it has it.
     fn arrived(&mut self, _now: Time, _arrival: &Arrival) {}
 }
 
@@ -146,6 +149,7 @@ impl Engine {
             wave: Vec::new(),
             busy: Vec::new(),
             pool: None,
+            started: Time::ZERO,
         })
     }
 
@@ -182,6 +186,7 @@ impl Engine {
     /// # Errors
     /// When a component panics, or they answer each other without end.
     pub fn start(&mut self, now: Time, sink: &mut dyn Sink) -> Result<(), EngineError> {
+        self.started = now;
         for index in 0..self.cells.len() {
             self.wave.push((index, Event::Start));
         }
@@ -204,9 +209,10 @@ impl Engine {
             channel,
             parcel,
         } = arrival;
-        if wiring.is_echo(channel, parcel) {
+        if wiring.is_echo(channel, parcel, self.started) {
             return Ok(());
         }
+        sink.arrived(now, arrival);
         push_all(wave, wiring.readers(channel), parcel, *received);
         self.settle(now, sink)
     }
@@ -340,9 +346,14 @@ impl Engine {
 
     /// Runs waves until there is silence.
     fn settle(&mut self, now: Time, sink: &mut dyn Sink) -> Result<(), EngineError> {
+        let mut n_events = 0;
         for _ in 0..MAX_WAVES {
             if self.wave.is_empty() {
                 return Ok(());
+            }
+            n_events += self.wave.len();
+            if n_events > MAX_EVENTS {
+                break;
             }
             self.distribute();
             self.run(now);

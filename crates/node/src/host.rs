@@ -7,11 +7,13 @@
 //!
 //! One component in its own process and several in one are both [`Live`]; a replay is [`Lockstep`] with a [`Tape`].
 
+mod complaints;
 mod live;
 mod lockstep;
 mod logged;
 mod tape;
 
+pub use complaints::Complaints;
 pub use live::{Ended, Live, LiveError, LiveOptions};
 pub use lockstep::{Lockstep, LockstepError, Silence, Source};
 pub use logged::{Logged, Scope};

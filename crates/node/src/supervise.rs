@@ -24,6 +24,7 @@ mod roster;
 mod runner;
 mod slot;
 mod state;
+mod sys;
 mod takeover;
 mod usage;
 

@@ -5,8 +5,7 @@
 
 mod lives;
 
-pub(crate) use lives::Lives;
-pub use lives::{BadSteps, read_steps};
+pub use lives::{BadSteps, Lives, read_steps};
 
 use crate::engine::Event;
 use crate::outbox::Emission;

@@ -74,7 +74,7 @@ pub enum Problem {
     Unknown,
     /// It cannot be made any more.
     NotMade(String),
-    /// It panicked where it did not before.
+    /// It panicked.
     Panicked(String),
 }
 
@@ -119,12 +119,13 @@ pub enum VerifyError {
 /// Makes components anew, by name.
 pub type Remake<'a> = dyn FnMut(&str) -> Option<Result<Instance, MakeError>> + 'a;
 
-/// Verifies a log from its beginning. `progress` is told how many bytes of how many are read.
+/// Verifies what a log has of a robot, from its beginning. `progress` is told how many bytes of how many are read.
 ///
 /// # Errors
 /// When the log cannot be read.
 pub fn verify(
     log: &mut Reader,
+    robot: &str,
     remake: &mut Remake<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verification, VerifyError> {
@@ -138,7 +139,10 @@ pub fn verify(
     while let Some(event) = log.next_event()? {
         let now = crate::host::time_of(&event);
         if event.channel == STEPS_CHANNEL {
-            verifier.on_steps(&Steps::decode(event.payload)?)?;
+            let steps = Steps::decode(event.payload)?;
+            if steps.robot == robot {
+                verifier.on_steps(&steps)?;
+            }
         } else {
             verifier.window.add(now, event.channel, event.payload);
         }
@@ -156,50 +160,33 @@ pub fn verify(
 struct Verifier<'a, 'b> {
     remake: &'a mut Remake<'b>,
     window: Window,
-    lives: BTreeMap<String, Life>,
+    /// By component and start.
+    lives: BTreeMap<(String, i64), Life>,
     verification: Verification,
 }
 
 impl Verifier<'_, '_> {
     fn on_steps(&mut self, steps: &Steps) -> Result<(), BadSteps> {
-        let name = &steps.component;
         let trace = read_steps(steps)?;
-        let is_known = self
-            .lives
-            .get(name)
-            .is_some_and(|life| life.started_utime == steps.started_utime);
-        if !is_known {
-            self.begin(steps);
-        }
-        let findings = self
-            .verification
-            .components
-            .entry(name.clone())
-            .or_default();
-        if let Some(life) = self.lives.get_mut(name) {
-            life.expect(trace, findings);
-        }
+        let Self {
+            lives,
+            verification,
+            remake,
+            ..
+        } = self;
+        let name = &steps.component;
+        let findings = verification.components.entry(name.clone()).or_default();
+        let life = lives.entry((name.clone(), steps.started_utime));
+        let life = life.or_insert_with(|| {
+            findings.lives += 1;
+            Life::begin(steps, remake(name), findings)
+        });
+        life.expect(trace, findings);
         Ok(())
     }
 
-    /// A component was started, for the first time or again.
-    fn begin(&mut self, steps: &Steps) {
-        let name = &steps.component;
-        let findings = self
-            .verification
-            .components
-            .entry(name.clone())
-            .or_default();
-        if let Some(mut before) = self.lives.remove(name) {
-            before.go_on(Time::MAX, &mut self.window, findings);
-        }
-        findings.lives += 1;
-        let life = Life::begin(steps, (self.remake)(name), findings);
-        self.lives.insert(name.clone(), life);
-    }
-
     fn go_on(&mut self, now: Time) {
-        for (name, life) in &mut self.lives {
+        for ((name, _), life) in &mut self.lives {
             let findings = self
                 .verification
                 .components

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use bowline_bus::{Bus, Url};
 use bowline_node::engine::Engine;
 use bowline_node::host::{Live, LiveOptions};
-use bowline_node::robot::{Robot, Source};
+use bowline_node::robot::{Program, Robot, Source};
 use clap::Args;
 use nix::sys::signalfd::SignalFd;
 use std::path::PathBuf;
@@ -35,7 +35,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let signals = terminal::end_signals().context("cannot wait for signals")?;
-    let Some(mut robot) = robot_file::open(&arguments.robot)? else {
+    let checked = robot_file::check(&arguments.robot)?;
+    let Some(mut robot) = checked.robot else {
+        output::problems(&checked.problems);
         return Ok(Outcome::Diagnostics);
     };
     if let Some(url) = &arguments.url {
@@ -65,16 +67,17 @@ pub(super) fn host(
         .collect();
     let instances = instances?;
     if instances.is_empty() {
-        let names: Vec<&str> = robot
-            .processes(source)
-            .iter()
-            .map(|process| process.name)
-            .collect();
-        let asked = process.unwrap_or_default();
+        let processes = robot.processes(source);
+        let ours = processes.iter().filter(|process| {
+            let mut components = process.components.iter();
+            components.any(|component| matches!(component.program, Program::Kind { .. }))
+        });
+        let ours: Vec<&str> = ours.map(|process| process.name).collect();
         bail!(
-            "expected a process of {}, found {asked:?}: there are {}",
+            "expected a process of {} with components of ours, found {:?}: there are {}",
             robot.name(),
-            names.join(", ")
+            process.unwrap_or_default(),
+            ours.join(", ")
         );
     }
     let engine = Engine::new(instances)?;

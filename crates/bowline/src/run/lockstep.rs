@@ -1,15 +1,18 @@
 //! A robot in this process, on the time of its events: simulated, or a log's.
 
 use super::component::stop_at_signal;
+use crate::log::choice;
 use crate::{Outcome, output};
 use anyhow::{Context as _, bail};
 use bowline_bus::Bus;
-use bowline_log::{Reader, Writer, WriterOptions};
+use bowline_log::{IndexUse, Writer, WriterOptions};
 use bowline_node::clock;
 use bowline_node::engine::{Arrival, Engine, Sent, Sink};
-use bowline_node::host::{Lockstep, Logged, Scope, Silence, Source as Events, Tape};
+use bowline_node::host::{Complaints, Lockstep, Logged, Scope, Silence, Source as Events, Tape};
 use bowline_node::robot::{Program, Robot, Source};
+use bowline_node::trace::{Lives, STEPS_CHANNEL};
 use bowline_node::{Time, service};
+use bowline_wire::Message as _;
 use nix::sys::signalfd::SignalFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +20,9 @@ use std::time::Duration;
 
 /// When simulated time begins, unless somebody says otherwise: a date that nobody takes for today's.
 const SIMULATED_START: Time = Time::from_utime(1_000_000_000_000_000);
+
+/// How many instants are in one piece of the record of steps.
+const TRACE_EVERY: u64 = 1_024;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -44,6 +50,11 @@ impl Order {
 
 pub(super) fn run(robot: &Robot, order: &Order, signals: SignalFd) -> anyhow::Result<Outcome> {
     let engine = engine(robot, order.source())?.with_threads(order.threads)?;
+    let engine = match order.record {
+        // What happens to each component goes into the log, so that it can be verified.
+        Some(_) => engine.with_trace(),
+        None => engine,
+    };
     let mut sinks = Sinks {
         log: order.record.as_deref().map(begin_log).transpose()?,
         bus: order
@@ -52,21 +63,58 @@ pub(super) fn run(robot: &Robot, order: &Order, signals: SignalFd) -> anyhow::Re
             .transpose()?,
     };
     let stop = stop_at_signal(signals)?;
-    match &order.log {
-        Some(path) => {
-            let tape = Tape::new(Reader::open(path)?, engine.wanted().cloned());
-            let mut lockstep = Lockstep::start(engine, tape, Time::MAX, &mut sinks)?;
-            go_on(&mut lockstep, &mut sinks, order, &stop)?;
-        }
-        None => {
-            let mut lockstep = Lockstep::start(engine, Silence, SIMULATED_START, &mut sinks)?;
-            go_on(&mut lockstep, &mut sinks, order, &stop)?;
-        }
+    if order.log.is_none() && order.duration.is_none() {
+        output::note("simulated time goes on until ^C; --for 60s ends it by itself");
     }
+    let outcome = match &order.log {
+        Some(path) => run_log(robot, path, engine, &mut sinks, (order, &stop)),
+        None => {
+            let lockstep = Lockstep::start(engine, Silence, SIMULATED_START, &mut sinks);
+            lockstep
+                .map_err(anyhow::Error::from)
+                .and_then(|mut lockstep| go_on(robot, &mut lockstep, &mut sinks, (order, &stop)))
+        }
+    };
+    // What led to an error is in the log, too.
     if let Some(log) = sinks.log {
         log.finish()?;
     }
+    outcome?;
     Ok(Outcome::Fine)
+}
+
+fn run_log(
+    robot: &Robot,
+    path: &Path,
+    engine: Engine,
+    sinks: &mut Sinks,
+    how: (&Order, &AtomicBool),
+) -> anyhow::Result<()> {
+    let (mut lockstep, _) = start_log(path, engine, sinks)?;
+    go_on(robot, &mut lockstep, sinks, how)?;
+    if lockstep.clock_steps() > 0 {
+        output::note(&format!(
+            "the clock of the log was set {} times; time went on from where it was",
+            lockstep.clock_steps()
+        ));
+    }
+    Ok(())
+}
+
+/// Starts components at the first event of a log, whether they want that or not. Returns when that was, too.
+pub(super) fn start_log(
+    path: &Path,
+    engine: Engine,
+    sink: &mut dyn Sink,
+) -> anyhow::Result<(Lockstep<Tape>, Time)> {
+    let mut log = choice::open(path, IndexUse::IfThere)?;
+    let first = log.next_event()?.map(|event| Time::from_utime(event.utime));
+    let Some(first) = first else {
+        bail!("{} has no events", path.display());
+    };
+    log.rewind()?;
+    let tape = Tape::new(log, engine.wanted().cloned());
+    Ok((Lockstep::start(engine, tape, first, sink)?, first))
 }
 
 /// The components that are ours. Programs of other people live by the clock of the machine.
@@ -100,39 +148,49 @@ fn open_bus(engine: &Engine, url: &str) -> anyhow::Result<Bus> {
 }
 
 fn go_on<S: Events>(
+    robot: &Robot,
     lockstep: &mut Lockstep<S>,
     sinks: &mut Sinks,
-    order: &Order,
-    stop: &AtomicBool,
+    (order, stop): (&Order, &AtomicBool),
 ) -> anyhow::Result<()> {
     let start = lockstep.now();
+    let lives = Lives::new(robot.name().to_owned(), start);
     let end = order
         .duration
         .map_or(Time::MAX, |duration| start + duration);
-    let mut pace = order.rate.map(|rate| Pace::new(start, rate));
-    let is_over = |lockstep: &Lockstep<S>| order.log.is_some() && lockstep.is_source_done();
-    let mut reported = clock::Live::new();
-    while !stop.load(Ordering::Relaxed) && !is_over(lockstep) {
-        let Some(next) = lockstep.next_time().filter(|next| *next <= end) else {
-            break;
+    let pace = order.rate.map(|rate| Pace::new(start, rate));
+    let started = clock::Live::new();
+    let mut complaints = Complaints::default();
+    let mut n_instants = 0_u64;
+    let outcome = loop {
+        let is_over = order.log.is_some() && lockstep.is_source_done();
+        let next = lockstep.next_time().filter(|next| *next <= end);
+        let Some(next) = next.filter(|_| !is_over && !stop.load(Ordering::Relaxed)) else {
+            break Ok(());
         };
-        if let Some(pace) = &mut pace
-            && !pace.wait_for(next, stop)
-        {
-            break;
+        if pace.as_ref().is_some_and(|pace| !pace.wait_for(next, stop)) {
+            break Ok(());
         }
-        lockstep.step(sinks)?;
-        for (component, fault) in lockstep.engine_mut().take_faults() {
+        if let Err(error) = lockstep.step(sinks) {
+            break Err(error.into());
+        }
+        let faults = lockstep.engine_mut().take_faults();
+        for (component, fault) in complaints.limit(started.now(), faults) {
             output::note(&format!("{component}: {fault}"));
         }
-    }
-    summary(lockstep, start, &mut reported)
+        n_instants += 1;
+        if n_instants.is_multiple_of(TRACE_EVERY) {
+            sinks.trace(&lives, lockstep)?;
+        }
+    };
+    sinks.trace(&lives, lockstep)?;
+    outcome.and_then(|()| summary(lockstep, start, &started))
 }
 
 fn summary<S: Events>(
     lockstep: &Lockstep<S>,
     start: Time,
-    started: &mut clock::Live,
+    started: &clock::Live,
 ) -> anyhow::Result<()> {
     let simulated = lockstep.now().since(start).as_secs_f64();
     let took = started.now().since(started.started_at()).as_secs_f64();
@@ -150,6 +208,27 @@ fn summary<S: Events>(
 struct Sinks {
     log: Option<Logged>,
     bus: Option<Bus>,
+}
+
+impl Sinks {
+    /// Writes what happened to components since the last time.
+    fn trace<S: Events>(
+        &mut self,
+        lives: &Lives,
+        lockstep: &mut Lockstep<S>,
+    ) -> anyhow::Result<()> {
+        let Some(log) = &mut self.log else {
+            return Ok(());
+        };
+        let now = lockstep.now();
+        for taken in lockstep.engine_mut().take_traces() {
+            log.write(now, STEPS_CHANNEL, &lives.message(now, &taken).encode()?);
+        }
+        match log.error() {
+            Some(error) => bail!("{error}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Sink for Sinks {

@@ -8,11 +8,10 @@ use crate::progress::Progress;
 use crate::{Outcome, output};
 use bowline_bus::Channel;
 use bowline_log::{
-    Catalog, ChannelFilter, DiffOptions, IndexUse, Reader, Writer, WriterOptions, explain_pair,
+    Catalog, ChannelFilter, DiffOptions, IndexUse, Writer, WriterOptions, explain_pair,
 };
-use bowline_node::Time;
-use bowline_node::host::{Lockstep, Logged, Scope, Tape};
-use bowline_node::robot::{Component, Robot, Source};
+use bowline_node::host::{Logged, Scope};
+use bowline_node::robot::{Component, Program, Robot, Source};
 use bowline_node::verify::{Difference, Findings, Problem, Recorded, Verification, verify};
 use std::path::Path;
 
@@ -27,7 +26,7 @@ pub(super) fn run(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<O
         let component = component.or_else(|| robot.component(name, Source::Sim));
         component.and_then(Component::make)
     };
-    let verification = verify(&mut log, &mut remake, &mut |done, all| {
+    let verification = verify(&mut log, robot.name(), &mut remake, &mut |done, all| {
         progress.at(done, all);
     })?;
     drop(progress);
@@ -39,7 +38,38 @@ pub(super) fn run(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<O
         return in_log_order(robot, path, types);
     }
     let catalog = types.catalog_with(&log)?;
-    print(&verification, &catalog)
+    let outcome = print(&verification, &catalog)?;
+    let untold = untold(robot, &verification);
+    for component in &untold {
+        output::line(&format!(
+            "{component}: NOT verified: the log has no steps of it"
+        ))?;
+    }
+    for component in robot.components(Source::Live) {
+        if let Program::Command(_) = component.program {
+            output::line(&format!("{}: a program, not checked", component.name))?;
+        }
+    }
+    Ok(if untold.is_empty() {
+        outcome
+    } else {
+        Outcome::Diagnostics
+    })
+}
+
+/// Components of ours that the log says nothing about: one that crashed at once, or was not traced.
+fn untold<'r>(robot: &'r Robot, verification: &Verification) -> Vec<&'r str> {
+    let is_sim = verification.components.keys().any(|name| {
+        let component = robot.component(name, Source::Sim);
+        component.is_some_and(|component| component.is_simulated)
+    });
+    let source = if is_sim { Source::Sim } else { Source::Live };
+    let ours = robot.components(source);
+    let ours = ours.filter(|component| matches!(component.program, Program::Kind { .. }));
+    let names = ours.map(|component| component.name.as_str());
+    names
+        .filter(|name| !verification.components.contains_key(*name))
+        .collect()
 }
 
 fn print(verification: &Verification, catalog: &Catalog) -> anyhow::Result<Outcome> {
@@ -163,13 +193,13 @@ fn in_log_order(robot: &Robot, path: &Path, types: &Types) -> anyhow::Result<Out
     let said: Vec<Channel> = engine.written().cloned().collect();
     let folder = tempfile::tempdir()?;
     let replayed = folder.path().join("replayed.lcmlog");
-    let mut sink = Logged::new(
-        Writer::create(&replayed, WriterOptions::default())?,
-        Scope::Outputs,
-    );
-    let tape = Tape::new(Reader::open(path)?, engine.wanted().cloned());
-    let mut lockstep = Lockstep::start(engine, tape, Time::MAX, &mut sink)?;
+    let writer = Writer::create(&replayed, WriterOptions::default())?;
+    let mut sink = Logged::new(writer, Scope::Outputs);
+    let (mut lockstep, _) = lockstep::start_log(path, engine, &mut sink)?;
     lockstep.run_to_end(&mut sink)?;
+    if let Some(last) = lockstep.source().last() {
+        lockstep.run_until(last, &mut sink)?;
+    }
     sink.finish()?;
     let patterns: Vec<String> = said
         .iter()

@@ -70,8 +70,7 @@ impl Services {
         ports: &[Declared],
         names: &[Option<ServiceName>],
     ) -> Self {
-        // 0 is the instance of a server that is not known.
-        let instance = now.utime().max(1);
+        let instance = incarnation(now);
         let mut services = Self::default();
         for (port, (declared, name)) in ports.iter().zip(names).enumerate() {
             let (Some(service), Some(decoder)) = (name.clone(), declared.decoder) else {
@@ -276,6 +275,11 @@ impl Use {
             answer: Ended { id, outcome },
         }
     }
+}
+
+/// What tells the lives of a caller and a server apart. 0 is that of a server that is not known.
+pub(crate) fn incarnation(started: Time) -> i64 {
+    started.utime().max(1)
 }
 
 /// What a component is called where it calls a service.

@@ -1,14 +1,18 @@
 //! Who writes a channel and who reads it.
 
-use super::services::caller_name;
+use super::services::{caller_name, incarnation};
 use crate::kind::{Built, Kind, MakeError};
 use crate::parameter::Setting;
 use crate::parcel::{Decoder, Parcel};
 use crate::port::{Direction, Need, PortInfo, TypeInfo};
 use crate::service::{BadServiceName, CALL_CHANNEL, ServiceName};
+use crate::time::Time;
+use crate::trace;
 use bowline_bus::Channel;
 use bowline_msgs::Call;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 /// A component of a robot: its name, and which channels its ports are on.
 #[derive(Debug)]
@@ -109,6 +113,12 @@ fn words(kind: &Kind, settings: &[(&str, Setting)], channels: &BTreeMap<String, 
             .rev()
             .find(|(name, _)| *name == parameter.name);
         let value = set.map_or_else(parameter.default, |(_, value)| value.clone());
+        let is_path = parameter.kind.ends_with("path") || parameter.kind.ends_with("paths");
+        let value = if is_path {
+            contents(&value)
+        } else {
+            value.to_string()
+        };
         format!("{} = {value}\n", parameter.name)
     });
     let channels = channels
@@ -116,6 +126,28 @@ fn words(kind: &Kind, settings: &[(&str, Setting)], channels: &BTreeMap<String, 
         .map(|(port, channel)| format!("{port} on {channel}\n"));
     let kind = std::iter::once(format!("kind {}\n", kind.name));
     kind.chain(parameters).chain(channels).collect()
+}
+
+/// What files are, wherever they are: their names, and the hashes of what is in them.
+fn contents(paths: &Setting) -> String {
+    match paths {
+        Setting::Text(path) => {
+            let name = Path::new(path)
+                .file_name()
+                .unwrap_or_default()
+                .display()
+                .to_string();
+            match fs::read(path) {
+                Ok(bytes) => format!("{name} ({:016x})", trace::hash(&bytes)),
+                Err(_) => name,
+            }
+        }
+        Setting::List(paths) => {
+            let each: Vec<String> = paths.iter().map(contents).collect();
+            each.join(", ")
+        }
+        Setting::Boolean(_) | Setting::Integer(_) | Setting::Real(_) => paths.to_string(),
+    }
 }
 
 /// Why components cannot be wired together.
@@ -257,7 +289,7 @@ impl Wiring {
     }
 
     /// Whether a message from outside is a call that was made here and came back.
-    pub(super) fn is_echo(&self, channel: &str, parcel: &Parcel) -> bool {
+    pub(super) fn is_echo(&self, channel: &str, parcel: &Parcel, started: Time) -> bool {
         if self.callers.is_empty() || !channel.starts_with(CALL_CHANNEL) {
             return false;
         }
@@ -265,7 +297,9 @@ impl Wiring {
         let call = opened
             .as_ref()
             .and_then(|opened| opened.value.downcast_ref::<Call>());
-        call.is_some_and(|call| self.callers.contains(&call.caller))
+        call.is_some_and(|call| {
+            call.incarnation == incarnation(started) && self.callers.contains(&call.caller)
+        })
     }
 }
 

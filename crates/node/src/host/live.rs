@@ -1,5 +1,6 @@
 //! Components on a live bus: one alone in its process, or several that hand messages to each other as they are.
 
+use super::complaints::Complaints;
 use crate::clock;
 use crate::engine::{Arrival, Engine, EngineError, Sent, Sink};
 use crate::parcel::Parcel;
@@ -20,8 +21,9 @@ use std::time::Duration;
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// How often what happened is published for exact replay.
 const TRACE_EVERY: Duration = Duration::from_millis(100);
-/// A wall clock that moved so much between two looks was set, and says nothing about how long a message waited.
-const CLOCK_STEP_NS: i64 = 50_000_000;
+/// How many messages are taken before it is looked what is due, and for how long at most.
+const MOST_AT_ONCE: usize = 256;
+const LONGEST_DRAIN: Duration = Duration::from_millis(10);
 
 /// An engine on a bus, in real time.
 ///
@@ -38,8 +40,11 @@ pub struct Live {
     beacon: Beacon,
     lives: Option<Lives>,
     on_fault: Option<fn(&str, &str)>,
-    wall_offset_ns: i64,
+    /// When nothing waited, for the last time.
+    empty_at: Time,
+    complaints: Complaints,
     publish_failures: u64,
+    reported_failures: u64,
 }
 
 /// Who a live host is, and what it does beside its work.
@@ -113,8 +118,10 @@ impl Live {
             clock,
             lives,
             on_fault,
-            wall_offset_ns: clock.wall_offset_ns(),
+            empty_at: now,
+            complaints: Complaints::default(),
             publish_failures: 0,
+            reported_failures: 0,
         })
     }
 
@@ -123,6 +130,15 @@ impl Live {
     /// # Errors
     /// When a component panics, or the bus cannot be read.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Ended, LiveError> {
+        let ended = self.run_until(stop);
+        if ended.is_err() {
+            // What led there is what somebody will want to replay.
+            self.publish_traces(self.clock.now());
+        }
+        ended
+    }
+
+    fn run_until(&mut self, stop: &AtomicBool) -> Result<Ended, LiveError> {
         let now = self.clock.now();
         self.with_engine(|engine, sink| engine.start(now, sink))?;
         let mut trace_due = now + TRACE_EVERY;
@@ -154,31 +170,67 @@ impl Live {
         Ok(())
     }
 
-    /// Takes one message if there is one in time, and does what is due.
+    /// Waits for a message, takes those that are there, and does what is due.
+    ///
+    /// Those that are there come first: an input whose next message waits in the queue is not stale. But not for long,
+    /// so that a flood does not keep ticks and heartbeats from their time.
     fn turn(&mut self, timeout: Duration) -> Result<(), LiveError> {
-        let event = self.inbox.recv_timeout(timeout)?;
-        let now = self.clock.now();
-        match event {
-            Some((_, event)) if event.channel.as_str() == PRESENCE_REQUEST_CHANNEL => {
-                if let Ok(request) = PresenceRequest::decode(&event.payload) {
-                    self.beacon.on_request(now, &request);
-                }
+        let mut wait = timeout;
+        let mut began = None;
+        for _ in 0..MOST_AT_ONCE {
+            let Some(event) = self.take(wait)? else {
+                break;
+            };
+            let now = self.clock.now();
+            self.on_event(now, event)?;
+            wait = Duration::ZERO;
+            if now.since(*began.get_or_insert(now)) > LONGEST_DRAIN {
+                break;
             }
-            Some((_, event)) => {
-                let arrival = self.arrival(now, event);
-                self.with_engine(|engine, sink| engine.deliver(now, &arrival, sink))?;
-            }
-            None => {}
         }
+        let now = self.clock.now();
         if self.engine.next_due().is_some_and(|due| due <= now) {
             self.with_engine(|engine, sink| engine.wake(now, sink))?;
         }
-        self.report_faults();
+        self.report_faults(now);
         Ok(())
     }
 
-    fn report_faults(&mut self) {
-        for (component, fault) in self.engine.take_faults() {
+    fn take(&mut self, timeout: Duration) -> Result<Option<Event>, LiveError> {
+        let mut taken = self.inbox.try_recv()?;
+        if taken.is_none() {
+            self.empty_at = self.clock.now();
+            if !timeout.is_zero() {
+                taken = self.inbox.recv_timeout(timeout)?;
+            }
+        }
+        Ok(taken.map(|(_, event)| event))
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) -> Result<(), LiveError> {
+        if event.channel.as_str() == PRESENCE_REQUEST_CHANNEL {
+            if let Ok(request) = PresenceRequest::decode(&event.payload) {
+                self.beacon.on_request(now, &request);
+            }
+            return Ok(());
+        }
+        let arrival = Arrival {
+            received: now - self.waited(event.arrival.received_ns, now),
+            channel: event.channel,
+            parcel: Parcel::from_bytes(event.payload),
+        };
+        self.with_engine(|engine, sink| engine.deliver(now, &arrival, sink))
+    }
+
+    fn report_faults(&mut self, now: Time) {
+        let mut faults = self.engine.take_faults();
+        if self.publish_failures > self.reported_failures {
+            let count = self.publish_failures - self.reported_failures;
+            self.reported_failures = self.publish_failures;
+            let fault = format!("{count} messages were not published: the bus refuses them");
+            faults.push((self.beacon.identity().process.clone(), fault));
+        }
+        for (component, fault) in self.complaints.limit(now, faults) {
             if let Some(on_fault) = self.on_fault {
                 on_fault(&component, &fault);
             }
@@ -209,6 +261,11 @@ impl Live {
                 }
             }
         }
+        // Whose messages the bus refused is not known once they are out, so everybody says so.
+        let failures = i64::try_from(self.publish_failures).unwrap_or(i64::MAX);
+        for component in &mut health {
+            component.n_errors = component.n_errors.saturating_add(failures);
+        }
         health
     }
 
@@ -218,24 +275,12 @@ impl Live {
         }
     }
 
-    fn arrival(&mut self, now: Time, event: Event) -> Arrival {
-        Arrival {
-            received: now - self.waited(event.arrival.received_ns, now),
-            channel: event.channel,
-            parcel: Parcel::from_bytes(event.payload),
-        }
-    }
-
-    /// How long a message waited until it was taken: by the wall clock, which stamped it, unless somebody set that.
-    fn waited(&mut self, received_ns: i64, now: Time) -> Duration {
-        let offset_ns = self.clock.wall_offset_ns();
-        let is_set = (offset_ns - self.wall_offset_ns).abs() > CLOCK_STEP_NS;
-        self.wall_offset_ns = offset_ns;
-        if is_set {
-            return Duration::ZERO;
-        }
-        let received = Time::from_ns(received_ns.saturating_sub(offset_ns));
-        now.since(received)
+    /// How long a message waited until it was taken: by the wall clock, which stamped it. Somebody may have set that, so
+    /// it cannot be longer than since nothing waited.
+    fn waited(&self, received_ns: i64, now: Time) -> Duration {
+        let received = received_ns.saturating_sub(self.clock.wall_offset_ns());
+        let waited = now.since(Time::from_ns(received));
+        waited.min(now.since(self.empty_at))
     }
 
     fn with_engine<T>(

@@ -3,6 +3,7 @@
 use crate::engine::{Arrival, Engine, EngineError, Sink};
 use crate::time::Time;
 use bowline_log::ReadError;
+use std::time::Duration;
 
 /// Where events come from that components do not make themselves.
 pub trait Source {
@@ -33,6 +34,34 @@ pub struct Lockstep<S> {
     source: S,
     next: Option<Arrival>,
     now: Time,
+    clock: SteadyClock,
+}
+
+/// The clock of a source without its steps: somebody may have set it while the source was recorded.
+#[derive(Debug, Default)]
+struct SteadyClock {
+    /// How far the source's clock is ahead of the time that the components are told, nanoseconds.
+    ahead_ns: i64,
+    steps: u64,
+}
+
+/// What is later than that by the source's clock is not a pause: the clock was set.
+const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3_600);
+/// What is earlier than that is not a matter of the order in which events were recorded: the clock was set back.
+const LONGEST_DISORDER: Duration = Duration::from_secs(1);
+
+impl SteadyClock {
+    /// When an event happens: never before `now`.
+    fn time(&mut self, received: Time, now: Time) -> Time {
+        let steady = Time::from_ns(received.ns().saturating_sub(self.ahead_ns));
+        let is_set = steady.since(now) > LONGEST_PAUSE || now.since(steady) > LONGEST_DISORDER;
+        if is_set {
+            self.ahead_ns = received.ns().saturating_sub(now.ns());
+            self.steps += 1;
+            return now;
+        }
+        steady.max(now)
+    }
 }
 
 /// Why lockstep ended before its time.
@@ -63,12 +92,34 @@ impl<S: Source> Lockstep<S> {
             .as_ref()
             .map_or(start, |first| first.received.min(start));
         engine.start(now, sink)?;
-        Ok(Self {
+        let mut lockstep = Self {
             engine,
             source,
             next,
             now,
-        })
+            clock: SteadyClock::default(),
+        };
+        lockstep.set_time_of_next();
+        Ok(lockstep)
+    }
+
+    /// Puts the next event on the time that the components are told.
+    fn set_time_of_next(&mut self) {
+        if let Some(next) = &mut self.next {
+            next.received = self.clock.time(next.received, self.now);
+        }
+    }
+
+    /// How often the source's clock was set. Time went on from where it was.
+    #[must_use]
+    pub fn clock_steps(&self) -> u64 {
+        self.clock.steps
+    }
+
+    /// Where events come from.
+    #[must_use]
+    pub fn source(&self) -> &S {
+        &self.source
     }
 
     /// The time.
@@ -82,7 +133,6 @@ impl<S: Source> Lockstep<S> {
     pub fn next_time(&self) -> Option<Time> {
         let event = self.next.as_ref().map(|event| event.received);
         let times = event.into_iter().chain(self.engine.next_due());
-        // A log whose clock was set back goes on at the time that it had reached.
         times.min().map(|time| time.max(self.now))
     }
 
@@ -102,9 +152,9 @@ impl<S: Source> Lockstep<S> {
         };
         self.now = now;
         while let Some(arrival) = self.next.take_if(|next| next.received <= now) {
-            sink.arrived(now, &arrival);
             self.engine.deliver(now, &arrival, sink)?;
             self.next = self.source.next()?;
+            self.set_time_of_next();
         }
         if self.engine.next_due().is_some_and(|due| due <= now) {
             self.engine.wake(now, sink)?;

@@ -5,6 +5,9 @@ use crate::parcel::Parcel;
 use crate::time::Time;
 use bowline_log::{LogEvent, WriteError, Writer};
 
+/// How many bytes wait in memory at most.
+const MOST_PENDING: usize = 1 << 20;
+
 /// Writes everything into a log. What cannot be written is kept as an error, which ends the writing.
 #[derive(Debug)]
 pub struct Logged {
@@ -56,7 +59,18 @@ impl Logged {
             channel,
             payload,
         };
-        self.error = self.writer.write(event).err();
+        let written = self.writer.write(event).map(drop);
+        let written = written.and_then(|()| match self.writer.n_pending() > MOST_PENDING {
+            true => self.writer.flush(),
+            false => Ok(()),
+        });
+        self.error = written.err();
+    }
+
+    /// What keeps it from writing, if anything does.
+    #[must_use]
+    pub fn error(&self) -> Option<&WriteError> {
+        self.error.as_ref()
     }
 
     fn write_parcel(&mut self, at: Time, channel: &str, parcel: &Parcel) {

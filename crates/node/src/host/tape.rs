@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 pub struct Tape {
     log: Reader,
     channels: BTreeSet<Channel>,
+    last: Option<Time>,
 }
 
 impl Tape {
@@ -22,16 +23,25 @@ impl Tape {
         Self {
             log,
             channels: channels.into_iter().collect(),
+            last: None,
         }
+    }
+
+    /// When the last event was recorded that was read, wanted or not.
+    #[must_use]
+    pub fn last(&self) -> Option<Time> {
+        self.last
     }
 }
 
 impl Source for Tape {
     fn next(&mut self) -> Result<Option<Arrival>, ReadError> {
         while let Some(event) = self.log.next_event()? {
+            let received = time_of(&event);
+            self.last = Some(received);
             if let Some(channel) = self.channels.get(event.channel) {
                 return Ok(Some(Arrival {
-                    received: time_of(&event),
+                    received,
                     channel: channel.clone(),
                     parcel: Parcel::from_bytes(Bytes::copy_from_slice(event.payload)),
                 }));

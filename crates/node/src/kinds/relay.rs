@@ -24,8 +24,7 @@ pub struct Relay {
     parameters: RelayParameters,
     heard: Input<Raw>,
     said: Output<Raw>,
-    /// Nothing is said before this.
-    next: Time,
+    last: Option<Time>,
 }
 
 impl Build for Relay {
@@ -36,7 +35,7 @@ impl Build for Relay {
             parameters,
             heard: ports.raw_input("heard", "What is passed on.", Expect::ever()),
             said: ports.raw_output("said", "The same, not too often."),
-            next: Time::ZERO,
+            last: None,
         })
     }
 }
@@ -49,10 +48,14 @@ impl Component for Relay {
         let Some(heard) = step.arrived(self.heard) else {
             return;
         };
-        if step.now() < self.next {
+        let period = period(self.parameters.max_rate_hz);
+        if self
+            .last
+            .is_some_and(|last| step.now().since(last) < period)
+        {
             return;
         }
-        self.next = step.now() + period(self.parameters.max_rate_hz);
+        self.last = Some(step.now());
         out.send_raw(self.said, heard.message().clone());
     }
 

@@ -131,11 +131,9 @@ impl Robot {
 
     /// So that any program finds the robot's bus: ours, and those that were written for LCM.
     fn bus_env(&self) -> Vec<(String, String)> {
-        let url = self.bus.iter().map(ToString::to_string);
-        url.flat_map(|url| {
-            ["BOWLINE_URL", "LCM_DEFAULT_URL"].map(|name| (name.to_owned(), url.clone()))
-        })
-        .collect()
+        let url = self.url();
+        let names = ["BOWLINE_URL", "LCM_DEFAULT_URL"];
+        names.map(|name| (name.to_owned(), url.clone())).into()
     }
 
     fn safe_plan(&self, here: &[Process<'_>]) -> SafeState {

@@ -7,6 +7,7 @@ use super::capture::Capture;
 use super::exit::Exit;
 use super::plan::{Limits, ProcessSpec, StopSignal};
 use super::proc::{self, Found, MARKER, Stat, Survey};
+use super::sys::unblock_signals;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group,
@@ -52,6 +53,7 @@ impl Run {
         if let Some(folder) = &spec.cwd {
             command.current_dir(folder);
         }
+        unblock_signals(&mut command);
         // It is waited for by its descriptor, not by std.
         let child = command.spawn().map_err(|source| SpawnError::Start {
             program: program.clone(),

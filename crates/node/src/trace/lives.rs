@@ -6,18 +6,21 @@ use bowline_msgs::{Step, Steps};
 
 /// The components of a process, each in its present life.
 #[derive(Debug)]
-pub(crate) struct Lives {
+pub struct Lives {
     robot: String,
     started: Time,
 }
 
 impl Lives {
-    pub(crate) fn new(robot: String, started: Time) -> Self {
+    /// Of a robot, all started at one time.
+    #[must_use]
+    pub fn new(robot: String, started: Time) -> Self {
         Self { robot, started }
     }
 
-    /// What happened to a component, for the bus.
-    pub(crate) fn message(&self, now: Time, taken: &Taken<'_>) -> Steps {
+    /// What happened to a component, for a bus or a log.
+    #[must_use]
+    pub fn message(&self, now: Time, taken: &Taken<'_>) -> Steps {
         let Taken {
             component,
             settings,

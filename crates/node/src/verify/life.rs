@@ -13,7 +13,6 @@ use std::collections::VecDeque;
 
 #[derive(Debug)]
 pub(super) struct Life {
-    pub(super) started_utime: i64,
     /// Gone once something is not the same: what follows would only follow from that.
     engine: Option<Engine>,
     /// By port.
@@ -30,7 +29,6 @@ impl Life {
         findings: &mut Findings,
     ) -> Self {
         let mut life = Self {
-            started_utime: steps.started_utime,
             engine: None,
             lanes: Vec::new(),
             ahead: VecDeque::new(),
@@ -63,14 +61,16 @@ impl Life {
     /// Takes note of steps that are to be taken.
     pub(super) fn expect(&mut self, trace: Trace, findings: &mut Findings) {
         let expected = self.next + self.ahead.len() as u64;
-        if trace.first != expected && self.engine.is_some() {
+        // What is in the log twice was taken the first time.
+        let known = usize::try_from(expected.saturating_sub(trace.first)).unwrap_or(usize::MAX);
+        if trace.first > expected && self.engine.is_some() {
             self.engine = None;
             findings.problems.push(Problem::StepsMissing {
                 step: expected,
                 count: trace.first.saturating_sub(expected),
             });
         }
-        self.ahead.extend(trace.entries);
+        self.ahead.extend(trace.entries.into_iter().skip(known));
     }
 
     /// Takes all steps whose messages are here. `now` is how far the log was read.

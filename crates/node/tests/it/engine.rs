@@ -175,6 +175,23 @@ fn components_that_answer_each_other_without_end_are_named() {
     assert!(error.to_string().contains("wait for its tick"), "{error}");
 }
 
+#[test]
+fn answers_that_double_are_found_before_memory_is_gone() {
+    let kind = Kind::of::<Echo>("echo", "Answers.");
+    // Three that all hear each other: every message makes two.
+    let channels = |heard: &str| [("heard".to_owned(), heard.to_owned())].into();
+    let crowd = [
+        ("a", "b.said"),
+        ("b", "a.said"),
+        ("c", "a.said"),
+        ("d", "b.said"),
+    ];
+    let crowd =
+        crowd.map(|(name, heard)| Instance::new(&kind, name, &[], channels(heard)).unwrap());
+    let error = engine(crowd.into()).start(Time::ZERO, &mut ()).unwrap_err();
+    assert!(matches!(error, EngineError::Endless { .. }), "{error}");
+}
+
 struct Panics;
 
 impl Build for Panics {

@@ -1,13 +1,13 @@
 //! A component cannot tell who hosts it.
 
-use crate::parts::{Heard, chain, engine, ms, scan};
+use crate::parts::{Heard, StopAtEnd, chain, engine, ms, scan};
 use bowline_bus::Bus;
 use bowline_log::{ChannelFilter, DiffOptions, LogEvent, Reader, Writer, WriterOptions, diff};
 use bowline_node::host::{Live, LiveOptions, Lockstep, Logged, Scope, Tape};
 use bowline_node::{Time, trace};
 use bowline_wire::Message as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What depends on nothing but the content of the inputs.
@@ -54,6 +54,7 @@ fn live(url: &str, out: &Path, apart: bool) {
     let stop = AtomicBool::new(false);
     let mut writer = Writer::create(out, WriterOptions::default()).unwrap();
     std::thread::scope(|scope| {
+        let _stop = StopAtEnd(&stop);
         for instances in hosts {
             let mut host = Live::new(
                 engine(instances),
@@ -76,7 +77,6 @@ fn live(url: &str, out: &Path, apart: bool) {
             writer.write(LogEvent::of(&event)).unwrap();
             poses += i64::from(event.channel.as_str() == "reckoner.pose");
         }
-        stop.store(true, Ordering::Relaxed);
     });
     writer.finish().unwrap();
 }
@@ -150,4 +150,51 @@ fn a_log_that_goes_back_in_time_goes_on_at_the_time_it_had() {
     assert_eq!(times, [2_000_000, 2_000_000, 3_000_000]);
     assert!(heard.0.is_sorted_by_key(|(at, _, _)| *at));
     assert_ne!(trace::hash(b"a"), trace::hash(b"b"));
+}
+
+#[test]
+fn a_clock_that_was_set_while_it_was_recorded_is_no_time_that_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("set.lcmlog");
+    let hour_us = 3_600_000_000;
+    // Without a clock in its battery, set right by the network, and set back by an hour.
+    let stretches = [
+        1_000_000,
+        1_700_000_000_000_000,
+        1_700_000_000_000_000 - hour_us,
+    ];
+    let mut log = Writer::create(&path, WriterOptions::default()).unwrap();
+    for (stretch, began) in stretches.into_iter().enumerate() {
+        for number in 0..50 {
+            let number = i64::try_from(stretch).unwrap() * 50 + number;
+            let payload = scan(number).encode().unwrap();
+            let event = LogEvent {
+                number: 0,
+                utime: began + (number % 50) * 10_000,
+                nanos: 0,
+                channel: "laser.scan",
+                payload: &payload,
+            };
+            log.write(event).unwrap();
+        }
+    }
+    log.finish().unwrap();
+    let engine = engine(chain());
+    let tape = Tape::new(Reader::open(&path).unwrap(), engine.wanted().cloned());
+    let mut heard = Heard::default();
+    let mut lockstep = Lockstep::start(engine, tape, Time::MAX, &mut heard).unwrap();
+    lockstep.run_to_end(&mut heard).unwrap();
+    assert_eq!(lockstep.clock_steps(), 2);
+    let reports = heard
+        .0
+        .iter()
+        .filter(|(_, channel, _)| channel == "reporter.report");
+    let known = reports.map(|(_, _, bytes)| bowline_msgs::Pose::decode(bytes).unwrap().state);
+    let known: Vec<[f64; 12]> = known.collect();
+    // A second and a half, a report every 20 ms, and all of them with a pose that is fresh.
+    assert_eq!(known.len(), 73);
+    assert!(
+        known.iter().all(|state| state[0] > 0.0 && state[1] <= 0.02),
+        "{known:?}"
+    );
 }

@@ -6,6 +6,7 @@ use bowline_node::{
     Build, BuildError, Component, Expect, Input, Kind, NoParameters, Outbox, Output, Ports,
     Setting, Step,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub(crate) const fn ms(count: u64) -> Duration {
@@ -191,6 +192,15 @@ pub(crate) fn scan(number: i64) -> Laser {
         ..Laser::default()
     }
     .with_lengths()
+}
+
+/// Has hosts stop when it goes, also where a test fails: scopes wait for their threads.
+pub(crate) struct StopAtEnd<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What was said, in its order: time, channel and bytes.

@@ -320,7 +320,7 @@ fn a_plan_has_the_processes_of_a_host() {
     let autonomy = &live.processes[3];
     assert_eq!(autonomy.argv, ["bowline", "component", "autonomy"]);
     assert_eq!(autonomy.components, ["keeper", "router", "asker"]);
-    assert_eq!(autonomy.after, ["laser", "camera"]);
+    assert_eq!(autonomy.after, ["laser", "camera", "record"]);
     assert_eq!(autonomy.group, "drive");
     let components = ["keeper", "router", "asker"].map(str::to_owned).to_vec();
     assert_eq!(
@@ -355,7 +355,11 @@ fn a_plan_does_not_wait_for_what_is_replaced() {
     let sim = plan(Source::Sim, "pilot");
     let names: Vec<&str> = sim.processes.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["record", "autonomy", "world", "eye"]);
-    assert!(sim.processes.iter().all(|it| it.after.is_empty()));
+    let after = |it: &supervise::ProcessSpec| it.after.iter().all(|name| name == "record");
+    assert!(
+        sim.processes.iter().all(after),
+        "but for the recorder, which hears them all"
+    );
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Components that offer services and use them, and parameters that change while they run.
 
-use crate::parts::{Heard, engine, instance, ms, scan};
+use crate::parts::{Heard, StopAtEnd, engine, instance, ms, scan};
 use bowline_bus::Bus;
 use bowline_msgs::{Answer, Parameters, ParametersRequest, Velocity, Waypoint};
 use bowline_node::engine::{Arrival, Engine, Instance};
@@ -11,7 +11,7 @@ use bowline_node::{
     Service, Step, Time,
 };
 use bowline_wire::Message as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Doubles speeds; refuses negative ones, and keeps quiet about those above 100.
@@ -167,15 +167,14 @@ fn while_live<T>(url: &str, hosts: Vec<Vec<Instance>>, act: impl FnOnce(&Bus) ->
     let stop = AtomicBool::new(false);
     let bus = Bus::open(url).unwrap();
     std::thread::scope(|scope| {
+        let _stop = StopAtEnd(&stop);
         for instances in hosts {
             let own = Bus::open(url).unwrap();
             let mut host = Live::new(engine(instances), own, LiveOptions::default()).unwrap();
             let stop = &stop;
             scope.spawn(move || host.run(stop).unwrap());
         }
-        let outcome = act(&bus);
-        stop.store(true, Ordering::Relaxed);
-        outcome
+        act(&bus)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Recorded lives, lived again.
 
-use crate::parts::{chain, engine, instance_with, ms, scan};
+use crate::parts::{StopAtEnd, chain, engine, instance_with, ms, scan};
 use bowline_bus::Bus;
 use bowline_log::{LogEvent, Reader, Writer, WriterOptions};
 use bowline_msgs::Velocity;
@@ -25,6 +25,7 @@ fn record(folder: &Path, url: &str, instances: Vec<Instance>, last: &str) -> Pat
     let stop = AtomicBool::new(false);
     let mut log = Writer::create(&path, WriterOptions::default()).unwrap();
     std::thread::scope(|scope| {
+        let stop_at_end = StopAtEnd(&stop);
         let hosts: Vec<_> = instances
             .into_iter()
             .map(|instance| {
@@ -50,7 +51,7 @@ fn record(folder: &Path, url: &str, instances: Vec<Instance>, last: &str) -> Pat
                 reports += u32::from(event.channel.as_str() == last);
             }
         }
-        stop.store(true, Ordering::Relaxed);
+        drop(stop_at_end);
         for host in hosts {
             host.join().unwrap();
         }
@@ -73,7 +74,13 @@ fn check(
     path: &Path,
     remake: &mut dyn FnMut(&str) -> Option<Result<Instance, MakeError>>,
 ) -> Verification {
-    verify(&mut Reader::open(path).unwrap(), remake, &mut |_, _| {}).unwrap()
+    verify(
+        &mut Reader::open(path).unwrap(),
+        "test",
+        remake,
+        &mut |_, _| {},
+    )
+    .unwrap()
 }
 
 #[test]
