@@ -97,7 +97,7 @@ MESSAGES = [
     ("bowline.model_transform_request_t", {"foi": "Flea:ImagePlane", "reference": "Raptor:FrontBumperCenter", "utime": 0}),
     ("bowline.model_transform_t", {
         "utime": 4, "foi": "Flea:ImagePlane", "reference": "Raptor:FrontBumperCenter",
-        "matrix": [[1.0, 0.0, 0.0, -1.4], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.6], [0.0, 0.0, 0.0, 1.0]],
+        "matrix": [1.0, 0.0, 0.0, -1.4, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.6, 0.0, 0.0, 0.0, 1.0],
         "xyz_m": [-1.4, 0.0, 1.6], "quat_wxyz": [1.0, 0.0, 0.0, 0.0], "rpy_rad": [0.0, 0.0, 0.0]}),
     ("bowline.model_list_request_t", {"body": "Raptor"}),
     ("bowline.model_list_t", {"n_names": 2, "names": ["Raptor", "Flea"]}),

@@ -187,7 +187,7 @@ fn reply(request: &ModelTransformRequest, transform: &Transform) -> ModelTransfo
         utime: request.utime,
         foi: request.foi.clone(),
         reference: request.reference.clone(),
-        matrix: transform.matrix(),
+        matrix: std::array::from_fn(|at| transform.matrix()[at / 4][at % 4]),
         xyz_m: transform.xyz(),
         quat_wxyz: transform.quat(),
         rpy_rad: transform.rpy(),

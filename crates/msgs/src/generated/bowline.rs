@@ -2057,8 +2057,8 @@ pub struct ModelTransform {
     pub foi: String,
     /// frame of reference, as Body:Frame
     pub reference: String,
-    /// homogeneous transform, rows first: takes points in frame foi to points in frame reference; metres
-    pub matrix: [[f64; 4]; 4],
+    /// homogeneous transform, 4 rows of 4: takes points in frame foi to points in frame reference; metres
+    pub matrix: [f64; 16],
     /// position of foi's origin in frame reference, metres
     pub xyz_m: [f64; 3],
     /// rotation of the same, unit quaternion, w first, w not negative
@@ -2069,7 +2069,7 @@ pub struct ModelTransform {
 
 impl wire::Message for ModelTransform {
     const NAME: &'static str = "bowline.model_transform_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb526_62af_ed6a_dea4);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa41a_a850_5d33_04ac);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -2107,7 +2107,7 @@ impl<'a> wire::Decode<'a> for ModelTransform {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let foi: String = wire::Decode::read(reader).in_field("foi")?;
         let reference: String = wire::Decode::read(reader).in_field("reference")?;
-        let matrix: [[f64; 4]; 4] = wire::Decode::read(reader).in_field("matrix")?;
+        let matrix: [f64; 16] = wire::Decode::read(reader).in_field("matrix")?;
         let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
         let quat_wxyz: [f64; 4] = wire::Decode::read(reader).in_field("quat_wxyz")?;
         let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
@@ -2119,7 +2119,7 @@ impl<'a> wire::Decode<'a> for ModelTransform {
         wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
         wire::Decode::read_into(&mut self.foi, reader).in_field("foi")?;
         wire::Decode::read_into(&mut self.reference, reader).in_field("reference")?;
-        wire::Decode::read(reader).map(|value| self.matrix = value).in_field("matrix")?;
+        wire::Decode::read_into(&mut self.matrix, reader).in_field("matrix")?;
         wire::Decode::read_into(&mut self.xyz_m, reader).in_field("xyz_m")?;
         wire::Decode::read_into(&mut self.quat_wxyz, reader).in_field("quat_wxyz")?;
         wire::Decode::read_into(&mut self.rpy_rad, reader).in_field("rpy_rad")?;
@@ -2136,8 +2136,8 @@ pub struct ModelTransformRef<'a> {
     pub foi: &'a str,
     /// frame of reference, as Body:Frame
     pub reference: &'a str,
-    /// homogeneous transform, rows first: takes points in frame foi to points in frame reference; metres
-    pub matrix: [[f64; 4]; 4],
+    /// homogeneous transform, 4 rows of 4: takes points in frame foi to points in frame reference; metres
+    pub matrix: [f64; 16],
     /// position of foi's origin in frame reference, metres
     pub xyz_m: [f64; 3],
     /// rotation of the same, unit quaternion, w first, w not negative
@@ -2148,7 +2148,7 @@ pub struct ModelTransformRef<'a> {
 
 impl wire::Message for ModelTransformRef<'_> {
     const NAME: &'static str = "bowline.model_transform_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb526_62af_ed6a_dea4);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa41a_a850_5d33_04ac);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -2186,7 +2186,7 @@ impl<'a> wire::Decode<'a> for ModelTransformRef<'a> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let foi: &'a str = wire::Decode::read(reader).in_field("foi")?;
         let reference: &'a str = wire::Decode::read(reader).in_field("reference")?;
-        let matrix: [[f64; 4]; 4] = wire::Decode::read(reader).in_field("matrix")?;
+        let matrix: [f64; 16] = wire::Decode::read(reader).in_field("matrix")?;
         let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
         let quat_wxyz: [f64; 4] = wire::Decode::read(reader).in_field("quat_wxyz")?;
         let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
