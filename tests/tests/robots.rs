@@ -357,11 +357,11 @@ fn the_model_server_follows_a_joint_of_the_users_own_type() {
 name = "robot"
 bus = "{URL}"
 types = ["pan_t.lcm"]
+model = "{}"
 external = {{ "pan.angle" = "yard.pan_t", "steering.state" = "bowline.velocity_t" }}
 
 [component.model]
 kind = "model"
-parameters = {{ file = "{}", types = ["pan_t.lcm"] }}
 "#,
         models.display()
     );

@@ -23,33 +23,17 @@ fn nearness(found: &str, known: &str) -> usize {
     let is_cut = known
         .strip_prefix(found)
         .is_some_and(|rest| rest.starts_with('_'));
-    if is_cut { 1 } else { distance(found, known) }
+    if is_cut {
+        1
+    } else {
+        strsim::osa_distance(found, known)
+    }
 }
 
 /// Longer names have no misprints that anyone would look for.
 const MAX_CHARS: usize = 64;
 /// So many are looked at.
 const MAX_KNOWN: usize = 1_000;
-
-/// How many letters must be changed, added, removed, or swapped with their neighbour.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = vec![0; b.len() + 1];
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, other) in b.iter().enumerate() {
-            let changed = above[j] + usize::from(letter != other);
-            let mut least = changed.min(above[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *letter == b[j - 1] && a[i - 1] == *other {
-                least = least.min(before[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above[b.len()]
-}
 
 #[cfg(test)]
 mod tests {

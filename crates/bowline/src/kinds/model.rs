@@ -20,9 +20,10 @@ const NOT_KNOWN: i32 = 2;
 bowline_node::parameters! {
     /// What the model server is made from.
     pub(crate) struct ModelParameters {
-        /// The model: an Assembly file, a URDF or an SDF file.
-        file: PathBuf = PathBuf::new();
-        /// Where types of joints' channels are, if they are not Bowline's own: .lcm files, or folders of them.
+        /// An Assembly file, a URDF or an SDF file; without it the robot's own model.
+        model: PathBuf = PathBuf::new();
+        /// Where types of joints' channels are, if they are not Bowline's own: .lcm files, or folders of them; without it
+        /// the robot's own types.
         types: Vec<PathBuf> = Vec::new();
     }
 }
@@ -50,8 +51,14 @@ impl Build for ModelServer {
     type Parameters = ModelParameters;
 
     fn build(parameters: ModelParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let ModelParameters { file, types } = parameters;
-        let loaded = load(&file, &mut Disk)?;
+        let ModelParameters { model, types } = parameters;
+        if model.as_os_str().is_empty() {
+            return Err(
+                "it needs a model: [robot] model = \"FILE\", or a parameter model of its own"
+                    .into(),
+            );
+        }
+        let loaded = load(&model, &mut Disk)?;
         let model = Model::new(loaded.assembly)?;
         let mut joints = Vec::new();
         for joint in model.joints() {

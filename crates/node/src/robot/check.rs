@@ -11,6 +11,7 @@ use super::message::find_type;
 use super::problem::{Problems, Span};
 use super::table::{Word, did_you_mean};
 use super::{Component, Loader, Port, Record, Robot};
+use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::transport::SCHEMES;
 use bowline_bus::{BadUrl, Pattern, Url, check_url};
@@ -32,6 +33,8 @@ struct Context<'a> {
     loader: &'a Loader<'a>,
     folder: &'a Path,
     catalog: &'a Catalog,
+    /// What the file says once for all components that have a parameter of that name: paths.
+    common: &'a [(&'static str, Setting)],
 }
 
 /// Makes a robot; `None`, or problems that are errors, if there is none to be made.
@@ -54,10 +57,12 @@ pub(super) fn check(
         .map(|path| existing(path, folder, "types", problems))
         .collect();
     let catalog = read_types(draft, &types, loader, problems);
+    let common = common(model.as_deref(), &types);
     let context = Context {
         loader,
         folder,
         catalog: &catalog,
+        common: &common,
     };
     let record = draft
         .record
@@ -89,6 +94,16 @@ pub(super) fn check(
         sim_replaces: draft.sim.as_deref().map(texts),
         log_replaces: draft.log.as_deref().map(texts),
     })
+}
+
+fn common(model: Option<&Path>, types: &[PathBuf]) -> Vec<(&'static str, Setting)> {
+    let text = |path: &Path| Setting::Text(path.display().to_string());
+    let model = model.map(|model| ("model", text(model)));
+    let types = types.iter().map(|path| text(path)).collect();
+    model
+        .into_iter()
+        .chain([("types", Setting::List(types))])
+        .collect()
 }
 
 fn texts(words: &[Word]) -> Vec<String> {

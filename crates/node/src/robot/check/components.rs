@@ -129,7 +129,7 @@ impl KindDraft<'_, '_, '_> {
         problems: &mut Problems<'_>,
     ) -> Option<(Program, Located)> {
         let kind = find_kind(self.kind, context.loader.kinds, problems)?;
-        let settings = self.settings(&kind, context.folder, problems)?;
+        let settings = self.settings(&kind, context, problems)?;
         let borrowed: Vec<(&str, Setting)> = settings
             .iter()
             .map(|(name, setting)| (name.as_str(), setting.clone()))
@@ -160,7 +160,7 @@ impl KindDraft<'_, '_, '_> {
     fn settings(
         &self,
         kind: &Kind,
-        folder: &Path,
+        context: &Context<'_>,
         problems: &mut Problems<'_>,
     ) -> Option<Vec<(String, Setting)>> {
         let mut scratch = kind.defaults();
@@ -173,13 +173,24 @@ impl KindDraft<'_, '_, '_> {
                 continue;
             };
             let table = scratch.table();
-            let setting = resolved(table, name.get_ref(), setting, folder);
+            let setting = resolved(table, name.get_ref(), setting, context.folder);
             match scratch.set(name.get_ref(), &setting) {
                 Ok(()) => settings.push((name.get_ref().clone(), setting)),
                 Err(error) => complain(&error, kind, name, value, &mut *problems),
             }
         }
-        (settings.len() == self.parameters.len()).then_some(settings)
+        if settings.len() < self.parameters.len() {
+            return None;
+        }
+        for (name, setting) in context.common {
+            let is_set = settings.iter().any(|(set, _)| set == name);
+            let parameter = kind.parameters().iter().find(|it| it.name == *name);
+            let takes = |it: &Parameter| it.kind.ends_with("path") || it.kind.ends_with("paths");
+            if !is_set && parameter.is_some_and(takes) && scratch.set(name, setting).is_ok() {
+                settings.push(((*name).to_owned(), setting.clone()));
+            }
+        }
+        Some(settings)
     }
 
     fn check_names(&self, infos: &[&PortInfo], problems: &mut Problems<'_>) {
