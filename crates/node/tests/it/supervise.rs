@@ -186,7 +186,7 @@ fn whoever_ignores_signals_is_killed_after_its_grace() {
     );
     deaf.grace = Duration::from_millis(200);
     let supervision = Supervision::start(plan(vec![deaf]));
-    supervision.wait_for_line("deaf", |line| line == "deaf");
+    supervision.wait_for_lines("deaf", &["deaf"]);
     supervision.order(Order::STOP, "deaf").unwrap();
     let stopped =
         supervision.wait_for_process("deaf", "stopped", |it| it.state == Supervised::STOPPED);
@@ -200,7 +200,7 @@ fn a_stopped_process_hears_that_it_is_to_stop() {
         "a",
         "trap 'exit 7' TERM; echo up; while :; do sleep 0.01; done",
     )]));
-    supervision.wait_for_line("a", |line| line == "up");
+    supervision.wait_for_lines("a", &["up"]);
     send(supervision.wait_until_running("a").pid, Signal::STOP);
     supervision.order(Order::STOP, "a").unwrap();
     let stopped =
@@ -233,7 +233,7 @@ fn what_has_left_the_group_is_asked_to_stop_too_and_killed_if_it_does_not() {
     let supervision = Supervision::start(plan(vec![spec]));
     supervision.wait_for_lines("a", &["polite", "deaf"]);
     supervision.order(Order::STOP, "a").unwrap();
-    supervision.wait_for_line("a", |line| line == "bye");
+    supervision.wait_for_lines("a", &["bye"]);
     supervision.wait_for_process("a", "stopped", |it| it.state == Supervised::STOPPED);
     assert_eq!(marked(&supervision.plan.robot), [0_i32; 0]);
     supervision.stop();
@@ -263,7 +263,7 @@ fn a_fork_bomb_is_gone_to_the_last_process() {
     let mut bomb = ProcessSpec::new("bomb", ["sh", "-c", text, text, "5"]);
     bomb.grace = Duration::from_millis(500);
     let supervision = Supervision::start(plan(vec![bomb, idle("other")]));
-    supervision.wait_for_line("bomb", |line| line == "0");
+    supervision.wait_for_lines("bomb", &["0"]);
     let deadline = Deadline::new();
     while marked(&supervision.plan.robot).len() < 100 {
         deadline.left("the bomb to go off");
@@ -283,7 +283,7 @@ fn a_flood_of_output_hurts_nobody_and_is_counted() {
         it.n_lines_dropped > 0 && it.n_bytes_skipped > 1 << 20
     });
     assert_eq!(flooding.state, Supervised::RUNNING);
-    supervision.wait_for_line("quiet", |line| line == "ping");
+    supervision.wait_for_lines("quiet", &["ping"]);
     let last = supervision.last_lines("flood", 10).unwrap();
     assert_eq!(last.lines, vec!["flood"; 10]);
     let pid = flooding.pid;
@@ -309,7 +309,7 @@ fn a_full_disk_stops_neither_the_supervisor_nor_what_processes_print() {
         .join(format!("{}@{}.new", plan.robot, plan.host));
     fs::create_dir(path).unwrap();
     let supervision = Supervision::start_in(plan, folder);
-    supervision.wait_for_line("a", |line| line == "line 50");
+    supervision.wait_for_lines("a", &["line 50"]);
     let before = supervision.wait_until_running("a").pid;
     send(before, Signal::KILL);
     supervision.wait_for_process("a", "restarted", |it| {
@@ -400,7 +400,6 @@ fn environment_folder_and_limits_are_as_the_plan_says() {
         "green in {}",
         folder.path().canonicalize().unwrap().display()
     );
-    supervision.wait_for_line("a", |line| line == expected);
-    supervision.wait_for_line("a", |line| line == "77");
+    supervision.wait_for_lines("a", &[&expected, "77"]);
     supervision.stop();
 }

@@ -138,22 +138,9 @@ impl Supervision {
         self.wait_for_process(name, "running", |it| it.state == Supervised::RUNNING)
     }
 
-    /// Waits for a line of a process.
-    pub(crate) fn wait_for_line(&self, name: &str, is_it: impl Fn(&str) -> bool) -> String {
-        wait_for_line(&self.outputs, name, is_it)
-    }
-
     /// Waits for all of some lines of a process.
     pub(crate) fn wait_for_lines(&self, name: &str, lines: &[&str]) {
-        let deadline = Deadline::new();
-        let mut left = lines.to_vec();
-        while !left.is_empty() {
-            let waiting = format!("{left:?} of {name}");
-            let output = self.outputs.recv_timeout(deadline.left(&waiting)).unwrap();
-            if let Some(output) = output.filter(|it| it.process == name) {
-                left.retain(|line| !output.lines.iter().any(|it| it == line));
-            }
-        }
+        wait_for_lines(&self.outputs, name, lines);
     }
 
     pub(crate) fn order(&self, action: i8, target: &str) -> Result<Vec<String>, ClientError> {
@@ -219,21 +206,15 @@ pub(crate) fn wait_for(
     }
 }
 
-pub(crate) fn wait_for_line(
-    outputs: &Subscription<Output>,
-    name: &str,
-    is_it: impl Fn(&str) -> bool,
-) -> String {
+/// Waits for all of some lines of a process, which may come together or apart.
+pub(crate) fn wait_for_lines(outputs: &Subscription<Output>, name: &str, lines: &[&str]) {
     let deadline = Deadline::new();
-    loop {
-        let output = outputs
-            .recv_timeout(deadline.left(&format!("a line of {name}")))
-            .unwrap();
-        let Some(output) = output.filter(|it| it.process == name) else {
-            continue;
-        };
-        if let Some(line) = output.lines.iter().find(|line| is_it(line)) {
-            return line.clone();
+    let mut left = lines.to_vec();
+    while !left.is_empty() {
+        let waiting = format!("{left:?} of {name}");
+        let output = outputs.recv_timeout(deadline.left(&waiting)).unwrap();
+        if let Some(output) = output.filter(|it| it.process == name) {
+            left.retain(|line| !output.lines.iter().any(|it| it == line));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::supervise_fixture::{
     Deadline, HOST, Supervision, idle, kill_marked, marked, plan, process, script, send, wait_for,
-    wait_for_line,
+    wait_for_lines,
 };
 use bowline_bus::{Bus, Hub, Subscription};
 use bowline_msgs::{Heartbeat, HeartbeatComponent, Output, Supervised, Supervisor};
@@ -303,7 +303,7 @@ fn without_a_word_from_the_supervisor_before_its_processes_are_replaced() {
 fn orphans_become_children_of_the_supervisor_and_are_reaped() {
     let place = Place::new();
     let supervisor = place.start("orphans");
-    wait_for_line(&place.outputs, "parent", |line| line == "done");
+    wait_for_lines(&place.outputs, "parent", &["done"]);
     let own = supervisor.0.id().to_string();
     let deadline = Deadline::new();
     while zombies(&own) > 0 {
