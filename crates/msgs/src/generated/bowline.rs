@@ -3,6 +3,50 @@
 use bowline_wire::heap::{String, Vec};
 use bowline_wire::{self as wire, InField as _};
 
+/// One piece of a plan: move like this for so long (IGVC's action).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Action {
+    /// along the vehicle's forward axis, metres a second, backward negative
+    pub speed_mps: f64,
+    /// for how long, seconds, more than 0
+    pub duration_s: f64,
+    /// how fast it turns meanwhile, radians a second, to the left positive
+    pub turn_radps: f64,
+}
+
+impl wire::Message for Action {
+    const NAME: &'static str = "bowline.action_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x716a_2b48_6c9f_83f6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Action {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.speed_mps, writer);
+        wire::Encode::write(&self.duration_s, writer);
+        wire::Encode::write(&self.turn_radps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Action {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        let duration_s: f64 = wire::Decode::read(reader).in_field("duration_s")?;
+        let turn_radps: f64 = wire::Decode::read(reader).in_field("turn_radps")?;
+        Ok(Self { speed_mps, duration_s, turn_radps })
+    }
+}
+
 /// Something is wrong and stays so until somebody does something about it. Sent again every second until then.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alarm {
@@ -425,6 +469,298 @@ impl wire::IntoOwned for AnswerRef<'_> {
             n_bytes: self.n_bytes,
             body: wire::IntoOwned::into_owned(self.body),
         }
+    }
+}
+
+/// Why the arbiter commands what it commands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arbitration {
+    /// when it decided, microseconds since the epoch
+    pub utime: i64,
+    /// whether it commands to stand still
+    pub stopped: bool,
+    /// what it commands, 1/metres, to the left positive
+    pub curvature_per_m: f32,
+    /// metres a second, 0 or more
+    pub speed_mps: f32,
+    /// why this arc and this speed, in a few words for people
+    pub reason: String,
+    /// how many arcs were weighed
+    pub n_arcs: i32,
+    /// each arc, 1/metres, growing
+    pub curvatures_per_m: Vec<f32>,
+    /// what all votes for each came to (ratio, -1 to 1)
+    pub totals: Vec<f32>,
+    /// who vetoes each; empty if nobody does
+    pub vetoed_by: Vec<String>,
+    /// how many voters it listens to
+    pub n_voters: i32,
+    /// their names, sorted
+    pub voters: Vec<String>,
+    /// why each one's vote did not count; empty if it did
+    pub faults: Vec<String>,
+}
+
+impl Arbitration {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_arcs = (self.curvatures_per_m.len()).try_into().unwrap_or(i32::MAX);
+        self.n_voters = (self.voters.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Arbitration {
+    const NAME: &'static str = "bowline.arbitration_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7647_d234_bdf5_95a9);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Arbitration {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        meter.length("n_arcs", self.n_arcs, self.curvatures_per_m.len()).in_field("curvatures_per_m")?;
+        meter.length("n_arcs", self.n_arcs, self.totals.len()).in_field("totals")?;
+        meter.length("n_arcs", self.n_arcs, self.vetoed_by.len()).in_field("vetoed_by")?;
+        meter.length("n_voters", self.n_voters, self.voters.len()).in_field("voters")?;
+        meter.length("n_voters", self.n_voters, self.faults.len()).in_field("faults")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        wire::Encode::measure(&self.curvatures_per_m, meter).in_field("curvatures_per_m")?;
+        wire::Encode::measure(&self.totals, meter).in_field("totals")?;
+        wire::Encode::measure(&self.vetoed_by, meter).in_field("vetoed_by")?;
+        wire::Encode::measure(&self.voters, meter).in_field("voters")?;
+        wire::Encode::measure(&self.faults, meter).in_field("faults")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.stopped, writer);
+        wire::Encode::write(&self.curvature_per_m, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.n_arcs, writer);
+        wire::Encode::write(&self.curvatures_per_m, writer);
+        wire::Encode::write(&self.totals, writer);
+        wire::Encode::write(&self.vetoed_by, writer);
+        wire::Encode::write(&self.n_voters, writer);
+        wire::Encode::write(&self.voters, writer);
+        wire::Encode::write(&self.faults, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Arbitration {
+    const MIN_SIZE: usize = 30;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let stopped: bool = wire::Decode::read(reader).in_field("stopped")?;
+        let curvature_per_m: f32 = wire::Decode::read(reader).in_field("curvature_per_m")?;
+        let speed_mps: f32 = wire::Decode::read(reader).in_field("speed_mps")?;
+        let reason: String = wire::Decode::read(reader).in_field("reason")?;
+        let n_arcs: i32 = wire::Decode::read(reader).in_field("n_arcs")?;
+        let curvatures_per_m: Vec<f32> = reader.list(n_arcs).in_field("curvatures_per_m")?;
+        let totals: Vec<f32> = reader.list(n_arcs).in_field("totals")?;
+        let vetoed_by: Vec<String> = reader.list(n_arcs).in_field("vetoed_by")?;
+        let n_voters: i32 = wire::Decode::read(reader).in_field("n_voters")?;
+        let voters: Vec<String> = reader.list(n_voters).in_field("voters")?;
+        let faults: Vec<String> = reader.list(n_voters).in_field("faults")?;
+        Ok(Self { utime, stopped, curvature_per_m, speed_mps, reason, n_arcs, curvatures_per_m, totals, vetoed_by, n_voters, voters, faults })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.stopped, reader).in_field("stopped")?;
+        wire::Decode::read_into(&mut self.curvature_per_m, reader).in_field("curvature_per_m")?;
+        wire::Decode::read_into(&mut self.speed_mps, reader).in_field("speed_mps")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        wire::Decode::read_into(&mut self.n_arcs, reader).in_field("n_arcs")?;
+        reader.list_into(&mut self.curvatures_per_m, self.n_arcs).in_field("curvatures_per_m")?;
+        reader.list_into(&mut self.totals, self.n_arcs).in_field("totals")?;
+        reader.list_into(&mut self.vetoed_by, self.n_arcs).in_field("vetoed_by")?;
+        wire::Decode::read_into(&mut self.n_voters, reader).in_field("n_voters")?;
+        reader.list_into(&mut self.voters, self.n_voters).in_field("voters")?;
+        reader.list_into(&mut self.faults, self.n_voters).in_field("faults")?;
+        Ok(())
+    }
+}
+
+/// A [`Arbitration`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ArbitrationRef<'a> {
+    /// when it decided, microseconds since the epoch
+    pub utime: i64,
+    /// whether it commands to stand still
+    pub stopped: bool,
+    /// what it commands, 1/metres, to the left positive
+    pub curvature_per_m: f32,
+    /// metres a second, 0 or more
+    pub speed_mps: f32,
+    /// why this arc and this speed, in a few words for people
+    pub reason: &'a str,
+    /// how many arcs were weighed
+    pub n_arcs: i32,
+    /// each arc, 1/metres, growing
+    pub curvatures_per_m: Vec<f32>,
+    /// what all votes for each came to (ratio, -1 to 1)
+    pub totals: Vec<f32>,
+    /// who vetoes each; empty if nobody does
+    pub vetoed_by: Vec<&'a str>,
+    /// how many voters it listens to
+    pub n_voters: i32,
+    /// their names, sorted
+    pub voters: Vec<&'a str>,
+    /// why each one's vote did not count; empty if it did
+    pub faults: Vec<&'a str>,
+}
+
+impl wire::Message for ArbitrationRef<'_> {
+    const NAME: &'static str = "bowline.arbitration_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7647_d234_bdf5_95a9);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ArbitrationRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(25);
+        meter.length("n_arcs", self.n_arcs, self.curvatures_per_m.len()).in_field("curvatures_per_m")?;
+        meter.length("n_arcs", self.n_arcs, self.totals.len()).in_field("totals")?;
+        meter.length("n_arcs", self.n_arcs, self.vetoed_by.len()).in_field("vetoed_by")?;
+        meter.length("n_voters", self.n_voters, self.voters.len()).in_field("voters")?;
+        meter.length("n_voters", self.n_voters, self.faults.len()).in_field("faults")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        wire::Encode::measure(&self.curvatures_per_m, meter).in_field("curvatures_per_m")?;
+        wire::Encode::measure(&self.totals, meter).in_field("totals")?;
+        wire::Encode::measure(&self.vetoed_by, meter).in_field("vetoed_by")?;
+        wire::Encode::measure(&self.voters, meter).in_field("voters")?;
+        wire::Encode::measure(&self.faults, meter).in_field("faults")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.stopped, writer);
+        wire::Encode::write(&self.curvature_per_m, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.n_arcs, writer);
+        wire::Encode::write(&self.curvatures_per_m, writer);
+        wire::Encode::write(&self.totals, writer);
+        wire::Encode::write(&self.vetoed_by, writer);
+        wire::Encode::write(&self.n_voters, writer);
+        wire::Encode::write(&self.voters, writer);
+        wire::Encode::write(&self.faults, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ArbitrationRef<'a> {
+    const MIN_SIZE: usize = 30;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let stopped: bool = wire::Decode::read(reader).in_field("stopped")?;
+        let curvature_per_m: f32 = wire::Decode::read(reader).in_field("curvature_per_m")?;
+        let speed_mps: f32 = wire::Decode::read(reader).in_field("speed_mps")?;
+        let reason: &'a str = wire::Decode::read(reader).in_field("reason")?;
+        let n_arcs: i32 = wire::Decode::read(reader).in_field("n_arcs")?;
+        let curvatures_per_m: Vec<f32> = reader.list(n_arcs).in_field("curvatures_per_m")?;
+        let totals: Vec<f32> = reader.list(n_arcs).in_field("totals")?;
+        let vetoed_by: Vec<&'a str> = reader.list(n_arcs).in_field("vetoed_by")?;
+        let n_voters: i32 = wire::Decode::read(reader).in_field("n_voters")?;
+        let voters: Vec<&'a str> = reader.list(n_voters).in_field("voters")?;
+        let faults: Vec<&'a str> = reader.list(n_voters).in_field("faults")?;
+        Ok(Self { utime, stopped, curvature_per_m, speed_mps, reason, n_arcs, curvatures_per_m, totals, vetoed_by, n_voters, voters, faults })
+    }
+}
+
+impl wire::IntoOwned for ArbitrationRef<'_> {
+    type Owned = Arbitration;
+
+    fn into_owned(self) -> Arbitration {
+        Arbitration {
+            utime: self.utime,
+            stopped: self.stopped,
+            curvature_per_m: self.curvature_per_m,
+            speed_mps: self.speed_mps,
+            reason: wire::IntoOwned::into_owned(self.reason),
+            n_arcs: self.n_arcs,
+            curvatures_per_m: self.curvatures_per_m,
+            totals: self.totals,
+            vetoed_by: wire::IntoOwned::into_owned(self.vetoed_by),
+            n_voters: self.n_voters,
+            voters: wire::IntoOwned::into_owned(self.voters),
+            faults: wire::IntoOwned::into_owned(self.faults),
+        }
+    }
+}
+
+/// What one voter thinks of following one arc (DRDC's 5-tuple).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arc {
+    /// whether the vehicle must not follow it, whatever others say
+    pub veto: bool,
+    /// 1 / radius of the turn, 1/metres, to the left positive, 0 straight on
+    pub curvature_per_m: f32,
+    /// no faster than this, metres a second, 0 or more; infinite: no opinion
+    pub max_speed_mps: f32,
+    /// -1 (very bad) to 1 (very good), ratio
+    pub vote: f32,
+    /// how sure the voter is of its vote, 0 (knows nothing) to 1, ratio
+    pub confidence: f32,
+}
+
+impl wire::Message for Arc {
+    const NAME: &'static str = "bowline.arc_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf151_5e4f_113b_7506);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Arc {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.veto, writer);
+        wire::Encode::write(&self.curvature_per_m, writer);
+        wire::Encode::write(&self.max_speed_mps, writer);
+        wire::Encode::write(&self.vote, writer);
+        wire::Encode::write(&self.confidence, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Arc {
+    const MIN_SIZE: usize = 17;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let veto: bool = wire::Decode::read(reader).in_field("veto")?;
+        let curvature_per_m: f32 = wire::Decode::read(reader).in_field("curvature_per_m")?;
+        let max_speed_mps: f32 = wire::Decode::read(reader).in_field("max_speed_mps")?;
+        let vote: f32 = wire::Decode::read(reader).in_field("vote")?;
+        let confidence: f32 = wire::Decode::read(reader).in_field("confidence")?;
+        Ok(Self { veto, curvature_per_m, max_speed_mps, vote, confidence })
     }
 }
 
@@ -1724,6 +2060,231 @@ impl<'a> wire::Decode<'a> for Laser {
         wire::Decode::read_into(&mut self.rad0, reader).in_field("rad0")?;
         wire::Decode::read_into(&mut self.radstep, reader).in_field("radstep")?;
         Ok(())
+    }
+}
+
+/// A grid on the ground with any number of named planes of data (DRDC's Map): heights, slopes, traversability.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    /// up to when it is known, microseconds since the epoch
+    pub utime: i64,
+    /// in whose coordinates, as in pose_transform_t
+    pub reference: String,
+    /// x and y of the outer corner of the first cell of the first row, metres
+    pub origin_m: [f64; 2],
+    /// side of a cell, metres, more than 0
+    pub cell_m: f64,
+    /// how many planes there are, 0 or more
+    pub n_planes: i32,
+    /// cells along y, 0 or more
+    pub n_rows: i32,
+    /// cells along x, 0 or more
+    pub n_columns: i32,
+    /// what each plane holds: "height", "variance", "slope", "traversability"
+    pub names: Vec<String>,
+    /// in which unit: "m", "m^2", "rad"; empty without one
+    pub units: Vec<String>,
+    /// rows with growing y, in them columns with growing x (unit of the plane: m, rad or ratio); NaN: not known
+    pub cells: Vec<Vec<Vec<f32>>>,
+}
+
+impl Map {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_planes = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self.n_rows = (self.cells.first().map_or(0, |row| row.len())).try_into().unwrap_or(i32::MAX);
+        self.n_columns = (self.cells.first().and_then(|row| row.first()).map_or(0, |row| row.len())).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Map {
+    const NAME: &'static str = "bowline.map_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x31b7_32d0_f275_8228);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Map {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(44);
+        meter.length("n_planes", self.n_planes, self.names.len()).in_field("names")?;
+        meter.length("n_planes", self.n_planes, self.units.len()).in_field("units")?;
+        meter.length("n_planes", self.n_planes, self.cells.len()).in_field("cells")?;
+        for a in self.cells.iter() {
+            meter.length("n_rows", self.n_rows, a.len()).in_field("cells")?;
+            for b in a.iter() {
+                meter.length("n_columns", self.n_columns, b.len()).in_field("cells")?;
+            }
+        }
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.units, meter).in_field("units")?;
+        wire::Encode::measure(&self.cells, meter).in_field("cells")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.origin_m, writer);
+        wire::Encode::write(&self.cell_m, writer);
+        wire::Encode::write(&self.n_planes, writer);
+        wire::Encode::write(&self.n_rows, writer);
+        wire::Encode::write(&self.n_columns, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.units, writer);
+        wire::Encode::write(&self.cells, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Map {
+    const MIN_SIZE: usize = 49;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let reference: String = wire::Decode::read(reader).in_field("reference")?;
+        let origin_m: [f64; 2] = wire::Decode::read(reader).in_field("origin_m")?;
+        let cell_m: f64 = wire::Decode::read(reader).in_field("cell_m")?;
+        let n_planes: i32 = wire::Decode::read(reader).in_field("n_planes")?;
+        let n_rows: i32 = wire::Decode::read(reader).in_field("n_rows")?;
+        let n_columns: i32 = wire::Decode::read(reader).in_field("n_columns")?;
+        let names: Vec<String> = reader.list(n_planes).in_field("names")?;
+        let units: Vec<String> = reader.list(n_planes).in_field("units")?;
+        let cells: Vec<Vec<Vec<f32>>> = reader.rows(n_planes, |reader| reader.rows(n_rows, |reader| reader.list(n_columns))).in_field("cells")?;
+        Ok(Self { utime, reference, origin_m, cell_m, n_planes, n_rows, n_columns, names, units, cells })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.reference, reader).in_field("reference")?;
+        wire::Decode::read_into(&mut self.origin_m, reader).in_field("origin_m")?;
+        wire::Decode::read_into(&mut self.cell_m, reader).in_field("cell_m")?;
+        wire::Decode::read_into(&mut self.n_planes, reader).in_field("n_planes")?;
+        wire::Decode::read_into(&mut self.n_rows, reader).in_field("n_rows")?;
+        wire::Decode::read_into(&mut self.n_columns, reader).in_field("n_columns")?;
+        reader.list_into(&mut self.names, self.n_planes).in_field("names")?;
+        reader.list_into(&mut self.units, self.n_planes).in_field("units")?;
+        reader.rows(self.n_planes, |reader| reader.rows(self.n_rows, |reader| reader.list(self.n_columns))).map(|value| self.cells = value).in_field("cells")?;
+        Ok(())
+    }
+}
+
+/// A [`Map`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MapRef<'a> {
+    /// up to when it is known, microseconds since the epoch
+    pub utime: i64,
+    /// in whose coordinates, as in pose_transform_t
+    pub reference: &'a str,
+    /// x and y of the outer corner of the first cell of the first row, metres
+    pub origin_m: [f64; 2],
+    /// side of a cell, metres, more than 0
+    pub cell_m: f64,
+    /// how many planes there are, 0 or more
+    pub n_planes: i32,
+    /// cells along y, 0 or more
+    pub n_rows: i32,
+    /// cells along x, 0 or more
+    pub n_columns: i32,
+    /// what each plane holds: "height", "variance", "slope", "traversability"
+    pub names: Vec<&'a str>,
+    /// in which unit: "m", "m^2", "rad"; empty without one
+    pub units: Vec<&'a str>,
+    /// rows with growing y, in them columns with growing x (unit of the plane: m, rad or ratio); NaN: not known
+    pub cells: Vec<Vec<Vec<f32>>>,
+}
+
+impl wire::Message for MapRef<'_> {
+    const NAME: &'static str = "bowline.map_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x31b7_32d0_f275_8228);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for MapRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(44);
+        meter.length("n_planes", self.n_planes, self.names.len()).in_field("names")?;
+        meter.length("n_planes", self.n_planes, self.units.len()).in_field("units")?;
+        meter.length("n_planes", self.n_planes, self.cells.len()).in_field("cells")?;
+        for a in self.cells.iter() {
+            meter.length("n_rows", self.n_rows, a.len()).in_field("cells")?;
+            for b in a.iter() {
+                meter.length("n_columns", self.n_columns, b.len()).in_field("cells")?;
+            }
+        }
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.units, meter).in_field("units")?;
+        wire::Encode::measure(&self.cells, meter).in_field("cells")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.origin_m, writer);
+        wire::Encode::write(&self.cell_m, writer);
+        wire::Encode::write(&self.n_planes, writer);
+        wire::Encode::write(&self.n_rows, writer);
+        wire::Encode::write(&self.n_columns, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.units, writer);
+        wire::Encode::write(&self.cells, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for MapRef<'a> {
+    const MIN_SIZE: usize = 49;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let reference: &'a str = wire::Decode::read(reader).in_field("reference")?;
+        let origin_m: [f64; 2] = wire::Decode::read(reader).in_field("origin_m")?;
+        let cell_m: f64 = wire::Decode::read(reader).in_field("cell_m")?;
+        let n_planes: i32 = wire::Decode::read(reader).in_field("n_planes")?;
+        let n_rows: i32 = wire::Decode::read(reader).in_field("n_rows")?;
+        let n_columns: i32 = wire::Decode::read(reader).in_field("n_columns")?;
+        let names: Vec<&'a str> = reader.list(n_planes).in_field("names")?;
+        let units: Vec<&'a str> = reader.list(n_planes).in_field("units")?;
+        let cells: Vec<Vec<Vec<f32>>> = reader.rows(n_planes, |reader| reader.rows(n_rows, |reader| reader.list(n_columns))).in_field("cells")?;
+        Ok(Self { utime, reference, origin_m, cell_m, n_planes, n_rows, n_columns, names, units, cells })
+    }
+}
+
+impl wire::IntoOwned for MapRef<'_> {
+    type Owned = Map;
+
+    fn into_owned(self) -> Map {
+        Map {
+            utime: self.utime,
+            reference: wire::IntoOwned::into_owned(self.reference),
+            origin_m: self.origin_m,
+            cell_m: self.cell_m,
+            n_planes: self.n_planes,
+            n_rows: self.n_rows,
+            n_columns: self.n_columns,
+            names: wire::IntoOwned::into_owned(self.names),
+            units: wire::IntoOwned::into_owned(self.units),
+            cells: self.cells,
+        }
     }
 }
 
@@ -3276,6 +3837,121 @@ impl wire::IntoOwned for PathRef<'_> {
     }
 }
 
+/// How to get to a goal: what a planner found, or that it found nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// of the pose that it begins at, microseconds since the epoch
+    pub utime: i64,
+    /// of the map that it was made on, microseconds since the epoch
+    pub map_utime: i64,
+    /// one of the constants above
+    pub outcome: i8,
+    /// x and y of the goal, metres, map frame
+    pub goal_m: [f64; 2],
+    /// of the whole way, metres
+    pub length_m: f64,
+    /// how many states the search has looked at
+    pub n_expanded: i32,
+    /// how many actions it takes
+    pub n_actions: i32,
+    /// in their order
+    pub actions: Vec<Action>,
+    /// n_actions + 1, or 0 without a plan
+    pub n_states: i32,
+    /// where each action begins, and the end: x, y (metres), heading (radians), map frame
+    pub states: Vec<[f64; 3]>,
+}
+
+impl Plan {
+    /// it ends at the goal
+    pub const COMPLETE: i8 = 1;
+    /// time was short: it ends where the rest looked shortest
+    pub const PARTIAL: i8 = 2;
+    /// there is no way, as far as the map says
+    pub const UNREACHABLE: i8 = 3;
+    /// the vehicle touches something where it stands
+    pub const BLOCKED: i8 = 4;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_actions = (self.actions.len()).try_into().unwrap_or(i32::MAX);
+        self.n_states = (self.states.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Plan {
+    const NAME: &'static str = "bowline.plan_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x6537_943f_8475_13e6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Plan {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(53);
+        meter.length("n_actions", self.n_actions, self.actions.len()).in_field("actions")?;
+        meter.length("n_states", self.n_states, self.states.len()).in_field("states")?;
+        wire::Encode::measure(&self.actions, meter).in_field("actions")?;
+        wire::Encode::measure(&self.states, meter).in_field("states")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.map_utime, writer);
+        wire::Encode::write(&self.outcome, writer);
+        wire::Encode::write(&self.goal_m, writer);
+        wire::Encode::write(&self.length_m, writer);
+        wire::Encode::write(&self.n_expanded, writer);
+        wire::Encode::write(&self.n_actions, writer);
+        wire::Encode::write(&self.actions, writer);
+        wire::Encode::write(&self.n_states, writer);
+        wire::Encode::write(&self.states, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Plan {
+    const MIN_SIZE: usize = 53;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let map_utime: i64 = wire::Decode::read(reader).in_field("map_utime")?;
+        let outcome: i8 = wire::Decode::read(reader).in_field("outcome")?;
+        let goal_m: [f64; 2] = wire::Decode::read(reader).in_field("goal_m")?;
+        let length_m: f64 = wire::Decode::read(reader).in_field("length_m")?;
+        let n_expanded: i32 = wire::Decode::read(reader).in_field("n_expanded")?;
+        let n_actions: i32 = wire::Decode::read(reader).in_field("n_actions")?;
+        let actions: Vec<Action> = reader.list(n_actions).in_field("actions")?;
+        let n_states: i32 = wire::Decode::read(reader).in_field("n_states")?;
+        let states: Vec<[f64; 3]> = reader.list(n_states).in_field("states")?;
+        Ok(Self { utime, map_utime, outcome, goal_m, length_m, n_expanded, n_actions, actions, n_states, states })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.map_utime, reader).in_field("map_utime")?;
+        wire::Decode::read_into(&mut self.outcome, reader).in_field("outcome")?;
+        wire::Decode::read_into(&mut self.goal_m, reader).in_field("goal_m")?;
+        wire::Decode::read_into(&mut self.length_m, reader).in_field("length_m")?;
+        wire::Decode::read_into(&mut self.n_expanded, reader).in_field("n_expanded")?;
+        wire::Decode::read_into(&mut self.n_actions, reader).in_field("n_actions")?;
+        reader.list_into(&mut self.actions, self.n_actions).in_field("actions")?;
+        wire::Decode::read_into(&mut self.n_states, reader).in_field("n_states")?;
+        reader.list(self.n_states).map(|value| self.states = value).in_field("states")?;
+        Ok(())
+    }
+}
+
 /// Asks a player of logs to do something. Whether it did is seen in its status.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlayerRequest {
@@ -3839,6 +4515,178 @@ impl<'a> wire::Decode<'a> for Pose {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let state: [f64; 12] = wire::Decode::read(reader).in_field("state")?;
         Ok(Self { utime, state })
+    }
+}
+
+/// Where a frame of a vehicle is and how it moves: what every GPS/INS can say (DRDC's Pose).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PoseTransform {
+    /// when it was there, microseconds since the epoch
+    pub utime: i64,
+    /// which frame of the robot's model, as Body:Frame
+    pub frame: String,
+    /// in whose coordinates; "map" is fixed to the ground: x east, y north, z up
+    pub reference: String,
+    /// homogeneous transform, 4 rows of 4: takes points in frame to points in reference; metres
+    pub matrix: [f64; 16],
+    /// 3 rows of 3, of small rotations about the axes of reference, radians squared
+    pub attitude_covariance: [f64; 9],
+    /// 3 rows of 3, of the position in reference, metres squared
+    pub position_covariance: [f64; 9],
+    /// how its origin moves, metres a second along the axes of frame; NaN where not known
+    pub velocity_mps: [f64; 3],
+    /// how it turns, radians a second about the axes of frame; NaN where not known
+    pub rate_radps: [f64; 3],
+}
+
+impl wire::Message for PoseTransform {
+    const NAME: &'static str = "bowline.pose_transform_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf3be_533c_d3fc_039a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PoseTransform {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(328);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.matrix, writer);
+        wire::Encode::write(&self.attitude_covariance, writer);
+        wire::Encode::write(&self.position_covariance, writer);
+        wire::Encode::write(&self.velocity_mps, writer);
+        wire::Encode::write(&self.rate_radps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PoseTransform {
+    const MIN_SIZE: usize = 338;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let reference: String = wire::Decode::read(reader).in_field("reference")?;
+        let matrix: [f64; 16] = wire::Decode::read(reader).in_field("matrix")?;
+        let attitude_covariance: [f64; 9] = wire::Decode::read(reader).in_field("attitude_covariance")?;
+        let position_covariance: [f64; 9] = wire::Decode::read(reader).in_field("position_covariance")?;
+        let velocity_mps: [f64; 3] = wire::Decode::read(reader).in_field("velocity_mps")?;
+        let rate_radps: [f64; 3] = wire::Decode::read(reader).in_field("rate_radps")?;
+        Ok(Self { utime, frame, reference, matrix, attitude_covariance, position_covariance, velocity_mps, rate_radps })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.reference, reader).in_field("reference")?;
+        wire::Decode::read_into(&mut self.matrix, reader).in_field("matrix")?;
+        wire::Decode::read_into(&mut self.attitude_covariance, reader).in_field("attitude_covariance")?;
+        wire::Decode::read_into(&mut self.position_covariance, reader).in_field("position_covariance")?;
+        wire::Decode::read_into(&mut self.velocity_mps, reader).in_field("velocity_mps")?;
+        wire::Decode::read_into(&mut self.rate_radps, reader).in_field("rate_radps")?;
+        Ok(())
+    }
+}
+
+/// A [`PoseTransform`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PoseTransformRef<'a> {
+    /// when it was there, microseconds since the epoch
+    pub utime: i64,
+    /// which frame of the robot's model, as Body:Frame
+    pub frame: &'a str,
+    /// in whose coordinates; "map" is fixed to the ground: x east, y north, z up
+    pub reference: &'a str,
+    /// homogeneous transform, 4 rows of 4: takes points in frame to points in reference; metres
+    pub matrix: [f64; 16],
+    /// 3 rows of 3, of small rotations about the axes of reference, radians squared
+    pub attitude_covariance: [f64; 9],
+    /// 3 rows of 3, of the position in reference, metres squared
+    pub position_covariance: [f64; 9],
+    /// how its origin moves, metres a second along the axes of frame; NaN where not known
+    pub velocity_mps: [f64; 3],
+    /// how it turns, radians a second about the axes of frame; NaN where not known
+    pub rate_radps: [f64; 3],
+}
+
+impl wire::Message for PoseTransformRef<'_> {
+    const NAME: &'static str = "bowline.pose_transform_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf3be_533c_d3fc_039a);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for PoseTransformRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(328);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.reference, meter).in_field("reference")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.reference, writer);
+        wire::Encode::write(&self.matrix, writer);
+        wire::Encode::write(&self.attitude_covariance, writer);
+        wire::Encode::write(&self.position_covariance, writer);
+        wire::Encode::write(&self.velocity_mps, writer);
+        wire::Encode::write(&self.rate_radps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for PoseTransformRef<'a> {
+    const MIN_SIZE: usize = 338;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let reference: &'a str = wire::Decode::read(reader).in_field("reference")?;
+        let matrix: [f64; 16] = wire::Decode::read(reader).in_field("matrix")?;
+        let attitude_covariance: [f64; 9] = wire::Decode::read(reader).in_field("attitude_covariance")?;
+        let position_covariance: [f64; 9] = wire::Decode::read(reader).in_field("position_covariance")?;
+        let velocity_mps: [f64; 3] = wire::Decode::read(reader).in_field("velocity_mps")?;
+        let rate_radps: [f64; 3] = wire::Decode::read(reader).in_field("rate_radps")?;
+        Ok(Self { utime, frame, reference, matrix, attitude_covariance, position_covariance, velocity_mps, rate_radps })
+    }
+}
+
+impl wire::IntoOwned for PoseTransformRef<'_> {
+    type Owned = PoseTransform;
+
+    fn into_owned(self) -> PoseTransform {
+        PoseTransform {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            reference: wire::IntoOwned::into_owned(self.reference),
+            matrix: self.matrix,
+            attitude_covariance: self.attitude_covariance,
+            position_covariance: self.position_covariance,
+            velocity_mps: self.velocity_mps,
+            rate_radps: self.rate_radps,
+        }
     }
 }
 
@@ -4621,6 +5469,214 @@ impl wire::IntoOwned for PresenceRef<'_> {
             revision: self.revision,
             n_components: self.n_components,
             components: wire::IntoOwned::into_owned(self.components),
+        }
+    }
+}
+
+/// What any ranging device has measured: laser, stereo camera, sonar, radar (DRDC's Range3d). The driver turns what the
+/// device says into this; nobody else needs to know the device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Range3d {
+    /// when the last point was measured, microseconds since the epoch
+    pub utime: i64,
+    /// how long before that the first one was, microseconds, 0 or more; points are evenly spaced in time
+    pub duration_us: i32,
+    /// which frame the coordinates are in, as Body:Frame of the robot's model: the device's own
+    pub frame: String,
+    /// nearer than this the device sees nothing, metres, 0 or more
+    pub min_range_m: f32,
+    /// farther than this the device sees nothing, metres
+    pub max_range_m: f32,
+    /// standard deviation of a range, metres, 0 or more; at 1 m where it grows
+    pub range_sd_m: f32,
+    /// how much that grows, metres of deviation for each metre of range, 0 or more
+    pub range_sd_per_m: f32,
+    /// standard deviation of a direction, radians, 0 or more
+    pub bearing_sd_rad: f32,
+    /// how many tuples follow, 0 or more
+    pub n_points: i32,
+    /// X, Y, Z and R: where the nearest thing in one direction is (metres, in the frame named above) and how far it is from
+    /// the device (metres). Where R is infinite nothing was met within max_range_m, and X, Y, Z is the direction, of length
+    /// 1. Directions in which the device failed are left out.
+    pub points: Vec<[f32; 4]>,
+}
+
+impl Range3d {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_points = (self.points.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Range3d {
+    const NAME: &'static str = "bowline.range3d_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7ca5_7226_1012_ffe2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Range3d {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_points", self.n_points, self.points.len()).in_field("points")?;
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.points, meter).in_field("points")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.duration_us, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.min_range_m, writer);
+        wire::Encode::write(&self.max_range_m, writer);
+        wire::Encode::write(&self.range_sd_m, writer);
+        wire::Encode::write(&self.range_sd_per_m, writer);
+        wire::Encode::write(&self.bearing_sd_rad, writer);
+        wire::Encode::write(&self.n_points, writer);
+        wire::Encode::write(&self.points, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Range3d {
+    const MIN_SIZE: usize = 41;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let duration_us: i32 = wire::Decode::read(reader).in_field("duration_us")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let min_range_m: f32 = wire::Decode::read(reader).in_field("min_range_m")?;
+        let max_range_m: f32 = wire::Decode::read(reader).in_field("max_range_m")?;
+        let range_sd_m: f32 = wire::Decode::read(reader).in_field("range_sd_m")?;
+        let range_sd_per_m: f32 = wire::Decode::read(reader).in_field("range_sd_per_m")?;
+        let bearing_sd_rad: f32 = wire::Decode::read(reader).in_field("bearing_sd_rad")?;
+        let n_points: i32 = wire::Decode::read(reader).in_field("n_points")?;
+        let points: Vec<[f32; 4]> = reader.list(n_points).in_field("points")?;
+        Ok(Self { utime, duration_us, frame, min_range_m, max_range_m, range_sd_m, range_sd_per_m, bearing_sd_rad, n_points, points })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.duration_us, reader).in_field("duration_us")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.min_range_m, reader).in_field("min_range_m")?;
+        wire::Decode::read_into(&mut self.max_range_m, reader).in_field("max_range_m")?;
+        wire::Decode::read_into(&mut self.range_sd_m, reader).in_field("range_sd_m")?;
+        wire::Decode::read_into(&mut self.range_sd_per_m, reader).in_field("range_sd_per_m")?;
+        wire::Decode::read_into(&mut self.bearing_sd_rad, reader).in_field("bearing_sd_rad")?;
+        wire::Decode::read_into(&mut self.n_points, reader).in_field("n_points")?;
+        reader.list(self.n_points).map(|value| self.points = value).in_field("points")?;
+        Ok(())
+    }
+}
+
+/// A [`Range3d`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Range3dRef<'a> {
+    /// when the last point was measured, microseconds since the epoch
+    pub utime: i64,
+    /// how long before that the first one was, microseconds, 0 or more; points are evenly spaced in time
+    pub duration_us: i32,
+    /// which frame the coordinates are in, as Body:Frame of the robot's model: the device's own
+    pub frame: &'a str,
+    /// nearer than this the device sees nothing, metres, 0 or more
+    pub min_range_m: f32,
+    /// farther than this the device sees nothing, metres
+    pub max_range_m: f32,
+    /// standard deviation of a range, metres, 0 or more; at 1 m where it grows
+    pub range_sd_m: f32,
+    /// how much that grows, metres of deviation for each metre of range, 0 or more
+    pub range_sd_per_m: f32,
+    /// standard deviation of a direction, radians, 0 or more
+    pub bearing_sd_rad: f32,
+    /// how many tuples follow, 0 or more
+    pub n_points: i32,
+    /// X, Y, Z and R: where the nearest thing in one direction is (metres, in the frame named above) and how far it is from
+    /// the device (metres). Where R is infinite nothing was met within max_range_m, and X, Y, Z is the direction, of length
+    /// 1. Directions in which the device failed are left out.
+    pub points: Vec<[f32; 4]>,
+}
+
+impl wire::Message for Range3dRef<'_> {
+    const NAME: &'static str = "bowline.range3d_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x7ca5_7226_1012_ffe2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Range3dRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_points", self.n_points, self.points.len()).in_field("points")?;
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.points, meter).in_field("points")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.duration_us, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.min_range_m, writer);
+        wire::Encode::write(&self.max_range_m, writer);
+        wire::Encode::write(&self.range_sd_m, writer);
+        wire::Encode::write(&self.range_sd_per_m, writer);
+        wire::Encode::write(&self.bearing_sd_rad, writer);
+        wire::Encode::write(&self.n_points, writer);
+        wire::Encode::write(&self.points, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Range3dRef<'a> {
+    const MIN_SIZE: usize = 41;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let duration_us: i32 = wire::Decode::read(reader).in_field("duration_us")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let min_range_m: f32 = wire::Decode::read(reader).in_field("min_range_m")?;
+        let max_range_m: f32 = wire::Decode::read(reader).in_field("max_range_m")?;
+        let range_sd_m: f32 = wire::Decode::read(reader).in_field("range_sd_m")?;
+        let range_sd_per_m: f32 = wire::Decode::read(reader).in_field("range_sd_per_m")?;
+        let bearing_sd_rad: f32 = wire::Decode::read(reader).in_field("bearing_sd_rad")?;
+        let n_points: i32 = wire::Decode::read(reader).in_field("n_points")?;
+        let points: Vec<[f32; 4]> = reader.list(n_points).in_field("points")?;
+        Ok(Self { utime, duration_us, frame, min_range_m, max_range_m, range_sd_m, range_sd_per_m, bearing_sd_rad, n_points, points })
+    }
+}
+
+impl wire::IntoOwned for Range3dRef<'_> {
+    type Owned = Range3d;
+
+    fn into_owned(self) -> Range3d {
+        Range3d {
+            utime: self.utime,
+            duration_us: self.duration_us,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            min_range_m: self.min_range_m,
+            max_range_m: self.max_range_m,
+            range_sd_m: self.range_sd_m,
+            range_sd_per_m: self.range_sd_per_m,
+            bearing_sd_rad: self.bearing_sd_rad,
+            n_points: self.n_points,
+            points: self.points,
         }
     }
 }
@@ -5864,6 +6920,195 @@ impl<'a> wire::Decode<'a> for Velocity {
         let steering_rad: f64 = wire::Decode::read(reader).in_field("steering_rad")?;
         let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
         Ok(Self { utime, steering_rad, speed_mps })
+    }
+}
+
+/// What one voter thinks of where to drive from here (DRDC's Vote).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vote {
+    /// of the latest data that it rests on, microseconds since the epoch
+    pub utime: i64,
+    /// who votes: "hazard", "waypoint"; one vote of each counts, the latest
+    pub voter: String,
+    /// x and y of the vehicle when it was made, metres, map frame
+    pub position_m: [f64; 2],
+    /// heading of the vehicle then, radians from x (east), to the left positive
+    pub heading_rad: f64,
+    /// how many arcs are judged, 1 or more; in the order of growing curvature
+    pub n_arcs: i32,
+    /// the arcs
+    pub arcs: Vec<Arc>,
+    /// how far each can be followed before something is in the way, metres; infinite: not judged
+    pub free_m: Vec<f32>,
+    /// why, in a few words for people
+    pub reason: String,
+}
+
+impl Vote {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_arcs = (self.arcs.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Vote {
+    const NAME: &'static str = "bowline.vote_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x93d2_3f84_cc71_6443);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Vote {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_arcs", self.n_arcs, self.arcs.len()).in_field("arcs")?;
+        meter.length("n_arcs", self.n_arcs, self.free_m.len()).in_field("free_m")?;
+        wire::Encode::measure(&self.voter, meter).in_field("voter")?;
+        wire::Encode::measure(&self.arcs, meter).in_field("arcs")?;
+        wire::Encode::measure(&self.free_m, meter).in_field("free_m")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.voter, writer);
+        wire::Encode::write(&self.position_m, writer);
+        wire::Encode::write(&self.heading_rad, writer);
+        wire::Encode::write(&self.n_arcs, writer);
+        wire::Encode::write(&self.arcs, writer);
+        wire::Encode::write(&self.free_m, writer);
+        wire::Encode::write(&self.reason, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Vote {
+    const MIN_SIZE: usize = 46;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let voter: String = wire::Decode::read(reader).in_field("voter")?;
+        let position_m: [f64; 2] = wire::Decode::read(reader).in_field("position_m")?;
+        let heading_rad: f64 = wire::Decode::read(reader).in_field("heading_rad")?;
+        let n_arcs: i32 = wire::Decode::read(reader).in_field("n_arcs")?;
+        let arcs: Vec<Arc> = reader.list(n_arcs).in_field("arcs")?;
+        let free_m: Vec<f32> = reader.list(n_arcs).in_field("free_m")?;
+        let reason: String = wire::Decode::read(reader).in_field("reason")?;
+        Ok(Self { utime, voter, position_m, heading_rad, n_arcs, arcs, free_m, reason })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.voter, reader).in_field("voter")?;
+        wire::Decode::read_into(&mut self.position_m, reader).in_field("position_m")?;
+        wire::Decode::read_into(&mut self.heading_rad, reader).in_field("heading_rad")?;
+        wire::Decode::read_into(&mut self.n_arcs, reader).in_field("n_arcs")?;
+        reader.list_into(&mut self.arcs, self.n_arcs).in_field("arcs")?;
+        reader.list_into(&mut self.free_m, self.n_arcs).in_field("free_m")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        Ok(())
+    }
+}
+
+/// A [`Vote`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VoteRef<'a> {
+    /// of the latest data that it rests on, microseconds since the epoch
+    pub utime: i64,
+    /// who votes: "hazard", "waypoint"; one vote of each counts, the latest
+    pub voter: &'a str,
+    /// x and y of the vehicle when it was made, metres, map frame
+    pub position_m: [f64; 2],
+    /// heading of the vehicle then, radians from x (east), to the left positive
+    pub heading_rad: f64,
+    /// how many arcs are judged, 1 or more; in the order of growing curvature
+    pub n_arcs: i32,
+    /// the arcs
+    pub arcs: Vec<Arc>,
+    /// how far each can be followed before something is in the way, metres; infinite: not judged
+    pub free_m: Vec<f32>,
+    /// why, in a few words for people
+    pub reason: &'a str,
+}
+
+impl wire::Message for VoteRef<'_> {
+    const NAME: &'static str = "bowline.vote_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x93d2_3f84_cc71_6443);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for VoteRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(36);
+        meter.length("n_arcs", self.n_arcs, self.arcs.len()).in_field("arcs")?;
+        meter.length("n_arcs", self.n_arcs, self.free_m.len()).in_field("free_m")?;
+        wire::Encode::measure(&self.voter, meter).in_field("voter")?;
+        wire::Encode::measure(&self.arcs, meter).in_field("arcs")?;
+        wire::Encode::measure(&self.free_m, meter).in_field("free_m")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.voter, writer);
+        wire::Encode::write(&self.position_m, writer);
+        wire::Encode::write(&self.heading_rad, writer);
+        wire::Encode::write(&self.n_arcs, writer);
+        wire::Encode::write(&self.arcs, writer);
+        wire::Encode::write(&self.free_m, writer);
+        wire::Encode::write(&self.reason, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for VoteRef<'a> {
+    const MIN_SIZE: usize = 46;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let voter: &'a str = wire::Decode::read(reader).in_field("voter")?;
+        let position_m: [f64; 2] = wire::Decode::read(reader).in_field("position_m")?;
+        let heading_rad: f64 = wire::Decode::read(reader).in_field("heading_rad")?;
+        let n_arcs: i32 = wire::Decode::read(reader).in_field("n_arcs")?;
+        let arcs: Vec<Arc> = reader.list(n_arcs).in_field("arcs")?;
+        let free_m: Vec<f32> = reader.list(n_arcs).in_field("free_m")?;
+        let reason: &'a str = wire::Decode::read(reader).in_field("reason")?;
+        Ok(Self { utime, voter, position_m, heading_rad, n_arcs, arcs, free_m, reason })
+    }
+}
+
+impl wire::IntoOwned for VoteRef<'_> {
+    type Owned = Vote;
+
+    fn into_owned(self) -> Vote {
+        Vote {
+            utime: self.utime,
+            voter: wire::IntoOwned::into_owned(self.voter),
+            position_m: self.position_m,
+            heading_rad: self.heading_rad,
+            n_arcs: self.n_arcs,
+            arcs: self.arcs,
+            free_m: self.free_m,
+            reason: wire::IntoOwned::into_owned(self.reason),
+        }
     }
 }
 
