@@ -1,0 +1,4 @@
+//! What the components of vehicles promise.
+
+#[path = "it/drive.rs"]
+mod drive;
