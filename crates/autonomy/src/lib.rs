@@ -7,6 +7,7 @@
 mod arcs;
 pub mod control;
 mod flat;
+pub mod vote;
 mod whereabouts;
 
 pub use arcs::{Fan, MAX_ARCS};
