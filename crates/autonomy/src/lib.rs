@@ -7,11 +7,13 @@
 mod arcs;
 pub mod control;
 mod flat;
+mod mission;
 pub mod vote;
 mod whereabouts;
 
 pub use arcs::{Fan, MAX_ARCS};
 pub use flat::{Place, within_half_turn};
+pub use mission::{Mission, MissionParameters};
 pub use whereabouts::{BadPose, Whereabouts, forward_speed_mps, transform_of};
 
 use std::time::Duration;

@@ -6,7 +6,16 @@
 mod arbiter;
 mod ballot;
 mod decide;
+mod hazard;
+mod sweep;
+mod teleop;
+mod voting;
+mod waypoint;
 
 pub use arbiter::{Arbiter, ArbiterParameters};
 pub use ballot::{Ballot, Fault, Opinion};
 pub use decide::{Chosen, Decision, Motion, Rules, Voter, decide};
+pub use hazard::{Avoidance, Hazard, HazardParameters};
+pub use sweep::{Footing, Ground, Outline, Sweeper, Swept};
+pub use teleop::{Teleop, TeleopParameters};
+pub use waypoint::{Waypoint, WaypointParameters};

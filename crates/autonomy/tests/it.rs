@@ -10,3 +10,5 @@
 mod arbiter;
 #[path = "it/drive.rs"]
 mod drive;
+#[path = "it/voters.rs"]
+mod voters;

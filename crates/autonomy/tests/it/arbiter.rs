@@ -272,7 +272,8 @@ fn what_makes_no_sense_is_named() {
         how(&mut vote);
         Ballot::new(&vote, half_spacing()).unwrap_err().to_string()
     };
-    let cases: [(&dyn Fn(&mut Vote), &str); 9] = [
+    type Spoiler<'a> = &'a dyn Fn(&mut Vote);
+    let cases: [(Spoiler<'_>, &str); 9] = [
         (
             &|vote| vote.position_m[0] = f64::NAN,
             "its place is not a number",
