@@ -183,26 +183,29 @@ impl Watcher {
     }
 }
 
-/// What is nearest in the way, for people.
+/// What is nearest in the way, for people: as far ahead as it goes.
 fn reason(swept: &[Swept], curvatures: &[f64]) -> String {
-    let nearest = swept
+    let nearest_m = swept
+        .iter()
+        .map(|it| it.free_m)
+        .fold(f64::INFINITY, f64::min);
+    let near = swept
         .iter()
         .zip(curvatures)
-        .min_by(|(one, _), (two, _)| one.free_m.total_cmp(&two.free_m));
-    match nearest {
-        Some((swept, curvature)) if swept.free_m.is_finite() => {
-            let sharp = curvatures.last().copied().unwrap_or(0.0) / 3.0;
-            let side = if *curvature > sharp {
-                "to the left"
-            } else if *curvature < -sharp {
-                "to the right"
-            } else {
-                "ahead"
-            };
-            format!("blocked after {:.1} m {side}", swept.free_m)
-        }
-        Some(_) | None => "nothing in the way".to_owned(),
-    }
+        .filter(|(swept, _)| swept.free_m.is_finite() && swept.free_m <= nearest_m + 0.5);
+    let ahead = near.min_by(|(_, one), (_, two)| one.abs().total_cmp(&two.abs()));
+    let Some((swept, curvature)) = ahead else {
+        return "nothing in the way".to_owned();
+    };
+    let sharp = curvatures.last().copied().unwrap_or(0.0) / 3.0;
+    let side = if *curvature > sharp {
+        "to the left"
+    } else if *curvature < -sharp {
+        "to the right"
+    } else {
+        "ahead"
+    };
+    format!("blocked after {:.1} m {side}", swept.free_m)
 }
 
 /// Vetoes arcs on which the vehicle could not stop in time.
