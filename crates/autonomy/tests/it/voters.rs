@@ -91,7 +91,7 @@ fn hazard_vetoes_what_it_could_not_stop_before_and_measures_the_rest() {
     assert!(veto && (free_m - 1.15).abs() < 0.3, "{free_m}");
     let (veto, _, free_m) = arc(&near, 0.5);
     assert!(!veto && free_m > 3.0, "{free_m}");
-    assert_eq!(near.reason, "blocked after 1.0 m ahead");
+    assert_eq!(near.reason, "blocked after 1.1 m ahead");
 
     let (slow, _, _) = arc(&hazard(block_at(9.0, 0.0), 0.5), 0.0);
     let (fast, _, free_m) = arc(&hazard(block_at(9.0, 0.0), 4.0), 0.0);
