@@ -124,23 +124,47 @@ impl Ballot {
     /// limits; beyond them, nothing.
     #[must_use]
     pub fn at(&self, curvature_per_m: f64) -> Opinion {
-        let after = self
+        let veto = self
             .vetoes
             .partition_point(|(_, end)| *end < curvature_per_m);
-        let is_vetoed = self
-            .vetoes
-            .get(after)
-            .is_some_and(|(start, _)| *start <= curvature_per_m);
-        Opinion {
-            is_vetoed,
-            ..self.between(curvature_per_m)
-        }
-    }
-
-    fn between(&self, curvature_per_m: f64) -> Opinion {
         let above = self
             .arcs
             .partition_point(|arc| arc.curvature_per_m < curvature_per_m);
+        self.between(curvature_per_m, veto, above)
+    }
+
+    /// What it says about each of many curvatures, which grow: as [`Self::at`], only faster.
+    pub(super) fn along(&self, curvatures_per_m: &[f64]) -> impl Iterator<Item = Opinion> {
+        let (mut veto, mut above) = (0, 0);
+        curvatures_per_m.iter().map(move |curvature| {
+            while self
+                .vetoes
+                .get(veto)
+                .is_some_and(|(_, end)| end < curvature)
+            {
+                veto += 1;
+            }
+            let is_below = |arc: &Judged| arc.curvature_per_m < *curvature;
+            while self.arcs.get(above).is_some_and(is_below) {
+                above += 1;
+            }
+            self.between(*curvature, veto, above)
+        })
+    }
+
+    /// What it says about a curvature, given the first veto that does not end below it and the first arc that is not below.
+    fn between(&self, curvature_per_m: f64, veto: usize, above: usize) -> Opinion {
+        let is_vetoed = self
+            .vetoes
+            .get(veto)
+            .is_some_and(|(start, _)| *start <= curvature_per_m);
+        Opinion {
+            is_vetoed,
+            ..self.judged(curvature_per_m, above)
+        }
+    }
+
+    fn judged(&self, curvature_per_m: f64, above: usize) -> Opinion {
         let Some(upper) = self.arcs.get(above) else {
             return Opinion::NONE;
         };

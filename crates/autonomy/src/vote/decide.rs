@@ -116,36 +116,20 @@ impl Rules {
         (reaction_mps * reaction_mps + 2.0 * self.brake_mps2 * room_m).sqrt() - reaction_mps
     }
 
-    /// The most that all voters, the ground ahead and the turn allow, metres a second, and who allows no more.
-    fn speed(&self, curvature_per_m: f64, voters: &[Voter<'_>], now_utime: i64) -> (f64, Limit) {
+    /// As fast as the robot may on a curvature before anybody is asked, metres a second.
+    fn own_speed(&self, curvature_per_m: f64) -> (f64, Limit) {
         let side = (self.side_mps2 / curvature_per_m.abs()).sqrt();
-        let mut lowest = if side < self.max_speed_mps {
+        if side < self.max_speed_mps {
             (side, Limit::Turn)
         } else {
             (self.max_speed_mps, Limit::Robot)
-        };
-        let mut lower = |speed: f64, limit| {
-            if speed < lowest.0 {
-                lowest = (speed, limit);
-            }
-        };
-        for (idx, voter) in voters.iter().enumerate() {
-            let Ok(ballot) = voter.ballot else {
-                continue;
-            };
-            let opinion = ballot.at(curvature_per_m);
-            lower(opinion.max_speed_mps, Limit::Voter(idx));
-            lower(
-                self.speed_to_stop_within(opinion.free_m),
-                Limit::Obstacle(idx),
-            );
-            if voter.is_required {
-                let left = (self.deadline_s - age_s(ballot, now_utime))
-                    / (self.deadline_s - self.fresh_s).max(f64::MIN_POSITIVE);
-                lower(left.clamp(0.0, 1.0) * self.max_speed_mps, Limit::Age(idx));
-            }
         }
-        lowest
+    }
+
+    /// No faster than this when a required vote is so old, metres a second.
+    fn speed_by_age(&self, age_s: f64) -> f64 {
+        let span_s = (self.deadline_s - self.fresh_s).max(f64::MIN_POSITIVE);
+        ((self.deadline_s - age_s) / span_s).clamp(0.0, 1.0) * self.max_speed_mps
     }
 }
 
@@ -183,11 +167,12 @@ impl Limit {
 /// required voters and one leader, the vehicle stops.
 #[must_use]
 pub fn decide(rules: &Rules, voters: &[Voter<'_>], motion: Motion, now_utime: i64) -> Decision {
-    let fan = rules.fan.curvatures_per_m();
-    let weighed: Vec<Weighed> = fan
-        .iter()
-        .map(|curvature| weigh(*curvature, voters))
-        .collect();
+    let table = Table {
+        rules,
+        voters,
+        now_utime,
+    };
+    let weighed = table.weigh_fan();
     let stop = |reason| Decision {
         chosen: None,
         reason,
@@ -197,68 +182,144 @@ pub fn decide(rules: &Rules, voters: &[Voter<'_>], motion: Motion, now_utime: i6
     if let Some(reason) = missing(voters) {
         return stop(reason);
     }
-    let fits: Vec<bool> = fan
-        .iter()
-        .zip(&weighed)
-        .map(|(curvature, arc)| {
-            let (speed, _) = rules.speed(*curvature, voters, now_utime);
-            arc.vetoed_by.is_none() && speed >= rules.min_speed_mps
-        })
-        .collect();
-    let Some(wanted) = best(rules, &weighed, &fits, motion.curvature_per_m) else {
-        return stop(nothing_left(
-            rules,
-            &weighed,
-            voters,
-            (motion.curvature_per_m, now_utime),
-        ));
+    let Some(wanted) = best(rules, &weighed, motion.curvature_per_m) else {
+        let straight_on = table.weigh(motion.curvature_per_m);
+        return stop(table.nothing_left(&weighed, straight_on.limit));
     };
     let most = rules.max_curvature_rate * motion.elapsed_s;
     let smooth = motion.curvature_per_m + (wanted - motion.curvature_per_m).clamp(-most, most);
     let may = |curvature: f64| {
-        let (speed, limit) = rules.speed(curvature, voters, now_utime);
-        let is_free = weigh(curvature, voters).vetoed_by.is_none();
-        (is_free && speed >= rules.min_speed_mps).then_some((curvature, speed, limit))
+        let weighed = table.weigh(curvature);
+        weighed.fits(rules).then_some((curvature, weighed))
     };
     // What is on the way from the last arc to the next may be vetoed: then smoothness has to go.
-    let Some((curvature_per_m, speed_mps, limit)) = may(smooth).or_else(|| may(wanted)) else {
-        return stop("no arc between those that are left".to_owned());
+    let Some((curvature_per_m, chosen)) = may(smooth).or_else(|| may(wanted)) else {
+        return stop("stopped: no arc between those that are left".to_owned());
     };
     Decision {
         chosen: Some(Chosen {
             curvature_per_m,
-            speed_mps,
+            speed_mps: chosen.speed_mps,
         }),
-        ..stop(limit.words(voters))
+        ..stop(chosen.limit.words(voters))
     }
 }
 
+/// Everything that a curvature is weighed by.
+struct Table<'a> {
+    rules: &'a Rules,
+    voters: &'a [Voter<'a>],
+    now_utime: i64,
+}
+
+/// What all voters together think of a curvature.
+#[derive(Clone, Copy)]
 struct Weighed {
     total: f64,
     vetoed_by: Option<usize>,
+    speed_mps: f64,
+    limit: Limit,
 }
 
-fn weigh(curvature_per_m: f64, voters: &[Voter<'_>]) -> Weighed {
-    let mut weighed = Weighed {
-        total: 0.0,
-        vetoed_by: None,
-    };
-    for (idx, voter) in voters.iter().enumerate() {
-        let Ok(ballot) = voter.ballot else {
-            continue;
-        };
-        let Opinion {
-            is_vetoed,
-            is_judged,
-            favour,
-            ..
-        } = ballot.at(curvature_per_m);
-        weighed.total += voter.weight * favour;
-        if is_vetoed || (voter.is_required && !is_judged) {
-            weighed.vetoed_by = weighed.vetoed_by.or(Some(idx));
+impl Weighed {
+    fn fits(&self, rules: &Rules) -> bool {
+        self.vetoed_by.is_none() && self.speed_mps >= rules.min_speed_mps
+    }
+
+    fn limit(&mut self, speed_mps: f64, limit: Limit) {
+        if speed_mps < self.speed_mps {
+            (self.speed_mps, self.limit) = (speed_mps, limit);
         }
     }
-    weighed
+}
+
+impl Table<'_> {
+    fn weigh_fan(&self) -> Vec<Weighed> {
+        let fan = self.rules.fan.curvatures_per_m();
+        let mut weighed: Vec<Weighed> = fan.iter().map(|it| self.unweighed(*it)).collect();
+        for (idx, voter) in self.voters.iter().enumerate() {
+            let Ok(ballot) = voter.ballot else {
+                continue;
+            };
+            for (weighed, opinion) in weighed.iter_mut().zip(ballot.along(fan)) {
+                self.add(weighed, (idx, voter), opinion);
+            }
+            self.add_age(&mut weighed, (idx, voter), ballot);
+        }
+        weighed
+    }
+
+    fn weigh(&self, curvature_per_m: f64) -> Weighed {
+        let mut weighed = [self.unweighed(curvature_per_m)];
+        for (idx, voter) in self.voters.iter().enumerate() {
+            let Ok(ballot) = voter.ballot else {
+                continue;
+            };
+            let opinion = ballot.at(curvature_per_m);
+            for weighed in &mut weighed {
+                self.add(weighed, (idx, voter), opinion);
+            }
+            self.add_age(&mut weighed, (idx, voter), ballot);
+        }
+        let [weighed] = weighed;
+        weighed
+    }
+
+    fn unweighed(&self, curvature_per_m: f64) -> Weighed {
+        let (speed_mps, limit) = self.rules.own_speed(curvature_per_m);
+        Weighed {
+            total: 0.0,
+            vetoed_by: None,
+            speed_mps,
+            limit,
+        }
+    }
+
+    fn add(&self, weighed: &mut Weighed, (idx, voter): (usize, &Voter<'_>), opinion: Opinion) {
+        weighed.total += voter.weight * opinion.favour;
+        if opinion.is_vetoed || (voter.is_required && !opinion.is_judged) {
+            weighed.vetoed_by = weighed.vetoed_by.or(Some(idx));
+        }
+        weighed.limit(opinion.max_speed_mps, Limit::Voter(idx));
+        if opinion.free_m.is_finite() {
+            let speed_mps = self.rules.speed_to_stop_within(opinion.free_m);
+            weighed.limit(speed_mps, Limit::Obstacle(idx));
+        }
+    }
+
+    fn add_age(&self, weighed: &mut [Weighed], (idx, voter): (usize, &Voter<'_>), ballot: &Ballot) {
+        if voter.is_required {
+            let speed_mps = self.rules.speed_by_age(age_s(ballot, self.now_utime));
+            for weighed in weighed {
+                weighed.limit(speed_mps, Limit::Age(idx));
+            }
+        }
+    }
+
+    /// Why no arc is left, for people, and what limits the one that was driven last.
+    fn nothing_left(&self, weighed: &[Weighed], last: Limit) -> String {
+        let name = |idx: usize| self.voters.get(idx).map_or("?", |voter| voter.name);
+        if weighed.iter().all(|arc| arc.vetoed_by.is_some()) {
+            let vetoes = weighed.iter().filter_map(|arc| arc.vetoed_by);
+            let mut names: Vec<&str> = vetoes.map(name).collect();
+            names.sort_unstable();
+            names.dedup();
+            return format!("stopped: every arc is vetoed, by {}", names.join(" and "));
+        }
+        match last {
+            Limit::Voter(idx) => {
+                let ballot = self.voters.get(idx).map(|voter| &voter.ballot);
+                let why = match ballot {
+                    Some(Ok(ballot)) => ballot.reason.as_str(),
+                    Some(Err(_)) | None => "",
+                };
+                format!("stopped by {}: {why}", name(idx))
+            }
+            Limit::Robot | Limit::Turn | Limit::Obstacle(_) | Limit::Age(_) => {
+                format!("stopped: {}", last.words(self.voters))
+            }
+        }
+    }
 }
 
 /// Why the vehicle must not move, whatever the votes are.
@@ -276,58 +337,24 @@ fn missing(voters: &[Voter<'_>]) -> Option<String> {
     (!is_led).then(|| "stopped: nobody wants to go anywhere".to_owned())
 }
 
-fn nothing_left(
-    rules: &Rules,
-    weighed: &[Weighed],
-    voters: &[Voter<'_>],
-    (curvature_per_m, now_utime): (f64, i64),
-) -> String {
-    let name = |idx: usize| voters.get(idx).map_or("?", |voter| voter.name);
-    if weighed.iter().all(|arc| arc.vetoed_by.is_some()) {
-        let mut names: Vec<&str> = weighed
-            .iter()
-            .filter_map(|arc| arc.vetoed_by)
-            .map(name)
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        return format!("stopped: every arc is vetoed, by {}", names.join(" and "));
-    }
-    let (_, limit) = rules.speed(curvature_per_m, voters, now_utime);
-    match limit {
-        Limit::Voter(idx) => {
-            let why = voters
-                .get(idx)
-                .and_then(|voter| voter.ballot.as_ref().ok())
-                .map_or("", |ballot| ballot.reason.as_str());
-            format!("stopped by {}: {why}", name(idx))
-        }
-        Limit::Robot | Limit::Turn | Limit::Obstacle(_) | Limit::Age(_) => {
-            format!("stopped: {}", limit.words(voters))
-        }
-    }
-}
-
 /// The middle of the best arcs: of those that are nearly as good as the best and side by side, the widest such stretch, or
 /// the one nearest to the last arc unless it is much narrower, weighed by how good they are.
-fn best(rules: &Rules, weighed: &[Weighed], fits: &[bool], last_per_m: f64) -> Option<f64> {
-    let totals = || {
+fn best(rules: &Rules, weighed: &[Weighed], last_per_m: f64) -> Option<f64> {
+    let fitting = || {
         weighed
             .iter()
-            .zip(fits)
-            .filter(|(_, fits)| **fits)
-            .map(|(arc, _)| arc.total)
+            .filter(|arc| arc.fits(rules))
+            .map(|arc| arc.total)
     };
-    let highest = totals().reduce(f64::max)?;
-    let lowest = totals().reduce(f64::min)?;
+    let highest = fitting().reduce(f64::max)?;
+    let lowest = fitting().reduce(f64::min)?;
     let enough = highest - rules.band * (highest - lowest);
     let fan = rules.fan.curvatures_per_m();
     let good: Vec<(usize, f64)> = weighed
         .iter()
-        .zip(fits)
-        .map(|(arc, fits)| if *fits { arc.total } else { f64::NEG_INFINITY })
         .enumerate()
-        .filter(|(_, total)| *total >= enough)
+        .filter(|(_, arc)| arc.fits(rules) && arc.total >= enough)
+        .map(|(idx, arc)| (idx, arc.total))
         .collect();
     let stretches = good.chunk_by(|(one, _), (two, _)| one + 1 == *two);
     let middle = |stretch: &[(usize, f64)]| middle(stretch, fan, enough);
