@@ -20,8 +20,8 @@ bowline_node::parameters! {
         radius_m: f64 = 1.5, within 0.01..=100.0 => live;
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
         model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward.
-        vehicle: String = "Raptor:Origin".to_owned();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
         /// How often it says what is left, times a second.
         rate_hz: f64 = 5.0, within 0.5..=100.0;
     }

@@ -6,6 +6,9 @@ use bowline_msgs::PoseTransform;
 use bowline_node::BuildError;
 use std::path::Path;
 
+/// What the frame of a vehicle is called unless its robot says otherwise.
+const VEHICLE_FRAME: &str = "Vehicle";
+
 /// Turns poses of an instrument into those of the vehicle's own frame, which is on the ground, x forward.
 #[derive(Debug)]
 pub struct Whereabouts {
@@ -14,8 +17,8 @@ pub struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// From the robot's model and the name of the vehicle's frame, `Body:Frame`. Without a model, poses are taken for those
-    /// of the vehicle's frame itself.
+    /// From the robot's model and the name of the vehicle's frame, `Body:Frame`; without a name, the one frame of the model
+    /// that is called `Vehicle`. Without a model, poses are taken for those of the vehicle's frame itself.
     ///
     /// # Errors
     ///
@@ -28,10 +31,15 @@ impl Whereabouts {
             });
         }
         let model = Model::new(load(model, &mut Disk)?.assembly)?;
-        model.frame(vehicle)?;
+        let vehicle = if vehicle.is_empty() {
+            only_vehicle(&model)?
+        } else {
+            vehicle.to_owned()
+        };
+        model.frame(&vehicle)?;
         Ok(Self {
             model: Some(model),
-            vehicle: vehicle.to_owned(),
+            vehicle,
         })
     }
 
@@ -61,6 +69,26 @@ impl Whereabouts {
     /// As [`Self::vehicle`].
     pub fn place(&self, pose: &PoseTransform) -> Result<Place, BadPose> {
         Ok(Place::of(&self.vehicle(pose)?))
+    }
+}
+
+fn only_vehicle(model: &Model) -> Result<String, BuildError> {
+    let is_vehicle = |name: &String| model.frame(name).is_ok();
+    let names = model
+        .body_list()
+        .map(|body| format!("{body}:{VEHICLE_FRAME}"));
+    let mut vehicles: Vec<String> = names.filter(is_vehicle).collect();
+    match (vehicles.pop(), vehicles.is_empty()) {
+        (Some(vehicle), true) => Ok(vehicle),
+        (Some(_), false) => Err(format!(
+            "several bodies of the model have a frame {VEHICLE_FRAME:?}: say which one with the parameter vehicle"
+        )
+        .into()),
+        (None, _) => Err(format!(
+            "no body of the model has a frame {VEHICLE_FRAME:?}, on the ground and x forward: add it, or name another with \
+             the parameter vehicle"
+        )
+        .into()),
     }
 }
 

@@ -24,8 +24,8 @@ bowline_node::parameters! {
         leaders: Vec<String> = vec!["waypoint".into()];
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
         model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward.
-        vehicle: String = "Raptor:Origin".to_owned();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
         /// Between the axles, metres; for vehicles without steered wheels, what their driver takes it for.
         wheelbase_m: f64 = 1.96, within 0.01..=100.0;
         /// The sharpest turn, 1/metres.

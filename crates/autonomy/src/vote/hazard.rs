@@ -18,8 +18,8 @@ bowline_node::parameters! {
     pub struct HazardParameters {
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
         model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward.
-        vehicle: String = "Raptor:Origin".to_owned();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
         /// From the vehicle's origin to its front, metres.
         front_m: f64 = 2.55, within 0.0..=50.0;
         /// From the vehicle's origin to its back, metres.

@@ -14,8 +14,8 @@ bowline_node::parameters! {
     pub struct WaypointParameters {
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
         model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward.
-        vehicle: String = "Raptor:Origin".to_owned();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
         /// The sharpest turn, 1/metres.
         max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
         /// Arcs on each side of straight on.
