@@ -2,7 +2,7 @@
 
 mod model;
 
-use bowline_autonomy::{Mission, control, vote};
+use bowline_autonomy::{Mission, control, map, vote};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -26,6 +26,8 @@ pub(crate) const KINDS: &[Kind] = &[
         "Publishes what is on one channel on another, not too often.",
     ),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
+    Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
+    Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
 

@@ -217,7 +217,12 @@ impl Build for DriveComponent {
         let timeout = Expect::within(drive.limits.timeout);
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            command: ports.input("command", "How the vehicle is asked to move.", timeout),
+            command: ports.input_on(
+                "command",
+                "How the vehicle is asked to move.",
+                timeout,
+                "command",
+            ),
             setpoint: ports.output("setpoint", "What the actuators are told."),
             parameters,
             drive,

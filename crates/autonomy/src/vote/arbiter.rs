@@ -136,13 +136,14 @@ impl Build for Arbiter {
             rules: parameters.rules(),
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             seats,
-            pose: ports.input(
+            pose: ports.input_on(
                 "pose",
                 "Where the vehicle is.",
                 Expect::within(parameters.deadline),
+                "pose",
             ),
-            command: ports.output("command", "How the vehicle is to move."),
-            why: ports.output("why", "Why it is to move so."),
+            command: ports.output_on("command", "How the vehicle is to move.", "command"),
+            why: ports.output_on("why", "Why it is to move so.", "arbiter"),
             parameters,
             last: None,
         })
