@@ -21,6 +21,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+    Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",

@@ -6,6 +6,7 @@
 //! Deliberately absent: time but as a stamp on cells, and poses, which `track` has.
 
 use super::cell::{Cell, Height};
+use super::chart::Chart;
 use super::grid::{Grid, MakeGridError};
 use super::noise::{HeightNoise, SensorNoise, View};
 use bowline_msgs::Map;
@@ -119,32 +120,6 @@ impl Terrain {
         self.counts
     }
 
-    /// Moves the map with the vehicle.
-    pub fn centre_on(&mut self, xy_m: [f64; 2]) {
-        self.grid.centre_on(xy_m);
-    }
-
-    /// Forgets everything.
-    pub fn forget(&mut self) {
-        self.grid.forget();
-    }
-
-    /// Takes in points that were measured from one place: X, Y, Z and R in the device's frame.
-    pub fn fuse(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, utime: i64) {
-        let time = tenths(utime);
-        let placer = Placer::new(self, sensor, view);
-        let limits = self.limits(sensor, view);
-        let mut placed = [Placed::default(); BLOCK];
-        for block in points.chunks(BLOCK) {
-            for (placed, point) in placed.iter_mut().zip(block) {
-                *placed = placer.place(*point);
-            }
-            for (placed, point) in placed.iter().zip(block) {
-                self.fuse_one(placed, &limits, *point, time);
-            }
-        }
-    }
-
     #[expect(clippy::cast_possible_truncation, reason = "it is a limit")]
     fn limits(&self, sensor: SensorNoise, view: &View) -> Limits {
         Limits {
@@ -195,10 +170,37 @@ impl Terrain {
         };
         *count += 1;
     }
+}
 
-    /// The map as others get it.
-    #[must_use]
-    pub fn to_map(&self, reference: &str, utime: i64) -> Map {
+impl Chart for Terrain {
+    fn centre_on(&mut self, xy_m: [f64; 2]) {
+        self.grid.centre_on(xy_m);
+    }
+
+    fn forget(&mut self) {
+        self.grid.forget();
+    }
+
+    fn fuse(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, utime: i64) {
+        let time = tenths(utime);
+        let placer = Placer::new(self, sensor, view);
+        let limits = self.limits(sensor, view);
+        let mut placed = [Placed::default(); BLOCK];
+        for block in points.chunks(BLOCK) {
+            for (placed, point) in placed.iter_mut().zip(block) {
+                *placed = placer.place(*point);
+            }
+            for (placed, point) in placed.iter().zip(block) {
+                self.fuse_one(placed, &limits, *point, time);
+            }
+        }
+    }
+
+    fn clear(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, when: (i64, usize)) {
+        self.refute_along_rays(points, sensor, view, when);
+    }
+
+    fn to_map(&self, reference: &str, utime: i64) -> Map {
         type Plane = (&'static str, &'static str, fn(&Cell) -> f32);
         let planes: [Plane; 5] = [
             ("height", "m", Cell::height),
