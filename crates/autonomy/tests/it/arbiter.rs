@@ -444,7 +444,7 @@ fn after_a_jump_of_the_pose_the_vehicle_stands_still_for_a_while() {
     let why = rig.take::<Arbitration>("why").pop().unwrap();
     assert_eq!(why.reason, "stopped: the pose jumped by 1.6 m");
     // It jumps back, which is a jump, too.
-    drive_for(&mut rig, 20, &["hazard", "waypoint"]);
+    drive_for(&mut rig, 19, &["hazard", "waypoint"]);
     assert_eq!(format!("{}", last_speed(&mut rig)), "0");
     drive_for(&mut rig, 2, &["hazard", "waypoint"]);
     assert!(last_speed(&mut rig) > 1.9);
