@@ -10,5 +10,7 @@
 mod arbiter;
 #[path = "it/drive.rs"]
 mod drive;
+#[path = "it/obstacles.rs"]
+mod obstacles;
 #[path = "it/voters.rs"]
 mod voters;
