@@ -13,6 +13,7 @@ pub(crate) const KINDS: &[Kind] = &[
         "relay",
         "Publishes what is on one channel on another, not too often.",
     ),
+    Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
 ];
 
 #[cfg(test)]

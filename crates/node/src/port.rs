@@ -252,6 +252,16 @@ impl Ports {
         Output::at(self.declare(info, None))
     }
 
+    /// Declares an output on a channel that the component knows itself; robot files may name another.
+    pub fn output_on<T>(&mut self, name: &str, doc: &str, channel: &str) -> Output<T>
+    where
+        T: Message + Send + Sync + 'static,
+    {
+        let mut info = info(name, doc, Direction::Writes, Some(TypeInfo::of::<T>()));
+        info.channel = Some(channel.to_owned());
+        Output::at(self.declare(info, None))
+    }
+
     /// Declares an output of messages of any type, as bytes.
     pub fn raw_output(&mut self, name: &str, doc: &str) -> Output<Raw> {
         Output::at(self.declare(info(name, doc, Direction::Writes, None), None))
