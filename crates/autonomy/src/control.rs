@@ -1,5 +1,5 @@
-//! Local control: what is between a command and the actuators.
+//! Local control: the last step before actuators.
 
 mod drive;
 
-pub use drive::{Asked, Drive, DriveLimits, Motion, Steering};
+pub use drive::{Drive, DriveComponent, DriveLimits, DriveParameters, Setpoint};

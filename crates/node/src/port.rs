@@ -224,6 +224,16 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::of::<T>())))
     }
 
+    /// Declares an input on a channel that the component knows itself, which a robot file may name anew.
+    pub fn input_on<T>(&mut self, name: &str, doc: &str, expect: Expect, channel: &str) -> Input<T>
+    where
+        T: Message + for<'a> Decode<'a> + Send + Sync + 'static,
+    {
+        let input = self.input(name, doc, expect);
+        self.declared[input.index].info.channel = Some(channel.to_owned());
+        input
+    }
+
     /// Declares an input of messages of any type, which come as bytes.
     pub fn raw_input(&mut self, name: &str, doc: &str, expect: Expect) -> Input<Raw> {
         let info = info(name, doc, Direction::Reads(expect), None);
@@ -252,14 +262,14 @@ impl Ports {
         Output::at(self.declare(info, None))
     }
 
-    /// Declares an output on a channel that the component knows itself; robot files may name another.
+    /// Declares an output on a channel that the component knows itself, which a robot file may name anew.
     pub fn output_on<T>(&mut self, name: &str, doc: &str, channel: &str) -> Output<T>
     where
         T: Message + Send + Sync + 'static,
     {
-        let mut info = info(name, doc, Direction::Writes, Some(TypeInfo::of::<T>()));
-        info.channel = Some(channel.to_owned());
-        Output::at(self.declare(info, None))
+        let output = self.output(name, doc);
+        self.declared[output.index].info.channel = Some(channel.to_owned());
+        output
     }
 
     /// Declares an output of messages of any type, as bytes.

@@ -5,9 +5,10 @@ mod services;
 
 use crate::noise::Seed;
 use crate::simulation::{Event, Settings, Simulation};
+use crate::vehicle::turning::{SQUARE_RAD, Steering};
 use crate::vehicle::{VEHICLE_FRAME, Vehicle};
 use crate::world::World;
-use bowline_autonomy::control::{DriveLimits, Steering};
+use bowline_autonomy::control::DriveLimits;
 use bowline_geometry::{Disk, Model, load};
 use bowline_msgs::Velocity;
 use bowline_node::{
@@ -98,10 +99,11 @@ impl Build for Sim {
         let vehicle = vehicle(&parameters.model, &parameters.frame)?;
         let settings = settings(&parameters, &vehicle);
         ports.tick(parameters.step);
-        let command = ports.input(
+        let command = ports.input_on(
             "command",
             "How to move. Without one for the timeout it stops.",
             Expect::ever().optional(),
+            "command",
         );
         let outputs = Outputs::new(&vehicle, ports);
         let services = Services::new(ports);
@@ -143,30 +145,32 @@ fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
         // One axle: as long as it is wide.
         _ => vehicle.track_m().max(0.1),
     };
-    let steering = if parameters.drive == "ackermann" {
-        Steering::Ackermann {
-            wheelbase_m,
-            limit_rad: parameters.steering_deg.to_radians(),
-            rate_radps: parameters.steering_rate_dps.to_radians(),
-        }
+    let (steering, max_steering_rad, max_steering_radps) = if parameters.drive == "ackermann" {
+        let (limit, rate) = (parameters.steering_deg, parameters.steering_rate_dps);
+        let steering = Steering::Ackermann { wheelbase_m };
+        (steering, limit.to_radians(), rate.to_radians())
     } else {
-        Steering::Sides {
+        let steering = Steering::Sides {
             wheelbase_m,
             limit_radps: parameters.turn_radps,
             accel_radps2: parameters.turn_accel_radps2,
-        }
+        };
+        // There are no wheels to be turned: how fast the vehicle itself may turn is what counts.
+        (steering, SQUARE_RAD, 1e6)
     };
     Settings {
         seed: Seed(parameters.seed.unsigned_abs()),
         step_ns: u64::try_from(parameters.step.as_nanos()).unwrap_or(u64::MAX),
         limits: DriveLimits {
-            steering,
-            speed_mps: parameters.speed_mps,
-            reverse_mps: parameters.reverse_mps,
-            accel_mps2: parameters.accel_mps2,
-            brake_mps2: parameters.brake_mps2,
+            max_speed_mps: parameters.speed_mps,
+            max_reverse_mps: parameters.reverse_mps,
+            max_accel_mps2: parameters.accel_mps2,
+            max_brake_mps2: parameters.brake_mps2,
+            max_steering_rad,
+            max_steering_radps,
             timeout: parameters.timeout,
         },
+        steering,
         grip: parameters.grip,
         bounce_hz: parameters.bounce_hz,
         truth_hz: parameters.truth_hz,
@@ -198,8 +202,7 @@ impl Component for Sim {
             out.health(Health::Good);
         }
         if let Some(command) = step.arrived(self.command) {
-            self.simulation
-                .command(command.steering_rad, command.speed_mps);
+            self.simulation.command(&command);
         }
         self.serve(step, out);
         if step.is_tick() {

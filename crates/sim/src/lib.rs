@@ -32,6 +32,7 @@ pub use schedule::{Rate, Schedule};
 pub use sensor::Reading;
 pub use simulation::{Event, Settings, Simulation};
 pub use solid::{MakeMeshError, Mesh, Solid};
+pub use vehicle::turning::{Motion, Steering};
 pub use vehicle::wheels::WheelState;
 pub use vehicle::{MakeVehicleError, Mounted, VEHICLE_FRAME, Vehicle, Wheel};
 pub use world::{Body, Moves, Origin, Part, Path, PathEnd, Spawn, World};

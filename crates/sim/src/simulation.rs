@@ -7,11 +7,12 @@ use crate::physics::{ChassisState, Physics, Touch};
 use crate::schedule::{Rate, Schedule};
 use crate::sensor::{self, Device, Moment, Reading};
 use crate::vehicle::Vehicle;
+use crate::vehicle::turning::{Motion, Steering};
 use crate::vehicle::wheels::{Suspension, WheelState, Wheels};
 use crate::world::{Body, Spawn, World};
-use bowline_autonomy::control::{Asked, Drive, DriveLimits, Motion, Steering};
+use bowline_autonomy::control::{Drive, DriveLimits};
 use bowline_geometry::{Transform, Vec3};
-use bowline_msgs::{Contact, PoseTransform};
+use bowline_msgs::{Contact, PoseTransform, Velocity};
 use bowline_node::Time;
 use rapier3d_f64::math::Vector;
 
@@ -24,6 +25,8 @@ pub struct Settings {
     pub step_ns: u64,
     /// What the vehicle may do.
     pub limits: DriveLimits,
+    /// How it turns.
+    pub steering: Steering,
     /// How much tyres hold on ground of friction 1.
     pub grip: f64,
     /// How fast the vehicle bounces on its springs, hertz.
@@ -87,7 +90,7 @@ impl Simulation {
         };
         let step_hz = Rate::from_hz(1.0 / step_s).unwrap_or(Rate::SECOND);
         let mut simulation = Self {
-            wheels: Wheels::new(&vehicle, &settings.limits, suspension),
+            wheels: Wheels::new(&vehicle, settings.steering, suspension),
             drive: Drive::new(settings.limits),
             motion: Motion::default(),
             devices: vehicle
@@ -145,14 +148,17 @@ impl Simulation {
         *self = Self::new(self.world.clone(), self.vehicle.clone(), settings);
     }
 
-    /// Takes a command for the vehicle; `false` if it is none, or does not arrive.
-    pub fn command(&mut self, steering_rad: f64, speed_mps: f64) -> bool {
-        let asked = Asked {
-            at: self.now(),
-            steering_rad,
-            speed_mps,
-        };
-        !self.faults.is_deaf() && self.drive.command(asked)
+    /// Takes a command for the vehicle, if it arrives.
+    pub fn command(&mut self, command: &Velocity) {
+        if !self.faults.is_deaf() {
+            self.drive.command(self.now(), command);
+        }
+    }
+
+    /// Whether nobody commands it any more, so that it stops.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.drive.is_silent(self.now())
     }
 
     /// Breaks something; `false` if too much is broken already.
@@ -204,8 +210,9 @@ impl Simulation {
         let at = stand(&self.physics, &self.vehicle, spawn);
         self.physics.move_vehicle(&at);
         self.wheels.settle();
-        self.drive.reset();
+        self.drive = Drive::new(self.settings.limits);
         self.drive.advance(self.now());
+        self.motion = Motion::default();
     }
 
     /// Adds a body; `false` if there is one of that name.
@@ -263,9 +270,10 @@ impl Simulation {
             return;
         };
         let step_s = seconds(self.settings.step_ns);
-        self.drive
-            .set_limits(weakened(self.settings.limits, self.faults.strength()));
-        self.motion = self.drive.advance(self.now());
+        let limits = Steering::weakened(self.settings.limits, self.faults.strength());
+        self.drive.set_limits(limits);
+        let told = self.drive.advance(self.now());
+        self.motion = self.settings.steering.motion(told, self.motion, step_s);
         let forces = self.wheels.forces(&self.physics, &self.motion, step_s);
         self.physics.push(&forces);
         let began_ns = self.elapsed_ns();
@@ -402,37 +410,6 @@ impl Contacts {
 /// Nanoseconds as seconds.
 fn seconds(ns: u64) -> f64 {
     std::time::Duration::from_nanos(ns).as_secs_f64()
-}
-
-/// What a drive may do that has so much of its strength. Brakes hold.
-fn weakened(limits: DriveLimits, strength: f64) -> DriveLimits {
-    let steering = match limits.steering {
-        Steering::Ackermann {
-            wheelbase_m,
-            limit_rad,
-            rate_radps,
-        } => Steering::Ackermann {
-            wheelbase_m,
-            limit_rad,
-            rate_radps: rate_radps * strength,
-        },
-        Steering::Sides {
-            wheelbase_m,
-            limit_radps,
-            accel_radps2,
-        } => Steering::Sides {
-            wheelbase_m,
-            limit_radps: limit_radps * strength,
-            accel_radps2,
-        },
-    };
-    DriveLimits {
-        steering,
-        speed_mps: limits.speed_mps * strength,
-        reverse_mps: limits.reverse_mps * strength,
-        accel_mps2: limits.accel_mps2 * strength,
-        ..limits
-    }
 }
 
 /// From where the ground is looked for, unless somebody says otherwise.

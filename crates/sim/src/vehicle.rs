@@ -1,6 +1,7 @@
 //! The robot as the simulator needs it: what it weighs, what it bumps into things with, what it stands on and what it
 //! senses with, all of it from the robot's own model.
 
+pub(crate) mod turning;
 pub(crate) mod wheels;
 
 use crate::math::vector;

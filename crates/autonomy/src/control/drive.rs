@@ -1,105 +1,147 @@
-//! The last word before the actuators: limits, and a stop when nobody commands any more.
-//!
-//! In: commands when they arrive, and the time. Out: how the vehicle should move now, never faster, never more suddenly
-//! and never for longer than it may. The same for a simulated vehicle and the driver of a real one.
+//! What actuators are told: commands within limits, and a stop when commands stay away.
 
-use bowline_node::Time;
+use bowline_msgs::Velocity;
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
+    Time,
+};
 use std::time::Duration;
 
-/// How a vehicle turns.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Steering {
-    /// By the angle of its front wheels.
-    Ackermann {
-        /// Between the axles, metres.
-        wheelbase_m: f64,
-        /// The largest angle to either side, radians.
-        limit_rad: f64,
-        /// How fast the angle changes at most, radians a second.
-        rate_radps: f64,
-    },
-    /// By wheels that turn faster on one side: differential and skid steer.
-    ///
-    /// The steering angle of a command means the arc that a car of this wheelbase would follow. So every turn rate can be
-    /// asked for: near a right angle and at a small speed, on the spot.
-    Sides {
-        /// Of the car that steering angles are meant for, metres.
-        wheelbase_m: f64,
-        /// How fast it turns at most, radians a second.
-        limit_radps: f64,
-        /// How fast that changes at most, radians a second squared.
-        accel_radps2: f64,
-    },
-}
-
-/// What a vehicle may do.
+/// What a vehicle can do and may do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveLimits {
-    /// How it turns.
-    pub steering: Steering,
     /// Forward, metres a second.
-    pub speed_mps: f64,
-    /// Backward, metres a second, as a positive number.
-    pub reverse_mps: f64,
-    /// Getting faster, metres a second squared.
-    pub accel_mps2: f64,
-    /// Getting slower, metres a second squared.
-    pub brake_mps2: f64,
-    /// How long a command holds.
+    pub max_speed_mps: f64,
+    /// Backward, metres a second, positive; 0: never backward.
+    pub max_reverse_mps: f64,
+    /// How fast the speed may grow, metres a second squared.
+    pub max_accel_mps2: f64,
+    /// How fast it may shrink, metres a second squared.
+    pub max_brake_mps2: f64,
+    /// To either side, radians.
+    pub max_steering_rad: f64,
+    /// How fast the steering may move, radians a second.
+    pub max_steering_radps: f64,
+    /// Without a command for so long, the vehicle stops.
     pub timeout: Duration,
 }
 
-/// A command, as it was taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Asked {
-    /// When it arrived.
-    pub at: Time,
-    /// Angle of the steered wheels, radians, to the left positive.
-    pub steering_rad: f64,
-    /// Metres a second, backward negative.
-    pub speed_mps: f64,
+impl Default for DriveLimits {
+    fn default() -> Self {
+        Self {
+            max_speed_mps: 3.0,
+            max_reverse_mps: 1.0,
+            max_accel_mps2: 1.0,
+            max_brake_mps2: 3.0,
+            max_steering_rad: 50_f64.to_radians(),
+            max_steering_radps: 1.0,
+            timeout: Duration::from_millis(500),
+        }
+    }
 }
 
-/// How the vehicle should move now.
+/// What the actuators are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Motion {
-    /// Along the vehicle's forward axis, metres a second.
-    pub speed_mps: f64,
-    /// Angle of the steered wheels, radians; of a vehicle without them, the angle that gives its arc.
+pub struct Setpoint {
+    /// To the left positive, radians.
     pub steering_rad: f64,
-    /// How fast it turns, radians a second, to the left positive.
-    pub turn_radps: f64,
+    /// Backward negative, metres a second.
+    pub speed_mps: f64,
 }
 
-/// Takes commands, and says how to move.
+/// From commands to setpoints.
+///
+/// Whatever is commanded, and whether anything is: setpoints are within the limits, change no faster than they allow, and
+/// come to a stop after `timeout` without a command. Braking is never slower than `max_brake_mps2`.
 #[derive(Clone, Debug)]
 pub struct Drive {
     limits: DriveLimits,
-    asked: Option<Asked>,
-    motion: Motion,
-    advanced_at: Option<Time>,
+    command: Option<Command>,
+    setpoint: Setpoint,
+    last: Option<Time>,
+    n_refused: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    at: Time,
+    utime: i64,
+    wanted: Setpoint,
 }
 
 impl Drive {
-    /// Stands still until it is told otherwise.
+    /// At rest, until somebody commands.
     #[must_use]
-    pub const fn new(limits: DriveLimits) -> Self {
+    pub fn new(limits: DriveLimits) -> Self {
         Self {
             limits,
-            asked: None,
-            motion: Motion {
-                speed_mps: 0.0,
-                steering_rad: 0.0,
-                turn_radps: 0.0,
-            },
-            advanced_at: None,
+            command: None,
+            setpoint: Setpoint::default(),
+            last: None,
+            n_refused: 0,
         }
     }
 
-    /// What it may do.
-    #[must_use]
-    pub const fn limits(&self) -> &DriveLimits {
-        &self.limits
+    /// Takes a command that has just arrived. One that is not a number, or that was overtaken by a later one, is refused.
+    pub fn command(&mut self, now: Time, command: &Velocity) {
+        let is_number = command.steering_rad.is_finite() && command.speed_mps.is_finite();
+        let is_overtaken = self
+            .command
+            .is_some_and(|last| command.utime < last.utime && !self.is_late(now, last));
+        if !is_number || is_overtaken {
+            self.n_refused += 1;
+            return;
+        }
+        let limits = &self.limits;
+        let wanted = Setpoint {
+            steering_rad: command
+                .steering_rad
+                .clamp(-limits.max_steering_rad, limits.max_steering_rad),
+            speed_mps: command
+                .speed_mps
+                .clamp(-limits.max_reverse_mps, limits.max_speed_mps),
+        };
+        self.command = Some(Command {
+            at: now,
+            utime: command.utime,
+            wanted,
+        });
+    }
+
+    /// What the actuators are told from now on, until the next call.
+    pub fn advance(&mut self, now: Time) -> Setpoint {
+        let elapsed_s = self.last.map_or(0.0, |last| now.since(last).as_secs_f64());
+        self.last = Some(now);
+        // A wheel that is held does not make a stop sharper.
+        let at_rest = Setpoint {
+            speed_mps: 0.0,
+            ..self.setpoint
+        };
+        let wanted = match self.command {
+            Some(command) if !self.is_late(now, command) => command.wanted,
+            Some(_) | None => at_rest,
+        };
+        let limits = &self.limits;
+        let is_slowing = wanted.speed_mps.abs() < self.setpoint.speed_mps.abs()
+            || wanted.speed_mps * self.setpoint.speed_mps < 0.0;
+        let rate_mps2 = if is_slowing {
+            limits.max_brake_mps2
+        } else {
+            limits.max_accel_mps2
+        };
+        self.setpoint = Setpoint {
+            steering_rad: toward(
+                self.setpoint.steering_rad,
+                wanted.steering_rad,
+                limits.max_steering_radps * elapsed_s,
+            ),
+            speed_mps: toward(
+                self.setpoint.speed_mps,
+                wanted.speed_mps,
+                rate_mps2 * elapsed_s,
+            ),
+        };
+        self.setpoint
     }
 
     /// Lets it do more, or less, from now on: a motor is weak, a zone is slow.
@@ -107,116 +149,124 @@ impl Drive {
         self.limits = limits;
     }
 
-    /// Takes a command; `false` if it is none, because a number of it is not finite. Such a command does not count, so
-    /// somebody who sends nothing else is stopped.
-    pub fn command(&mut self, asked: Asked) -> bool {
-        let is_command = asked.steering_rad.is_finite() && asked.speed_mps.is_finite();
-        if is_command {
-            self.asked = Some(asked);
-        }
-        is_command
-    }
-
-    /// Whether the last command still holds.
+    /// Whether there is no command that counts.
     #[must_use]
-    pub fn is_commanded(&self, now: Time) -> bool {
-        let limit = self.limits.timeout;
-        self.asked.is_some_and(|asked| now.since(asked.at) < limit)
+    pub fn is_silent(&self, now: Time) -> bool {
+        self.command
+            .is_none_or(|command| self.is_late(now, command))
     }
 
-    /// Forgets what it was told, and stands still at once: the vehicle was put somewhere else.
-    pub fn reset(&mut self) {
-        *self = Self::new(self.limits);
+    /// How many commands were refused.
+    #[must_use]
+    pub fn n_refused(&self) -> u64 {
+        self.n_refused
     }
 
-    /// How to move now. To be asked often: the limits hold for what lies between two questions.
-    pub fn advance(&mut self, now: Time) -> Motion {
-        let dt = self
-            .advanced_at
-            .map_or(0.0, |before| now.since(before).as_secs_f64());
-        self.advanced_at = Some(now);
-        let wanted = match self.asked {
-            Some(asked) if self.is_commanded(now) => asked,
-            // Nobody commands: stop, and let the wheels point to where they do.
-            Some(_) | None => Asked {
-                at: now,
-                steering_rad: self.motion.steering_rad,
-                speed_mps: 0.0,
-            },
-        };
-        self.motion = match self.limits.steering {
-            Steering::Ackermann { .. } => self.towards_angle(wanted, dt),
-            Steering::Sides { .. } => self.towards_rate(wanted, dt),
-        };
-        self.motion
+    fn is_late(&self, now: Time, command: Command) -> bool {
+        now.since(command.at) >= self.limits.timeout
     }
+}
 
-    fn speed_after(&self, wanted_mps: f64, dt: f64) -> f64 {
-        let DriveLimits {
-            speed_mps,
-            reverse_mps,
-            accel_mps2,
-            brake_mps2,
-            ..
-        } = self.limits;
-        let wanted = wanted_mps.clamp(-reverse_mps, speed_mps);
-        let now = self.motion.speed_mps;
-        // Through zero it first brakes, and then speeds up.
-        let is_braking = wanted * now < 0.0 || wanted.abs() < now.abs();
-        if is_braking {
-            let goal = if wanted * now < 0.0 { 0.0 } else { wanted };
-            return towards(now, goal, brake_mps2 * dt);
-        }
-        towards(now, wanted, accel_mps2 * dt)
+fn toward(from: f64, to: f64, at_most: f64) -> f64 {
+    from + (to - from).clamp(-at_most, at_most)
+}
+
+bowline_node::parameters! {
+    /// What a vehicle can do and may do.
+    pub struct DriveParameters {
+        /// Forward, metres a second.
+        max_speed_mps: f64 = 3.0, within 0.0..=50.0 => live;
+        /// Backward, metres a second; 0: never backward.
+        max_reverse_mps: f64 = 1.0, within 0.0..=50.0 => live;
+        /// How fast the speed may grow, metres a second squared.
+        max_accel_mps2: f64 = 1.0, within 0.01..=20.0;
+        /// How fast it may shrink, metres a second squared.
+        max_brake_mps2: f64 = 3.0, within 0.01..=20.0;
+        /// How far the steering goes to either side, radians.
+        max_steering_rad: f64 = 0.87, within 0.0..=1.57;
+        /// How fast the steering may move, radians a second.
+        max_steering_radps: f64 = 1.0, within 0.01..=20.0;
+        /// How often actuators are told, times a second.
+        rate_hz: f64 = 50.0, within 1.0..=1000.0;
     }
+}
 
-    fn towards_angle(&self, wanted: Asked, dt: f64) -> Motion {
-        let Steering::Ackermann {
-            wheelbase_m,
-            limit_rad,
-            rate_radps,
-        } = self.limits.steering
-        else {
-            return self.motion;
-        };
-        let angle = wanted.steering_rad.clamp(-limit_rad, limit_rad);
-        let steering_rad = towards(self.motion.steering_rad, angle, rate_radps * dt);
-        let speed_mps = self.speed_after(wanted.speed_mps, dt);
-        Motion {
-            speed_mps,
-            steering_rad,
-            turn_radps: speed_mps * steering_rad.tan() / wheelbase_m,
-        }
-    }
-
-    fn towards_rate(&self, wanted: Asked, dt: f64) -> Motion {
-        let Steering::Sides {
-            wheelbase_m,
-            limit_radps,
-            accel_radps2,
-        } = self.limits.steering
-        else {
-            return self.motion;
-        };
-        let angle = wanted.steering_rad.clamp(-SQUARE_RAD, SQUARE_RAD);
-        let curvature = angle.tan() / wheelbase_m;
-        // An arc is kept and the speed given up, so that nobody is carried into what the arc avoids.
-        let most_mps = limit_radps / curvature.abs().max(1e-9);
-        let goal_mps = wanted.speed_mps.clamp(-most_mps, most_mps);
-        let goal_radps = goal_mps * curvature;
-        let speed_mps = self.speed_after(goal_mps, dt);
-        let turn_radps = towards(self.motion.turn_radps, goal_radps, accel_radps2 * dt);
-        Motion {
-            speed_mps,
-            steering_rad: angle,
-            turn_radps,
+impl DriveParameters {
+    fn limits(&self) -> DriveLimits {
+        DriveLimits {
+            max_speed_mps: self.max_speed_mps,
+            max_reverse_mps: self.max_reverse_mps,
+            max_accel_mps2: self.max_accel_mps2,
+            max_brake_mps2: self.max_brake_mps2,
+            max_steering_rad: self.max_steering_rad,
+            max_steering_radps: self.max_steering_radps,
+            ..DriveLimits::default()
         }
     }
 }
 
-/// Nearly a right angle: its tangent is still a number to calculate with.
-const SQUARE_RAD: f64 = std::f64::consts::FRAC_PI_2 - 1e-6;
+/// [`Drive`] for vehicles whose driver has none of its own.
+#[derive(Debug)]
+pub struct DriveComponent {
+    parameters: DriveParameters,
+    drive: Drive,
+    command: Input<Velocity>,
+    setpoint: Output<Velocity>,
+}
 
-fn towards(now: f64, goal: f64, most: f64) -> f64 {
-    now + (goal - now).clamp(-most, most)
+impl Build for DriveComponent {
+    type Parameters = DriveParameters;
+
+    fn build(parameters: DriveParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let drive = Drive::new(parameters.limits());
+        let timeout = Expect::within(drive.limits.timeout);
+        ports.tick(crate::period(parameters.rate_hz));
+        Ok(Self {
+            command: ports.input_on(
+                "command",
+                "How the vehicle is asked to move.",
+                timeout,
+                "command",
+            ),
+            setpoint: ports.output("setpoint", "What the actuators are told."),
+            parameters,
+            drive,
+        })
+    }
+}
+
+impl Component for DriveComponent {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        let now = step.now();
+        if let Some(command) = step.arrived(self.command) {
+            self.drive.command(now, &command);
+        }
+        if step.is_parameter_change() {
+            self.drive.limits = self.parameters.limits();
+        }
+        if step.is_start() {
+            self.drive.advance(now);
+        }
+        if !step.is_tick() {
+            return;
+        }
+        let setpoint = self.drive.advance(now);
+        out.health(if self.drive.is_silent(now) {
+            Health::Degraded("no command: the vehicle is stopped".into())
+        } else {
+            Health::Good
+        });
+        out.send(
+            self.setpoint,
+            Velocity {
+                utime: now.utime(),
+                steering_rad: setpoint.steering_rad,
+                speed_mps: setpoint.speed_mps,
+            },
+        );
+    }
+
+    fn parameters(&mut self) -> Option<&mut dyn Parameters> {
+        Some(&mut self.parameters)
+    }
 }

@@ -4,9 +4,9 @@
 //! would pull harder than friction allows; rolling brings new ones. So a vehicle at rest stays where it is, on slopes
 //! too, and a moving one goes where its wheels point.
 
+use super::turning::{Motion, Steering};
 use super::{Vehicle, Wheel};
 use crate::physics::{ChassisState, Physics};
-use bowline_autonomy::control::{DriveLimits, Motion, Steering};
 use rapier3d_f64::math::{Rotation, Vector};
 
 /// What is the same for all wheels of a vehicle.
@@ -64,9 +64,9 @@ const BRISTLE_DAMPING: f64 = 0.5;
 const SPRING_DAMPING: f64 = 0.6;
 
 impl Wheels {
-    pub(crate) fn new(vehicle: &Vehicle, limits: &DriveLimits, suspension: Suspension) -> Self {
+    pub(crate) fn new(vehicle: &Vehicle, steering: Steering, suspension: Suspension) -> Self {
         let wheelbase_m = vehicle.wheelbase_m();
-        let is_ackermann = matches!(limits.steering, Steering::Ackermann { .. });
+        let is_ackermann = matches!(steering, Steering::Ackermann { .. });
         let loads = loads(vehicle, suspension.gravity_mps2);
         let wheels = vehicle
             .wheels
@@ -84,7 +84,7 @@ impl Wheels {
         Self {
             wheels: wheels.collect(),
             suspension,
-            steering: limits.steering,
+            steering,
             turn_lost_rad: 0.0,
         }
     }

@@ -1,6 +1,7 @@
 //! Simulations for tests.
 
 use bowline_geometry::{Disk, Model, load};
+use bowline_msgs::Velocity;
 use bowline_node::Time;
 use bowline_sim::{Event, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World};
 use std::path::PathBuf;
@@ -32,7 +33,12 @@ pub(crate) fn drive(
     let mut events = Vec::new();
     let end = simulation.elapsed_ns() + (seconds * 1e9) as u64;
     while simulation.elapsed_ns() < end {
-        simulation.command(steering_rad, speed_mps);
+        let utime = (simulation.elapsed_ns() / 1_000) as i64;
+        simulation.command(&Velocity {
+            utime,
+            steering_rad,
+            speed_mps,
+        });
         simulation.step(EPOCH, &mut events);
     }
     events
