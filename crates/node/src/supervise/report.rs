@@ -52,7 +52,7 @@ pub(crate) fn full_status(
             .get(place)
             .map_or("", |(spec, _)| spec.name.as_str())
     };
-    let alarm = machine.alarm();
+    let alarm = machine.alarms().next();
     let alarm = alarm.map(|(place, text)| format!("{}: {text}", name(place)));
     let processes = processes.iter().enumerate().take(MAX_PROCESSES);
     let processes =

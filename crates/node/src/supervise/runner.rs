@@ -4,6 +4,7 @@
 //! what the machine says.
 
 mod listening;
+mod succession;
 
 use super::claim::{CLAIM, Claim, Identity, Verdict};
 use super::desk::{Asked, Desk, DeskError};
@@ -14,7 +15,6 @@ use super::proc::{self, Survey};
 use super::report;
 use super::slot::{CHUNK, Slot};
 use super::state::{self, Folder, LockError};
-use super::takeover::Takeover;
 use super::usage::Meter;
 use crate::clock::Live;
 use crate::presence::ThisProcess;
@@ -194,51 +194,6 @@ impl Runner {
             }
         }
         Ok(true)
-    }
-
-    /// Deals with what the supervisor before has left, and begins.
-    fn take_over(&mut self, care: Care, tell: &mut dyn FnMut(&News<'_>)) {
-        if care == Care::Everything {
-            // Where that is refused, orphans become init's children, and are found by their marks.
-            let _is_refused = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        }
-        let takeover = Takeover::new(&self.plan, self.folder.read());
-        let n_killed = takeover.sweep(&self.prefix);
-        if n_killed > 0 {
-            tell(&News::Note(&format!(
-                "killed {n_killed} processes that an earlier supervisor had left"
-            )));
-        }
-        let Takeover { left, strangers } = takeover;
-        self.machine = Machine::with_strangers(&self.plan, &strangers);
-        self.specs.extend(strangers);
-        self.slots.resize_with(self.specs.len(), Slot::default);
-        let mut events = Vec::new();
-        for left in left {
-            let (Some(spec), Some(slot)) =
-                (self.specs.get(left.place), self.slots.get_mut(left.place))
-            else {
-                continue;
-            };
-            slot.adopt(&left.child, left.run);
-            if left.is_wanted {
-                tell(&News::Adopted {
-                    process: &spec.name,
-                    pid: left.child.pid,
-                });
-                events.push(Event::Adopted(left.place));
-            } else {
-                tell(&News::Note(&format!(
-                    "{} was started otherwise by an earlier supervisor, and is replaced",
-                    spec.name
-                )));
-                events.push(Event::Leftover(left.place));
-            }
-        }
-        for event in events {
-            self.tell_machine(event, tell);
-        }
-        self.tell_machine(Event::Begin, tell);
     }
 
     fn supervise(&mut self, options: Options<'_>) -> Result<(), SuperviseError> {
@@ -454,16 +409,20 @@ impl Runner {
 
     fn raise(&mut self, unit: usize, text: &str, tell: &mut dyn FnMut(&News<'_>)) -> Option<Event> {
         let now = self.clock.now();
+        // One that was inherited has a beginning already.
+        let since = *self.slots.get_mut(unit)?.alarm_since.get_or_insert(now);
+        // Before anybody hears of it: it must hold even if this supervisor dies the next moment.
+        self.leave_word();
         let process = &self.specs.get(unit)?.name;
         tell(&News::Alarm { process, text });
-        self.slots.get_mut(unit)?.alarm_since = Some(now);
-        let alarm = report::alarm(self.claim.own(), now, process, now, Some(text));
+        let alarm = report::alarm(self.claim.own(), now, process, since, Some(text));
         self.publish(report::ALARM_CHANNEL, &alarm);
         None
     }
 
     fn clear(&mut self, unit: usize) -> Option<Event> {
         let since = self.slots.get_mut(unit)?.alarm_since.take()?;
+        self.word = Word::Stale;
         let process = &self.specs.get(unit)?.name;
         let alarm = report::alarm(self.claim.own(), self.clock.now(), process, since, None);
         self.publish(report::ALARM_CHANNEL, &alarm);
@@ -539,7 +498,7 @@ impl Runner {
             self.desk.on_time(now);
         }
         if now >= self.due.presence {
-            let alarm = self.machine.alarm().map(|(_, text)| text);
+            let alarm = self.machine.alarms().next().map(|(_, text)| text);
             self.due.presence = self.desk.present(&self.clock, alarm);
         }
         if now >= self.due.status {
@@ -557,18 +516,6 @@ impl Runner {
         if now >= self.due.status || is_changed && now >= self.due.soonest_status {
             self.report(now);
         }
-    }
-
-    /// Tells the next supervisor what runs. On a full disk it finds our runs by their marks, and replaces them.
-    fn leave_word(&mut self) {
-        let children = self.slots.iter().zip(&self.specs);
-        let children: Vec<_> = children
-            .filter_map(|(slot, spec)| slot.child(spec))
-            .collect();
-        self.word = match self.folder.write(&children) {
-            Ok(()) => Word::Kept,
-            Err(_) => Word::Lost,
-        };
     }
 
     fn read_outputs(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {

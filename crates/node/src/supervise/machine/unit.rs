@@ -227,6 +227,16 @@ impl Unit {
         }
     }
 
+    /// A supervisor that is gone had given it up. Whether it is down indeed.
+    pub(crate) fn stay_given_up(&mut self) -> bool {
+        let is_down = matches!(self.state, State::Down(_));
+        if is_down {
+            self.want = Want::Down;
+            self.state = State::Down(Down::GivenUp);
+        }
+        is_down
+    }
+
     /// Somebody wants another run of it.
     pub(crate) fn restart(&mut self) {
         match self.state {
