@@ -16,7 +16,8 @@ use crate::robot_file::{self, SourceArgument};
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_bus::Url;
-use bowline_node::robot::Robot;
+use bowline_node::presence::ThisProcess;
+use bowline_node::robot::{Here, Robot};
 use clap::Args;
 use lockstep::Order;
 use std::path::{Path, PathBuf};
@@ -121,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if arguments.check {
         return check(path, arguments);
     }
-    let Some(mut robot) = robot_file::open(path)? else {
+    let Some(mut robot) = open(path, arguments)? else {
         return Ok(Outcome::Diagnostics);
     };
     arguments.source.check(&robot)?;
@@ -129,6 +130,24 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         robot = robot.on_bus(Url::parse(url)?);
     }
     start(&robot, arguments)
+}
+
+/// The robot. Where processes are to be started, their programs must be on this machine.
+fn open(path: &Path, arguments: &Arguments) -> anyhow::Result<Option<Robot>> {
+    let Manner {
+        host,
+        lockstep,
+        verify,
+        ..
+    } = &arguments.manner;
+    if *lockstep || *verify {
+        return robot_file::open(path);
+    }
+    let here = Here {
+        source: arguments.source.source(),
+        host: host.as_deref().unwrap_or(&ThisProcess::get().host),
+    };
+    robot_file::open_to_run(path, here)
 }
 
 /// Everything that is wrong, or what the robot is.

@@ -67,11 +67,13 @@ impl Build for ModelServer {
             };
             let doc = format!("Where {} is: its field {}.", joint.name, feed.field);
             let input = ports.raw_input_on(joint.name, &doc, Expect::ever(), &feed.channel);
+            let field = FieldPath::parse(&feed.field)?;
+            ports.need_number(input, &field);
             joints.push(Fed {
                 id: joint.id,
                 input,
                 feed: feed.clone(),
-                field: FieldPath::parse(&feed.field)?,
+                field,
                 trouble: None,
             });
         }

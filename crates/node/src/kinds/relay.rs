@@ -31,10 +31,13 @@ impl Build for Relay {
     type Parameters = RelayParameters;
 
     fn build(parameters: RelayParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let heard = ports.raw_input("heard", "What is passed on.", Expect::ever());
+        let said = ports.raw_output("said", "The same, not too often.");
+        ports.pass_on(heard, said);
         Ok(Self {
             parameters,
-            heard: ports.raw_input("heard", "What is passed on.", Expect::ever()),
-            said: ports.raw_output("said", "The same, not too often."),
+            heard,
+            said,
             last: None,
         })
     }
