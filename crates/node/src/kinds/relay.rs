@@ -2,7 +2,8 @@
 //! expect a name of their own.
 
 use crate::component::{Build, BuildError, Component};
-use crate::outbox::{Health, Outbox};
+use crate::health::Health;
+use crate::outbox::Outbox;
 use crate::parameter::Parameters;
 use crate::parcel::Raw;
 use crate::port::{Expect, Input, Output, Ports};

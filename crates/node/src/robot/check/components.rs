@@ -178,6 +178,7 @@ impl KindDraft<'_, '_, '_> {
     ) -> Settings {
         let mut scratch = kind.defaults();
         let mut settings = Vec::new();
+        let mut n_empty = 0;
         for (name, value) in self.parameters {
             let Some(setting) = setting(value.get_ref()) else {
                 let found = describe(value.get_ref());
@@ -186,13 +187,16 @@ impl KindDraft<'_, '_, '_> {
                 continue;
             };
             let table = scratch.table();
-            let setting = resolved(table, name.get_ref(), setting, context.folder);
+            let Some(setting) = resolved(table, name.get_ref(), setting, context.folder) else {
+                n_empty += 1;
+                continue;
+            };
             match scratch.set(name.get_ref(), &setting) {
                 Ok(()) => settings.push((name.get_ref().clone(), setting)),
                 Err(error) => complain(&error, kind, name, value, &mut *problems),
             }
         }
-        let is_whole = settings.len() == self.parameters.len();
+        let is_whole = settings.len() + n_empty == self.parameters.len();
         for (name, setting) in context.common {
             let is_set = settings.iter().any(|(set, _)| set == name);
             let parameter = kind.parameters().iter().find(|it| it.name == *name);
@@ -284,16 +288,20 @@ fn find_kind(kind: &Word, kinds: &[Kind], problems: &mut Problems<'_>) -> Option
     found.copied()
 }
 
-/// Paths are relative to the robot file, wherever the robot is started from.
-fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) -> Setting {
+/// Paths are relative to the robot file, wherever the robot is started from. An empty one is as if it were not given:
+/// `None`, as the folder itself is not what anybody means by it.
+fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) -> Option<Setting> {
     let parameter = table.iter().find(|parameter| parameter.name == name);
     let is_path = parameter.is_some_and(|parameter| parameter.kind.ends_with("path"));
     let are_paths = parameter.is_some_and(|parameter| parameter.kind.ends_with("paths"));
     let joined = |path: &str| Setting::Text(folder.join(path).display().to_string());
-    match setting {
+    let is_empty = |item: &Setting| *item == Setting::Text(String::new());
+    Some(match setting {
+        Setting::Text(path) if is_path && path.is_empty() => return None,
         Setting::Text(path) if is_path => joined(&path),
         Setting::List(items) if are_paths => {
-            let items = items.into_iter().map(|item| match item {
+            let items = items.into_iter().filter(|item| !is_empty(item));
+            let items = items.map(|item| match item {
                 Setting::Text(path) => joined(&path),
                 other @ (Setting::Boolean(_)
                 | Setting::Integer(_)
@@ -307,7 +315,7 @@ fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) ->
         | Setting::Real(_)
         | Setting::Text(_)
         | Setting::List(_)) => other,
-    }
+    })
 }
 
 /// A parameter that is unknown is marked itself; otherwise its value is.
