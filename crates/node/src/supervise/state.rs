@@ -7,6 +7,7 @@
 use super::plan::StopSignal;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -112,23 +113,18 @@ impl Folder {
         self.id
     }
 
-    /// How it was when the last supervisor was there. What cannot be understood is as if it were not there.
+    /// How it was when the last supervisor was there.
     pub(crate) fn read(&self) -> Legacy {
-        let text = fs::read_to_string(&self.state).unwrap_or_default();
-        let table: Table = text.parse().unwrap_or_default();
-        let list = |key: &str| table.get(key).and_then(Value::as_array);
-        Legacy {
-            children: list("child")
-                .into_iter()
-                .flatten()
-                .filter_map(child_from_toml)
-                .collect(),
-            alarms: list("alarm")
-                .into_iter()
-                .flatten()
-                .filter_map(alarm_from_toml)
-                .collect(),
-        }
+        read_file(&self.state)
+    }
+
+    /// What was not read while no supervisor was there.
+    pub(crate) fn take_skipped(&self) -> Skipped {
+        let path = self.state.with_extension(SKIPPED);
+        let skipped = Skipped::read(&path);
+        // If it stays, it is of runs that are gone.
+        drop(fs::remove_file(path));
+        skipped
     }
 
     /// Writes how it is, all of it or nothing.
@@ -148,6 +144,73 @@ impl Folder {
     pub(crate) fn clear(&self) {
         // If it stays, the next supervisor finds nothing of what it says.
         drop(fs::remove_file(&self.state));
+    }
+}
+
+/// What a supervisor has left, whoever looks. What cannot be understood is as if it were not there.
+pub(crate) fn read(folder: &Path, name: &str) -> Legacy {
+    read_file(&folder.join(format!("{name}.toml")))
+}
+
+/// Who has the lock of a name, or had it last.
+pub(crate) fn who(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(format!("{name}.lock"))).unwrap_or_default()
+}
+
+fn read_file(path: &Path) -> Legacy {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let table: Table = text.parse().unwrap_or_default();
+    let list = |key: &str| table.get(key).and_then(Value::as_array);
+    Legacy {
+        children: list("child")
+            .into_iter()
+            .flatten()
+            .filter_map(child_from_toml)
+            .collect(),
+        alarms: list("alarm")
+            .into_iter()
+            .flatten()
+            .filter_map(alarm_from_toml)
+            .collect(),
+    }
+}
+
+/// What the file is called that says what was not read.
+const SKIPPED: &str = "skipped";
+
+/// Output of runs that was given back before anybody read it, bytes, by their marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Skipped(BTreeMap<String, u64>);
+
+impl Skipped {
+    pub(crate) fn add(&mut self, mark: &str, n_bytes: u64) {
+        if n_bytes > 0 {
+            *self.0.entry(mark.to_owned()).or_default() += n_bytes;
+        }
+    }
+
+    pub(crate) fn of(&self, mark: &str) -> u64 {
+        self.0.get(mark).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn write(&self, folder: &Path, name: &str) {
+        let lines = self.0.iter();
+        let lines: String = lines
+            .map(|(mark, n_bytes)| format!("{n_bytes} {mark}\n"))
+            .collect();
+        if !lines.is_empty() {
+            // On a full disk the next supervisor does not know how much was lost.
+            drop(fs::write(folder.join(format!("{name}.{SKIPPED}")), lines));
+        }
+    }
+
+    fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let line = |line: &str| {
+            let (n_bytes, mark) = line.split_once(' ')?;
+            Some((mark.to_owned(), n_bytes.parse().ok()?))
+        };
+        Self(text.lines().filter_map(line).collect())
     }
 }
 

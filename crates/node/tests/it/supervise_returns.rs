@@ -15,6 +15,7 @@ use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -37,6 +38,10 @@ fn processes(which: &str) -> Vec<ProcessSpec> {
         "orphans" => vec![script(
             "parent",
             "for i in $(seq 40); do (sleep 0.01 &); done; sleep 0.2; echo done; exec sleep 1000",
+        )],
+        "flooding" => vec![script(
+            "flood",
+            "line=$(head -c 1000000 /dev/zero | tr '\\0' x); while :; do echo $line; sleep 0.01; done",
         )],
         "failing" => vec![
             ProcessSpec {
@@ -89,9 +94,31 @@ fn a_supervisor_in_a_process_of_its_own() {
         folder: Some(folder.into()),
         until: stdin.as_fd(),
         care: Care::Everything,
+        keeper: keeper(),
         tell: &mut |_| {},
     };
     supervise::run(&plan, &Bus::open(url).unwrap(), options).unwrap();
+}
+
+/// What the process below is called.
+const KEEPER: &str = "supervise_returns::a_keeper_in_a_process_of_its_own";
+
+fn keeper() -> Vec<String> {
+    let program = std::env::current_exe().unwrap().display().to_string();
+    [program.as_str(), "--exact", KEEPER]
+        .map(str::to_owned)
+        .into()
+}
+
+/// Nothing is promised here: this is what supervisors of the tests below start.
+#[test]
+fn a_keeper_in_a_process_of_its_own() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [exact, test, folder, name, pid] = &arguments[..]
+        && (exact.as_str(), test.as_str()) == ("--exact", KEEPER)
+    {
+        supervise::keep(Path::new(folder), name, pid.parse().unwrap());
+    }
 }
 
 /// How the process below is told what to say.
@@ -324,6 +351,39 @@ fn without_a_word_from_the_supervisor_before_its_processes_are_replaced() {
     second.stop();
 }
 
+#[test]
+fn what_is_printed_while_no_supervisor_is_there_takes_bounded_memory_and_is_counted() {
+    const MUCH: u64 = 100_000_000;
+    let place = Place::new();
+    let first = place.start("flooding");
+    let pid = process(&place.wait_until_running(&first), "flood").pid;
+    first.kill();
+    let output = || fs::metadata(format!("/proc/{pid}/fd/1")).unwrap();
+    let began = output().len();
+    let deadline = Deadline::new();
+    let mut most = 0;
+    while output().len() < began + MUCH {
+        deadline.left("much to be printed");
+        most = most.max(output().blocks() * 512);
+    }
+    // Four megabytes, what is printed between two looks, and a machine that has other things to do.
+    assert!(
+        most < MUCH / 2,
+        "{most} of {MUCH} bytes were in memory at once"
+    );
+
+    let second = place.start("flooding");
+    let status = place.wait_until_running(&second);
+    let flood = process(&status, "flood");
+    assert_eq!((flood.pid, flood.is_adopted), (pid, true));
+    assert!(
+        flood.n_bytes_skipped > i64::try_from(MUCH / 2).unwrap(),
+        "{} bytes were said to be skipped",
+        flood.n_bytes_skipped
+    );
+    second.stop();
+}
+
 /// Waits until the supervisor of that process is in the safe state, with everything as that has it.
 fn wait_until_safe(place: &Place, by: &Process) -> Supervisor {
     let pid = i32::try_from(by.0.id()).unwrap();
@@ -422,6 +482,7 @@ fn refused(plan: &Plan, bus: &Bus, folder: &Path) -> SuperviseError {
         folder: Some(folder.to_owned()),
         until: until.as_fd(),
         care: Care::Own,
+        keeper: Vec::new(),
         tell: &mut |_| {},
     };
     supervise::run(plan, bus, options).unwrap_err()
@@ -464,6 +525,7 @@ fn of_several_that_come_at_once_exactly_one_stays() {
                     folder: Some(folder.path().to_owned()),
                     until: until.as_fd(),
                     care: Care::Own,
+                    keeper: Vec::new(),
                     tell: &mut |_| {},
                 };
                 supervise::run(&plan, &bus, options)

@@ -16,6 +16,7 @@ impl Runner {
             let _is_refused = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         }
         let legacy = self.folder.read();
+        let skipped = self.folder.take_skipped();
         let takeover = Takeover::new(&self.plan, legacy.children);
         let n_killed = takeover.sweep(&self.prefix);
         if n_killed > 0 {
@@ -34,7 +35,8 @@ impl Runner {
             else {
                 continue;
             };
-            slot.adopt(&left.child, left.run);
+            let n_skipped = skipped.of(&left.child.mark);
+            slot.adopt(&left.child, left.run, n_skipped);
             if left.is_wanted {
                 tell(&News::Adopted {
                     process: &spec.name,
