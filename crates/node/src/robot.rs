@@ -12,6 +12,7 @@ mod draft;
 mod instance;
 mod message;
 mod plan;
+mod presence;
 mod problem;
 mod table;
 

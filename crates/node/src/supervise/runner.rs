@@ -8,7 +8,8 @@ mod succession;
 
 use super::claim::{CLAIM, Claim, Identity, Verdict};
 use super::desk::{Asked, Desk, DeskError};
-use super::machine::{Action, Event, Machine};
+use super::keeper::Keeper;
+use super::machine::{Action, Event, Machine, Phase};
 use super::news::{Care, News, Options};
 use super::plan::{BadPlan, Plan, ProcessSpec};
 use super::proc::{self, Survey};
@@ -17,6 +18,7 @@ use super::slot::{CHUNK, Slot};
 use super::state::{self, Folder, LockError};
 use super::usage::Meter;
 use crate::clock::Live;
+use crate::health::Health;
 use crate::presence::ThisProcess;
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
@@ -61,12 +63,13 @@ pub fn run(plan: &Plan, bus: &Bus, options: Options<'_>) -> Result<(), Supervise
         instance: clock.now().utime(),
     };
     let name = format!("{}@{}", plan.robot, plan.host);
-    let folder = options.folder.clone().unwrap_or_else(state::default_folder);
-    let folder = Folder::lock(&folder, &name, &format!("pid {pid} on {host}"))?;
+    let path = options.folder.clone().unwrap_or_else(state::default_folder);
+    let folder = Folder::lock(&path, &name, &format!("pid {pid} on {host}"))?;
     let mut runner = Runner::new(plan, bus, clock, own, folder)?;
     if !runner.claim_name(options.until)? {
         return Ok(());
     }
+    let _keeper = Keeper::start(&options.keeper, &path, plan);
     runner.take_over(options.care, &mut *options.tell);
     let result = runner.supervise(options);
     runner.folder.clear();
@@ -100,6 +103,8 @@ struct Runner {
     word: Word,
     /// Who has the name, if that is not us.
     rival: Option<String>,
+    /// The programs that others are told of, by their places.
+    told_of: Vec<usize>,
 }
 
 /// What the next supervisor is told.
@@ -164,6 +169,7 @@ impl Runner {
             n_told: 0,
             word: Word::Stale,
             rival: None,
+            told_of: Vec::new(),
         })
     }
 
@@ -201,6 +207,7 @@ impl Runner {
             folder: _,
             until,
             care,
+            keeper: _,
             tell,
         } = options;
         while !self.machine.is_over() {
@@ -497,10 +504,7 @@ impl Runner {
             self.read_outputs(now, tell);
             self.desk.on_time(now);
         }
-        if now >= self.due.presence {
-            let alarm = self.machine.alarms().next().map(|(_, text)| text);
-            self.due.presence = self.desk.present(&self.clock, alarm);
-        }
+        self.present(now);
         if now >= self.due.status {
             self.measure(now, care);
             self.repeat_alarms(now);
@@ -516,6 +520,37 @@ impl Runner {
         if now >= self.due.status || is_changed && now >= self.due.soonest_status {
             self.report(now);
         }
+    }
+
+    /// Says that it is there, and which programs run that do not say so themselves.
+    fn present(&mut self, now: Time) {
+        let places = self.specs.iter().zip(&self.slots).enumerate();
+        let told =
+            places.filter(|(_, (spec, slot))| !spec.described.is_empty() && slot.run.is_some());
+        let told: Vec<usize> = told.map(|(unit, _)| unit).collect();
+        let specs = told
+            .iter()
+            .filter_map(|&unit| Some((unit, self.specs.get(unit)?)));
+        if told != self.told_of {
+            let programs = specs
+                .clone()
+                .flat_map(|(_, spec)| spec.described.iter().cloned());
+            self.desk.describe(now, programs);
+        } else if now < self.due.presence {
+            return;
+        }
+        let health = specs.flat_map(|(unit, spec)| {
+            let phase = self.machine.view(unit, now).map(|view| view.phase);
+            let health = match phase {
+                Some(Phase::Running) => Health::Good,
+                Some(_) | None => Health::Starting,
+            };
+            let components = spec.described.iter();
+            components.map(move |component| health.heartbeat(&component.name))
+        });
+        let alarm = self.machine.alarms().next().map(|(_, text)| text);
+        self.due.presence = self.desk.present(&self.clock, alarm, health.collect());
+        self.told_of = told;
     }
 
     fn read_outputs(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {

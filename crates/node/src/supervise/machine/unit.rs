@@ -324,7 +324,10 @@ impl Unit {
                 self.hang = self.hang_at(now);
                 self.hang.and_then(|_| self.kill(now, Ending::Unasked))
             }
-            State::Stopping { kill_at } if now >= kill_at => self.kill(now, Ending::Ordered),
+            State::Stopping { kill_at } if now >= kill_at => {
+                self.hang = Some(Hang::NotStopped(self.rules.grace));
+                self.kill(now, Ending::Ordered)
+            }
             State::Killing { ending, again_at } if now >= again_at => self.kill(now, ending),
             State::Down(_)
             | State::Waiting { .. }
