@@ -228,6 +228,16 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::of::<T>())))
     }
 
+    /// Declares an input on a channel that the component knows itself, which a robot file may name anew.
+    pub fn input_on<T>(&mut self, name: &str, doc: &str, expect: Expect, channel: &str) -> Input<T>
+    where
+        T: Message + for<'a> Decode<'a> + Send + Sync + 'static,
+    {
+        let input = self.input(name, doc, expect);
+        self.declared[input.index].info.channel = Some(channel.to_owned());
+        input
+    }
+
     /// Declares an input of messages of any type, which come as bytes.
     pub fn raw_input(&mut self, name: &str, doc: &str, expect: Expect) -> Input<Raw> {
         let info = info(name, doc, Direction::Reads(expect), None);
@@ -273,6 +283,16 @@ impl Ports {
     {
         let info = info(name, doc, Direction::Writes, Some(TypeInfo::of::<T>()));
         Output::at(self.declare(info, None))
+    }
+
+    /// Declares an output on a channel that the component knows itself, which a robot file may name anew.
+    pub fn output_on<T>(&mut self, name: &str, doc: &str, channel: &str) -> Output<T>
+    where
+        T: Message + Send + Sync + 'static,
+    {
+        let output = self.output(name, doc);
+        self.declared[output.index].info.channel = Some(channel.to_owned());
+        output
     }
 
     /// Declares an output of messages of any type, as bytes.
