@@ -44,7 +44,7 @@ pub(super) fn run(args: &Arguments) -> anyhow::Result<Outcome> {
             model.body_list().any(|name| Some(name) == body)
         })
     };
-    let Some(Opened { mut model, .. }) = args.source.open_one(&has_both)? else {
+    let Some(Opened { mut model, .. }) = args.source.open_one(Some(&has_both))? else {
         return Ok(Outcome::Diagnostics);
     };
     open::set_joints(&mut model, &args.joints)?;

@@ -252,7 +252,7 @@ fn the_view_and_the_export_go_to_files_or_to_the_next_program() {
         b"",
     );
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let svg = std::fs::read_to_string(folder.join("raptor.svg")).expect("it was written");
+    let svg = fs::read_to_string(folder.join("raptor.svg")).expect("it was written");
     assert!(svg.starts_with("<svg ") && svg.contains("Flea:ImagePlane"));
     let sdf = bowline_in(&folder, &["model", "export", "--sdf", "-m", &file], b"");
     assert_eq!(sdf.status.code(), Some(0), "{}", stderr(&sdf));
