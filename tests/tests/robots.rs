@@ -351,14 +351,18 @@ fn the_model_server_follows_a_joint_of_the_users_own_type() {
         "pan_t.lcm",
         "package yard;\n// Where the pan unit points.\nstruct pan_t {\n    int64_t utime;     // when, microseconds since the epoch\n    double angle_rad;  // to the left, radians\n}\n",
     );
+    place.write(
+        "steering_t.lcm",
+        "package yard;\n// Where the wheels point.\nstruct steering_t {\n    double left_rad;   // the left one, radians\n    double right_rad;  // the right one, radians\n}\n",
+    );
     let robot = format!(
         r#"
 [robot]
 name = "robot"
 bus = "{URL}"
-types = ["pan_t.lcm"]
+types = ["pan_t.lcm", "steering_t.lcm"]
 model = "{}"
-external = {{ "pan.angle" = "yard.pan_t", "steering.state" = "bowline.velocity_t" }}
+external = {{ "pan.angle" = "yard.pan_t", "steering.state" = "yard.steering_t" }}
 
 [component.model]
 kind = "model"

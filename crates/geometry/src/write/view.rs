@@ -190,7 +190,7 @@ impl<'m> Drawing<'m> {
             top - 34.0,
             self.side.title
         );
-        svg += &self.compass([left - 30.0, top - 38.0]);
+        svg += &self.compass([left - 48.0, top - 38.0]);
         svg += &self.shapes(place);
         let mut labels = Labels::new([0.0, 0.0, WIDTH, height]);
         let mut anchors = Vec::new();
