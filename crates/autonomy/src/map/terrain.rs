@@ -81,13 +81,14 @@ const UNEVEN: f64 = 0.15;
 /// Points are worked on in blocks: places and variances first, which needs no memory but the block's, then cells.
 const BLOCK: usize = 64;
 
-/// Where a point falls, and what it says.
-#[derive(Clone, Copy, Default)]
-struct Placed {
-    column: f32,
-    row: f32,
-    z: f32,
-    variance: f32,
+/// Where the points of a block fall, and what they say: one array for each number, so that a processor works on several
+/// points at once.
+struct Block {
+    column: [f32; BLOCK],
+    row: [f32; BLOCK],
+    z: [f32; BLOCK],
+    /// Of the height, metres squared.
+    variance: [f32; BLOCK],
 }
 
 impl Terrain {
@@ -133,60 +134,57 @@ impl Terrain {
     pub fn fuse(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, utime: i64) {
         let time = tenths(utime);
         let placer = Placer::new(self, sensor, view);
-        let limits = self.limits(sensor, view);
-        let mut placed = [Placed::default(); BLOCK];
-        for block in points.chunks(BLOCK) {
-            for (placed, point) in placed.iter_mut().zip(block) {
-                *placed = placer.place(*point);
-            }
-            for (placed, point) in placed.iter().zip(block) {
-                self.fuse_one(placed, &limits, *point, time);
-            }
+        let mut block = Block {
+            column: [0.0; BLOCK],
+            row: [0.0; BLOCK],
+            z: [0.0; BLOCK],
+            variance: [0.0; BLOCK],
+        };
+        for points in points.chunks(BLOCK) {
+            placer.place(points, &mut block);
+            self.fuse_block(points, &block, &placer, time);
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "it is a limit")]
-    fn limits(&self, sensor: SensorNoise, view: &View) -> Limits {
-        Limits {
-            min_range_m: sensor.min_range_m,
-            max_range_m: sensor.max_range_m,
-            overhead_z: (view.posed_at[2] + self.settings.overhead_m) as f32,
-        }
-    }
-
-    #[inline]
-    fn fuse_one(&mut self, placed: &Placed, limits: &Limits, [.., range_m]: [f32; 4], time: u16) {
-        // Comparisons with what is no number are false.
-        let is_seen = range_m >= limits.min_range_m && range_m <= limits.max_range_m;
-        if !is_seen || placed.z > limits.overhead_z {
-            self.leave_out(placed, range_m, is_seen);
-            return;
-        }
-        let Some(cell) = self.grid.at_cells(placed.column, placed.row) else {
-            self.leave_out(placed, range_m, is_seen);
-            return;
-        };
-        let variance = match self.settings.weighting {
-            Weighting::Variance => placed.variance,
-            Weighting::Mean => MEAN_SD_M * MEAN_SD_M,
-        };
-        let measured = Height {
-            z: placed.z,
+    fn fuse_block(&mut self, points: &[[f32; 4]], block: &Block, placer: &Placer, time: u16) {
+        let Block {
+            column,
+            row,
+            z,
             variance,
-            tolerance: placed.variance + self.uneven_m2,
-        };
-        cell.observe(measured, time);
-        self.counts.fused += 1;
+        } = block;
+        let numbers = column.iter().zip(row).zip(z.iter().zip(variance));
+        for ([.., range_m], ((column, row), (z, variance))) in points.iter().zip(numbers) {
+            let place = [*column, *row, *z];
+            let is_wanted = placer.is_seen(*range_m) && *z <= placer.overhead_z;
+            let cell = self.grid.at_cells(*column, *row).filter(|_| is_wanted);
+            let Some(cell) = cell else {
+                self.leave_out(place, *range_m, placer);
+                continue;
+            };
+            let weighed = match self.settings.weighting {
+                Weighting::Variance => *variance,
+                Weighting::Mean => MEAN_SD_M * MEAN_SD_M,
+            };
+            let measured = Height {
+                z: *z,
+                weight: weighed.recip(),
+                tolerance: *variance + self.uneven_m2,
+            };
+            cell.observe(measured, time);
+            self.counts.fused += 1;
+        }
     }
 
     /// Counts a point that is not fused.
-    fn leave_out(&mut self, placed: &Placed, range_m: f32, is_seen: bool) {
-        let is_point = [placed.column, placed.row, placed.z].iter().all(|it| it.is_finite());
+    #[cold]
+    fn leave_out(&mut self, [column, row, z]: [f32; 3], range_m: f32, placer: &Placer) {
+        let is_point = [column, row, z].iter().all(|it| it.is_finite());
         let count = if range_m == f32::INFINITY {
             &mut self.counts.nothing_met
-        } else if !is_seen || !is_point {
+        } else if !placer.is_seen(range_m) || !is_point {
             &mut self.counts.bad
-        } else if self.grid.at_cells(placed.column, placed.row).is_none() {
+        } else if self.grid.at_cells(column, row).is_none() {
             &mut self.counts.outside
         } else {
             &mut self.counts.overhead
@@ -219,14 +217,6 @@ impl Terrain {
     }
 }
 
-/// What may be a point of the ground.
-#[derive(Clone, Copy)]
-struct Limits {
-    min_range_m: f32,
-    max_range_m: f32,
-    overhead_z: f32,
-}
-
 /// Takes points of a device to places in the grid.
 ///
 /// Places are counted in cells from the grid's corner: near enough for four-byte numbers to have tenths of millimetres,
@@ -240,6 +230,10 @@ struct Placer {
     from_posed: [f32; 3],
     cells_per_m: f32,
     noise: HeightNoise,
+    min_range_m: f32,
+    max_range_m: f32,
+    /// What is higher is no ground.
+    overhead_z: f32,
 }
 
 impl Placer {
@@ -253,20 +247,38 @@ impl Placer {
             from_posed: [x - px, y - py, z - pz].map(|it| it as f32),
             cells_per_m: (1.0 / terrain.grid.cell_m()) as f32,
             noise: HeightNoise::new(sensor, &view.noise, terrain.settings.slope_sd),
+            min_range_m: sensor.min_range_m,
+            max_range_m: sensor.max_range_m,
+            overhead_z: (pz + terrain.settings.overhead_m) as f32,
         }
     }
 
+    /// Whether a range is one that the device can measure. Comparisons with what is no number are false.
     #[inline]
-    fn place(&self, [x, y, z, range_m]: [f32; 4]) -> Placed {
-        let along = |row: [f32; 3]| row[0] * x + row[1] * y + row[2] * z;
-        let ray = self.turn.map(along);
-        let from = |start: [f32; 3]| [ray[0] + start[0], ray[1] + start[1], ray[2] + start[2]];
-        let [column_m, row_m, z] = from(self.at);
-        Placed {
-            column: column_m * self.cells_per_m,
-            row: row_m * self.cells_per_m,
-            z,
-            variance: self.noise.variance(ray, range_m, from(self.from_posed)),
+    fn is_seen(&self, range_m: f32) -> bool {
+        range_m >= self.min_range_m && range_m <= self.max_range_m
+    }
+
+    /// Works out where points fall; there are at most as many as a block has.
+    fn place(&self, points: &[[f32; 4]], block: &mut Block) {
+        let mut ranges = [1.0; BLOCK];
+        for (at, [x, y, z, range_m]) in points.iter().take(BLOCK).enumerate() {
+            block.column[at] = *x;
+            block.row[at] = *y;
+            block.z[at] = *z;
+            ranges[at] = *range_m;
+        }
+        let [rx, ry, rz] = self.turn;
+        for at in 0..BLOCK {
+            let (x, y, z) = (block.column[at], block.row[at], block.z[at]);
+            let along = |row: [f32; 3]| row[0] * x + row[1] * y + row[2] * z;
+            let ray = [along(rx), along(ry), along(rz)];
+            let from = |start: [f32; 3]| [ray[0] + start[0], ray[1] + start[1], ray[2] + start[2]];
+            let [column_m, row_m, z] = from(self.at);
+            block.column[at] = column_m * self.cells_per_m;
+            block.row[at] = row_m * self.cells_per_m;
+            block.z[at] = z;
+            block.variance[at] = self.noise.variance(ray, ranges[at], from(self.from_posed));
         }
     }
 }

@@ -337,8 +337,8 @@ struct Sums {
     variance: f32,
 }
 
-/// A plane through fewer cells says nothing of roughness.
-const MIN_CELLS: f32 = 5.0;
+/// A plane goes through three cells whatever they are: fewer than four say nothing.
+const MIN_CELLS: f32 = 4.0;
 
 impl Sums {
     #[inline]
