@@ -145,12 +145,18 @@ impl Cell {
             self.weight += weight;
             self.rival = self.rival.saturating_sub(1);
             if self.weight > MAX_WEIGHT {
-                self.sum *= MAX_WEIGHT / self.weight;
-                self.weight = MAX_WEIGHT;
+                self.halve();
             }
         } else {
             self.observe_rival(measured, time);
         }
+    }
+
+    /// Forgets half of what was measured: the height stays as it is to the bit, and open for change.
+    #[cold]
+    fn halve(&mut self) {
+        self.sum *= 0.5;
+        self.weight *= 0.5;
     }
 
     /// Takes a measurement in that disagrees with the height.

@@ -84,11 +84,22 @@ const BLOCK: usize = 64;
 /// Where the points of a block fall, and what they say: one array for each number, so that a processor works on several
 /// points at once.
 struct Block {
-    column: [f32; BLOCK],
-    row: [f32; BLOCK],
+    /// Cells from the grid's corner; below 0 for what is not wanted.
+    column: [i32; BLOCK],
+    row: [i32; BLOCK],
     z: [f32; BLOCK],
-    /// Of the height, metres squared.
-    variance: [f32; BLOCK],
+    weight: [f32; BLOCK],
+    tolerance: [f32; BLOCK],
+}
+
+impl Block {
+    const EMPTY: Self = Self {
+        column: [0; BLOCK],
+        row: [0; BLOCK],
+        z: [0.0; BLOCK],
+        weight: [0.0; BLOCK],
+        tolerance: [0.0; BLOCK],
+    };
 }
 
 impl Terrain {
@@ -134,12 +145,7 @@ impl Terrain {
     pub fn fuse(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, utime: i64) {
         let time = tenths(utime);
         let placer = Placer::new(self, sensor, view);
-        let mut block = Block {
-            column: [0.0; BLOCK],
-            row: [0.0; BLOCK],
-            z: [0.0; BLOCK],
-            variance: [0.0; BLOCK],
-        };
+        let mut block = Block::EMPTY;
         for points in points.chunks(BLOCK) {
             placer.place(points, &mut block);
             self.fuse_block(points, &block, &placer, time);
@@ -147,47 +153,38 @@ impl Terrain {
     }
 
     fn fuse_block(&mut self, points: &[[f32; 4]], block: &Block, placer: &Placer, time: u16) {
-        let Block {
-            column,
-            row,
-            z,
-            variance,
-        } = block;
-        let numbers = column.iter().zip(row).zip(z.iter().zip(variance));
-        for ([.., range_m], ((column, row), (z, variance))) in points.iter().zip(numbers) {
-            let place = [*column, *row, *z];
-            let is_wanted = placer.is_seen(*range_m) && *z <= placer.overhead_z;
-            let cell = self.grid.at_cells(*column, *row).filter(|_| is_wanted);
-            let Some(cell) = cell else {
-                self.leave_out(place, *range_m, placer);
+        let mut n_fused = 0;
+        for (at, point) in points.iter().enumerate().take(BLOCK) {
+            let place = (block.column[at], block.row[at]);
+            let Some(cell) = self.grid.at_cell(place) else {
+                self.leave_out(*point, placer);
                 continue;
             };
-            let weighed = match self.settings.weighting {
-                Weighting::Variance => *variance,
-                Weighting::Mean => MEAN_SD_M * MEAN_SD_M,
-            };
             let measured = Height {
-                z: *z,
-                weight: weighed.recip(),
-                tolerance: *variance + self.uneven_m2,
+                z: block.z[at],
+                weight: block.weight[at],
+                tolerance: block.tolerance[at],
             };
             cell.observe(measured, time);
-            self.counts.fused += 1;
+            n_fused += 1;
         }
+        self.counts.fused += n_fused;
     }
 
     /// Counts a point that is not fused.
     #[cold]
-    fn leave_out(&mut self, [column, row, z]: [f32; 3], range_m: f32, placer: &Placer) {
+    fn leave_out(&mut self, point: [f32; 4], placer: &Placer) {
+        let [.., range_m] = point;
+        let Placed { column, row, z, .. } = placer.place_one(point);
         let is_point = [column, row, z].iter().all(|it| it.is_finite());
         let count = if range_m == f32::INFINITY {
             &mut self.counts.nothing_met
         } else if !placer.is_seen(range_m) || !is_point {
             &mut self.counts.bad
-        } else if self.grid.at_cells(column, row).is_none() {
-            &mut self.counts.outside
-        } else {
+        } else if z > placer.overhead_z {
             &mut self.counts.overhead
+        } else {
+            &mut self.counts.outside
         };
         *count += 1;
     }
@@ -230,6 +227,8 @@ struct Placer {
     from_posed: [f32; 3],
     cells_per_m: f32,
     noise: HeightNoise,
+    weighting: Weighting,
+    uneven_m2: f32,
     min_range_m: f32,
     max_range_m: f32,
     /// What is higher is no ground.
@@ -247,6 +246,8 @@ impl Placer {
             from_posed: [x - px, y - py, z - pz].map(|it| it as f32),
             cells_per_m: (1.0 / terrain.grid.cell_m()) as f32,
             noise: HeightNoise::new(sensor, &view.noise, terrain.settings.slope_sd),
+            weighting: terrain.settings.weighting,
+            uneven_m2: terrain.uneven_m2,
             min_range_m: sensor.min_range_m,
             max_range_m: sensor.max_range_m,
             overhead_z: (pz + terrain.settings.overhead_m) as f32,
@@ -256,31 +257,65 @@ impl Placer {
     /// Whether a range is one that the device can measure. Comparisons with what is no number are false.
     #[inline]
     fn is_seen(&self, range_m: f32) -> bool {
-        range_m >= self.min_range_m && range_m <= self.max_range_m
+        (range_m >= self.min_range_m) & (range_m <= self.max_range_m)
+    }
+
+    /// Works out where a point falls, whether it is wanted or not.
+    #[inline]
+    fn place_one(&self, [x, y, z, range_m]: [f32; 4]) -> Placed {
+        let along = |row: [f32; 3]| row[0] * x + row[1] * y + row[2] * z;
+        let ray = self.turn.map(along);
+        let from = |start: [f32; 3]| [ray[0] + start[0], ray[1] + start[1], ray[2] + start[2]];
+        let [column_m, row_m, z] = from(self.at);
+        Placed {
+            column: column_m * self.cells_per_m,
+            row: row_m * self.cells_per_m,
+            z,
+            variance: self.noise.variance(ray, range_m, from(self.from_posed)),
+        }
     }
 
     /// Works out where points fall; there are at most as many as a block has.
     fn place(&self, points: &[[f32; 4]], block: &mut Block) {
-        let mut ranges = [1.0; BLOCK];
-        for (at, [x, y, z, range_m]) in points.iter().take(BLOCK).enumerate() {
-            block.column[at] = *x;
-            block.row[at] = *y;
-            block.z[at] = *z;
+        // Whole arrays, whose length the compiler knows.
+        let [mut xs, mut ys, mut zs, mut ranges] = [[0.0; BLOCK]; 4];
+        for (at, [x, y, z, range_m]) in points.iter().enumerate().take(BLOCK) {
+            xs[at] = *x;
+            ys[at] = *y;
+            zs[at] = *z;
             ranges[at] = *range_m;
         }
-        let [rx, ry, rz] = self.turn;
         for at in 0..BLOCK {
-            let (x, y, z) = (block.column[at], block.row[at], block.z[at]);
-            let along = |row: [f32; 3]| row[0] * x + row[1] * y + row[2] * z;
-            let ray = [along(rx), along(ry), along(rz)];
-            let from = |start: [f32; 3]| [ray[0] + start[0], ray[1] + start[1], ray[2] + start[2]];
-            let [column_m, row_m, z] = from(self.at);
-            block.column[at] = column_m * self.cells_per_m;
-            block.row[at] = row_m * self.cells_per_m;
+            let Placed {
+                column,
+                row,
+                z,
+                variance,
+            } = self.place_one([xs[at], ys[at], zs[at], ranges[at]]);
+            let is_wanted = self.is_seen(ranges[at]) & (z <= self.overhead_z);
+            // What is no number is not at 0 or beyond either.
+            let is_right = is_wanted & (column >= 0.0);
+            #[expect(clippy::cast_possible_truncation, reason = "to whole cells")]
+            {
+                block.column[at] = if is_right { column } else { -1.0 } as i32;
+                block.row[at] = if row >= 0.0 { row } else { -1.0 } as i32;
+            }
             block.z[at] = z;
-            block.variance[at] = self.noise.variance(ray, ranges[at], from(self.from_posed));
+            block.tolerance[at] = variance + self.uneven_m2;
+            block.weight[at] = variance.recip();
+        }
+        if self.weighting == Weighting::Mean {
+            block.weight = [(MEAN_SD_M * MEAN_SD_M).recip(); BLOCK];
         }
     }
+}
+
+/// Where a point falls, in cells from the grid's corner, and how sure its height is.
+struct Placed {
+    column: f32,
+    row: f32,
+    z: f32,
+    variance: f32,
 }
 
 /// Tenths of a second, modulo 2^16: enough to tell how long ago something was seen.
