@@ -17,10 +17,12 @@
 mod cell;
 mod clear;
 mod component;
+pub mod draw;
 mod grid;
 mod mapper;
 mod noise;
 mod planes;
+pub mod replay;
 mod terrain;
 mod track;
 mod traverse;

@@ -2,6 +2,7 @@
 
 mod it {
     mod components;
+    mod draw;
     mod fusion;
     mod grid;
     mod mapper;
