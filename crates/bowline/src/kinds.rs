@@ -2,6 +2,7 @@
 
 mod model;
 
+use bowline_autonomy::map::{TerrainMapComponent, TraverseMapComponent};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -12,6 +13,14 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",
+    ),
+    Kind::of::<TerrainMapComponent>(
+        "terrain_map",
+        "Fuses ranges into a map of how high the ground is around the vehicle.",
+    ),
+    Kind::of::<TraverseMapComponent>(
+        "traverse_map",
+        "Judges from the terrain where the vehicle can drive.",
     ),
 ];
 

@@ -225,13 +225,7 @@ impl Ports {
     }
 
     /// Declares an input on a channel that the component knows itself, which a robot file may name anew.
-    pub fn input_on<T>(
-        &mut self,
-        name: &str,
-        doc: &str,
-        expect: Expect,
-        channel: &str,
-    ) -> Input<T>
+    pub fn input_on<T>(&mut self, name: &str, doc: &str, expect: Expect, channel: &str) -> Input<T>
     where
         T: Message + for<'a> Decode<'a> + Send + Sync + 'static,
     {

@@ -96,7 +96,11 @@ impl Axis {
         let to_line = if by_m > 0.0 { cell_m - within } else { within };
         Self {
             // Along the lines there is none to cross.
-            next: if by_m == 0.0 { f64::INFINITY } else { to_line / by_m.abs() },
+            next: if by_m == 0.0 {
+                f64::INFINITY
+            } else {
+                to_line / by_m.abs()
+            },
             step: cell_m / by_m.abs(),
         }
     }

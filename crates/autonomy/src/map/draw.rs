@@ -93,10 +93,17 @@ impl Palette {
     reason = "between two bytes"
 )]
 fn mixed(stops: &Stops, at: f32) -> Rgb {
-    let next = stops.iter().position(|(stop, _)| *stop >= at).unwrap_or(stops.len() - 1);
+    let next = stops
+        .iter()
+        .position(|(stop, _)| *stop >= at)
+        .unwrap_or(stops.len() - 1);
     let (to, end) = stops[next];
     let (from, begin) = stops[next.saturating_sub(1)];
-    let part = if to > from { (at - from) / (to - from) } else { 1.0 };
+    let part = if to > from {
+        (at - from) / (to - from)
+    } else {
+        1.0
+    };
     let mix = |a: u8, b: u8| (f32::from(a) + part * (f32::from(b) - f32::from(a)) + 0.5) as u8;
     std::array::from_fn(|at| mix(begin[at], end[at]))
 }

@@ -29,7 +29,8 @@ pub enum MakeGridError {
     },
     /// Too few or too many cells.
     #[error(
-        "expected a map of 2 to {} cells a side, found {size_m} m of cells of {cell_m} m", MAX_SIDE
+        "expected a map of 2 to {} cells a side, found {size_m} m of cells of {cell_m} m",
+        MAX_SIDE
     )]
     Size {
         /// The side of the map.
@@ -147,7 +148,10 @@ impl<C: Clone + Default> Grid<C> {
     /// The cell in a column and a row, to be changed, if there is one: for those who may be beyond the edge.
     #[inline]
     pub(crate) fn at_cell(&mut self, (column, row): (i32, i32)) -> Option<&mut C> {
-        let (column, row) = (column.cast_unsigned() as usize, row.cast_unsigned() as usize);
+        let (column, row) = (
+            column.cast_unsigned() as usize,
+            row.cast_unsigned() as usize,
+        );
         self.get_mut(column, row)
     }
 

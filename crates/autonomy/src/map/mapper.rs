@@ -128,7 +128,9 @@ impl Mapper {
                 self.counts.jumps += 1;
                 self.terrain.forget();
                 self.utime = None;
-                self.trouble = Some(format!("the pose jumped by {by_m:.1} m: the map begins anew"));
+                self.trouble = Some(format!(
+                    "the pose jumped by {by_m:.1} m: the map begins anew"
+                ));
             }
             Err(refused) => {
                 self.counts.poses_refused += 1;
@@ -246,7 +248,9 @@ fn view(posed: &Posed, frame_from_sensor: &Transform) -> View {
 /// The points of a sweep, with the times that they are taken to be from.
 fn slots(ranges: &Range3d) -> impl Iterator<Item = (&[[f32; 4]], i64)> {
     let duration = i64::from(ranges.duration_us.max(0));
-    let last = i64::try_from(ranges.points.len()).unwrap_or(i64::MAX).saturating_sub(1);
+    let last = i64::try_from(ranges.points.len())
+        .unwrap_or(i64::MAX)
+        .saturating_sub(1);
     let start = ranges.utime.saturating_sub(duration);
     let time = move |at: i64| {
         if duration == 0 || last == 0 {

@@ -109,7 +109,10 @@ pub(crate) struct HeightNoise {
 const MIN_VARIANCE: f32 = 1e-6;
 
 impl HeightNoise {
-    #[expect(clippy::cast_possible_truncation, reason = "variances need no more digits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "variances need no more digits"
+    )]
     pub(crate) fn new(sensor: SensorNoise, pose: &PoseNoise, slope_sd: f64) -> Self {
         let gamma2 = slope_sd * slope_sd;
         let ([c0, c1, c2], p) = (&pose.attitude, &pose.position);

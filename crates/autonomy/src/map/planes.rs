@@ -51,9 +51,10 @@ impl<'a> Planes<'a> {
         let rows = first.map_or(0, Vec::len);
         let columns = first.and_then(|plane| plane.first()).map_or(0, Vec::len);
         let is_whole = map.cells.len() == map.names.len()
-            && map.cells.iter().all(|plane| {
-                plane.len() == rows && plane.iter().all(|row| row.len() == columns)
-            });
+            && map
+                .cells
+                .iter()
+                .all(|plane| plane.len() == rows && plane.iter().all(|row| row.len() == columns));
         if !is_whole {
             let planes = map.names.len();
             return Err(ReadMapError::Ragged {

@@ -100,7 +100,9 @@ impl From<&Vote> for Voter {
         Self {
             name: vote.voter.clone(),
             reason: vote.reason.clone(),
-            arcs: arcs.map(|arc| (arc.curvature_per_m, arc.vote, arc.veto)).collect(),
+            arcs: arcs
+                .map(|arc| (arc.curvature_per_m, arc.vote, arc.veto))
+                .collect(),
         }
     }
 }
@@ -115,7 +117,9 @@ impl From<&Arbitration> for Decision {
             curvature_per_m: arbitration.curvature_per_m,
             speed_mps: arbitration.speed_mps,
             reason: arbitration.reason.clone(),
-            arcs: arcs.map(|((curvature, total), by)| (*curvature, *total, by.clone())).collect(),
+            arcs: arcs
+                .map(|((curvature, total), by)| (*curvature, *total, by.clone()))
+                .collect(),
             faults: faults
                 .filter(|(_, fault)| !fault.is_empty())
                 .map(|(voter, fault)| format!("{voter}: {fault}"))
@@ -152,7 +156,9 @@ impl Replay {
     pub fn to_html(&self) -> Result<String, EncodePngError> {
         // `<` would end a script in the middle of a text; JSON has another spelling for it.
         let data = self.to_json()?.to_string().replace('<', "\\u003c");
-        Ok(PAGE.replacen(GAP, &data, 1).replacen("{{title}}", &escaped(&self.title), 1))
+        Ok(PAGE
+            .replacen(GAP, &data, 1)
+            .replacen("{{title}}", &escaped(&self.title), 1))
     }
 
     fn to_json(&self) -> Result<Value, EncodePngError> {
@@ -201,7 +207,14 @@ impl Images {
             return Ok(Value::Null);
         };
         let number = self.number(which, layer)?;
-        Ok(json!([number, layer.origin_m[0], layer.origin_m[1], layer.cell_m, layer.columns, layer.rows]))
+        Ok(json!([
+            number,
+            layer.origin_m[0],
+            layer.origin_m[1],
+            layer.cell_m,
+            layer.columns,
+            layer.rows
+        ]))
     }
 }
 
@@ -210,15 +223,15 @@ impl Frame {
         #[expect(clippy::cast_precision_loss, reason = "drives are short")]
         let seconds = (self.utime - start) as f64 * 1e-6;
         let voters = self.voters.iter().map(|voter| {
-            json!({"name": voter.name, "reason": voter.reason, "arcs": voter.arcs})
+            json!({"name": voter.name, "reason": voter.reason, "arcs": voter.arcs.iter().map(|(c, v, veto)| json!([short(*c), short(*v), veto])).collect::<Vec<_>>()})
         });
         let decision = self.decision.as_ref().map(|it| {
             json!({
                 "stopped": it.is_stopped,
-                "curvature": it.curvature_per_m,
-                "speed": it.speed_mps,
+                "curvature": short(it.curvature_per_m),
+                "speed": short(it.speed_mps),
                 "reason": it.reason,
-                "arcs": it.arcs,
+                "arcs": it.arcs.iter().map(|(c, v, by)| json!([short(*c), short(*v), by])).collect::<Vec<_>>(),
                 "faults": it.faults,
             })
         });
@@ -239,9 +252,19 @@ impl Frame {
 
 /// To millimetres, and thousandths of a radian: what can be seen.
 fn rounded<const N: usize>(numbers: [f64; N]) -> Vec<f64> {
-    numbers.iter().map(|it| (it * 1000.0).round() / 1000.0).collect()
+    numbers
+        .iter()
+        .map(|it| (it * 1000.0).round() / 1000.0)
+        .collect()
+}
+
+/// Four digits: what can be seen.
+fn short(number: f32) -> f64 {
+    (f64::from(number) * 1e4).round() / 1e4
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

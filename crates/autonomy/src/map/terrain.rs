@@ -206,7 +206,10 @@ impl Terrain {
             origin_m: self.grid.origin_m(),
             cell_m: self.grid.cell_m(),
             names: planes.iter().map(|(name, ..)| (*name).to_owned()).collect(),
-            units: planes.iter().map(|(_, unit, _)| (*unit).to_owned()).collect(),
+            units: planes
+                .iter()
+                .map(|(_, unit, _)| (*unit).to_owned())
+                .collect(),
             cells: planes.iter().map(|(.., of)| self.grid.plane(of)).collect(),
             ..Map::default()
         };
@@ -236,12 +239,18 @@ struct Placer {
 }
 
 impl Placer {
-    #[expect(clippy::cast_possible_truncation, reason = "all are near the grid's corner")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "all are near the grid's corner"
+    )]
     fn new(terrain: &Terrain, sensor: SensorNoise, view: &View) -> Self {
         let ([x, y, z], [px, py, pz]) = (view.map_from_sensor.xyz(), view.posed_at);
         let [west, south] = terrain.grid.origin_m();
         Self {
-            turn: view.map_from_sensor.rotation().map(|row| row.map(|it| it as f32)),
+            turn: view
+                .map_from_sensor
+                .rotation()
+                .map(|row| row.map(|it| it as f32)),
             at: [x - west, y - south, z].map(|it| it as f32),
             from_posed: [x - px, y - py, z - pz].map(|it| it as f32),
             cells_per_m: (1.0 / terrain.grid.cell_m()) as f32,

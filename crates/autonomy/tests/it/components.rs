@@ -6,7 +6,10 @@ use bowline_msgs::Map;
 use bowline_node::{Health, Rig};
 use std::time::Duration;
 
-const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/raptor/raptor.xml");
+const MODEL: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../models/raptor/raptor.xml"
+);
 
 fn terrain() -> Rig {
     Rig::new::<TerrainMapComponent>(TerrainMapParameters {
@@ -37,7 +40,11 @@ fn the_terrain_map_is_published_at_its_rate_while_there_is_something_new() {
         look(&mut rig);
     }
     let maps: Vec<Map> = rig.take("terrain");
-    assert!((9..=11).contains(&maps.len()), "2 s at 5 Hz: {}", maps.len());
+    assert!(
+        (9..=11).contains(&maps.len()),
+        "2 s at 5 Hz: {}",
+        maps.len()
+    );
     assert_eq!(*rig.health(), Health::Good);
     let last = &maps[maps.len() - 1];
     assert_eq!(last.names, ["height", "variance", "min", "max", "count"]);
@@ -67,11 +74,18 @@ fn without_ranges_or_poses_there_is_no_map_and_health_says_why() {
             rig.advance(Duration::from_millis(10));
         }
         let maps: Vec<Map> = rig.take("terrain");
-        assert!(maps.len() <= 1, "what was new may still be said: {}", maps.len());
+        assert!(
+            maps.len() <= 1,
+            "what was new may still be said: {}",
+            maps.len()
+        );
         let Health::Degraded(why) = rig.health() else {
             panic!("{:?}", rig.health());
         };
-        assert!(why.contains(&format!("nothing comes from {silent}")), "{why}");
+        assert!(
+            why.contains(&format!("nothing comes from {silent}")),
+            "{why}"
+        );
     }
 }
 
@@ -95,10 +109,16 @@ fn each_terrain_map_is_judged_once() {
     rig.send("terrain", heights(20, 0.2, |_, _| 0.0));
     let maps: Vec<Map> = rig.take("traverse");
     assert_eq!(maps.len(), 1);
-    assert_eq!(maps[0].names, ["traversability", "slope", "step", "roughness", "height"]);
+    assert_eq!(
+        maps[0].names,
+        ["traversability", "slope", "step", "roughness", "height"]
+    );
     assert_eq!(*rig.health(), Health::Good);
     rig.advance(Duration::from_secs(2));
-    assert!(matches!(rig.health(), Health::Degraded(_)), "it has grown stale");
+    assert!(
+        matches!(rig.health(), Health::Degraded(_)),
+        "it has grown stale"
+    );
     rig.send("terrain", Map::default());
     let Health::Degraded(why) = rig.health() else {
         panic!("{:?}", rig.health());

@@ -36,8 +36,7 @@ fn measure(random: &mut Random, from: Vec3, to: Vec3, sensor: &SensorNoise) -> [
     let ray: Vec3 = std::array::from_fn(|at| to[at] - from[at]);
     let range = ray.iter().map(|it| it * it).sum::<f64>().sqrt();
     let direction = ray.map(|it| it / range);
-    let turn: Vec3 =
-        std::array::from_fn(|_| random.normal() * f64::from(sensor.bearing_sd_rad));
+    let turn: Vec3 = std::array::from_fn(|_| random.normal() * f64::from(sensor.bearing_sd_rad));
     let turned = plus(direction, cross(turn, direction));
     let length = turned.iter().map(|it| it * it).sum::<f64>().sqrt();
     let measured = range + random.normal() * f64::from(sensor.range_sd(range as f32));
@@ -58,7 +57,10 @@ fn look_around(terrain: &mut Terrain, random: &mut Random, n: usize) {
 /// The sum of squares of n standard normals is n, give or take sqrt(2 n).
 fn assert_is_chi_square(sum: f64, n: f64, what: &str) {
     let off = (sum - n) / (2.0 * n).sqrt();
-    assert!(off.abs() < 4.0, "{what}: {sum:.1} for {n} cells is {off:.1} sigma off");
+    assert!(
+        off.abs() < 4.0,
+        "{what}: {sum:.1} for {n} cells is {off:.1} sigma off"
+    );
 }
 
 #[test]
@@ -87,7 +89,9 @@ fn rms(terrain: &Terrain) -> f64 {
     let counts = plane(&map, "count").iter().flatten();
     let heights = plane(&map, "height").iter().flatten().zip(counts);
     // Cells that only strayed points fall into are no measure of the weighting.
-    let heights = heights.filter(|(_, n)| **n > 10.0).map(|(height, _)| height);
+    let heights = heights
+        .filter(|(_, n)| **n > 10.0)
+        .map(|(height, _)| height);
     let squares: Vec<f64> = heights.map(|it| f64::from(*it).powi(2)).collect();
     (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
 }
@@ -101,7 +105,10 @@ fn weighing_by_variance_beats_the_mean_where_noise_differs() {
             rms(&terrain)
         };
         let (weighted, mean) = (of(Weighting::Variance), of(Weighting::Mean));
-        assert!(weighted < 0.9 * mean, "seed {seed}: {weighted} against {mean}");
+        assert!(
+            weighted < 0.9 * mean,
+            "seed {seed}: {weighted} against {mean}"
+        );
     }
 }
 
@@ -135,7 +142,13 @@ fn the_variance_of_a_height_is_what_drawing_all_errors_gives() {
             let [x, y, z] = ray.map(|it| it as f32);
             let mut terrain = terrain(slope_sd, Weighting::Variance);
             terrain.fuse(&[[x, y, z, range as f32]], LASER, &view, 0);
-            f64::from(terrain.grid().at([to[0], to[1]]).expect("within").variance())
+            f64::from(
+                terrain
+                    .grid()
+                    .at([to[0], to[1]])
+                    .expect("within")
+                    .variance(),
+            )
         };
         let n = 40_000;
         let mut sum = 0.0;
@@ -150,7 +163,10 @@ fn the_variance_of_a_height_is_what_drawing_all_errors_gives() {
             sum += (off[2] - slope[0] * off[0] - slope[1] * off[1]).powi(2);
         }
         let drawn = sum / f64::from(n);
-        assert!((drawn / predicted - 1.0).abs() < 0.05, "{drawn} against {predicted}");
+        assert!(
+            (drawn / predicted - 1.0).abs() < 0.05,
+            "{drawn} against {predicted}"
+        );
     }
 }
 
@@ -185,5 +201,10 @@ fn an_uncertain_attitude_makes_far_cells_less_sure() {
         at(&unsure) / at(&sure)
     };
     assert!(ratio(-5.4) > 10.0, "{}", ratio(-5.4));
-    assert!(ratio(-0.4) > 3.0 * ratio(-5.4), "{} and {}", ratio(-0.4), ratio(-5.4));
+    assert!(
+        ratio(-0.4) > 3.0 * ratio(-5.4),
+        "{} and {}",
+        ratio(-0.4),
+        ratio(-5.4)
+    );
 }

@@ -52,9 +52,15 @@ fn sizes_that_cannot_be_are_refused() {
     assert_eq!(make(40.0, 0.2), Ok(200));
     assert_eq!(make(0.3, 0.1), Ok(3));
     assert!(matches!(make(40.0, 0.0), Err(MakeGridError::Cell { .. })));
-    assert!(matches!(make(40.0, f64::NAN), Err(MakeGridError::Cell { .. })));
+    assert!(matches!(
+        make(40.0, f64::NAN),
+        Err(MakeGridError::Cell { .. })
+    ));
     assert!(matches!(make(1e6, 0.1), Err(MakeGridError::Size { .. })));
-    assert!(matches!(make(f64::NAN, 0.1), Err(MakeGridError::Size { .. })));
+    assert!(matches!(
+        make(f64::NAN, 0.1),
+        Err(MakeGridError::Size { .. })
+    ));
 }
 
 #[test]

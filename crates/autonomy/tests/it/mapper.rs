@@ -27,11 +27,20 @@ fn points_wait_for_the_pose_after_them() {
     let mut mapper = mapper(0.0);
     mapper.take_pose(&pose(1_000_000, 0.0, 0.0, 0.0));
     mapper.take_ranges(&ground(1_010_000), 1_010_000);
-    assert_eq!(mapper.terrain().counts().fused, 0, "the vehicle may be anywhere by then");
+    assert_eq!(
+        mapper.terrain().counts().fused,
+        0,
+        "the vehicle may be anywhere by then"
+    );
     mapper.take_pose(&pose(1_020_000, 0.4, 0.0, 0.0));
     assert_eq!(mapper.terrain().counts().fused, 10);
     // The laser is 1 m before the vehicle's origin, and half way between the poses.
-    let cell = mapper.terrain().grid().at([6.2, 0.0]).copied().expect("it is within");
+    let cell = mapper
+        .terrain()
+        .grid()
+        .at([6.2, 0.0])
+        .copied()
+        .expect("it is within");
     assert!(cell.height().abs() < 1e-3, "{cell:?}");
     assert_eq!(mapper.utime(), Some(1_010_000));
 }
@@ -54,7 +63,11 @@ fn points_without_a_pose_are_dropped_and_counted() {
     assert_eq!(mapper.counts().points_without_pose, 10, "it has not come");
     mapper.take_pose(&pose(2_000_000, 0.0, 0.0, 0.0));
     mapper.take_ranges(&ground(1_900_000), 2_000_000);
-    assert_eq!(mapper.counts().points_without_pose, 20, "before the first pose");
+    assert_eq!(
+        mapper.counts().points_without_pose,
+        20,
+        "before the first pose"
+    );
     mapper.take_ranges(&ground(2_100_000), 2_100_000);
     mapper.take_pose(&pose(3_000_000, 0.0, 0.0, 0.0));
     assert_eq!(mapper.counts().points_without_pose, 30, "in a gap");
@@ -167,7 +180,10 @@ fn a_wall_stays_straight_while_the_vehicle_turns() {
     let straight = worst_off_wall(26_000);
     assert!(straight <= 0.11, "within its cells: {straight} m");
     let bent = worst_off_wall(0);
-    assert!(bent > 0.25, "and would not be without the times of points: {bent} m");
+    assert!(
+        bent > 0.25,
+        "and would not be without the times of points: {bent} m"
+    );
 }
 
 #[test]
@@ -176,7 +192,12 @@ fn a_sweep_may_be_cut_into_messages() {
     let cut = |n: usize| {
         let mut mapper = mapper(0.2);
         for step in 0..30_i64 {
-            mapper.take_pose(&pose(step * 10_000, 0.02 * step as f64, 0.0, 0.03 * step as f64));
+            mapper.take_pose(&pose(
+                step * 10_000,
+                0.02 * step as f64,
+                0.0,
+                0.03 * step as f64,
+            ));
         }
         // 101 points, a millisecond apart, seen from 100 ms on.
         let laser = Transform::from_xyz_rpy([1.0, 0.0, 1.0], [0.0, 0.2, 0.0]);

@@ -1,9 +1,7 @@
 //! Worlds that can be worked out by hand: a plane with boxes on it, and devices that look at it.
 
 use bowline_autonomy::map::{PoseNoise, SensorNoise, View};
-use bowline_geometry::{
-    Assembly, Body, BodyFrame, Constraint, FrameName, Model, Transform, Vec3,
-};
+use bowline_geometry::{Assembly, Body, BodyFrame, Constraint, FrameName, Model, Transform, Vec3};
 use bowline_msgs::{Map, PoseTransform, Range3d};
 
 /// Random numbers that are the same in each run.

@@ -56,7 +56,11 @@ fn one_outlier_changes_nothing_whenever_it_comes() {
             let mut heights = vec![0.0; 12];
             heights[at] = wrong;
             let cell = cell(&heights);
-            assert_eq!((cell.height(), cell.max(), cell.min()), (0.0, 0.0, 0.0), "{wrong} at {at}");
+            assert_eq!(
+                (cell.height(), cell.max(), cell.min()),
+                (0.0, 0.0, 0.0),
+                "{wrong} at {at}"
+            );
         }
     }
 }
@@ -91,7 +95,10 @@ fn a_wall_in_a_cell_of_ground_survives() {
     assert!(cell.min().abs() < 0.05, "{cell:?}");
     let mut buried = cell;
     (0..1000).for_each(|_| buried.observe(height(0.0), 100));
-    assert!(buried.max() > 0.75, "ground alone does not bury it: {buried:?}");
+    assert!(
+        buried.max() > 0.75,
+        "ground alone does not bury it: {buried:?}"
+    );
 }
 
 #[test]
@@ -142,7 +149,12 @@ fn what_hangs_over_the_vehicle_is_no_ground() {
     terrain.fuse(&points, EXACT, &view(map_from_sensor), 0);
     assert!(terrain.counts().overhead > 100, "{:?}", terrain.counts());
     let map = terrain.to_map("map", 0);
-    assert!(map.cells[3].iter().flatten().all(|top| top.is_nan() || *top < 0.1));
+    assert!(
+        map.cells[3]
+            .iter()
+            .flatten()
+            .all(|top| top.is_nan() || *top < 0.1)
+    );
 }
 
 #[test]
@@ -161,12 +173,28 @@ fn walls_and_boxes_come_out_where_they_are() {
     for step in 0..400 {
         let x = -9.0 + 0.02 * f64::from(step);
         let map_from_sensor = Transform::from_xyz_rpy([x, 0.0, 1.8], [0.0, 0.21, 0.0]);
-        let points = scene.scan(&map_from_sensor, &beams(361, 3.14), &sensor, || random.normal());
-        terrain.fuse(&points, sensor, &view(map_from_sensor), i64::from(step) * 26_000);
-        terrain.clear(&points, sensor, &view(map_from_sensor), (i64::from(step) * 26_000, 1));
+        let points = scene.scan(&map_from_sensor, &beams(361, 3.14), &sensor, || {
+            random.normal()
+        });
+        terrain.fuse(
+            &points,
+            sensor,
+            &view(map_from_sensor),
+            i64::from(step) * 26_000,
+        );
+        terrain.clear(
+            &points,
+            sensor,
+            &view(map_from_sensor),
+            (i64::from(step) * 26_000, 1),
+        );
     }
     let at = |x: f64, y: f64| terrain.grid().at([x, y]).copied().expect("it is within");
-    assert!(at(1.0, 0.1).max() < 0.05, "ground before it: {:?}", at(1.0, 0.1));
+    assert!(
+        at(1.0, 0.1).max() < 0.05,
+        "ground before it: {:?}",
+        at(1.0, 0.1)
+    );
     assert!(at(2.1, 0.1).max() > 0.8, "its face: {:?}", at(2.1, 0.1));
     assert!(!at(7.0, 0.1).is_known(), "its shadow is unknown");
 }

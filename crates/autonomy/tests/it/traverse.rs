@@ -26,9 +26,17 @@ fn at(map: &Map, name: &str, x: f64, y: f64) -> f32 {
 fn level_ground_is_perfect() {
     let map = judged(|_, _| 12.5);
     for name in ["slope", "step", "roughness"] {
-        assert!(plane(&map, name).iter().flatten().all(|it| it.abs() < 1e-3), "{name}");
+        assert!(
+            plane(&map, name).iter().flatten().all(|it| it.abs() < 1e-3),
+            "{name}"
+        );
     }
-    assert!(plane(&map, "traversability").iter().flatten().all(|it| *it > 0.99));
+    assert!(
+        plane(&map, "traversability")
+            .iter()
+            .flatten()
+            .all(|it| *it > 0.99)
+    );
     assert!(plane(&map, "height").iter().flatten().all(|it| *it == 12.5));
 }
 
@@ -42,7 +50,10 @@ fn a_ramp_has_its_slope_and_no_step() {
             let (step, rough) = (at(&map, "step", 4.0, 4.0), at(&map, "roughness", 4.0, 4.0));
             assert!(step < 0.01 && rough < 0.01, "{step} {rough}");
             let score = f64::from(at(&map, "traversability", 4.0, 4.0));
-            assert!((score - (1.0 - angle / 0.4)).abs() < 0.06, "{score} for {angle}");
+            assert!(
+                (score - (1.0 - angle / 0.4)).abs() < 0.06,
+                "{score} for {angle}"
+            );
         }
     }
 }
@@ -59,7 +70,10 @@ fn a_kerb_has_its_height_and_belongs_to_the_upper_cell() {
     assert!((at(&map, "step", 4.1, 4.0) - 0.1).abs() < 1e-6);
     assert!(at(&map, "step", 3.9, 4.0) < 1e-6);
     let free = at(&map, "traversability", 4.1, 4.0);
-    assert!((0.3..=0.5).contains(&free), "half the step it can do, and the slope of it: {free}");
+    assert!(
+        (0.3..=0.5).contains(&free),
+        "half the step it can do, and the slope of it: {free}"
+    );
 }
 
 #[test]
@@ -67,7 +81,10 @@ fn a_wall_stops_and_leaves_the_ground_before_it_free() {
     let map = judged(|x, _| if (4.0..4.4).contains(&x) { 1.5 } else { 0.0 });
     assert_eq!(at(&map, "traversability", 4.1, 4.0), 0.0);
     assert_eq!(at(&map, "traversability", 4.3, 4.0), 0.0);
-    assert!(at(&map, "traversability", 3.9, 4.0) > 0.99, "the passage is not made narrower");
+    assert!(
+        at(&map, "traversability", 3.9, 4.0) > 0.99,
+        "the passage is not made narrower"
+    );
     assert!(at(&map, "traversability", 4.5, 4.0) > 0.99);
 }
 
@@ -93,7 +110,13 @@ fn a_drop_is_seen_across_its_shadow() {
 
 #[test]
 fn a_gap_on_level_ground_is_no_drop() {
-    let map = judged(|x, _| if (4.0..5.0).contains(&x) { f64::NAN } else { 0.0 });
+    let map = judged(|x, _| {
+        if (4.0..5.0).contains(&x) {
+            f64::NAN
+        } else {
+            0.0
+        }
+    });
     assert!(at(&map, "traversability", 3.9, 4.0) > 0.99);
     assert!(at(&map, "traversability", 4.5, 4.0).is_nan());
 }
@@ -115,7 +138,11 @@ fn rough_ground_is_rough_and_neither_steep_nor_stepped() {
 #[test]
 fn noise_that_is_known_does_not_make_ground_rough() {
     let mut map = heights(N, CELL_M, |x, y| {
-        if ((x / CELL_M) as i64 + (y / CELL_M) as i64) % 2 == 0 { 0.02 } else { -0.02 }
+        if ((x / CELL_M) as i64 + (y / CELL_M) as i64) % 2 == 0 {
+            0.02
+        } else {
+            -0.02
+        }
     });
     map.names.push("variance".to_owned());
     map.units.push("m^2".to_owned());
@@ -142,7 +169,13 @@ fn what_stands_within_a_cell_is_a_step() {
 fn unknown_stays_unknown_and_lonely_cells_are_not_judged_free() {
     let map = judged(|_, _| f64::NAN);
     assert!(map.cells.iter().flatten().flatten().all(|it| it.is_nan()));
-    let lonely = judged(|x, y| if (x - 4.1).hypot(y - 4.1) < 0.1 { 0.0 } else { f64::NAN });
+    let lonely = judged(|x, y| {
+        if (x - 4.1).hypot(y - 4.1) < 0.1 {
+            0.0
+        } else {
+            f64::NAN
+        }
+    });
     assert!(at(&lonely, "traversability", 4.1, 4.1).is_nan());
 }
 
@@ -151,7 +184,16 @@ fn maps_that_are_none_are_refused_with_a_reason() {
     let mut nameless = heights(N, CELL_M, |_, _| 0.0);
     nameless.names[0] = "colour".to_owned();
     let found = traverse(&nameless, &LIMITS).expect_err("no heights");
-    assert!(matches!(found, ReadMapError::NoPlane { expected: "height", .. }), "{found}");
+    assert!(
+        matches!(
+            found,
+            ReadMapError::NoPlane {
+                expected: "height",
+                ..
+            }
+        ),
+        "{found}"
+    );
     let mut ragged = heights(N, CELL_M, |_, _| 0.0);
     ragged.cells[0][3].pop();
     let found = traverse(&ragged, &LIMITS).expect_err("ragged");
@@ -159,7 +201,16 @@ fn maps_that_are_none_are_refused_with_a_reason() {
     let mut sizeless = heights(N, CELL_M, |_, _| 0.0);
     sizeless.cell_m = 0.0;
     assert!(traverse(&sizeless, &LIMITS).is_err());
-    assert!(traverse(&Map { cell_m: 1.0, ..Map::default() }, &LIMITS).is_err());
+    assert!(
+        traverse(
+            &Map {
+                cell_m: 1.0,
+                ..Map::default()
+            },
+            &LIMITS
+        )
+        .is_err()
+    );
 }
 
 proptest! {

@@ -173,9 +173,18 @@ impl TerrainMapComponent {
         } = counts;
         let before = std::mem::replace(&mut self.reported, counts);
         let dropped = [
-            (points_without_pose - before.points_without_pose, "points have no pose"),
-            (points_without_frame - before.points_without_frame, "points have no known frame"),
-            (points_pushed_out - before.points_pushed_out, "points waited for a pose in vain"),
+            (
+                points_without_pose - before.points_without_pose,
+                "points have no pose",
+            ),
+            (
+                points_without_frame - before.points_without_frame,
+                "points have no known frame",
+            ),
+            (
+                points_pushed_out - before.points_pushed_out,
+                "points waited for a pose in vain",
+            ),
             (poses_refused - before.poses_refused, "poses were refused"),
         ];
         let dropped = dropped.iter().filter(|(n, _)| *n > 0);

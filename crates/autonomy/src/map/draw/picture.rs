@@ -110,7 +110,11 @@ impl Picture {
             let along = length_m * f64::from(step) / f64::from(STEPS);
             let half = 0.5 * curvature_per_m * along;
             // The chord of an arc: its length, and its direction half way through the turn.
-            let chord = if half.abs() < 1e-9 { along } else { along * half.sin() / half };
+            let chord = if half.abs() < 1e-9 {
+                along
+            } else {
+                along * half.sin() / half
+            };
             let (sin, cos) = (heading_rad + half).sin_cos();
             [x + chord * cos, y + chord * sin]
         };
@@ -170,7 +174,11 @@ impl Picture {
         let span = |middle: f64, end: usize| {
             let first = (middle - radius - 0.5).ceil().max(0.0) as usize;
             let last = (middle + radius - 0.5).floor();
-            first..if last < 0.0 { 0 } else { (last as usize).saturating_add(1).min(end) }
+            first..if last < 0.0 {
+                0
+            } else {
+                (last as usize).saturating_add(1).min(end)
+            }
         };
         for row in span(y, self.height) {
             for column in span(x, self.width) {
@@ -186,7 +194,11 @@ impl Picture {
 
 /// A size that pictures can have.
 pub(super) fn size(width: usize, height: usize) -> Result<(u32, u32), EncodePngError> {
-    let side = |pixels: usize| u32::try_from(pixels).ok().filter(|it| (1..=20_000).contains(it));
+    let side = |pixels: usize| {
+        u32::try_from(pixels)
+            .ok()
+            .filter(|it| (1..=20_000).contains(it))
+    };
     match (side(width), side(height)) {
         (Some(width), Some(height)) => Ok((width, height)),
         (None, _) | (_, None) => Err(EncodePngError::Size { width, height }),
