@@ -15,24 +15,30 @@
 //! out by its height.
 
 mod cell;
+mod chart;
 mod clear;
 mod component;
 pub mod draw;
 mod grid;
 mod mapper;
 mod noise;
+mod obstacles;
 mod planes;
 pub mod replay;
 mod terrain;
 mod track;
 mod traverse;
+mod walk;
 
 pub use cell::{Cell, GATE, Height, REFUTATION, TAKEOVER};
+pub use chart::Chart;
+pub use component::obstacle_map::{ObstacleMap, ObstacleMapParameters};
 pub use component::terrain_map::{TerrainMapComponent, TerrainMapParameters};
 pub use component::traverse_map::{TraverseMapComponent, TraverseMapParameters};
 pub use grid::{Grid, MAX_SIDE, MakeGridError};
 pub use mapper::{MAX_WAITING, Mapper, MapperCounts, MapperSettings};
 pub use noise::{PoseNoise, SensorNoise, View};
+pub use obstacles::{ObstacleSettings, Obstacles};
 pub use planes::{Planes, ReadMapError};
 pub use terrain::{Terrain, TerrainCounts, TerrainSettings, Weighting};
 pub use track::{MAX_POSES, NoPose, Posed, Refused, Taken, Track};

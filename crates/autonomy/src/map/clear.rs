@@ -7,6 +7,7 @@
 
 use super::noise::{SensorNoise, View};
 use super::terrain::{Terrain, tenths};
+use super::walk::walk;
 
 /// A ray may be off by this much in height before it says anything.
 const MARGIN_M: f64 = 0.15;
@@ -15,7 +16,7 @@ const CROSSED: f64 = 0.6;
 
 impl Terrain {
     /// Gives up what the rays to these points went through. One ray in `every` is looked at.
-    pub fn clear(
+    pub(super) fn refute_along_rays(
         &mut self,
         points: &[[f32; 4]],
         sensor: SensorNoise,
@@ -49,24 +50,16 @@ impl Terrain {
             return;
         }
         let climb = end[2] - start[2];
-        let mut axes = [0, 1].map(|axis| Axis::new(start[axis], by[axis], cell_m));
-        let mut from = 0.0;
-        // No more steps than a ray can take within the grid.
-        for _ in 0..2 * self.grid.side() {
-            let to = axes[0].next.min(axes[1].next).min(1.0);
-            if (to - from) * length_m >= CROSSED * cell_m {
-                let middle = 0.5 * (from + to);
-                let place = [start[0] + middle * by[0], start[1] + middle * by[1]];
-                let highest_m = start[2] + climb * if climb > 0.0 { to } else { from };
-                if !self.refute(place, highest_m + MARGIN_M, time) {
-                    return;
-                }
+        for (from, to) in walk([start[0], start[1]], by, cell_m).take(2 * self.grid.side()) {
+            if (to - from) * length_m < CROSSED * cell_m {
+                continue;
             }
-            if to >= 1.0 {
+            let middle = 0.5 * (from + to);
+            let place = [start[0] + middle * by[0], start[1] + middle * by[1]];
+            let highest_m = start[2] + climb * if climb > 0.0 { to } else { from };
+            if !self.refute(place, highest_m + MARGIN_M, time) {
                 return;
             }
-            from = to;
-            axes.iter_mut().for_each(|axis| axis.pass(to));
         }
     }
 
@@ -80,34 +73,5 @@ impl Terrain {
             self.counts.cleared += 1;
         }
         true
-    }
-}
-
-/// Where a ray crosses the lines between cells, as parts of its length.
-#[derive(Clone, Copy, Debug)]
-struct Axis {
-    next: f64,
-    step: f64,
-}
-
-impl Axis {
-    fn new(start_m: f64, by_m: f64, cell_m: f64) -> Self {
-        let within = start_m - (start_m / cell_m).floor() * cell_m;
-        let to_line = if by_m > 0.0 { cell_m - within } else { within };
-        Self {
-            // Along the lines there is none to cross.
-            next: if by_m == 0.0 {
-                f64::INFINITY
-            } else {
-                to_line / by_m.abs()
-            },
-            step: cell_m / by_m.abs(),
-        }
-    }
-
-    fn pass(&mut self, at: f64) {
-        if self.next <= at {
-            self.next += self.step;
-        }
     }
 }

@@ -95,6 +95,9 @@ impl<C: Clone + Default> Grid<C> {
     }
 
     /// Moves so that a place is in the middle. A place that is none moves nothing.
+    ///
+    /// # Panics
+    /// Never: there are at most [`MAX_SIDE`] cells along a side.
     pub fn centre_on(&mut self, [x, y]: [f64; 2]) {
         let half = i64::try_from(self.n / 2).expect("at most 2048 cells");
         for (axis, at) in [x, y].into_iter().enumerate() {

@@ -1,13 +1,13 @@
 //! Ranges and poses as they arrive, brought together: each point is taken to where the vehicle was when it was measured.
 //!
-//! In: `range3d_t` of any device of the robot's model, `pose_transform_t`. Out: a terrain map.
+//! In: `range3d_t` of any device of the robot's model, `pose_transform_t`. Out: whatever chart they are
+//! fused into.
 //!
 //! Ranges wait for the pose after them, so that nothing is extrapolated; the queue is bounded in messages and time. What
 //! has no pose in the end is dropped and counted.
 
-use super::grid::MakeGridError;
+use super::chart::Chart;
 use super::noise::{SensorNoise, View};
-use super::terrain::{Terrain, TerrainSettings};
 use super::track::{NoPose, Posed, Refused, Taken, Track};
 use bowline_geometry::{Model, Transform, TransformError};
 use bowline_msgs::{Map, PoseTransform, Range3d};
@@ -22,8 +22,6 @@ const SLOT_US: i64 = 100;
 /// How ranges and poses are brought together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MapperSettings {
-    /// The map.
-    pub terrain: TerrainSettings,
     /// How far apart poses may be to interpolate between, and how long ranges wait for one.
     pub pose_timeout: Duration,
     /// Faster than this the vehicle does not move: a pose that is further off is a jump, and the map is forgotten.
@@ -47,12 +45,39 @@ pub struct MapperCounts {
     pub jumps: u64,
 }
 
-/// Makes a terrain map of what arrives.
+impl MapperCounts {
+    /// What was dropped since, in words.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Vec<String> {
+        let dropped = [
+            (
+                self.points_without_pose - before.points_without_pose,
+                "points have no pose",
+            ),
+            (
+                self.points_without_frame - before.points_without_frame,
+                "points have no known frame",
+            ),
+            (
+                self.points_pushed_out - before.points_pushed_out,
+                "points waited for a pose in vain",
+            ),
+            (
+                self.poses_refused - before.poses_refused,
+                "poses were refused",
+            ),
+        ];
+        let dropped = dropped.iter().filter(|(n, _)| *n > 0);
+        dropped.map(|(n, what)| format!("{n} {what}")).collect()
+    }
+}
+
+/// Makes a map of what arrives.
 #[derive(Debug)]
-pub struct Mapper {
+pub struct Mapper<C> {
     model: Model,
     settings: MapperSettings,
-    terrain: Terrain,
+    chart: C,
     track: Track,
     waiting: VecDeque<Waiting>,
     counts: MapperCounts,
@@ -67,28 +92,36 @@ struct Waiting {
     ranges: Range3d,
 }
 
-impl Mapper {
-    /// A map of which nothing is known, around a vehicle of which nothing is known.
-    ///
-    /// # Errors
-    /// When the map's cells have no sensible size, or there are too few or too many.
-    pub fn new(model: Model, settings: MapperSettings) -> Result<Self, MakeGridError> {
-        Ok(Self {
+impl<C: Chart> Mapper<C> {
+    /// For a chart of which nothing is known, around a vehicle of which nothing is known.
+    pub fn new(model: Model, chart: C, settings: MapperSettings) -> Self {
+        Self {
             model,
             settings,
-            terrain: Terrain::new(settings.terrain)?,
+            chart,
             track: Track::new(settings.pose_timeout, settings.max_speed_mps),
             waiting: VecDeque::with_capacity(MAX_WAITING),
             counts: MapperCounts::default(),
             utime: None,
             trouble: None,
-        })
+        }
     }
 
-    /// The terrain, as far as it is known.
+    /// The chart, as far as it is known.
     #[must_use]
-    pub fn terrain(&self) -> &Terrain {
-        &self.terrain
+    pub fn chart(&self) -> &C {
+        &self.chart
+    }
+
+    /// The chart, to be told more about.
+    pub fn chart_mut(&mut self) -> &mut C {
+        &mut self.chart
+    }
+
+    /// The robot's model.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
     /// The poses.
@@ -117,7 +150,7 @@ impl Mapper {
     /// The map as others get it; `None` while nothing is in it.
     #[must_use]
     pub fn map(&self) -> Option<Map> {
-        Some(self.terrain.to_map(self.track.reference(), self.utime?))
+        Some(self.chart.to_map(self.track.reference(), self.utime?))
     }
 
     /// Takes a pose in, moves the map with it, and fuses what waited for it.
@@ -126,7 +159,7 @@ impl Mapper {
             Ok(Taken::Steady) => {}
             Ok(Taken::Jumped { by_m }) => {
                 self.counts.jumps += 1;
-                self.terrain.forget();
+                self.chart.forget();
                 self.utime = None;
                 self.trouble = Some(format!(
                     "the pose jumped by {by_m:.1} m: the map begins anew"
@@ -143,7 +176,7 @@ impl Mapper {
         }
         if let Some(latest) = self.track.latest() {
             let [x, y, _] = latest.map_from_frame.xyz();
-            self.terrain.centre_on([x, y]);
+            self.chart.centre_on([x, y]);
         }
         for waiting in std::mem::take(&mut self.waiting) {
             self.fuse_or_wait(waiting);
@@ -207,7 +240,7 @@ impl Mapper {
             match self.track.at(utime) {
                 Ok(posed) => {
                     let view = view(&posed, &frame_from_sensor);
-                    self.terrain.fuse(points, sensor, &view, ranges.utime);
+                    self.chart.fuse(points, sensor, &view, ranges.utime);
                     seen.push((points, view));
                 }
                 Err(NoPose::NotYet | NoPose::Never) => {
@@ -228,7 +261,7 @@ impl Mapper {
             return;
         }
         for (points, view) in seen {
-            self.terrain.clear(points, sensor, view, (utime, every));
+            self.chart.clear(points, sensor, view, (utime, every));
         }
     }
 

@@ -6,6 +6,7 @@
 //! Deliberately absent: time but as a stamp on cells, and poses, which `track` has.
 
 use super::cell::{Cell, Height};
+use super::chart::Chart;
 use super::grid::{Grid, MakeGridError};
 use super::noise::{HeightNoise, SensorNoise, View};
 use bowline_msgs::Map;
@@ -131,27 +132,6 @@ impl Terrain {
         self.counts
     }
 
-    /// Moves the map with the vehicle.
-    pub fn centre_on(&mut self, xy_m: [f64; 2]) {
-        self.grid.centre_on(xy_m);
-    }
-
-    /// Forgets everything.
-    pub fn forget(&mut self) {
-        self.grid.forget();
-    }
-
-    /// Takes in points that were measured from one place: X, Y, Z and R in the device's frame.
-    pub fn fuse(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, utime: i64) {
-        let time = tenths(utime);
-        let placer = Placer::new(self, sensor, view);
-        let mut block = Block::EMPTY;
-        for points in points.chunks(BLOCK) {
-            placer.place(points, &mut block);
-            self.fuse_block(points, &block, &placer, time);
-        }
-    }
-
     fn fuse_block(&mut self, points: &[[f32; 4]], block: &Block, placer: &Placer, time: u16) {
         let mut n_fused = 0;
         for (at, point) in points.iter().enumerate().take(BLOCK) {
@@ -188,10 +168,32 @@ impl Terrain {
         };
         *count += 1;
     }
+}
 
-    /// The map as others get it.
-    #[must_use]
-    pub fn to_map(&self, reference: &str, utime: i64) -> Map {
+impl Chart for Terrain {
+    fn centre_on(&mut self, xy_m: [f64; 2]) {
+        self.grid.centre_on(xy_m);
+    }
+
+    fn forget(&mut self) {
+        self.grid.forget();
+    }
+
+    fn fuse(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, utime: i64) {
+        let time = tenths(utime);
+        let placer = Placer::new(self, sensor, view);
+        let mut block = Block::EMPTY;
+        for points in points.chunks(BLOCK) {
+            placer.place(points, &mut block);
+            self.fuse_block(points, &block, &placer, time);
+        }
+    }
+
+    fn clear(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, when: (i64, usize)) {
+        self.refute_along_rays(points, sensor, view, when);
+    }
+
+    fn to_map(&self, reference: &str, utime: i64) -> Map {
         type Plane = (&'static str, &'static str, fn(&Cell) -> f32);
         let planes: [Plane; 5] = [
             ("height", "m", Cell::height),

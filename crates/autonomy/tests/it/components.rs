@@ -1,4 +1,4 @@
-use crate::it::support::{heights, pose, ranges};
+use crate::support::{heights, pose, ranges};
 use bowline_autonomy::map::{
     TerrainMapComponent, TerrainMapParameters, TraverseMapComponent, TraverseMapParameters,
 };

@@ -1,9 +1,9 @@
 //! Pictures and the page, from a drive that is made up.
 
-use crate::it::support::{EXACT, Random, Scene, beams, heights, view};
+use crate::support::{EXACT, Random, Scene, beams, heights, view};
 use bowline_autonomy::map::draw::{Layer, Palette, Picture, UNKNOWN};
 use bowline_autonomy::map::replay::{Command, Decision, Frame, Goal, Replay, Voter};
-use bowline_autonomy::map::{Limits, Terrain, TerrainSettings, traverse};
+use bowline_autonomy::map::{Chart as _, Limits, Terrain, TerrainSettings, traverse};
 use bowline_geometry::Transform;
 
 const HEIGHTS: Palette = Palette::Height {

@@ -1,7 +1,9 @@
 //! How well heights are fused, statistically, with seeds.
 
-use crate::it::support::{EXACT, Random, Scene, camera, plane, view};
-use bowline_autonomy::map::{PoseNoise, SensorNoise, Terrain, TerrainSettings, View, Weighting};
+use crate::support::{EXACT, Random, Scene, camera, plane, view};
+use bowline_autonomy::map::{
+    Chart as _, PoseNoise, SensorNoise, Terrain, TerrainSettings, View, Weighting,
+};
 use bowline_geometry::{Transform, Vec3};
 
 const LASER: SensorNoise = SensorNoise {

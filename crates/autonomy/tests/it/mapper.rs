@@ -1,21 +1,22 @@
-use crate::it::support::{EXACT, Scene, beams, model, pose, ranges};
-use bowline_autonomy::map::{MAX_WAITING, Mapper, MapperSettings, TerrainSettings};
+use crate::support::{EXACT, Scene, beams, model, pose, ranges};
+use bowline_autonomy::map::{MAX_WAITING, Mapper, MapperSettings, Terrain, TerrainSettings};
 use bowline_geometry::Transform;
 use bowline_msgs::{PoseTransform, Range3d};
 use std::time::Duration;
 
-fn mapper(down_rad: f64) -> Mapper {
+fn mapper(down_rad: f64) -> Mapper<Terrain> {
+    let terrain = TerrainSettings {
+        size_m: 24.0,
+        cell_m: 0.2,
+        ..TerrainSettings::default()
+    };
     let settings = MapperSettings {
-        terrain: TerrainSettings {
-            size_m: 24.0,
-            cell_m: 0.2,
-            ..TerrainSettings::default()
-        },
         pose_timeout: Duration::from_millis(200),
         max_speed_mps: 20.0,
         clear_every: 1,
     };
-    Mapper::new(model(down_rad), settings).expect("it is a map")
+    let terrain = Terrain::new(terrain).expect("it is a map");
+    Mapper::new(model(down_rad), terrain, settings)
 }
 
 fn ground(utime: i64) -> Range3d {
@@ -28,15 +29,15 @@ fn points_wait_for_the_pose_after_them() {
     mapper.take_pose(&pose(1_000_000, 0.0, 0.0, 0.0));
     mapper.take_ranges(&ground(1_010_000), 1_010_000);
     assert_eq!(
-        mapper.terrain().counts().fused,
+        mapper.chart().counts().fused,
         0,
         "the vehicle may be anywhere by then"
     );
     mapper.take_pose(&pose(1_020_000, 0.4, 0.0, 0.0));
-    assert_eq!(mapper.terrain().counts().fused, 10);
+    assert_eq!(mapper.chart().counts().fused, 10);
     // The laser is 1 m before the vehicle's origin, and half way between the poses.
     let cell = mapper
-        .terrain()
+        .chart()
         .grid()
         .at([6.2, 0.0])
         .copied()
@@ -50,7 +51,7 @@ fn points_at_the_time_of_a_pose_need_no_other() {
     let mut mapper = mapper(0.0);
     mapper.take_pose(&pose(1_000_000, 0.0, 0.0, 0.0));
     mapper.take_ranges(&ground(1_000_000), 1_000_000);
-    assert_eq!(mapper.terrain().counts().fused, 10);
+    assert_eq!(mapper.chart().counts().fused, 10);
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn points_without_a_pose_are_dropped_and_counted() {
     mapper.take_ranges(&ground(2_100_000), 2_100_000);
     mapper.take_pose(&pose(3_000_000, 0.0, 0.0, 0.0));
     assert_eq!(mapper.counts().points_without_pose, 30, "in a gap");
-    assert_eq!(mapper.terrain().counts().fused, 0);
+    assert_eq!(mapper.chart().counts().fused, 0);
     assert_eq!(mapper.map(), None);
 }
 
@@ -162,7 +163,7 @@ fn worst_off_wall(believed_us: i32) -> f64 {
         mapper.take_ranges(&ranges(utime, believed_us, points), utime);
     }
     assert_eq!(mapper.counts().points_without_pose, 0);
-    let (grid, mut worst) = (mapper.terrain().grid(), 0.0_f64);
+    let (grid, mut worst) = (mapper.chart().grid(), 0.0_f64);
     for row in 0..grid.side() {
         for column in 0..grid.side() {
             let cell = grid.get(column, row).expect("it is within");

@@ -1,6 +1,6 @@
-use crate::it::support::{EXACT, Random, Scene, beams, camera, view};
+use crate::support::{EXACT, Random, Scene, beams, camera, view};
 use bowline_autonomy::map::{
-    Cell, Height, REFUTATION, SensorNoise, TAKEOVER, Terrain, TerrainSettings,
+    Cell, Chart as _, Height, REFUTATION, SensorNoise, TAKEOVER, Terrain, TerrainSettings,
 };
 use bowline_geometry::Transform;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
@@ -173,7 +173,7 @@ fn walls_and_boxes_come_out_where_they_are() {
     for step in 0..400 {
         let x = -9.0 + 0.02 * f64::from(step);
         let map_from_sensor = Transform::from_xyz_rpy([x, 0.0, 1.8], [0.0, 0.21, 0.0]);
-        let points = scene.scan(&map_from_sensor, &beams(361, 3.14), &sensor, || {
+        let points = scene.scan(&map_from_sensor, &beams(361, 3.1), &sensor, || {
             random.normal()
         });
         terrain.fuse(

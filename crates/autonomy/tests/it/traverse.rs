@@ -1,4 +1,4 @@
-use crate::it::support::{heights, plane};
+use crate::support::{heights, plane};
 use bowline_autonomy::map::{Limits, ReadMapError, traverse};
 use bowline_msgs::Map;
 use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};

@@ -153,7 +153,7 @@ impl Picture {
         let by = [to[0] - from[0], to[1] - from[1]];
         let length = by[0].hypot(by[1]);
         // What is far outside, or nowhere, is not worth walking to.
-        if !(length < 1e5) {
+        if length.is_nan() || length > 1e5 {
             return;
         }
         let mut along = 0.0;
