@@ -3,7 +3,7 @@ use bowline_autonomy::map::{
     TerrainMapComponent, TerrainMapParameters, TraverseMapComponent, TraverseMapParameters,
 };
 use bowline_msgs::Map;
-use bowline_node::{Health, Rig};
+use bowline_node::{Health, Kind, Rig, Setting};
 use std::time::Duration;
 
 const MODEL: &str = concat!(
@@ -124,4 +124,46 @@ fn each_terrain_map_is_judged_once() {
         panic!("{:?}", rig.health());
     };
     assert!(why.contains("the terrain map"), "{why}");
+}
+
+#[test]
+fn ports_are_on_their_channels_unless_a_robot_file_says_otherwise() {
+    let terrain = Kind::of::<TerrainMapComponent>("terrain_map", "");
+    let model = ("model", Setting::Text(MODEL.to_owned()));
+    let built = terrain.build(&[model]).expect("it has a model");
+    let connections = |named: Option<&str>| -> Vec<Option<String>> {
+        let ports = built.ports.iter();
+        ports.map(|port| port.connection("map", named)).collect()
+    };
+    let expected = ["pose", "laser.left", "laser.right", "terrain"];
+    let found: Vec<String> = connections(None).into_iter().flatten().collect();
+    assert!(
+        expected
+            .iter()
+            .all(|it| found.iter().any(|found| found == it)),
+        "{found:?}"
+    );
+    assert!(
+        connections(Some("other"))
+            .iter()
+            .all(|it| it.as_deref() == Some("other"))
+    );
+}
+
+#[test]
+fn a_component_without_a_model_or_a_source_says_what_it_needs() {
+    let terrain = Kind::of::<TerrainMapComponent>("terrain_map", "");
+    let refused = |settings: &[(&str, Setting)]| {
+        let made = terrain.build(settings);
+        made.err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    assert!(refused(&[]).contains("[robot] model"), "{}", refused(&[]));
+    let model = ("model", Setting::Text(MODEL.to_owned()));
+    let nothing = ("sources", Setting::List(Vec::new()));
+    let why = refused(&[model.clone(), nothing]);
+    assert!(why.contains("at least one source"), "{why}");
+    let tiny = ("cell_m", Setting::Real(0.001));
+    assert!(refused(&[model, tiny]).contains("cell_m"));
 }

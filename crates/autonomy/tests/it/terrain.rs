@@ -138,6 +138,31 @@ fn a_box_that_was_taken_away_leaves_the_map() {
 }
 
 #[test]
+fn only_rays_that_a_device_can_measure_speak_against_anything() {
+    let map_from_sensor = Transform::from_xyz([-8.0, 0.0, 0.5]);
+    let wall = vec![[6.0, 0.05, 0.2, 6.01]; 4];
+    let through: [(&str, [f32; 4], bool); 5] = [
+        ("nothing met", [1.0, 0.0, 0.0, f32::INFINITY], true),
+        (
+            "nothing met, not of length 1",
+            [1e6, 0.0, 0.0, f32::INFINITY],
+            true,
+        ),
+        ("farther than it sees", [80.0, 0.6, 0.0, 80.0], false),
+        ("nowhere", [0.0, 0.0, 0.0, f32::INFINITY], false),
+        ("no number", [9.0, 0.06, 0.0, f32::NAN], false),
+    ];
+    for (what, ray, is_gone) in through {
+        let mut terrain = small();
+        terrain.fuse(&wall, EXACT, &view(map_from_sensor), 0);
+        let rays = vec![ray; usize::from(REFUTATION)];
+        terrain.clear(&rays, EXACT, &view(map_from_sensor), (5_000_000, 1));
+        let cell = terrain.grid().at([-2.0, 0.05]).expect("it is within");
+        assert_eq!(cell.is_known(), !is_gone, "{what}");
+    }
+}
+
+#[test]
 fn what_hangs_over_the_vehicle_is_no_ground() {
     let bridge = Scene {
         boxes: vec![([0.0, -5.0, 4.0], [5.0, 5.0, 4.5])],
