@@ -35,4 +35,6 @@ pub use solid::{MakeMeshError, Mesh, Solid};
 pub use vehicle::turning::{Motion, Steering};
 pub use vehicle::wheels::WheelState;
 pub use vehicle::{MakeVehicleError, Mounted, VEHICLE_FRAME, Vehicle, Wheel};
-pub use world::{Body, Moves, Origin, Part, Path, PathEnd, Spawn, World};
+pub use world::{
+    BadBarn, Barn, Body, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Spawn, World,
+};

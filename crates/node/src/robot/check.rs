@@ -8,9 +8,9 @@ mod wiring;
 
 use super::draft::{Draft, RecordDraft};
 use super::message::find_type;
-use super::problem::{Problems, Span};
-use super::table::{Word, did_you_mean};
 use super::{Component, Loader, Port, Record, Robot};
+use crate::document::{Problems, Span};
+use crate::document::{Word, did_you_mean};
 use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::transport::SCHEMES;

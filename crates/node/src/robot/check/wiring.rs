@@ -3,10 +3,10 @@
 //! Each source of data makes a robot of its own, so each is checked. What is wrong with several is told once.
 
 use super::{Checked, RESERVED};
+use crate::document::did_you_mean;
+use crate::document::{Problems, Severity, Span};
 use crate::port::{Direction, Need};
 use crate::robot::draft::Draft;
-use crate::robot::problem::{Problems, Severity, Span};
-use crate::robot::table::did_you_mean;
 use crate::robot::{MessageType, Port, Source};
 use std::collections::BTreeMap;
 
