@@ -127,7 +127,7 @@ mod tests {
     use bowline_geometry::{Depth, Laser};
     use proptest::prelude::*;
     use rapier3d_f64::math::Rotation;
-    use rapier3d_f64::parry::query::{Ray, RayCast as _};
+    use rapier3d_f64::parry::query::Ray;
 
     fn solid() -> impl Strategy<Value = Solid> {
         let size = || 0.05..4.0_f64;
@@ -151,14 +151,16 @@ mod tests {
     }
 
     fn scene() -> impl Strategy<Value = Scene> {
-        let placed = (solid(), pose()).prop_map(|(solid, pose)| match solid {
-            // The ground lies flat, below everything.
-            Solid::Plane => Placed::new(Solid::Plane, Pose::translation(0.0, 0.0, -4.0), 0),
-            other => Placed::new(other, pose, 0),
-        });
+        let placed = || {
+            (solid(), pose()).prop_map(|(solid, pose)| match solid {
+                // The ground lies flat, below everything.
+                Solid::Plane => Placed::new(Solid::Plane, Pose::translation(0.0, 0.0, -4.0), 0),
+                other => Placed::new(other, pose, 0),
+            })
+        };
         (
-            prop::collection::vec(placed.clone(), 0..12),
-            prop::collection::vec(placed, 0..4),
+            prop::collection::vec(placed(), 0..12),
+            prop::collection::vec(placed(), 0..4),
         )
             .prop_map(|(fixed, moving)| Scene { fixed, moving })
     }

@@ -200,7 +200,7 @@ mod tests {
             ("a.obj", b"v 0 0 zero", "line 1"),
             ("a.obj", b"v 0 0 0\nf 1 2 3", "line 2"),
             ("a.obj", b"", "at least one triangle"),
-            ("a.stl", b"short", "at least one triangle"),
+            ("a.stl", b"short", "84 bytes of triangles"),
             ("a.stl", &[1; 84], "at most"),
         ];
         for (name, bytes, expected) in cases {

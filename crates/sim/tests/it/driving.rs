@@ -244,10 +244,10 @@ fn a_loose_box_is_pushed_away() {
     let mut crate_ = Body::new(
         "crate",
         Solid::Box {
-            half_m: [0.3, 0.3, 0.4],
+            half_m: [0.5, 0.5, 0.6],
         },
     )
-    .at([5.0, 0.0, 0.4]);
+    .at([5.0, 0.0, 0.6]);
     crate_.moves = Moves::Freely { mass_kg: 20.0 };
     let mut simulation = raptor(World::flat().with(crate_));
     drive(&mut simulation, 5.0, (0.0, 1.5));

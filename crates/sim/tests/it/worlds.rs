@@ -136,7 +136,7 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
             "has no spaces and colons",
         ),
-        ("[world]\nname = \"w\"\nbody = 3", "[body] is a table"),
+        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
     ];
     for (text, expected) in cases {
         let error = read("w.toml", text).expect_err(text);
