@@ -3,3 +3,5 @@
 //! In: ranges, poses, maps, votes. Out: maps, votes, plans, and one command for the vehicle.
 //!
 //! Deliberately absent: devices, sockets, clocks. Everything here is a function of what components hear.
+
+pub mod plan;

@@ -1,0 +1,12 @@
+//! Where to drive to get to a goal: sampling-based model predictive control (SBMPC), as the IGVC paper describes it.
+//!
+//! In: which cells are blocked, where the vehicle is, what it can do, where it should go. Out: actions of a speed, a
+//! duration and a turn rate, that lead there and along which its whole outline stays free; or that there is no way.
+//!
+//! Deliberately absent: the time. A search is bounded by how many states it may look at.
+
+pub mod dubins;
+pub mod field;
+pub mod model;
+pub mod sparse;
+pub mod sweep;
