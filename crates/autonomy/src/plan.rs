@@ -7,6 +7,9 @@
 
 pub mod dubins;
 pub mod field;
+mod grid;
 pub mod model;
+pub mod search;
 pub mod sparse;
 pub mod sweep;
+pub mod worlds;

@@ -14,7 +14,7 @@ pub struct Way {
 
 impl Way {
     /// Its pieces, each with its curvature, 1/metres, and its length, metres; none of no length.
-    pub fn pieces(&self, radius_m: f64) -> impl Iterator<Item = (f64, f64)> {
+    pub fn pieces(self, radius_m: f64) -> impl Iterator<Item = (f64, f64)> {
         self.pieces
             .into_iter()
             .filter(|(_, length)| *length > 1e-9)

@@ -11,10 +11,10 @@
 //! hundredth of a cell, the arc counts as blocked; that makes the number of hops finite and covers rounding.
 
 use super::field::{Field, whole};
-use super::model::{Control, State};
+use super::model::{Action, State};
 
-/// Less room than this, in cells, is none.
-const LEAST_CELLS: f64 = 0.01;
+/// Less room than twice this, in cells, is none.
+const LEAST_CELLS: f64 = 0.005;
 
 /// What a vehicle covers on the ground: a rectangle with a margin all around it, in the vehicle's coordinates.
 ///
@@ -135,37 +135,48 @@ impl<'a> Sweep<'a> {
     /// Whether the vehicle can stand there.
     #[must_use]
     pub fn is_free(&self, state: &State) -> bool {
-        self.room_m(state) > self.least_m
+        self.room_m(state) > 2.0 * self.least_m
     }
 
-    /// Whether a control can be held for so long.
+    /// Whether an action can be done.
     #[must_use]
-    pub fn is_free_along(&self, from: &State, control: &Control, duration_s: f64) -> bool {
-        self.free_s(from, control, duration_s) >= duration_s
+    pub fn is_free_along(&self, from: &State, action: &Action) -> bool {
+        self.is_free_with(from, self.room_m(from), action)
     }
 
-    /// For how long a control can be held before the outline touches something; no more than is asked.
+    /// The same for those who know the room at the start already.
+    pub(crate) fn is_free_with(&self, from: &State, room_m: f64, action: &Action) -> bool {
+        self.free_with(from, room_m, action) >= action.duration_s
+    }
+
+    /// For how long an action can be done before the outline touches something: all of its duration, or less.
     #[must_use]
-    pub fn free_s(&self, from: &State, control: &Control, duration_s: f64) -> f64 {
+    pub fn free_s(&self, from: &State, action: &Action) -> f64 {
+        self.free_with(from, self.room_m(from), action)
+    }
+
+    fn free_with(&self, from: &State, mut room_m: f64, action: &Action) -> f64 {
+        let Action {
+            control,
+            duration_s,
+        } = action;
         let fastest_mps = control.speed_mps.abs() + control.turn_radps.abs() * self.reach_m;
-        // Where it begins is checked; after that what matters first is where it ends.
         let mut at_s = 0.0;
-        let mut state = *from;
-        loop {
-            let room_m = self.room_m(&state);
-            if room_m <= self.least_m {
-                return at_s;
+        // A hop leaves the least room, so that where it arrives is free as well.
+        while room_m > 2.0 * self.least_m {
+            at_s += (room_m - self.least_m) / fastest_mps;
+            if at_s >= *duration_s {
+                return *duration_s;
             }
-            if at_s >= duration_s {
-                return duration_s;
-            }
-            let hop_s = room_m / fastest_mps;
-            if at_s + hop_s >= duration_s {
-                return duration_s;
-            }
-            at_s += hop_s;
-            state = control.advance(from, at_s);
+            room_m = self.room_m(&control.advance(from, at_s));
         }
+        at_s.min(*duration_s)
+    }
+
+    /// What it asks.
+    #[must_use]
+    pub fn field(&self) -> &'a Field {
+        self.field
     }
 
     /// How far it is to the nearest side of the area.
