@@ -15,7 +15,7 @@ fn time<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, start.elapsed())
 }
 
-fn discs() {
+fn discs(first: f64, step_m: f64, key_m: f64) {
     let mut search = Search::default();
     let mut times = Vec::new();
     let (mut solved, mut expanded, mut unreachable, mut length) = (0, 0, 0, 0.0);
@@ -41,7 +41,7 @@ fn discs() {
                     outline: Outline::disc(0.125),
                     area: Area::around(ends, 1.5, 0.1, 1 << 20).unwrap(),
                 };
-                search.plan(&map, &problem, &Settings { first_weight: 1.3, last_weight: 1.3, step_m: 0.5, key_m: 0.15, ..Settings::default() })
+                search.plan(&map, &problem, &Settings { first_weight: first, last_weight: first, step_m, key_m, ..Settings::default() })
             });
             best = best.min(took);
             plan = Some(answer.unwrap());
@@ -54,7 +54,7 @@ fn discs() {
         times.push(best);
     }
     times.sort();
-    println!("discs: {solved} solved, {unreachable} unreachable; median {:?} p90 {:?} max {:?}; {expanded} expanded, mean length {:.3}", times[50], times[90], times[99], length / solved as f64);
+    println!("discs {first} {step_m} {key_m}: {solved} solved, {unreachable} unreachable; median {:?} p90 {:?} max {:?}; {expanded} expanded, mean length {:.3}", times[50], times[90], times[99], length / solved as f64);
 }
 
 fn cities(first: f64, last: f64, step: f64, key: f64) {
@@ -83,7 +83,7 @@ fn cities(first: f64, last: f64, step: f64, key: f64) {
             if plan.outcome == Outcome::Complete {
                 solved += 1;
                 ratio += (plan.length_m + 0.5) / errand.grid_m;
-            } else { println!("{:?} {errand:?}", plan.outcome); }
+            } else { print!("{:?} ", plan.outcome); }
             expanded += plan.n_expanded;
         }
         times.sort();
@@ -92,9 +92,9 @@ fn cities(first: f64, last: f64, step: f64, key: f64) {
 }
 
 fn main() {
-    discs();
-    for (first, last) in [(1.5, 1.5), (1.2, 1.2), (1.1, 1.1), (1.08, 1.08)] {
-        for (step, key) in [(3.0, 1.0), (4.0, 2.0), (6.0, 2.0)] {
+    for first in [1.1, 1.3, 1.6, 2.0] { for (step, key) in [(0.5, 0.15), (0.5, 0.25), (0.7, 0.25)] { discs(first, step, key); } }
+    for (first, last) in [(2.0, 2.0), (1.5, 1.5), (1.2, 1.2)] {
+        for (step, key) in [(4.0, 2.0), (6.0, 2.0)] {
             cities(first, last, step, key);
         }
     }

@@ -20,7 +20,7 @@ mod tree;
 pub(crate) use super::field::as_f32;
 
 use super::field::{Area, Field};
-use super::grid::Distances;
+use super::grid::{Distances, Fit};
 use super::model::{Action, Model, State, wrap};
 use super::sparse::SparseMap;
 use super::sweep::{Outline, Sweep};
@@ -201,11 +201,12 @@ impl Search {
             at_m, tolerance_m, ..
         } = problem.goal;
         let inner_m = problem.outline.inner_m();
-        let has_goal = self
-            .distances
-            .begin(&self.field, at_m, tolerance_m, inner_m);
-        let way = self.distances.at_least_m(start_cell);
-        if !has_goal || way.is_none() {
+        let is_reachable = [Fit::Middle, Fit::Anywhere].into_iter().any(|fit| {
+            let way = (inner_m, fit);
+            self.distances.begin(&self.field, at_m, tolerance_m, way)
+                && self.distances.at_least_m(start_cell).is_some()
+        });
+        if !is_reachable {
             return Ok(Plan::none(Outcome::Unreachable));
         }
         let rule = SampleRule {

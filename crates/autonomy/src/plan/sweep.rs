@@ -125,7 +125,7 @@ impl<'a> Sweep<'a> {
         }
         let roughly_m = self.roughly_m(state);
         // The exact answer costs more, and is worth it only where it decides.
-        if roughly_m > self.field.cell_m() {
+        if roughly_m > 0.5 * self.field.cell_m() {
             return roughly_m.min(inside_m - self.reach_m);
         }
         let exactly_m = self.exactly_m(state);
@@ -203,10 +203,10 @@ impl<'a> Sweep<'a> {
         nearest.fold(f64::INFINITY, f64::min) - self.disc_m
     }
 
-    /// By all blocked cells around it: exact up to two cells, and no more than that.
+    /// By all blocked cells around it: exact up to a cell, and no more than that.
     fn exactly_m(&self, state: &State) -> f64 {
         let cell_m = self.field.cell_m();
-        let most_m = 2.0 * cell_m;
+        let most_m = cell_m;
         let pose = Pose::new(state, &self.outline, self.field);
         let wide = pose.box_cells(self.outline.margin_m + most_m, self.field);
         let mut nearest_m = most_m + self.outline.margin_m;
@@ -240,6 +240,8 @@ struct Pose {
     /// From the middle of the rectangle.
     half_length_m: f64,
     half_width_m: f64,
+    /// Whether there is nothing to the rectangle but its margin.
+    is_point: bool,
 }
 
 impl Pose {
@@ -254,6 +256,7 @@ impl Pose {
             cos,
             half_length_m: (outline.front_m + outline.rear_m) / 2.0,
             half_width_m: outline.half_width_m,
+            is_point: outline.is_disc(),
         }
     }
 
@@ -291,6 +294,10 @@ impl Pose {
         let half_m = cell_m / 2.0;
         let dx = (column as f64 + 0.5) * cell_m - self.x_m;
         let dy = (row as f64 + 0.5) * cell_m - self.y_m;
+        if self.is_point {
+            let gap = |at: f64| (at.abs() - half_m).max(0.0);
+            return gap(dx).hypot(gap(dy));
+        }
         let along = |x: f64, y: f64| [self.cos * x + self.sin * y, self.cos * y - self.sin * x];
         let gap = |at: f64, half: f64| at.abs() - half;
         let [half_x, half_y] = self.half_box_m();

@@ -168,10 +168,10 @@ pub fn hardest_errands(map: &SparseMap, seed: u64, n: usize) -> Vec<Errand> {
 /// A cell with some room around it.
 fn random_place(map: &SparseMap, random: &mut Random) -> Option<Cell> {
     (0..1_000).find_map(|_| {
-        let mut at = || super::sparse::index(random.within(3.0, f64::from(CITY) - 3.0));
+        let mut at = || super::sparse::index(random.within(4.0, f64::from(CITY) - 4.0));
         let cell = Cell { x: at()?, y: at()? };
         let mut near =
-            (-2..=2).flat_map(|dy| (-2..=2).map(move |dx| Cell { x: cell.x + dx, y: cell.y + dy }));
+            (-3..=3).flat_map(|dy| (-3..=3).map(move |dx| Cell { x: cell.x + dx, y: cell.y + dy }));
         near.all(|cell| !map.is_blocked(cell)).then_some(cell)
     })
 }
