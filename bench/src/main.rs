@@ -1,9 +1,11 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components` and `supervise` run one part;
+//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components`, `supervise` and `arbiter` run one
+//! part;
 //! `--quick` shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
+mod arbiter;
 mod bus;
 mod compile;
 mod components;
@@ -30,7 +32,7 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "marshal",
     "compile",
     "model",
@@ -39,6 +41,7 @@ const PARTS: [&str; 8] = [
     "inspect",
     "components",
     "supervise",
+    "arbiter",
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -79,6 +82,7 @@ fn main() -> anyhow::Result<()> {
             "marshal" => marshal::run(&peers::work_folder()?)?,
             "compile" => compile::run(&peers::work_folder()?)?,
             "model" => model::run(&peers::work_folder()?, length)?,
+            "arbiter" => arbiter::run(length)?,
             _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
             "bus" => bus::run(&questions, length)?,
             "logs" => logs::run(length)?,

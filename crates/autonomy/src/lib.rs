@@ -4,4 +4,22 @@
 //!
 //! Deliberately absent: devices, sockets, clocks. Everything here is a function of what components hear.
 
+mod arcs;
+pub mod control;
+mod flat;
+mod mission;
 pub mod plan;
+pub mod vote;
+mod whereabouts;
+
+pub use arcs::{Fan, MAX_ARCS};
+pub use flat::{Place, within_half_turn};
+pub use mission::{Mission, MissionParameters};
+pub use whereabouts::{BadPose, Whereabouts, forward_speed_mps, transform_of};
+
+use std::time::Duration;
+
+/// The time between two of so many times a second.
+fn period(rate_hz: f64) -> Duration {
+    Duration::try_from_secs_f64(1.0 / rate_hz).unwrap_or(Duration::MAX)
+}

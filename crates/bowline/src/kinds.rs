@@ -2,17 +2,31 @@
 
 mod model;
 
+use bowline_autonomy::{Mission, control, vote};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
 /// Sorted by name. Add yours here; nothing else needs to change.
 pub(crate) const KINDS: &[Kind] = &[
+    Kind::of::<vote::Arbiter>(
+        "arbiter",
+        "Weighs votes on arcs, and alone commands the vehicle.",
+    ),
+    Kind::of::<vote::Avoidance>("avoidance", "Votes for arcs with room around them."),
+    Kind::of::<control::DriveComponent>(
+        "drive",
+        "Keeps commands within limits, and stops without them.",
+    ),
+    Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
+    Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",
     ),
+    Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
+    Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
 
 #[cfg(test)]

@@ -224,6 +224,18 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::of::<T>())))
     }
 
+    /// Declares an input, on a channel that the component knows itself.
+    pub fn input_on<T>(&mut self, name: &str, doc: &str, expect: Expect, channel: &str) -> Input<T>
+    where
+        T: Message + for<'a> Decode<'a> + Send + Sync + 'static,
+    {
+        let input = self.input(name, doc, expect);
+        if let Some(declared) = self.declared.last_mut() {
+            declared.info.channel = Some(channel.to_owned());
+        }
+        input
+    }
+
     /// Declares an input of messages of any type, which come as bytes.
     pub fn raw_input(&mut self, name: &str, doc: &str, expect: Expect) -> Input<Raw> {
         let info = info(name, doc, Direction::Reads(expect), None);

@@ -3,7 +3,7 @@
 //! In: where the goal is in coordinates of the start, and the tightest radius. Out: up to three arcs, each a curvature sign
 //! and a length. Nothing here knows of obstacles.
 
-use super::model::State;
+use crate::Place;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// Up to three pieces: to the left (1), straight (0) or to the right (-1), and how long, in radii.
@@ -34,7 +34,7 @@ impl Way {
 
 /// The shortest way to a pose that is given in coordinates of the start.
 #[must_use]
-pub fn to_pose(goal: &State, radius_m: f64) -> Option<Way> {
+pub fn to_pose(goal: &Place, radius_m: f64) -> Option<Way> {
     let [x, y] = [goal.x_m / radius_m, goal.y_m / radius_m];
     let distance = x.hypot(y);
     let bearing = y.atan2(x);
@@ -65,7 +65,9 @@ pub fn to_point([x_m, y_m]: [f64; 2], radius_m: f64) -> Option<Way> {
     // A turn to the other side until a circle to this side goes through the point: in the triangle of the two centres
     // (2 apart) and the point (1 from the second), seen from the first centre, which is at (0, -1).
     let apart = x.hypot(y + 1.0);
-    let at_first = ((3.0 + apart * apart) / (4.0 * apart)).clamp(-1.0, 1.0).acos();
+    let at_first = ((3.0 + apart * apart) / (4.0 * apart))
+        .clamp(-1.0, 1.0)
+        .acos();
     let ways = [at_first, -at_first].map(|at_first| {
         let to_second = (y + 1.0).atan2(x) + at_first;
         let second = [2.0 * to_second.cos(), 2.0 * to_second.sin() - 1.0];
@@ -148,12 +150,13 @@ fn positive(angle_rad: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::model::{Control, wrap};
+    use crate::plan::model::Control;
+    use crate::within_half_turn;
     use proptest::prelude::{prop_assert, proptest};
 
-    fn end(way: &Way, radius_m: f64) -> State {
+    fn end(way: &Way, radius_m: f64) -> Place {
         way.pieces(radius_m)
-            .fold(State::default(), |state, (curvature, length_m)| {
+            .fold(Place::default(), |state, (curvature, length_m)| {
                 let control = Control {
                     speed_mps: 1.0,
                     turn_radps: curvature,
@@ -170,13 +173,13 @@ mod tests {
             heading_rad in -3.1..3.1_f64,
             radius_m in 0.3..4.0_f64,
         ) {
-            let goal = State::new(x_m, y_m, heading_rad);
+            let goal = Place::new(x_m, y_m, heading_rad);
             let bearing = y_m.atan2(x_m);
             let ways = words(x_m.hypot(y_m) / radius_m, positive(-bearing), positive(heading_rad - bearing));
             for (nth, way) in ways.into_iter().enumerate() {
                 let Some(way) = way else { continue };
                 let end = end(&way, radius_m);
-                let missed = end.distance_m([x_m, y_m]) + wrap(end.heading_rad - heading_rad).abs();
+                let missed = end.distance_m([x_m, y_m]) + within_half_turn(end.heading_rad - heading_rad).abs();
                 prop_assert!(missed < 1e-6, "word {nth} ends at {end:?}, not {goal:?}: {way:?}");
             }
             let way = to_pose(&goal, radius_m).expect("there is always a way");

@@ -205,7 +205,11 @@ impl Distances {
     fn is_shut(&self, from: usize, to: usize) -> bool {
         let (low, high) = (from.min(to), from.max(to));
         // One row on, and a column to the right or to the left.
-        let beside = if high - low > self.stride { low + 1 } else { low - 1 };
+        let beside = if high - low > self.stride {
+            low + 1
+        } else {
+            low - 1
+        };
         self.costs[beside] == CLOSED && self.costs[low + high - beside] == CLOSED
     }
 }

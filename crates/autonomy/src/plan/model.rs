@@ -3,21 +3,10 @@
 //! In: a state and a control that is held for a while. Out: the state after it. A control is a speed and a turn rate, so
 //! every motion is an arc, a straight line or a turn on the spot, and nothing is integrated in steps.
 
-use std::f64::consts::{PI, TAU};
+use crate::{Place, within_half_turn};
 
 /// Below this curvature, 1/m, an arc is as straight as numbers can tell.
 const STRAIGHT: f64 = 1e-9;
-
-/// Where a vehicle is on the ground, in the map's coordinates: its origin, and where it looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct State {
-    /// East, metres.
-    pub x_m: f64,
-    /// North, metres.
-    pub y_m: f64,
-    /// From x, to the left positive, radians.
-    pub heading_rad: f64,
-}
 
 /// What a vehicle does for a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,18 +50,8 @@ pub enum Spot {
     Turns,
 }
 
-impl State {
-    /// A state from its numbers.
-    #[must_use]
-    pub const fn new(x_m: f64, y_m: f64, heading_rad: f64) -> Self {
-        Self {
-            x_m,
-            y_m,
-            heading_rad,
-        }
-    }
-
-    /// The state after `other`, which is in coordinates of this one.
+impl Place {
+    /// The place after `other`, which is in coordinates of this one.
     #[must_use]
     pub fn then(&self, other: &Self) -> Self {
         let (sin, cos) = self.heading_rad.sin_cos();
@@ -84,16 +63,8 @@ impl State {
         Self {
             x_m: self.x_m + cos * other.x_m - sin * other.y_m,
             y_m: self.y_m + sin * other.x_m + cos * other.y_m,
-            heading_rad: wrap(self.heading_rad + other.heading_rad),
+            heading_rad: within_half_turn(self.heading_rad + other.heading_rad),
         }
-    }
-
-    /// A point of the map in coordinates of this state.
-    #[must_use]
-    pub fn local(&self, [x_m, y_m]: [f64; 2]) -> [f64; 2] {
-        let (sin, cos) = self.heading_rad.sin_cos();
-        let [dx, dy] = [x_m - self.x_m, y_m - self.y_m];
-        [cos * dx + sin * dy, cos * dy - sin * dx]
     }
 
     /// How far it is to a point.
@@ -118,7 +89,7 @@ impl State {
 impl Control {
     /// Where it leads after a while, in coordinates of where it began: exact, whatever the duration.
     #[must_use]
-    pub fn displacement(&self, duration_s: f64) -> State {
+    pub fn displacement(&self, duration_s: f64) -> Place {
         let Self {
             speed_mps,
             turn_radps,
@@ -126,12 +97,12 @@ impl Control {
         let along_m = speed_mps * duration_s;
         let turned_rad = turn_radps * duration_s;
         if turn_radps.abs() <= STRAIGHT * speed_mps.abs() {
-            return State::new(along_m, along_m * turned_rad / 2.0, turned_rad);
+            return Place::new(along_m, along_m * turned_rad / 2.0, turned_rad);
         }
         // The chord of an arc: its middle looks along it. The sine of the half turn keeps small turns exact.
         let half_rad = turned_rad / 2.0;
         let chord_m = 2.0 * speed_mps / turn_radps * half_rad.sin();
-        State::new(
+        Place::new(
             chord_m * half_rad.cos(),
             chord_m * half_rad.sin(),
             turned_rad,
@@ -140,7 +111,7 @@ impl Control {
 
     /// Where it leads from a state.
     #[must_use]
-    pub fn advance(&self, from: &State, duration_s: f64) -> State {
+    pub fn advance(&self, from: &Place, duration_s: f64) -> Place {
         from.then(&self.displacement(duration_s))
     }
 }
@@ -148,7 +119,7 @@ impl Control {
 impl Action {
     /// Where it leads from a state.
     #[must_use]
-    pub fn advance(&self, from: &State) -> State {
+    pub fn advance(&self, from: &Place) -> Place {
         self.control.advance(from, self.duration_s)
     }
 
@@ -168,7 +139,12 @@ impl Action {
 impl Model {
     /// A car: its origin is under the middle of the rear axle.
     #[must_use]
-    pub fn ackermann(wheelbase_m: f64, steering_rad: f64, forward_mps: f64, reverse_mps: f64) -> Self {
+    pub fn ackermann(
+        wheelbase_m: f64,
+        steering_rad: f64,
+        forward_mps: f64,
+        reverse_mps: f64,
+    ) -> Self {
         let max_curvature_per_m = steering_rad.abs().tan() / wheelbase_m;
         Self {
             forward_mps,
@@ -242,14 +218,4 @@ impl Model {
             duration_s: turned_rad / turn_radps,
         }
     }
-}
-
-/// An angle between -pi and pi.
-#[must_use]
-pub fn wrap(angle_rad: f64) -> f64 {
-    if (-PI..=PI).contains(&angle_rad) {
-        return angle_rad;
-    }
-    let turned = angle_rad.rem_euclid(TAU);
-    if turned > PI { turned - TAU } else { turned }
 }

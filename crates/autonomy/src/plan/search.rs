@@ -19,12 +19,13 @@ mod tree;
 
 pub(crate) use super::field::as_f32;
 
+use super::field::whole;
 use super::field::{Area, Field};
 use super::grid::{Distances, Fit};
-use super::model::{Action, Model, State, wrap};
+use super::model::{Action, Model};
 use super::sparse::SparseMap;
 use super::sweep::{Outline, Sweep};
-use super::field::whole;
+use crate::{Place, within_half_turn};
 use samples::{SampleRule, Samples};
 use tree::{Keys, Node, ROOT, Stride, Tree};
 
@@ -32,7 +33,7 @@ use tree::{Keys, Node, ROOT, Stride, Tree};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Problem {
     /// Where the vehicle is.
-    pub start: State,
+    pub start: Place,
     /// Where it should go.
     pub goal: Goal,
     /// What it can do.
@@ -122,7 +123,7 @@ pub struct Plan {
     /// What to do, in order.
     pub actions: Vec<Action>,
     /// Where each action begins, and the end. Empty without actions.
-    pub states: Vec<State>,
+    pub states: Vec<Place>,
     /// How long the way is, metres, either direction.
     pub length_m: f64,
     /// What it costs: its length, and more for going backward, turning on the spot and little room.
@@ -149,7 +150,7 @@ pub enum Outcome {
 pub enum PlanError {
     /// The start is nowhere.
     #[error("expected a start within the area, found {0:?}")]
-    Start(State),
+    Start(Place),
     /// The goal is nowhere.
     #[error("expected a goal within the area, with tolerances of 0 or more, found {0:?}")]
     Goal(Goal),
@@ -191,7 +192,8 @@ impl Search {
         check(problem, settings)?;
         self.field.measure(map, problem.area);
         let inside = |at| self.field.at(at);
-        let start_cell = inside(problem.start.position_m()).ok_or(PlanError::Start(problem.start))?;
+        let start_cell =
+            inside(problem.start.position_m()).ok_or(PlanError::Start(problem.start))?;
         inside(problem.goal.at_m).ok_or(PlanError::Goal(problem.goal))?;
         let sweep = Sweep::new(&self.field, problem.outline);
         if !sweep.is_free(&problem.start) {
@@ -406,9 +408,7 @@ impl Run<'_> {
             if cost_m + rest_m >= self.bound_m() {
                 continue;
             }
-            let is_free = self
-                .sweep
-                .is_free_with(&node.state, room_m, &sample.action);
+            let is_free = self.sweep.is_free_with(&node.state, room_m, &sample.action);
             if !is_free {
                 continue;
             }
@@ -452,7 +452,7 @@ impl Run<'_> {
     }
 
     /// What actions cost, if all of them are free and they cost less than `within_m`.
-    fn cost_along(&self, from: &State, actions: &[Action], within_m: f64) -> Option<f64> {
+    fn cost_along(&self, from: &Place, actions: &[Action], within_m: f64) -> Option<f64> {
         let plain_m: f64 = actions.iter().map(|action| self.rule.cost_m(action)).sum();
         if actions.is_empty() || plain_m >= within_m {
             return None;
@@ -467,7 +467,7 @@ impl Run<'_> {
     }
 
     /// As samples would cost it, step by step.
-    fn cost_of_piece(&self, from: &State, action: &Action) -> Option<f64> {
+    fn cost_of_piece(&self, from: &Place, action: &Action) -> Option<f64> {
         let plain_m = self.rule.cost_m(action);
         if self.settings.comfort_cost <= 0.0 {
             let room_m = self.sweep.room_m(from);
@@ -507,7 +507,7 @@ impl Run<'_> {
     }
 
     /// What the way to the goal costs at least; none: there is no way from here.
-    fn rest_m(&mut self, state: &State) -> Option<f64> {
+    fn rest_m(&mut self, state: &Place) -> Option<f64> {
         let cell = self.sweep.field().at(state.position_m())?;
         let around_m = self.distances.at_least_m(cell)?;
         let Goal {
@@ -517,7 +517,7 @@ impl Run<'_> {
         Some(around_m.max(straight_m))
     }
 
-    fn is_goal(&self, state: &State) -> bool {
+    fn is_goal(&self, state: &Place) -> bool {
         let Goal {
             at_m,
             tolerance_m,
@@ -525,7 +525,7 @@ impl Run<'_> {
         } = self.problem.goal;
         state.distance_m(at_m) <= tolerance_m
             && heading.is_none_or(|goal| {
-                wrap(goal.heading_rad - state.heading_rad).abs() <= goal.tolerance_rad
+                within_half_turn(goal.heading_rad - state.heading_rad).abs() <= goal.tolerance_rad
             })
     }
 

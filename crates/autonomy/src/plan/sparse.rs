@@ -237,7 +237,8 @@ impl SparseMap {
         let Map {
             origin_m, cell_m, ..
         } = *map;
-        let is_grid = origin_m.iter().all(|at| at.is_finite()) && cell_m.is_finite() && cell_m > 0.0;
+        let is_grid =
+            origin_m.iter().all(|at| at.is_finite()) && cell_m.is_finite() && cell_m > 0.0;
         if !is_grid {
             return Err(ReadMapError::BadGrid { origin_m, cell_m });
         }

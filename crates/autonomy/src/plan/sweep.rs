@@ -11,7 +11,8 @@
 //! hundredth of a cell, the arc counts as blocked; that makes the number of hops finite and covers rounding.
 
 use super::field::{Field, whole};
-use super::model::{Action, State};
+use super::model::Action;
+use crate::Place;
 
 /// Less room than twice this, in cells, is none.
 const LEAST_CELLS: f64 = 0.005;
@@ -118,7 +119,7 @@ impl<'a> Sweep<'a> {
     /// How far the outline is at least from anything blocked, metres; 0 or less: it touches, or is partly outside of the
     /// area, where nothing is known.
     #[must_use]
-    pub fn room_m(&self, state: &State) -> f64 {
+    pub fn room_m(&self, state: &Place) -> f64 {
         let inside_m = self.inside_m(state);
         if inside_m <= self.reach_m {
             return 0.0;
@@ -134,28 +135,28 @@ impl<'a> Sweep<'a> {
 
     /// Whether the vehicle can stand there.
     #[must_use]
-    pub fn is_free(&self, state: &State) -> bool {
+    pub fn is_free(&self, state: &Place) -> bool {
         self.room_m(state) > 2.0 * self.least_m
     }
 
     /// Whether an action can be done.
     #[must_use]
-    pub fn is_free_along(&self, from: &State, action: &Action) -> bool {
+    pub fn is_free_along(&self, from: &Place, action: &Action) -> bool {
         self.is_free_with(from, self.room_m(from), action)
     }
 
     /// The same for those who know the room at the start already.
-    pub(crate) fn is_free_with(&self, from: &State, room_m: f64, action: &Action) -> bool {
+    pub(crate) fn is_free_with(&self, from: &Place, room_m: f64, action: &Action) -> bool {
         self.free_with(from, room_m, action) >= action.duration_s
     }
 
     /// For how long an action can be done before the outline touches something: all of its duration, or less.
     #[must_use]
-    pub fn free_s(&self, from: &State, action: &Action) -> f64 {
+    pub fn free_s(&self, from: &Place, action: &Action) -> f64 {
         self.free_with(from, self.room_m(from), action)
     }
 
-    fn free_with(&self, from: &State, mut room_m: f64, action: &Action) -> f64 {
+    fn free_with(&self, from: &Place, mut room_m: f64, action: &Action) -> f64 {
         let Action {
             control,
             duration_s,
@@ -180,7 +181,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// How far it is to the nearest side of the area.
-    fn inside_m(&self, state: &State) -> f64 {
+    fn inside_m(&self, state: &Place) -> f64 {
         let [low_x, low_y] = self.field.corner_m();
         let area = self.field.area();
         let cell_m = self.field.cell_m();
@@ -192,7 +193,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// By the discs that cover it: never too much.
-    fn roughly_m(&self, state: &State) -> f64 {
+    fn roughly_m(&self, state: &Place) -> f64 {
         let (sin, cos) = state.heading_rad.sin_cos();
         let nearest = self.discs.iter().map(|along_m| {
             let at = [state.x_m + cos * along_m, state.y_m + sin * along_m];
@@ -204,7 +205,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// By all blocked cells around it: exact up to a cell, and no more than that.
-    fn exactly_m(&self, state: &State) -> f64 {
+    fn exactly_m(&self, state: &Place) -> f64 {
         let cell_m = self.field.cell_m();
         let most_m = cell_m;
         let pose = Pose::new(state, &self.outline, self.field);
@@ -245,7 +246,7 @@ struct Pose {
 }
 
 impl Pose {
-    fn new(state: &State, outline: &Outline, field: &Field) -> Self {
+    fn new(state: &Place, outline: &Outline, field: &Field) -> Self {
         let (sin, cos) = state.heading_rad.sin_cos();
         let [corner_x, corner_y] = field.corner_m();
         let middle_m = (outline.front_m - outline.rear_m) / 2.0;

@@ -4,8 +4,8 @@
 //! are ours. The city stands for street maps such as those of `MovingAI`: blocks of buildings at two angles, and a river
 //! with bridges.
 
-use super::model::State;
 use super::sparse::{Cell, SparseMap};
+use crate::Place;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::f64::consts::SQRT_2;
@@ -75,7 +75,7 @@ pub const CITY: i32 = 256;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errand {
     /// Where it begins, looking along the shortest way.
-    pub start: State,
+    pub start: Place,
     /// The middle of the cell where it ends.
     pub goal_m: [f64; 2],
     /// The length of the shortest way over the eight neighbours that cuts no corner, metres.
@@ -101,7 +101,10 @@ pub fn city(seed: u64) -> SparseMap {
                     f64::from(column) * pitch_x + jitter[0],
                     f64::from(row) * pitch_y + jitter[1],
                 ];
-                let at = [side / 2.0 + cos * u - sin * v, side / 2.0 + sin * u + cos * v];
+                let at = [
+                    side / 2.0 + cos * u - sin * v,
+                    side / 2.0 + sin * u + cos * v,
+                ];
                 let is_here = (at[0] + at[1] < side) == (district == 0);
                 if is_here && missing > 0.12 {
                     let half = [(pitch_x - street[0]) / 2.0, (pitch_y - street[1]) / 2.0];
@@ -170,8 +173,12 @@ fn random_place(map: &SparseMap, random: &mut Random) -> Option<Cell> {
     (0..1_000).find_map(|_| {
         let mut at = || super::sparse::index(random.within(4.0, f64::from(CITY) - 4.0));
         let cell = Cell { x: at()?, y: at()? };
-        let mut near =
-            (-3..=3).flat_map(|dy| (-3..=3).map(move |dx| Cell { x: cell.x + dx, y: cell.y + dy }));
+        let mut near = (-3..=3).flat_map(|dy| {
+            (-3..=3).map(move |dx| Cell {
+                x: cell.x + dx,
+                y: cell.y + dy,
+            })
+        });
         near.all(|cell| !map.is_blocked(cell)).then_some(cell)
     })
 }
@@ -182,12 +189,14 @@ fn errand(map: &SparseMap, costs: &[f64], start: Cell, goal: Cell) -> Option<Err
     // Down the slope for a while, to see which way it goes.
     let mut at = start;
     for _ in 0..6 {
-        at = moves(map, at).min_by(|one, two| cost(one.0).total_cmp(&cost(two.0)))?.0;
+        at = moves(map, at)
+            .min_by(|one, two| cost(one.0).total_cmp(&cost(two.0)))?
+            .0;
     }
     let heading_rad = f64::from(at.y - start.y).atan2(f64::from(at.x - start.x));
     let [x_m, y_m] = map.center_m(start);
     grid_m.is_finite().then_some(Errand {
-        start: State::new(x_m, y_m, heading_rad),
+        start: Place::new(x_m, y_m, heading_rad),
         goal_m: map.center_m(goal),
         grid_m,
     })
@@ -227,10 +236,8 @@ fn moves(map: &SparseMap, from: Cell) -> impl Iterator<Item = (Cell, f64)> {
             y: from.y + dy,
         };
         let is_open = |cell| in_city(cell).is_some() && !map.is_blocked(cell);
-        let is_move = (dx, dy) != (0, 0)
-            && is_open(to(dx, dy))
-            && is_open(to(dx, 0))
-            && is_open(to(0, dy));
+        let is_move =
+            (dx, dy) != (0, 0) && is_open(to(dx, dy)) && is_open(to(dx, 0)) && is_open(to(0, dy));
         let length = if dx != 0 && dy != 0 { SQRT_2 } else { 1.0 };
         is_move.then(|| (to(dx, dy), length))
     })

@@ -2,7 +2,8 @@
 
 use super::Problem;
 use crate::plan::dubins;
-use crate::plan::model::{Action, Model, Spot, State, wrap};
+use crate::plan::model::{Action, Model, Spot};
+use crate::{Place, within_half_turn};
 
 /// Turns smaller than this are left out.
 const LEAST_RAD: f64 = 1e-6;
@@ -10,13 +11,13 @@ const LEAST_RAD: f64 = 1e-6;
 const LEAST_M: f64 = 1e-6;
 
 /// The actions that lead to the goal of a problem; none if there is no such way.
-pub(crate) fn to_goal(problem: &Problem, from: &State) -> Vec<Action> {
+pub(crate) fn to_goal(problem: &Problem, from: &Place) -> Vec<Action> {
     let Problem { goal, model, .. } = problem;
     if let Some(heading) = goal.heading {
         let [x_m, y_m] = goal.at_m;
-        return between(model, from, &State::new(x_m, y_m, heading.heading_rad));
+        return between(model, from, &Place::new(x_m, y_m, heading.heading_rad));
     }
-    let [x_m, y_m] = from.local(goal.at_m);
+    let [x_m, y_m] = from.see(goal.at_m);
     let mut actions = match model.spot {
         Spot::Turns => turn_and_drive(model, [x_m, y_m]),
         Spot::Never => arcs(model, dubins::to_point([x_m, y_m], model.min_radius_m())),
@@ -33,18 +34,18 @@ pub(crate) fn to_goal(problem: &Problem, from: &State) -> Vec<Action> {
 }
 
 /// The actions that lead from one state to another; none if there is no such way.
-pub(crate) fn between(model: &Model, from: &State, to: &State) -> Vec<Action> {
-    let [x_m, y_m] = from.local(to.position_m());
-    let turned_rad = wrap(to.heading_rad - from.heading_rad);
+pub(crate) fn between(model: &Model, from: &Place, to: &Place) -> Vec<Action> {
+    let [x_m, y_m] = from.see(to.position_m());
+    let turned_rad = within_half_turn(to.heading_rad - from.heading_rad);
     match model.spot {
         Spot::Never => {
-            let goal = State::new(x_m, y_m, turned_rad);
+            let goal = Place::new(x_m, y_m, turned_rad);
             arcs(model, dubins::to_pose(&goal, model.min_radius_m()))
         }
         Spot::Turns => {
             let mut actions = turn_and_drive(model, [x_m, y_m]);
             let so_far: f64 = actions.iter().map(Action::turned_rad).sum();
-            let rest_rad = wrap(turned_rad - so_far);
+            let rest_rad = within_half_turn(turned_rad - so_far);
             if rest_rad.abs() > LEAST_RAD {
                 actions.push(model.turn(rest_rad));
             }

@@ -2,7 +2,8 @@
 //!
 //! A motion does not depend on where it begins, so each sample is integrated once, in coordinates of its start.
 
-use crate::plan::model::{Action, Model, Spot, State};
+use crate::Place;
+use crate::plan::model::{Action, Model, Spot};
 use std::f64::consts::FRAC_PI_6;
 
 /// How many samples of the sequence there are; states take turns with them.
@@ -13,7 +14,7 @@ const N_SEQUENCE: u32 = 48;
 pub(crate) struct Sample {
     pub(crate) action: Action,
     /// In coordinates of its start.
-    pub(crate) end: State,
+    pub(crate) end: Place,
     /// Metres that it costs where there is plenty of room.
     pub(crate) cost_m: f64,
 }
@@ -76,7 +77,8 @@ impl Samples {
         let n_always = self.n_always;
         let n_sampled = n_sampled.min(N_SEQUENCE);
         let sampled = (0..n_sampled).map(move |other| {
-            let turn = (u64::from(nth) * u64::from(n_sampled) + u64::from(other)) % u64::from(N_SEQUENCE);
+            let turn =
+                (u64::from(nth) * u64::from(n_sampled) + u64::from(other)) % u64::from(N_SEQUENCE);
             n_always + usize::try_from(turn).unwrap_or_default()
         });
         (0..n_always).chain(sampled).map(|idx| {
@@ -89,7 +91,7 @@ impl Samples {
 impl SampleRule {
     fn integrate(&self, action: Action) -> Sample {
         Sample {
-            end: action.advance(&State::default()),
+            end: action.advance(&Place::default()),
             cost_m: self.cost_m(&action),
             action,
         }

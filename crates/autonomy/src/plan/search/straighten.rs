@@ -1,7 +1,8 @@
 //! A way made cheaper: from state to state, the closed form to the farthest state that can be reached so.
 
 use super::{Run, Way, closing};
-use crate::plan::model::{Action, State};
+use crate::Place;
+use crate::plan::model::Action;
 
 /// How often a closed form is tried for one way.
 const MAX_TRIES: u32 = 400;
@@ -18,7 +19,7 @@ impl Run<'_> {
 
     fn straightened(&self, actions: &[Action]) -> Option<Way> {
         let start = self.problem.start;
-        let states: Vec<State> = states_along(&start, actions);
+        let states: Vec<Place> = states_along(&start, actions);
         // What each action costs on its own, so that pieces can be compared.
         let costs: Vec<f64> = actions
             .iter()
@@ -45,7 +46,7 @@ impl Run<'_> {
     /// The farthest state that a closed form leads to at less cost, with that cost.
     fn shortcut(
         &self,
-        states: &[State],
+        states: &[Place],
         costs: &[f64],
         at: usize,
         n_tries: &mut u32,
@@ -66,7 +67,7 @@ impl Run<'_> {
 }
 
 /// Where each action begins, and the end.
-pub(crate) fn states_along(start: &State, actions: &[Action]) -> Vec<State> {
+pub(crate) fn states_along(start: &Place, actions: &[Action]) -> Vec<Place> {
     let mut states = vec![*start];
     let mut state = *start;
     for action in actions {

@@ -1,6 +1,6 @@
 //! The states that a search has seen: a flat arena, a table by place and heading, a queue by cost.
 
-use crate::plan::model::State;
+use crate::Place;
 use crate::plan::sparse::TileHasher;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,7 +14,7 @@ pub(crate) const ROOT: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     /// As it was integrated, never snapped to a grid.
-    pub(crate) state: State,
+    pub(crate) state: Place,
     /// What it cost to get here, metres.
     pub(crate) cost_m: f64,
     /// What the rest costs at least, metres.
@@ -57,7 +57,7 @@ impl Keys {
         clippy::cast_sign_loss,
         reason = "a state within an area has few and positive cells, and there are few headings; others saturate"
     )]
-    fn of(&self, state: &State) -> u64 {
+    fn of(&self, state: &Place) -> u64 {
         let column = ((state.x_m - self.corner_m[0]) / self.key_m) as u32;
         let row = ((state.y_m - self.corner_m[1]) / self.key_m) as u32;
         let n_headings = f64::from(self.n_headings);
@@ -88,7 +88,7 @@ impl Tree {
     }
 
     /// The key of a state, if nothing as cheap has been there.
-    pub(crate) fn improves(&self, state: &State, cost_m: f64) -> Option<u64> {
+    pub(crate) fn improves(&self, state: &Place, cost_m: f64) -> Option<u64> {
         let key = self.keys.of(state);
         let is_better = self
             .by_key

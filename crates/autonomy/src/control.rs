@@ -1,0 +1,5 @@
+//! Local control: the last step before actuators.
+
+mod drive;
+
+pub use drive::{Drive, DriveComponent, DriveLimits, DriveParameters, Setpoint};

@@ -1,0 +1,138 @@
+//! The mission: goals in order, and which of them are left.
+
+use crate::{Place, Whereabouts};
+use bowline_msgs::{Path, PoseTransform, Waypoint};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// More are refused.
+const MAX_GOALS: usize = 10_000;
+
+bowline_node::parameters! {
+    /// What there is to visit.
+    pub struct MissionParameters {
+        /// Goals, as x and y in turn, metres east and north in the map frame; a mission that is sent replaces them.
+        goals_m: Vec<f64> = Vec::new();
+        /// A goal that is as near as this is reached, metres.
+        radius_m: f64 = 1.5, within 0.01..=100.0 => live;
+        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
+        /// How often it says what is left, times a second.
+        rate_hz: f64 = 5.0, within 0.5..=100.0;
+    }
+}
+
+/// Keeps the goals that are left, and says which they are.
+#[derive(Debug)]
+pub struct Mission {
+    parameters: MissionParameters,
+    whereabouts: Whereabouts,
+    left: Vec<Waypoint>,
+    mission: Input<Path>,
+    pose: Input<PoseTransform>,
+    goals: Output<Path>,
+}
+
+impl Build for Mission {
+    type Parameters = MissionParameters;
+
+    fn build(parameters: MissionParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let (goals, rest) = parameters.goals_m.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err("goals_m has an x without a y".into());
+        }
+        let left = goals.iter().enumerate();
+        let left: Vec<Waypoint> = left
+            .map(|(nth, [x_m, y_m])| waypoint(format!("goal {}", nth + 1), *x_m, *y_m))
+            .collect();
+        check(&left)?;
+        ports.tick(crate::period(parameters.rate_hz));
+        Ok(Self {
+            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            left,
+            mission: ports.input(
+                "mission",
+                "Goals to visit, in order; they replace those that are left.",
+                Expect::ever().optional(),
+            ),
+            pose: ports.input(
+                "pose",
+                "Where the vehicle is.",
+                Expect::within(Duration::from_millis(500)),
+            ),
+            goals: ports.output("goals", "What is left of the mission, the next goal first."),
+            parameters,
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "waypoints travel in single precision: millimetres, 10 km away"
+)]
+fn waypoint(id: String, x_m: f64, y_m: f64) -> Waypoint {
+    Waypoint {
+        id,
+        position: [x_m as f32, y_m as f32],
+    }
+}
+
+fn check(goals: &[Waypoint]) -> Result<(), String> {
+    if goals.len() > MAX_GOALS {
+        return Err(format!(
+            "a mission has at most {MAX_GOALS} goals, found {}",
+            goals.len()
+        ));
+    }
+    let is_somewhere = |goal: &&Waypoint| goal.position.iter().all(|it| it.is_finite());
+    match goals.iter().find(|goal| !is_somewhere(goal)) {
+        Some(goal) => Err(format!("where {:?} is is not a number", goal.id)),
+        None => Ok(()),
+    }
+}
+
+impl Component for Mission {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        let mut is_new = step.is_tick() || step.is_start();
+        if let Some(mission) = step.arrived(self.mission) {
+            match check(&mission.waypoints) {
+                Ok(()) => self.left.clone_from(&mission.waypoints),
+                Err(why) => out.health(Health::Degraded(format!("a mission was refused: {why}"))),
+            }
+            is_new = true;
+        }
+        if let Some(pose) = step.arrived(self.pose) {
+            match self.whereabouts.place(&pose) {
+                Ok(place) => is_new |= self.visit(place),
+                Err(why) => out.health(Health::Degraded(why.to_string())),
+            }
+        }
+        if is_new {
+            let left = Path {
+                timestamp: step.now().utime(),
+                waypoints: self.left.clone(),
+                ..Path::default()
+            };
+            out.send(self.goals, left.with_lengths());
+        }
+    }
+}
+
+impl Mission {
+    /// Crosses off the goal that is next if the vehicle is there. Says whether it was.
+    fn visit(&mut self, place: Place) -> bool {
+        let is_there = self.left.first().is_some_and(|goal| {
+            let [x_m, y_m] = goal.position.map(f64::from);
+            (x_m - place.x_m).hypot(y_m - place.y_m) <= self.parameters.radius_m
+        });
+        if is_there {
+            self.left.remove(0);
+        }
+        is_there
+    }
+}

@@ -1,0 +1,347 @@
+//! DRDC's `ArcArbiter`: the only component that commands the vehicle.
+
+use super::ballot::{Ballot, Fault};
+use super::decide::{Decision, Motion, Rules, Voter, decide};
+use crate::{Fan, Place, Whereabouts};
+use bowline_msgs::{Arbitration, PoseTransform, Velocity, Vote};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
+    Time,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+bowline_node::parameters! {
+    /// Who votes, and how arcs and speeds are chosen.
+    pub struct ArbiterParameters {
+        /// Who votes; each has a port of its name, on vote.NAME unless the robot says otherwise.
+        voters: Vec<String> = vec!["hazard".into(), "waypoint".into()];
+        /// How much each one's votes weigh, in the order of voters; without it all weigh 1.
+        weights: Vec<f64> = Vec::new();
+        /// Those without whom the vehicle stops; arcs that they have not judged are not driven.
+        required: Vec<String> = vec!["hazard".into()];
+        /// Those who want to go somewhere: without any of them the vehicle stops.
+        leaders: Vec<String> = vec!["waypoint".into()];
+        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
+        /// Between the axles, metres; for vehicles without steered wheels, what their driver takes it for.
+        wheelbase_m: f64 = 1.96, within 0.01..=100.0;
+        /// The sharpest turn, 1/metres.
+        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        /// Arcs on each side of straight on.
+        n_arcs_each_side: i64 = 20, within 1..=500;
+        /// Never faster, metres a second.
+        max_speed_mps: f64 = 2.0, within 0.0..=50.0 => live;
+        /// Slower than this is not driving, metres a second.
+        min_speed_mps: f64 = 0.05, within 0.001..=10.0;
+        /// How hard the vehicle surely brakes, metres a second squared.
+        brake_mps2: f64 = 1.5, within 0.05..=20.0;
+        /// How long it takes until it does, seconds.
+        reaction_s: f64 = 0.3, within 0.0..=5.0;
+        /// What is left between the vehicle and whatever is in the way, metres.
+        margin_m: f64 = 0.5, within 0.0..=20.0;
+        /// What a turn may press to the side, metres a second squared.
+        side_mps2: f64 = 2.0, within 0.1..=20.0;
+        /// How fast the curvature may change, 1/metres a second.
+        max_curvature_rate: f64 = 0.7, within 0.001..=1000.0;
+        /// Arcs within this share of the best one's lead over the worst are as good as it.
+        band: f64 = 0.1, within 0.0..=1.0;
+        /// Up to this age a required vote is as good as new; from then on speed falls, to nothing at the deadline.
+        fresh: Duration = Duration::from_millis(250);
+        /// From this age on a vote does not count.
+        deadline: Duration = Duration::from_millis(400);
+        /// A vote does not count if the vehicle has moved so far since, metres.
+        max_moved_m: f64 = 2.0, within 0.0..=100.0;
+        /// Nor if it has turned so far, radians.
+        max_turned_rad: f64 = 0.5, within 0.0..=3.2;
+        /// How often it decides even without new votes, times a second.
+        rate_hz: f64 = 20.0, within 1.0..=1000.0;
+    }
+}
+
+impl ArbiterParameters {
+    fn rules(&self) -> Rules {
+        let n_each_side = usize::try_from(self.n_arcs_each_side).unwrap_or(1);
+        Rules {
+            fan: Fan::new(self.max_curvature_per_m, n_each_side),
+            max_speed_mps: self.max_speed_mps,
+            min_speed_mps: self.min_speed_mps,
+            brake_mps2: self.brake_mps2,
+            reaction_s: self.reaction_s,
+            margin_m: self.margin_m,
+            side_mps2: self.side_mps2,
+            max_curvature_rate: self.max_curvature_rate,
+            band: self.band,
+            fresh_s: self.fresh.as_secs_f64(),
+            deadline_s: self.deadline.as_secs_f64(),
+            max_moved_m: self.max_moved_m,
+            max_turned_rad: self.max_turned_rad,
+        }
+    }
+}
+
+/// Combines votes into one command.
+#[derive(Debug)]
+pub struct Arbiter {
+    parameters: ArbiterParameters,
+    rules: Rules,
+    whereabouts: Whereabouts,
+    seats: Vec<Seat>,
+    pose: Input<PoseTransform>,
+    command: Output<Velocity>,
+    why: Output<Arbitration>,
+    last: Option<(Time, f64)>,
+}
+
+/// A voter's place at the table, with its latest vote.
+#[derive(Debug)]
+struct Seat {
+    name: String,
+    weight: f64,
+    is_required: bool,
+    is_leader: bool,
+    votes: Input<Vote>,
+    ballot: Result<Ballot, Fault>,
+}
+
+impl Build for Arbiter {
+    type Parameters = ArbiterParameters;
+
+    fn build(parameters: ArbiterParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        check(&parameters)?;
+        let mut names = parameters.voters.clone();
+        names.sort();
+        let seat = |name: &String| {
+            let nth = parameters.voters.iter().position(|it| it == name);
+            let weight = nth.and_then(|nth| parameters.weights.get(nth));
+            Seat {
+                weight: weight.copied().unwrap_or(1.0),
+                is_required: parameters.required.contains(name),
+                is_leader: parameters.leaders.contains(name),
+                votes: ports.input_on(
+                    name,
+                    &format!("What {name} thinks of each arc."),
+                    Expect::within(parameters.deadline),
+                    &format!("vote.{name}"),
+                ),
+                ballot: Err(Fault::Silent),
+                name: name.clone(),
+            }
+        };
+        let seats = names.iter().map(seat).collect();
+        ports.tick(crate::period(parameters.rate_hz));
+        Ok(Self {
+            rules: parameters.rules(),
+            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            seats,
+            pose: ports.input(
+                "pose",
+                "Where the vehicle is.",
+                Expect::within(parameters.deadline),
+            ),
+            command: ports.output("command", "How the vehicle is to move."),
+            why: ports.output("why", "Why it is to move so."),
+            parameters,
+            last: None,
+        })
+    }
+}
+
+fn check(parameters: &ArbiterParameters) -> Result<(), BuildError> {
+    let voters = &parameters.voters;
+    for (what, names) in [
+        ("required", &parameters.required),
+        ("leaders", &parameters.leaders),
+    ] {
+        if let Some(name) = names.iter().find(|name| !voters.contains(name)) {
+            return Err(format!("{what} has {name:?}, who is not among voters").into());
+        }
+    }
+    if parameters.leaders.is_empty() {
+        return Err(
+            "without leaders the vehicle never moves: name those who want to go somewhere".into(),
+        );
+    }
+    let weights = &parameters.weights;
+    if !weights.is_empty() && weights.len() != voters.len() {
+        return Err(format!(
+            "weights has {} numbers for {} voters",
+            weights.len(),
+            voters.len()
+        )
+        .into());
+    }
+    if !weights.iter().all(|weight| (0.0..=1e6).contains(weight)) {
+        return Err("weights are from 0 to 1000000".into());
+    }
+    if parameters.fresh >= parameters.deadline {
+        return Err("fresh must be shorter than deadline".into());
+    }
+    Ok(())
+}
+
+impl Component for Arbiter {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        let half_spacing_per_m = self.rules.fan.spacing_per_m() / 2.0;
+        let mut has_voted = false;
+        for seat in &mut self.seats {
+            if let Some(vote) = step.arrived(seat.votes) {
+                has_voted = true;
+                seat.ballot = if vote.voter == seat.name {
+                    Ballot::new(&vote, half_spacing_per_m)
+                } else {
+                    Err(Fault::Foreign {
+                        found: vote.voter.clone(),
+                    })
+                };
+            }
+        }
+        if step.is_parameter_change() {
+            self.rules = self.parameters.rules();
+        }
+        if has_voted || step.is_tick() || step.is_start() {
+            self.decide(step, out);
+        }
+    }
+
+    fn parameters(&mut self) -> Option<&mut dyn Parameters> {
+        Some(&mut self.parameters)
+    }
+}
+
+impl Arbiter {
+    fn decide(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        let now = step.now();
+        let here = self.here(step);
+        let voters: Vec<Voter<'_>> = self
+            .seats
+            .iter()
+            .map(|seat| seat.voter(&self.rules, now, here.as_ref().ok()))
+            .collect();
+        let motion = self.motion(now);
+        let decision = match &here {
+            Ok(_) => decide(&self.rules, &voters, motion, now.utime()),
+            Err(why) => Decision {
+                chosen: None,
+                reason: why.clone(),
+                totals: vec![0.0; self.rules.fan.curvatures_per_m().len()],
+                vetoed_by: vec![None; self.rules.fan.curvatures_per_m().len()],
+            },
+        };
+        // A wheel that is held does not make a stop sharper.
+        let curvature_per_m = decision
+            .chosen
+            .map_or(motion.curvature_per_m, |chosen| chosen.curvature_per_m);
+        let speed_mps = decision.chosen.map_or(0.0, |chosen| chosen.speed_mps);
+        out.send(
+            self.command,
+            Velocity {
+                utime: now.utime(),
+                steering_rad: (curvature_per_m * self.parameters.wheelbase_m).atan(),
+                speed_mps,
+            },
+        );
+        out.send(
+            self.why,
+            explain(
+                now,
+                (curvature_per_m, speed_mps),
+                &decision,
+                &voters,
+                &self.rules,
+            ),
+        );
+        out.health(match decision.chosen {
+            Some(_) => Health::Good,
+            None => Health::Degraded(decision.reason),
+        });
+        self.last = Some((now, curvature_per_m));
+    }
+
+    fn here(&self, step: &Step<'_>) -> Result<Place, String> {
+        let pose = step
+            .fresh(self.pose)
+            .ok_or("stopped: where the vehicle is is not known")?;
+        self.whereabouts
+            .place(&pose)
+            .map_err(|why| format!("stopped: {why}"))
+    }
+
+    fn motion(&self, now: Time) -> Motion {
+        match self.last {
+            Some((last, curvature_per_m)) => Motion {
+                curvature_per_m,
+                elapsed_s: now.since(last).as_secs_f64(),
+            },
+            None => Motion {
+                curvature_per_m: 0.0,
+                elapsed_s: 0.0,
+            },
+        }
+    }
+}
+
+impl Seat {
+    fn voter(&self, rules: &Rules, now: Time, here: Option<&Place>) -> Voter<'_> {
+        let ballot = match (&self.ballot, here) {
+            (Ok(ballot), Some(here)) => rules.admit(ballot, now.utime(), *here),
+            (Ok(_), None) => Err(Fault::Nonsense("where the vehicle is is not known")),
+            (Err(fault), _) => Err(fault.clone()),
+        };
+        Voter {
+            name: &self.name,
+            weight: self.weight,
+            is_required: self.is_required,
+            is_leader: self.is_leader,
+            ballot,
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "what people look at needs no more than single precision"
+)]
+fn explain(
+    now: Time,
+    (curvature_per_m, speed_mps): (f64, f64),
+    decision: &Decision,
+    voters: &[Voter<'_>],
+    rules: &Rules,
+) -> Arbitration {
+    let name = |idx: &Option<usize>| {
+        idx.and_then(|idx| voters.get(idx))
+            .map_or_else(String::new, |voter| voter.name.to_owned())
+    };
+    let fan = rules.fan.curvatures_per_m();
+    Arbitration {
+        utime: now.utime(),
+        stopped: decision.chosen.is_none(),
+        curvature_per_m: curvature_per_m as f32,
+        speed_mps: speed_mps as f32,
+        reason: decision.reason.clone(),
+        curvatures_per_m: fan.iter().map(|it| *it as f32).collect(),
+        // From log-odds back to votes.
+        totals: decision
+            .totals
+            .iter()
+            .map(|total| (total / 2.0).tanh() as f32)
+            .collect(),
+        vetoed_by: decision.vetoed_by.iter().map(name).collect(),
+        voters: voters.iter().map(|voter| voter.name.to_owned()).collect(),
+        faults: voters
+            .iter()
+            .map(|voter| {
+                voter
+                    .ballot
+                    .as_ref()
+                    .err()
+                    .map_or_else(String::new, Fault::to_string)
+            })
+            .collect(),
+        ..Arbitration::default()
+    }
+    .with_lengths()
+}

@@ -1,0 +1,272 @@
+//! Hazard detection and obstacle avoidance: what the map of the ground says about each arc.
+//!
+//! *Hazard* forbids: it vetoes arcs on which the vehicle would touch what it cannot drive on before it can stop, and says how
+//! far the others are free. *Avoidance* prefers: arcs with more room around them, and better ground.
+
+use super::sweep::{Ground, Outline, Sweeper, Swept};
+use super::voting::{Judgement, vote};
+use crate::{Fan, Whereabouts, forward_speed_mps};
+use bowline_msgs::{Map, PoseTransform, Vote};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+bowline_node::parameters! {
+    /// How arcs are judged by the ground.
+    pub struct HazardParameters {
+        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
+        /// From the vehicle's origin to its front, metres.
+        front_m: f64 = 2.55, within 0.0..=50.0;
+        /// From the vehicle's origin to its back, metres.
+        rear_m: f64 = 0.5, within 0.0..=50.0;
+        /// Its width, metres.
+        width_m: f64 = 1.5, within 0.05..=50.0;
+        /// The sharpest turn, 1/metres.
+        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        /// Arcs on each side of straight on.
+        n_arcs_each_side: i64 = 20, within 1..=500;
+        /// How far ahead arcs are judged, metres.
+        length_m: f64 = 12.0, within 0.5..=200.0;
+        /// What is left to either side of the vehicle, metres.
+        margin_m: f64 = 0.3, within 0.0..=10.0;
+        /// Ground that is worse than this cannot be driven on: 0 to 1.
+        blocked_below: f64 = 0.3, within 0.0..=1.0;
+        /// An arc is vetoed if it is not free for so long, or for as long as stopping takes, metres.
+        veto_m: f64 = 1.5, within 0.0..=50.0;
+        /// How hard the vehicle surely brakes, metres a second squared.
+        brake_mps2: f64 = 1.5, within 0.05..=20.0;
+        /// How long it takes until it does, seconds.
+        reaction_s: f64 = 0.5, within 0.0..=5.0;
+        /// No faster than this over ground that nobody has seen, metres a second.
+        unknown_speed_mps: f64 = 0.8, within 0.0..=50.0;
+        /// Older data is no data.
+        deadline: Duration = Duration::from_millis(400);
+    }
+}
+
+impl HazardParameters {
+    fn outline(&self) -> Outline {
+        Outline {
+            front_m: self.front_m,
+            rear_m: self.rear_m,
+            half_width_m: self.width_m / 2.0,
+        }
+    }
+
+    fn stop_m(&self, speed_mps: f64) -> f64 {
+        speed_mps * self.reaction_s + speed_mps * speed_mps / (2.0 * self.brake_mps2)
+    }
+
+    /// At which speed the vehicle stops within a length, metres a second.
+    fn speed_to_stop_within(&self, length_m: f64) -> f64 {
+        let reaction_mps = self.brake_mps2 * self.reaction_s;
+        (reaction_mps * reaction_mps + 2.0 * self.brake_mps2 * length_m).sqrt() - reaction_mps
+    }
+}
+
+/// What a voter by the ground has in common with another.
+#[derive(Debug)]
+struct Watcher {
+    parameters: HazardParameters,
+    whereabouts: Whereabouts,
+    fan: Fan,
+    /// For the cells of the last map.
+    sweeper: Option<(u64, Sweeper)>,
+    margin_m: f64,
+    ground: Input<Map>,
+    pose: Input<PoseTransform>,
+    votes: Output<Vote>,
+}
+
+impl Watcher {
+    fn build(
+        parameters: HazardParameters,
+        margin_m: f64,
+        ports: &mut Ports,
+    ) -> Result<Self, BuildError> {
+        let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
+        let fresh = Expect::within(parameters.deadline);
+        Ok(Self {
+            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
+            sweeper: None,
+            margin_m,
+            ground: ports.input("ground", "How well the ground can be driven on.", fresh),
+            pose: ports.input("pose", "Where the vehicle is.", fresh),
+            votes: ports.output("vote", "What it thinks of each arc."),
+            parameters,
+        })
+    }
+
+    /// Votes with a new map, from where the vehicle is now.
+    fn step(
+        &mut self,
+        step: &Step<'_>,
+        out: &mut Outbox<'_>,
+        voter: &str,
+        judge: impl Fn(&HazardParameters, Swept, f64) -> Judgement,
+    ) {
+        let Some(map) = step.arrived(self.ground) else {
+            if step.is_stale(self.ground) || step.is_stale(self.pose) || step.is_start() {
+                out.health(Health::Degraded(
+                    "it has no map or no pose to judge by".into(),
+                ));
+            }
+            return;
+        };
+        match self.judged(step, map.message(), voter, judge) {
+            Ok(vote) => {
+                out.health(Health::Good);
+                out.send(self.votes, vote);
+            }
+            // Saying nothing is an answer: the arbiter knows what to do without it.
+            Err(why) => out.health(Health::Degraded(why)),
+        }
+    }
+
+    fn judged(
+        &mut self,
+        step: &Step<'_>,
+        map: &Map,
+        voter: &str,
+        judge: impl Fn(&HazardParameters, Swept, f64) -> Judgement,
+    ) -> Result<Vote, String> {
+        let pose = step
+            .fresh(self.pose)
+            .ok_or("it has no pose to judge from")?;
+        let place = self
+            .whereabouts
+            .place(&pose)
+            .map_err(|why| why.to_string())?;
+        let ground = Ground::new(map)?;
+        let speed_mps = forward_speed_mps(&pose).unwrap_or(0.0).max(0.0);
+        let sweeper = self.sweeper(ground.cell_m());
+        let swept: Vec<Swept> = self
+            .fan
+            .curvatures_per_m()
+            .iter()
+            .map(|curvature| sweeper.sweep(&ground, place, *curvature))
+            .collect();
+        let reason = reason(&swept, self.fan.curvatures_per_m());
+        let mut each = swept.iter();
+        // It rests on the older of the two.
+        let utime = map.utime.min(pose.utime);
+        Ok(vote((voter, reason), utime, place, &self.fan, |_| {
+            let swept = each.next().copied();
+            swept.map_or(Judgement::INDIFFERENT, |swept| {
+                judge(&self.parameters, swept, speed_mps)
+            })
+        }))
+    }
+
+    fn sweeper(&mut self, cell_m: f64) -> Sweeper {
+        let key = cell_m.to_bits();
+        match &self.sweeper {
+            Some((of, sweeper)) if *of == key => sweeper.clone(),
+            Some(_) | None => {
+                let parameters = &self.parameters;
+                let sweeper = Sweeper::new(
+                    parameters.outline().grown(self.margin_m),
+                    cell_m,
+                    parameters.length_m,
+                    parameters.blocked_below,
+                );
+                self.sweeper = Some((key, sweeper.clone()));
+                sweeper
+            }
+        }
+    }
+}
+
+/// What is nearest in the way, for people: as far ahead as it goes.
+fn reason(swept: &[Swept], curvatures: &[f64]) -> String {
+    let nearest_m = swept
+        .iter()
+        .map(|it| it.free_m)
+        .fold(f64::INFINITY, f64::min);
+    let near = swept
+        .iter()
+        .zip(curvatures)
+        .filter(|(swept, _)| swept.free_m.is_finite() && swept.free_m <= nearest_m + 0.5);
+    let ahead = near.min_by(|(_, one), (_, two)| one.abs().total_cmp(&two.abs()));
+    let Some((swept, curvature)) = ahead else {
+        return "nothing in the way".to_owned();
+    };
+    let sharp = curvatures.last().copied().unwrap_or(0.0) / 3.0;
+    let side = if *curvature > sharp {
+        "to the left"
+    } else if *curvature < -sharp {
+        "to the right"
+    } else {
+        "ahead"
+    };
+    format!("blocked after {:.1} m {side}", swept.free_m)
+}
+
+/// Vetoes arcs on which the vehicle could not stop in time.
+#[derive(Debug)]
+pub struct Hazard(Watcher);
+
+impl Build for Hazard {
+    type Parameters = HazardParameters;
+
+    fn build(parameters: HazardParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let margin_m = parameters.margin_m;
+        Ok(Self(Watcher::build(parameters, margin_m, ports)?))
+    }
+}
+
+impl Component for Hazard {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        self.0
+            .step(step, out, "hazard", |parameters, swept, speed_mps| {
+                let needed_m = parameters.veto_m.max(parameters.stop_m(speed_mps));
+                let careful_mps = parameters.speed_to_stop_within(swept.known_m);
+                Judgement {
+                    veto: swept.free_m < needed_m,
+                    max_speed_mps: careful_mps.max(parameters.unknown_speed_mps),
+                    free_m: swept.free_m,
+                    ..Judgement::INDIFFERENT
+                }
+            });
+    }
+}
+
+/// Prefers arcs with room around them and good ground under them.
+#[derive(Debug)]
+pub struct Avoidance(Watcher);
+
+/// How much more room than it needs the vehicle likes to have, metres on either side for each metre of its margin.
+const COMFORT: f64 = 2.5;
+
+impl Build for Avoidance {
+    type Parameters = HazardParameters;
+
+    fn build(parameters: HazardParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let margin_m = parameters.margin_m * COMFORT;
+        Ok(Self(Watcher::build(parameters, margin_m, ports)?))
+    }
+}
+
+impl Component for Avoidance {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        self.0.step(step, out, "avoidance", |parameters, swept, _| {
+            let room = (swept.free_m / parameters.length_m).min(1.0);
+            Judgement {
+                // From -1 where the vehicle would touch something at once to the worst ground's worth where nothing is.
+                vote: if swept.free_m.is_finite() {
+                    2.0 * room - 1.0
+                } else {
+                    swept.worst
+                },
+                confidence: 0.5,
+                ..Judgement::INDIFFERENT
+            }
+        });
+    }
+}

@@ -1,0 +1,107 @@
+//! Tele-operation: what a person asks for, as votes, so that vetoes of others hold for people, too.
+
+use super::voting::{Judgement, vote};
+use super::waypoint::favour;
+use crate::{Fan, Whereabouts};
+use bowline_msgs::{PoseTransform, Velocity, Vote};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+bowline_node::parameters! {
+    /// How a person's wishes become votes.
+    pub struct TeleopParameters {
+        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
+        /// Between the axles, metres; for vehicles without steered wheels, what their driver takes it for.
+        wheelbase_m: f64 = 1.96, within 0.01..=100.0;
+        /// The sharpest turn, 1/metres.
+        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        /// Arcs on each side of straight on.
+        n_arcs_each_side: i64 = 20, within 1..=500;
+        /// How often it votes, times a second.
+        rate_hz: f64 = 10.0, within 0.1..=100.0;
+        /// A person who has said nothing for so long asks for nothing.
+        deadline: Duration = Duration::from_millis(400);
+    }
+}
+
+/// Votes for what a person asks for, and says nothing when nobody does.
+#[derive(Debug)]
+pub struct Teleop {
+    parameters: TeleopParameters,
+    whereabouts: Whereabouts,
+    fan: Fan,
+    wish: Input<Velocity>,
+    pose: Input<PoseTransform>,
+    votes: Output<Vote>,
+}
+
+impl Build for Teleop {
+    type Parameters = TeleopParameters;
+
+    fn build(parameters: TeleopParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
+        let fresh = Expect::within(parameters.deadline);
+        ports.tick(crate::period(parameters.rate_hz));
+        Ok(Self {
+            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
+            wish: ports.input(
+                "wish",
+                "How a person wants the vehicle to move.",
+                fresh.optional(),
+            ),
+            pose: ports.input("pose", "Where the vehicle is.", fresh),
+            votes: ports.output("vote", "What the person thinks of each arc."),
+            parameters,
+        })
+    }
+}
+
+impl Component for Teleop {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        if !step.is_tick() {
+            return;
+        }
+        let (Some(wish), Some(pose)) = (step.fresh(self.wish), step.fresh(self.pose)) else {
+            return;
+        };
+        let place = match self.whereabouts.place(&pose) {
+            Ok(place) => place,
+            Err(why) => {
+                out.health(Health::Degraded(why.to_string()));
+                return;
+            }
+        };
+        // What is not a number is no wish; the arcs are for driving forward.
+        if !wish.steering_rad.is_finite() || !(0.0..=1e3).contains(&wish.speed_mps) {
+            out.health(Health::Degraded(
+                "the person's wish is no forward motion".into(),
+            ));
+            return;
+        }
+        let max_per_m = self.fan.max_per_m();
+        let wanted =
+            (wish.steering_rad.tan() / self.parameters.wheelbase_m).clamp(-max_per_m, max_per_m);
+        let reason = (
+            "teleop",
+            format!("a person asks for {:.1} m/s", wish.speed_mps),
+        );
+        let utime = wish.utime.min(pose.utime);
+        out.health(Health::Good);
+        out.send(
+            self.votes,
+            vote(reason, utime, place, &self.fan, |curvature| Judgement {
+                vote: favour(curvature, wanted, max_per_m),
+                confidence: 1.0,
+                max_speed_mps: wish.speed_mps,
+                ..Judgement::INDIFFERENT
+            }),
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the vehicle is, from the pose of whatever measures it.
+
+use crate::Place;
+use bowline_geometry::{Disk, Model, Transform, load};
+use bowline_msgs::PoseTransform;
+use bowline_node::BuildError;
+use std::path::Path;
+
+/// What the frame of a vehicle is called unless its robot says otherwise.
+const VEHICLE_FRAME: &str = "Vehicle";
+
+/// Turns poses of an instrument into those of the vehicle's own frame, which is on the ground, x forward.
+#[derive(Debug)]
+pub struct Whereabouts {
+    model: Option<Model>,
+    vehicle: String,
+}
+
+impl Whereabouts {
+    /// From the robot's model and the name of the vehicle's frame, `Body:Frame`; without a name, the one frame of the model
+    /// that is called `Vehicle`. Without a model, poses are taken for those of the vehicle's frame itself.
+    ///
+    /// # Errors
+    ///
+    /// When the model cannot be read, or does not have the frame.
+    pub fn new(model: &Path, vehicle: &str) -> Result<Self, BuildError> {
+        if model.as_os_str().is_empty() {
+            return Ok(Self {
+                model: None,
+                vehicle: vehicle.to_owned(),
+            });
+        }
+        let model = Model::new(load(model, &mut Disk)?.assembly)?;
+        let vehicle = if vehicle.is_empty() {
+            only_vehicle(&model)?
+        } else {
+            vehicle.to_owned()
+        };
+        model.frame(&vehicle)?;
+        Ok(Self {
+            model: Some(model),
+            vehicle,
+        })
+    }
+
+    /// The pose of the vehicle's frame.
+    ///
+    /// # Errors
+    ///
+    /// When the message is no pose, or of a frame that has no known place on the vehicle.
+    pub fn vehicle(&self, pose: &PoseTransform) -> Result<Transform, BadPose> {
+        let map_from_frame = transform_of(pose)?;
+        let Some(model) = &self.model else {
+            return Ok(map_from_frame);
+        };
+        let frame_from_vehicle = model
+            .transform_by_name(&self.vehicle, &pose.frame)
+            .map_err(|why| BadPose::Frame {
+                frame: pose.frame.clone(),
+                why: why.to_string(),
+            })?;
+        Ok(map_from_frame * frame_from_vehicle)
+    }
+
+    /// Where that is on the ground.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::vehicle`].
+    pub fn place(&self, pose: &PoseTransform) -> Result<Place, BadPose> {
+        Ok(Place::of(&self.vehicle(pose)?))
+    }
+}
+
+fn only_vehicle(model: &Model) -> Result<String, BuildError> {
+    let is_vehicle = |name: &String| model.frame(name).is_ok();
+    let names = model
+        .body_list()
+        .map(|body| format!("{body}:{VEHICLE_FRAME}"));
+    let mut vehicles: Vec<String> = names.filter(is_vehicle).collect();
+    match (vehicles.pop(), vehicles.is_empty()) {
+        (Some(vehicle), true) => Ok(vehicle),
+        (Some(_), false) => Err(format!(
+            "several bodies of the model have a frame {VEHICLE_FRAME:?}: say which one with the parameter vehicle"
+        )
+        .into()),
+        (None, _) => Err(format!(
+            "no body of the model has a frame {VEHICLE_FRAME:?}, on the ground and x forward: add it, or name another with \
+             the parameter vehicle"
+        )
+        .into()),
+    }
+}
+
+/// The transform in a message.
+///
+/// # Errors
+///
+/// When it is not a rigid transform.
+pub fn transform_of(pose: &PoseTransform) -> Result<Transform, BadPose> {
+    let m = &pose.matrix;
+    let rows = std::array::from_fn(|row| std::array::from_fn(|column| m[4 * row + column]));
+    Transform::from_matrix(rows).map_err(|why| BadPose::Matrix {
+        why: why.to_string(),
+    })
+}
+
+/// Forward speed of whatever the pose is of, metres a second, if it knows; the sensor's axes count as the vehicle's.
+#[must_use]
+pub fn forward_speed_mps(pose: &PoseTransform) -> Option<f64> {
+    let [forward, _, _] = pose.velocity_mps;
+    forward.is_finite().then_some(forward)
+}
+
+/// Why a pose does not say where the vehicle is.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadPose {
+    /// It is not a pose.
+    #[error("the pose's matrix is no rigid transform: {why}")]
+    Matrix {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It is of something else.
+    #[error("where {frame:?} is on the vehicle is not known: {why}")]
+    Frame {
+        /// What it is of.
+        frame: String,
+        /// Why that does not help.
+        why: String,
+    },
+}
