@@ -5,11 +5,15 @@
 //!
 //! Deliberately absent: the time. A search is bounded by how many states it may look at.
 
+pub mod drive;
 pub mod dubins;
+pub mod dwa;
 pub mod field;
 mod grid;
 pub mod model;
+pub mod pilot;
 pub mod search;
 pub mod sparse;
 pub mod sweep;
+pub mod track;
 pub mod worlds;
