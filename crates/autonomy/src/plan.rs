@@ -9,11 +9,16 @@ pub mod drive;
 pub mod dubins;
 pub mod dwa;
 pub mod field;
+mod follow;
 mod grid;
 pub mod model;
 pub mod pilot;
+mod planner;
 pub mod search;
 pub mod sparse;
 pub mod sweep;
 pub mod track;
 pub mod worlds;
+
+pub use follow::{Follow, FollowParameters};
+pub use planner::{Planner, PlannerParameters};

@@ -53,6 +53,8 @@ pub struct Pilot {
 
 /// How far around the vehicle a drive looks, metres.
 const NEAR_M: f64 = 3.0;
+/// How far from the laser what it no longer meets is forgotten, metres.
+const CLEAR_M: f64 = 3.0;
 
 impl Pilot {
     /// A pilot with an empty map.
@@ -91,10 +93,21 @@ impl Pilot {
         self.n_plans
     }
 
-    /// Remembers where a laser has met something, points in the map's coordinates.
-    pub fn see(&mut self, hits_m: impl IntoIterator<Item = [f64; 2]>) {
+    /// Remembers where a laser at a point has met something, points in the map's coordinates.
+    ///
+    /// What its rays have passed through nearby is free again, so that noise does not add up; what they end at stays.
+    pub fn see(&mut self, from_m: [f64; 2], hits_m: &[[f64; 2]]) {
+        let short_m = self.map.cell_m();
         for hit in hits_m {
-            if let Some(cell) = self.map.cell_at(hit) {
+            let [dx, dy] = [hit[0] - from_m[0], hit[1] - from_m[1]];
+            let range_m = dx.hypot(dy);
+            let part = (CLEAR_M / range_m).min(1.0);
+            let to_m = [from_m[0] + dx * part, from_m[1] + dy * part];
+            self.map
+                .free_ray(from_m, to_m, if part < 1.0 { 0.0 } else { short_m });
+        }
+        for hit in hits_m {
+            if let Some(cell) = self.map.cell_at(*hit) {
                 self.map.block(cell);
             }
         }
@@ -219,7 +232,7 @@ impl Pilot {
         };
         let slow = self.rule.drive.creep_mps;
         // Now this way, now that way, so that it does not rock to and fro in one place.
-        let turn = if self.n_blocked / 40 % 2 == 0 {
+        let turn = if (self.n_blocked / 40).is_multiple_of(2) {
             0.5
         } else {
             -0.5

@@ -264,38 +264,31 @@ impl SparseMap {
         })
     }
 
+    /// First all that is not kept is freed, then what is blocked is blocked: cells of ours may lie under several of theirs.
     fn free_unless_kept(&mut self, plane: &[Vec<f32>], map: &Map, rule: &PlaneRule) {
-        for (row, values) in plane.iter().enumerate() {
-            for (column, value) in values.iter().enumerate() {
-                let is_kept = value.is_nan() && rule.unknown == Unknown::Kept;
-                if !is_kept {
-                    self.each_under(map, [column, row], |this, cell| {
-                        this.free(cell);
-                    });
-                }
+        for (at, value) in numbered(plane) {
+            let is_kept = value.is_nan() && rule.unknown == Unknown::Kept;
+            if !is_kept {
+                self.each_under(map, at, Self::free);
             }
         }
     }
 
     fn block_plane(&mut self, plane: &[Vec<f32>], map: &Map, rule: &PlaneRule) {
-        for (row, values) in plane.iter().enumerate() {
-            for (column, value) in values.iter().enumerate() {
-                let is_blocked = if value.is_nan() {
-                    rule.unknown == Unknown::Blocked
-                } else {
-                    *value < rule.blocked_below
-                };
-                if is_blocked {
-                    self.each_under(map, [column, row], |this, cell| {
-                        this.block(cell);
-                    });
-                }
+        for (at, value) in numbered(plane) {
+            let is_blocked = if value.is_nan() {
+                rule.unknown == Unknown::Blocked
+            } else {
+                value < rule.blocked_below
+            };
+            if is_blocked {
+                self.each_under(map, at, Self::block);
             }
         }
     }
 
     /// Our cells that a cell of a map touches with more than its rim.
-    fn each_under(&mut self, map: &Map, at: [usize; 2], mut act: impl FnMut(&mut Self, Cell)) {
+    fn each_under(&mut self, map: &Map, at: [usize; 2], act: fn(&mut Self, Cell) -> bool) {
         // Of a cell: sums of decimal fractions do not meet exactly.
         const RIM: f64 = 1e-6;
         let corner = |step: f64, inset: f64| {
@@ -357,6 +350,14 @@ impl SparseMap {
             self.n_blocked = self.n_blocked.saturating_add_signed(difference);
         }
     }
+}
+
+/// The values of a plane, each with its column and row.
+fn numbered(plane: &[Vec<f32>]) -> impl Iterator<Item = ([usize; 2], f32)> {
+    plane.iter().enumerate().flat_map(|(row, values)| {
+        let columns = values.iter().enumerate();
+        columns.map(move |(column, value)| ([column, row], *value))
+    })
 }
 
 /// All cells of a box, corners included, row by row.

@@ -5,7 +5,7 @@
 //!
 //! Why the whole way is checked and not only points of it: while a control is held for dt, a point of the outline at
 //! distance r from the origin moves at most (|speed| + |turn| r) dt, since that bounds its speed. If nothing blocked is
-//! nearer than c to any point of the outline, then for dt = c / (|speed| + |turn| r_max) none of them can have reached
+//! nearer than c to any point of the outline, then for dt = c / (|speed| + |turn| R), R the largest r, none of them can have reached
 //! anything blocked: each is still in a disc of radius c around where it was, and those discs are free. So the check hops
 //! from state to state by what the room allows, and where it arrives the sweep between was free. When the room falls below a
 //! hundredth of a cell, the arc counts as blocked; that makes the number of hops finite and covers rounding.
@@ -213,19 +213,14 @@ impl<'a> Sweep<'a> {
         let mut nearest_m = most_m + self.outline.margin_m;
         for row in wide[1][0]..=wide[1][1] {
             let mut column = wide[0][0];
-            while column <= wide[0][1] {
+            while column <= wide[0][1] && nearest_m > self.outline.margin_m {
                 let cell = [column, row];
                 if self.field.is_blocked(cell) {
                     nearest_m = nearest_m.min(pose.distance_m(cell, cell_m));
-                    if nearest_m <= self.outline.margin_m {
-                        return 0.0;
-                    }
-                    column += 1;
-                } else {
-                    // So far along the row nothing can be blocked.
-                    let free_cells = self.field.distance_m(cell) / cell_m - 1e-3;
-                    column += whole(free_cells.max(0.0)) + 1;
                 }
+                // So far along the row nothing else can be blocked.
+                let free_cells = self.field.distance_m(cell) / cell_m - 1e-3;
+                column += whole(free_cells.max(0.0)) + 1;
             }
         }
         nearest_m - self.outline.margin_m

@@ -11,6 +11,7 @@ use bowline_autonomy::plan::pilot::{Pilot, PilotRule};
 use bowline_autonomy::plan::search::{Goal, Settings};
 use bowline_autonomy::plan::sparse::SparseMap;
 use bowline_autonomy::plan::sweep::{Outline, Sweep};
+use bowline_autonomy::plan::worlds::Random;
 
 /// A world: cylinders to go round, and how long the reference path is, metres.
 pub struct World {
@@ -66,7 +67,7 @@ pub fn read(text: &str) -> World {
 
 impl World {
     /// Where the beams of the laser meet something: 720 over 270 degrees, up to 10 m.
-    pub fn scan(&self, place: Place) -> Vec<[f64; 2]> {
+    pub fn scan(&self, place: Place, noise_m: f64, random: &mut Random) -> Vec<[f64; 2]> {
         let at: Vec<[f64; 2]> = self
             .cylinders_m
             .iter()
@@ -82,7 +83,10 @@ impl World {
                 (half2 >= 0.0 && along > 0.0).then(|| along - half2.sqrt())
             });
             let range = meets.fold(10.0, f64::min);
-            (range < 10.0).then(|| place.point([range * cos, range * sin]))
+            // Near enough to a Gauss curve: the sum of three even ones.
+            let noise: f64 = (0..3).map(|_| random.within(-1.0, 1.0)).sum();
+            let measured = range + noise * noise_m;
+            (range < 10.0).then(|| place.point([measured * cos, measured * sin]))
         });
         beams.collect()
     }
@@ -115,15 +119,28 @@ pub struct Run {
 const PERIOD_S: f64 = 0.05;
 
 /// Lets a driver drive: told the hits, the place and what it does, it says what to do.
-pub fn run(world: &World, mut drive: impl FnMut(Vec<[f64; 2]>, Place, Control) -> Control) -> Run {
+pub fn run(
+    world: &World,
+    noise_m: f64,
+    mut drive: impl FnMut(Vec<[f64; 2]>, Place, Control) -> Control,
+) -> Run {
+    let mut random = Random::new(1);
     let mut place = START;
     let mut now = Control::default();
     let mut wanted = Control::default();
     let mut at_s = 0.0;
     let mut end = End::Timeout;
+    let mut anchor = (0.0, place);
     'driving: while at_s < 100.0 {
+        // One that stays within half a metre for 15 s will not arrive.
+        if place.apart(anchor.1).0 > 0.5 {
+            anchor = (at_s, place);
+        } else if at_s - anchor.0 > 15.0 {
+            at_s = 100.0;
+            break;
+        }
         // A command takes effect a period after what it rests on was seen.
-        let next = drive(world.scan(place), place, now);
+        let next = drive(world.scan(place, noise_m, &mut random), place, now);
         for _ in 0..5 {
             let dt = PERIOD_S / 5.0;
             now.speed_mps += (wanted.speed_mps - now.speed_mps).clamp(-4.0 * dt, 3.0 * dt);
@@ -185,23 +202,23 @@ pub fn pilot_rule() -> PilotRule {
     }
 }
 
-pub fn run_pilot(world: &World, rule: PilotRule) -> Run {
+pub fn run_pilot(world: &World, noise_m: f64, rule: PilotRule) -> Run {
     let goal = Goal {
         at_m: GOAL_M,
         tolerance_m: 0.5,
         heading: None,
     };
     let mut pilot = Pilot::new(rule, goal, SparseMap::new(0.05, 1 << 14));
-    run(world, |hits, place, now| {
-        pilot.see(hits);
+    run(world, noise_m, |hits, place, now| {
+        pilot.see(place.position_m(), &hits);
         pilot.drive(place, now.speed_mps)
     })
 }
 
-pub fn run_window(world: &World) -> Run {
+pub fn run_window(world: &World, noise_m: f64) -> Run {
     let mut field = Field::default();
     let rule = WindowRule::default();
-    run(world, |hits, place, now| {
+    run(world, noise_m, |hits, place, now| {
         let mut map = SparseMap::new(0.05, 1 << 14);
         for hit in hits {
             map.block(map.cell_at(hit).expect("it is near"));
