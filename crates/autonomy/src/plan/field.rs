@@ -31,6 +31,9 @@ impl Area {
         max_cells: usize,
     ) -> Option<Self> {
         let [one, two] = points_m;
+        if !points_m.iter().flatten().all(|at| at.is_finite()) {
+            return None;
+        }
         let bound = |axis: usize, sign: f64| {
             let outer = (sign * one[axis]).max(sign * two[axis]) + margin_m;
             index(sign * outer / cell_m)

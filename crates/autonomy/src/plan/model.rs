@@ -171,10 +171,10 @@ impl Model {
     /// Whether it can be planned with.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let is_positive = |number: f64| number.is_finite() && number > 0.0;
+        // Beyond these, products of them would be no numbers of a vehicle.
+        let is_positive = |number: f64| (1e-4..1e4).contains(&number);
         is_positive(self.forward_mps)
-            && self.reverse_mps.is_finite()
-            && self.reverse_mps >= 0.0
+            && (self.reverse_mps <= 0.0 || is_positive(self.reverse_mps))
             && is_positive(self.max_curvature_per_m)
             && is_positive(self.max_turn_radps)
     }

@@ -155,13 +155,13 @@ pub enum PlanError {
     #[error("expected a goal within the area, with tolerances of 0 or more, found {0:?}")]
     Goal(Goal),
     /// Nothing moves like that.
-    #[error("expected limits of a vehicle that are finite and above 0, found {0:?}")]
+    #[error("expected limits of a vehicle between 0.0001 and 10000, found {0:?}")]
     Model(Model),
     /// Nothing looks like that.
     #[error("expected an outline around the origin, with sides of 0 m or more, found {0:?}")]
     Outline(Outline),
     /// The settings cannot be searched with.
-    #[error("expected weights and costs of 1 or more, and steps and keys above 0, found {0:?}")]
+    #[error("expected weights and costs of 1 or more, and steps and keys between 0.0001 m and 10000 m, found {0:?}")]
     Settings(Settings),
 }
 
@@ -258,7 +258,7 @@ fn check(problem: &Problem, settings: &Settings) -> Result<(), PlanError> {
         && goal.heading.is_none_or(|heading| {
             heading.heading_rad.is_finite() && is_tolerance(heading.tolerance_rad)
         });
-    let is_positive = |number: f64| number.is_finite() && number > 1e-6;
+    let is_positive = |number: f64| (1e-4..1e4).contains(&number);
     let at_least_one = |number: f64| (1.0..1e6).contains(&number);
     let is_set = is_positive(settings.step_m)
         && is_positive(settings.key_m)

@@ -17,6 +17,9 @@ use crate::Place;
 /// Less room than twice this, in cells, is none.
 const LEAST_CELLS: f64 = 0.005;
 
+/// A way that takes more hops than this ends there: it is endless.
+const MAX_HOPS: u32 = 100_000;
+
 /// What a vehicle covers on the ground: a rectangle with a margin all around it, in the vehicle's coordinates.
 ///
 /// A disc is an empty rectangle with a margin, a point one without.
@@ -163,8 +166,10 @@ impl<'a> Sweep<'a> {
         } = action;
         let fastest_mps = control.speed_mps.abs() + control.turn_radps.abs() * self.reach_m;
         let mut at_s = 0.0;
+        let mut n_hops = 0;
         // A hop leaves the least room, so that where it arrives is free as well.
-        while room_m > 2.0 * self.least_m {
+        while room_m > 2.0 * self.least_m && n_hops < MAX_HOPS {
+            n_hops += 1;
             at_s += (room_m - self.least_m) / fastest_mps;
             if at_s >= *duration_s {
                 return *duration_s;
