@@ -144,6 +144,11 @@ impl Drive {
         self.setpoint
     }
 
+    /// Lets it do more, or less, from now on: a motor is weak, a zone is slow.
+    pub const fn set_limits(&mut self, limits: DriveLimits) {
+        self.limits = limits;
+    }
+
     /// Whether there is no command that counts.
     #[must_use]
     pub fn is_silent(&self, now: Time) -> bool {

@@ -156,7 +156,9 @@ impl Chart for Obstacles {
             let end = view
                 .map_from_sensor
                 .apply([x * stretch, y * stretch, z * stretch]);
-            if range_m >= f64::from(sensor.min_range_m) && end.iter().all(|it| it.is_finite()) {
+            let is_seen = range_m >= f64::from(sensor.min_range_m)
+                && (range_m <= f64::from(sensor.max_range_m) || range_m == f64::INFINITY);
+            if is_seen && end.iter().all(|it| it.is_finite()) {
                 self.clear_along(view, end);
             }
         }
