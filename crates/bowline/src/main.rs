@@ -29,6 +29,7 @@ mod robot_file;
 mod run;
 mod screen;
 mod service;
+mod sim;
 mod spy;
 mod supervisors;
 mod terminal;
@@ -106,6 +107,7 @@ fn verbs() -> Command {
         .subcommand(service::command())
         .subcommand(orders::command("restart"))
         .subcommand(run::Arguments::augment_args(Command::new("run")))
+        .subcommand(sim::Arguments::augment_args(Command::new("sim")))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(orders::command("start"))
         .subcommand(orders::command("stop"))
@@ -143,6 +145,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
         Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
+        Some(("sim", matches)) => sim::run(&sim::Arguments::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         Some(("who", matches)) => who::run(&who::Arguments::from_arg_matches(matches)?),

@@ -4,7 +4,7 @@ use crate::input::{self, Usage};
 use crate::kinds::KINDS;
 use crate::output;
 use bowline_log::{Catalog, Schemas};
-use bowline_node::robot::{Here, LoadError, Loader, Problem, Robot, Source, load};
+use bowline_node::robot::{Here, LoadError, Loaded, Loader, Problem, Robot, Source, load, parse};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,23 @@ fn check_for(path: &Path, here: Option<Here<'_>>) -> anyhow::Result<Checked> {
         search_path: &search_path,
         here,
     };
-    match load(path, &loader) {
+    checked(load(path, &loader))
+}
+
+/// Checks the text of a robot that has no file of its own; paths in it are relative to `folder`.
+pub(crate) fn check_text(text: &str, folder: &Path) -> anyhow::Result<Checked> {
+    let search_path = search_path();
+    let loader = Loader {
+        kinds: KINDS,
+        types: &types,
+        search_path: &search_path,
+        here: None,
+    };
+    checked(parse(text, &folder.join("robot.toml"), &loader))
+}
+
+fn checked(loaded: Result<Loaded, LoadError>) -> anyhow::Result<Checked> {
+    match loaded {
         Ok(loaded) => Ok(Checked {
             robot: Some(loaded.robot),
             problems: loaded.warnings,

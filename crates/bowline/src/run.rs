@@ -20,7 +20,7 @@ use anyhow::Context as _;
 use bowline_bus::Url;
 use bowline_log::record::increments;
 use bowline_node::presence::ThisProcess;
-use bowline_node::robot::{Here, Robot};
+use bowline_node::robot::{Here, Robot, Source};
 use clap::Args;
 use lockstep::Order;
 use std::path::{Path, PathBuf};
@@ -223,6 +223,30 @@ fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
     }
     let from = (source.source(), log.as_deref());
     supervised::run(robot, from, manner.host.as_deref(), &signals)
+}
+
+/// For those who simulate without a robot file of their own.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    pub(crate) robot: Robot,
+    /// As fast as it goes, in simulated time, for so long; without it on the bus, as time goes by.
+    pub(crate) lockstep: Option<Option<Duration>>,
+    pub(crate) record: Option<PathBuf>,
+}
+
+pub(crate) fn simulate(simulated: &Simulated) -> anyhow::Result<Outcome> {
+    let signals = terminal::end_signals().context("cannot wait for signals")?;
+    let Some(duration) = simulated.lockstep else {
+        return component::host(&simulated.robot, Source::Sim, None, signals);
+    };
+    let order = Order {
+        log: None,
+        rate: None,
+        duration,
+        record: simulated.record.clone(),
+        threads: 1,
+    };
+    lockstep::run(&simulated.robot, &order, signals)
 }
 
 fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {

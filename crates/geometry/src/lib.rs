@@ -54,7 +54,10 @@ pub use model::{
     Accepted, FindFrameError, FrameId, JointId, JointInfo, Loop, MAX_BODIES, MAX_FRAMES, Model,
     SetJointError, TransformError,
 };
-pub use read::{Disk, Files, Format, Loaded, format_of, load};
+pub use read::{
+    Disk, Files, Format, Loaded, SdfCollision, SdfLink, SdfModel, SdfShape, SdfWorld, format_of,
+    load, load_sdf_world,
+};
 pub use sensor::{
     Bumper, Camera, Depth, Encoder, Gps, Imu, Ins, Laser, Magnetometer, RangeError, Sensor,
     SensorKind, Sonar,

@@ -18,6 +18,8 @@ use std::sync::Arc;
 /// All files of a model together may have so many bytes.
 const MAX_TOTAL_BYTES: usize = 64 << 20;
 
+pub use sdf::world::{SdfCollision, SdfLink, SdfModel, SdfShape, SdfWorld, load_sdf_world};
+
 /// Where files come from.
 pub trait Files {
     /// All of a file's bytes.

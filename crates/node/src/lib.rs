@@ -3,6 +3,7 @@
 pub mod clock;
 mod component;
 pub mod directory;
+pub mod document;
 pub mod engine;
 pub mod graph;
 mod health;

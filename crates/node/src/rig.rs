@@ -7,8 +7,10 @@ use crate::kind::Built;
 use crate::outbox::CellCounts;
 use crate::parcel::Parcel;
 use crate::port::{Direction, Ports};
+use crate::service::{ANSWER_CHANNEL, CALL_CHANNEL, CallId, Failure};
 use crate::time::Time;
 use bowline_bus::Channel;
+use bowline_msgs::{Answer, Call};
 use bowline_wire::{Decode, Message};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,6 +47,7 @@ pub struct Rig {
     engine: Engine,
     now: Time,
     said: Said,
+    n_calls: i64,
 }
 
 #[derive(Debug, Default)]
@@ -86,6 +89,7 @@ impl Rig {
                 engine,
                 now: Time::from_utime(1_000_000),
                 said: Said::default(),
+                n_calls: 0,
             },
             Err(error) => panic!("{error}"),
         };
@@ -123,6 +127,68 @@ impl Rig {
             parcel,
         };
         self.act(|engine, now, sink| engine.deliver(now, &arrival, sink));
+    }
+
+    /// Calls a service of the component. The answer is among [`Self::answers`], now or later.
+    ///
+    /// # Panics
+    /// When the request cannot be encoded.
+    pub fn call<Q: Message>(&mut self, service: &str, request: &Q) {
+        let body = match request.encode() {
+            Ok(body) => body,
+            Err(error) => panic!("{error}"),
+        };
+        let service = format!("component.{service}");
+        self.n_calls += 1;
+        let call = Call {
+            id: CallId::new("rig", 0, self.n_calls).0,
+            caller: "rig".to_owned(),
+            number: self.n_calls,
+            kind: Call::REQUEST,
+            timeout_us: 60_000_000,
+            body,
+            service,
+            ..Call::default()
+        }
+        .with_lengths();
+        let channel = format!("{CALL_CHANNEL}{}", call.service);
+        let parcel = match Parcel::new(call) {
+            Ok(parcel) => parcel,
+            Err(error) => panic!("{error}"),
+        };
+        let arrival = Arrival {
+            received: self.now,
+            channel: channel.as_str().into(),
+            parcel,
+        };
+        self.act(|engine, now, sink| engine.deliver(now, &arrival, sink));
+    }
+
+    /// How calls of a service ended since this was last asked.
+    ///
+    /// # Panics
+    /// When an answer is not of this type.
+    pub fn answers<A>(&mut self, service: &str) -> Vec<Result<A, Failure>>
+    where
+        A: Message + for<'a> Decode<'a>,
+    {
+        let channel = format!("{ANSWER_CHANNEL}component.{service}");
+        let mut outcomes = Vec::new();
+        for answer in self.take::<Answer>(&channel) {
+            match answer.kind {
+                Answer::REPLY => match A::decode(&answer.body) {
+                    Ok(reply) => outcomes.push(Ok(reply)),
+                    Err(error) => panic!("service {service:?}: {error}"),
+                },
+                Answer::ERROR => outcomes.push(Err(Failure {
+                    code: answer.code,
+                    text: answer.text,
+                })),
+                // It is being worked on.
+                _ => {}
+            }
+        }
+        outcomes
     }
 
     /// Lets time pass, and whatever is due happen in it.

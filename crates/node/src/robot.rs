@@ -13,27 +13,24 @@ mod instance;
 mod message;
 mod plan;
 mod presence;
-mod problem;
-mod table;
 
+pub use crate::document::{Place, Problem, Severity};
 pub use crate::supervise::{Restart, Start, StopSignal};
 pub use message::{MessageType, SafeMessage};
 pub use plan::{Programs, RECORDER};
-pub use problem::{Place, Problem, Severity};
 
+use crate::document::{self, Problems};
 use crate::kind::Kind;
 use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::{Pattern, Url, default_url};
 use bowline_log::Catalog;
 use bowline_wire::FieldPath;
-use problem::Problems;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use toml::de::DeTable;
 
 /// A thousand components, each with a page of parameters; what is larger is another kind of file.
 const MAX_BYTES: u64 = 4 << 20;
@@ -100,18 +97,10 @@ pub fn load(path: &Path, loader: &Loader<'_>) -> Result<Loaded, LoadError> {
 /// When anything is wrong with it: then with all that is.
 pub fn parse(text: &str, path: &Path, loader: &Loader<'_>) -> Result<Loaded, LoadError> {
     let mut problems = Problems::new(&path.display().to_string(), text);
-    let (file, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        let at = error.span().unwrap_or(0..0);
-        problems.error(at, format!("this is not TOML: {}", error.message()));
-    }
-    // What follows a syntax error may be misunderstood, so nothing more is said about it.
-    let robot = if errors.is_empty() {
-        let draft = draft::read(file.get_ref(), &mut problems);
-        check::check(&draft, path, loader, &mut problems)
-    } else {
-        None
-    };
+    let robot = document::parse(text, &mut problems, |file, problems| {
+        let draft = draft::read(file, problems);
+        check::check(&draft, path, loader, problems)
+    });
     match robot {
         Some(robot) if !problems.has_errors() => Ok(Loaded {
             robot,

@@ -23,6 +23,7 @@ mod sensor;
 mod simulation;
 mod solid;
 mod vehicle;
+mod view;
 mod world;
 
 pub use component::{Sim, SimParameters};
@@ -35,4 +36,7 @@ pub use solid::{MakeMeshError, Mesh, Solid};
 pub use vehicle::turning::{Motion, Steering};
 pub use vehicle::wheels::WheelState;
 pub use vehicle::{MakeVehicleError, Mounted, VEHICLE_FRAME, Vehicle, Wheel};
-pub use world::{Body, Moves, Origin, Part, Path, PathEnd, Spawn, World};
+pub use view::{to_svg, world_to_svg};
+pub use world::{
+    BadBarn, Barn, Body, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Spawn, World,
+};

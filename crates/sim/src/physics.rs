@@ -31,6 +31,8 @@ struct Living {
 #[derive(Clone, Debug)]
 struct Chassis {
     handle: RigidBodyHandle,
+    /// Its centre of mass. The engine works out its own in the next step, which is too late for the first forces.
+    centre: Vector,
     /// Each collider's part of the vehicle.
     colliders: Vec<(ColliderHandle, usize)>,
 }
@@ -243,7 +245,11 @@ impl Physics {
             let handle = self.engine.insert_collider(collider.build(), Some(handle));
             colliders.push((handle, shape.part));
         }
-        self.vehicle = Some(Chassis { handle, colliders });
+        self.vehicle = Some(Chassis {
+            handle,
+            centre: vector(plan.centre_m),
+            colliders,
+        });
     }
 
     /// Puts the vehicle somewhere else, at rest.
@@ -257,17 +263,21 @@ impl Physics {
     }
 
     pub(crate) fn vehicle(&self) -> Option<ChassisState> {
-        let body = self.engine.bodies.get(self.vehicle.as_ref()?.handle)?;
+        let vehicle = self.vehicle.as_ref()?;
+        let body = self.engine.bodies.get(vehicle.handle)?;
         Some(ChassisState {
             pose: *body.position(),
             velocity: body.linvel(),
             rate: body.angvel(),
-            centre: body.center_of_mass(),
+            centre: *body.position() * vehicle.centre,
         })
     }
 
     /// Pushes the vehicle during the next step: forces, each at its point.
     pub(crate) fn push(&mut self, forces: &[(Vector, Vector)]) {
+        let Some(state) = self.vehicle() else {
+            return;
+        };
         let handle = self.vehicle.as_ref().map(|vehicle| vehicle.handle);
         let Some(body) = handle.and_then(|handle| self.engine.bodies.get_mut(handle)) else {
             return;
@@ -275,7 +285,8 @@ impl Physics {
         body.reset_forces(true);
         body.reset_torques(true);
         for (force, point) in forces {
-            body.add_force_at_point(*force, *point, true);
+            body.add_force(*force, true);
+            body.add_torque((*point - state.centre).cross(*force), true);
         }
     }
 

@@ -1,5 +1,15 @@
 //! What a world is made of, as its file says it: plain data.
 
+mod barn;
+mod gazebo;
+mod heights;
+mod load;
+mod mesh;
+mod ours;
+
+pub use barn::{BadBarn, Barn};
+pub use load::LoadWorldError;
+
 use crate::solid::Solid;
 use bowline_geometry::{Transform, Vec3};
 
@@ -190,14 +200,6 @@ impl World {
         world
     }
 
-    /// Reads a world file: ours, Gazebo's or BARN's.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, each with its place.
-    pub fn load(path: &std::path::Path) -> Result<Self, LoadWorldError> {
-        Err(LoadWorldError::Unknown(path.to_owned()))
-    }
-
     /// With one more body, for worlds that programs make.
     #[must_use]
     pub fn with(mut self, body: Body) -> Self {
@@ -237,12 +239,4 @@ impl Body {
         self.world_from_body = world_from_body;
         self
     }
-}
-
-/// Why there is no world.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadWorldError {
-    /// Nobody knows how to read it.
-    #[error("expected a world file, found {0:?}")]
-    Unknown(std::path::PathBuf),
 }

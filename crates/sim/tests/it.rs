@@ -3,5 +3,13 @@
 #[path = "it/support.rs"]
 mod support;
 
+#[path = "it/component.rs"]
+mod component;
 #[path = "it/driving.rs"]
 mod driving;
+#[path = "it/repeatable.rs"]
+mod repeatable;
+#[path = "it/sensors.rs"]
+mod sensors;
+#[path = "it/worlds.rs"]
+mod worlds;

@@ -8,6 +8,7 @@ mod graph;
 mod joint;
 pub(crate) mod link;
 pub(crate) mod sensor;
+pub(super) mod world;
 
 use super::Reading;
 use crate::assembly::{Assembly, Body, BodyFrame, Constraint, FrameName, Tolerance};

@@ -9,9 +9,8 @@ mod wiring;
 
 use super::draft::{Draft, RecordDraft};
 use super::message::{KnownTypes, find_type};
-use super::problem::{Problems, Span};
-use super::table::{Word, did_you_mean};
 use super::{Component, Loader, Port, Record, Robot, Source};
+use crate::document::{Problems, Span, Word, did_you_mean};
 use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::transport::SCHEMES;

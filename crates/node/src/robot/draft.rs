@@ -1,9 +1,9 @@
 //! A robot file as it is written: every key known and of the right type, every word with its place, and nothing yet
 //! looked up.
 
-use super::problem::{Problems, Span};
-use super::table::{Table, Value, Word, describe};
 use super::{Restart, Start, StopSignal};
+use crate::document::{Problems, Span};
+use crate::document::{Table, Value, Word, describe};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -100,7 +100,7 @@ pub(super) struct SafeMessageDraft<'v, 'i> {
 /// Reads what can be read; what cannot is among the problems.
 pub(super) fn read<'v, 'i>(file: &'v DeTable<'i>, problems: &mut Problems<'_>) -> Draft<'v, 'i> {
     let mut draft = Draft::default();
-    let mut root = Table::root(file);
+    let mut root = Table::root("the robot file", file);
     match root.table("robot", "[robot]", problems) {
         Some(table) => read_robot(table, &mut draft, problems),
         None => {

@@ -1,7 +1,7 @@
 //! Message types as robot files name them, and messages that they spell out.
 
-use super::problem::{Problems, Span};
-use super::table::{Value, Word, describe, did_you_mean, setting};
+use crate::document::{Problems, Span};
+use crate::document::{Value, Word, describe, did_you_mean, setting};
 use crate::parameter::Setting;
 use crate::port::TypeInfo;
 use crate::supervise::Publication;

@@ -36,6 +36,8 @@ struct Rolling {
     is_steered: bool,
     /// What it carries at rest, newtons.
     load_n: f64,
+    /// What its tyre feels when it is pushed sideways, kilograms: less than it carries, because the vehicle leans.
+    felt_kg: f64,
     /// How far its bristles are bent, forward and to the left, metres.
     bent_m: [f64; 2],
     /// How far it has turned, radians.
@@ -68,6 +70,7 @@ impl Wheels {
         let wheelbase_m = vehicle.wheelbase_m();
         let is_ackermann = matches!(steering, Steering::Ackermann { .. });
         let loads = loads(vehicle, suspension.gravity_mps2);
+        let lean = lean(vehicle);
         let wheels = vehicle
             .wheels
             .iter()
@@ -76,6 +79,7 @@ impl Wheels {
                 wheel: wheel.clone(),
                 is_steered: is_ackermann && wheel.centre_m[0] > wheelbase_m / 2.0,
                 load_n,
+                felt_kg: load_n / suspension.gravity_mps2 * lean,
                 bent_m: [0.0; 2],
                 turned_rad: 0.0,
                 rate_radps: 0.0,
@@ -221,15 +225,15 @@ impl Rolling {
             velocity.dot(forward) - self.rate_radps * radius,
             velocity.dot(left),
         ];
-        let [pull, push] = self.tyre(slip, mass, grip * carried, dt);
+        let [pull, push] = self.tyre(slip, grip * carried, dt);
         let force = met.normal * carried + forward * pull + left * push;
         Some((force, point))
     }
 
     /// What bent bristles do, forward and to the left.
-    fn tyre(&mut self, slip_mps: [f64; 2], mass: f64, most_n: f64, dt: f64) -> [f64; 2] {
-        let stiffness = mass * BRISTLE_RADPS * BRISTLE_RADPS;
-        let damping = 2.0 * BRISTLE_DAMPING * mass * BRISTLE_RADPS;
+    fn tyre(&mut self, slip_mps: [f64; 2], most_n: f64, dt: f64) -> [f64; 2] {
+        let stiffness = self.felt_kg * BRISTLE_RADPS * BRISTLE_RADPS;
+        let damping = 2.0 * BRISTLE_DAMPING * self.felt_kg * BRISTLE_RADPS;
         let renewed = (self.rate_radps * self.wheel.radius_m).abs() * dt / RENEWAL_M;
         let keep = 1.0 / (1.0 + renewed);
         for (bent, slip) in self.bent_m.iter_mut().zip(slip_mps) {
@@ -247,6 +251,14 @@ impl Rolling {
         }
         force
     }
+}
+
+/// How much of the vehicle a push at the ground moves at once: the rest is that it begins to lean.
+fn lean(vehicle: &Vehicle) -> f64 {
+    let chassis = &vehicle.chassis;
+    let [[xx, ..], [_, yy, _], _] = chassis.inertia_kgm2;
+    let height = chassis.centre_m[2];
+    1.0 / (1.0 + chassis.mass_kg * height * height / xx.min(yy).max(1e-9))
 }
 
 /// The plane `z = a + b x + c y` that is nearest to points `x y z`; none if they are on a line.

@@ -1,44 +1,91 @@
 //! Simulations for tests.
 
-use bowline_geometry::{Disk, Model, load};
+use bowline_geometry::{Disk, Files, Model, load};
 use bowline_msgs::Velocity;
 use bowline_node::Time;
-use bowline_sim::{Event, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World};
+use bowline_sim::{Event, Reading, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// When simulations begin.
 pub(crate) const EPOCH: Time = Time::from_utime(1_000_000_000_000_000);
+/// How long a step is.
+pub(crate) const STEP_S: f64 = 0.005;
 
 pub(crate) fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-pub(crate) fn vehicle(model: &str) -> Vehicle {
-    let path = repository().join("models").join(model);
-    let loaded = load(&path, &mut Disk).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+fn vehicle_of(path: &std::path::Path, files: &mut dyn Files) -> Vehicle {
+    let loaded = load(path, files).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let model = Model::new(loaded.assembly).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     Vehicle::new(&model, VEHICLE_FRAME).unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub(crate) fn vehicle(model: &str) -> Vehicle {
+    vehicle_of(&repository().join("models").join(model), &mut Disk)
 }
 
 pub(crate) fn raptor(world: World) -> Simulation {
     SimParameters::default().simulation(world, vehicle("raptor_ugv/raptor_ugv.xml"))
 }
 
-/// Drives for a while, with a command in every step; what was measured comes back.
-pub(crate) fn drive(
-    simulation: &mut Simulation,
-    seconds: f64,
-    (steering_rad, speed_mps): (f64, f64),
-) -> Vec<Event> {
+pub(crate) fn jackal(world: World) -> Simulation {
+    let parameters = SimParameters {
+        drive: "skid".to_owned(),
+        ..SimParameters::default()
+    };
+    parameters.simulation(world, vehicle("jackal/jackal.xml"))
+}
+
+/// A cart with sensors on its body, whose elements a test writes; they sit 1 m above the origin, or at Tilted, which
+/// looks 45 degrees down.
+pub(crate) fn cart(sensors: &str) -> Vehicle {
+    let body = format!(
+        r#"<body name="Cart">
+        <frame name="Vehicle"/><frame name="FL" xyz="1 0.5 0.3"/><frame name="FR" xyz="1 -0.5 0.3"/>
+        <frame name="RL" xyz="0 0.5 0.3"/><frame name="RR" xyz="0 -0.5 0.3"/>
+        <frame name="Up" xyz="0 0 1"/><frame name="Ahead" xyz="1.5 0 1"/>
+        <frame name="Tilted" xyz="0 0 1" rpy="0 45 0" angle="deg"/>
+        <box xyz="0.5 0 0.5" size_m="1.4 0.8 0.2"/><mass mass_kg="200" xyz="0.5 0 0.4"/>{sensors}</body>"#
+    );
+    let wheel = r#"<body name="Wheel"><frame name="Hub"/><cylinder rpy="90 0 0" angle="deg" radius_m="0.3" length_m="0.1"/>
+        <mass mass_kg="5"/><encoder name="Encoder" frame="Hub" rate_hz="50" ticks_per_turn="1000"/></body>"#;
+    let wheels = ["FL", "FR", "RL", "RR"].map(|at| {
+        format!(
+            r#"<use body="wheel.xml" as="{at}Wheel"/><constraint name="{at}Axle" from="Cart:{at}" to="{at}Wheel:Hub"/>"#
+        )
+    });
+    let assembly = format!(
+        r#"<assembly name="A"><use body="cart.xml"/>{}</assembly>"#,
+        wheels.concat()
+    );
+    let files = [
+        ("a.xml", assembly),
+        ("cart.xml", body),
+        ("wheel.xml", wheel.to_owned()),
+    ];
+    let mut files: BTreeMap<PathBuf, Vec<u8>> = files
+        .into_iter()
+        .map(|(name, text)| (name.into(), text.into_bytes()))
+        .collect();
+    vehicle_of(std::path::Path::new("a.xml"), &mut files)
+}
+
+pub(crate) fn command(simulation: &mut Simulation, (steering_rad, speed_mps): (f64, f64)) {
+    let utime = (simulation.elapsed_ns() / 1_000) as i64;
+    simulation.command(&Velocity {
+        utime,
+        steering_rad,
+        speed_mps,
+    });
+}
+
+/// Drives for a while, with a command in every step; what happened comes back.
+pub(crate) fn drive(simulation: &mut Simulation, seconds: f64, how: (f64, f64)) -> Vec<Event> {
     let mut events = Vec::new();
-    let end = simulation.elapsed_ns() + (seconds * 1e9) as u64;
-    while simulation.elapsed_ns() < end {
-        let utime = (simulation.elapsed_ns() / 1_000) as i64;
-        simulation.command(&Velocity {
-            utime,
-            steering_rad,
-            speed_mps,
-        });
+    for _ in 0..steps(seconds) {
+        command(simulation, how);
         simulation.step(EPOCH, &mut events);
     }
     events
@@ -47,9 +94,30 @@ pub(crate) fn drive(
 /// Lets time pass without commands.
 pub(crate) fn wait(simulation: &mut Simulation, seconds: f64) -> Vec<Event> {
     let mut events = Vec::new();
-    let end = simulation.elapsed_ns() + (seconds * 1e9) as u64;
-    while simulation.elapsed_ns() < end {
+    for _ in 0..steps(seconds) {
         simulation.step(EPOCH, &mut events);
     }
     events
+}
+
+fn steps(seconds: f64) -> u64 {
+    (seconds / STEP_S).round() as u64
+}
+
+/// What one sensor said.
+pub(crate) fn readings<'e>(
+    simulation: &Simulation,
+    events: &'e [Event],
+    port: &str,
+) -> Vec<&'e Reading> {
+    let sensors = &simulation.vehicle().sensors;
+    let wanted = sensors
+        .iter()
+        .position(|it| it.port == port)
+        .unwrap_or_else(|| panic!("no {port}"));
+    let said = events.iter().filter_map(|event| match event {
+        Event::Measured { sensor, reading } if *sensor == wanted => Some(reading),
+        Event::Measured { .. } | Event::Truth(_) | Event::Contact(_) => None,
+    });
+    said.collect()
 }

@@ -36,7 +36,11 @@ pub(super) fn shapes(
     }
 }
 
-fn kind(geometry: Element<'_>, notes: &mut Mistakes, mistakes: &mut Mistakes) -> Option<ShapeKind> {
+pub(super) fn kind(
+    geometry: Element<'_>,
+    notes: &mut Mistakes,
+    mistakes: &mut Mistakes,
+) -> Option<ShapeKind> {
     let shape = geometry.elements().find(Element::is_plain)?;
     let mut number = |name: &str| value::<1>(shape.child(name)?, mistakes).map(|[number]| number);
     match shape.name() {
@@ -68,7 +72,7 @@ fn kind(geometry: Element<'_>, notes: &mut Mistakes, mistakes: &mut Mistakes) ->
     }
 }
 
-fn mass(inertial: Element<'_>, mistakes: &mut Mistakes) -> Option<Mass> {
+pub(super) fn mass(inertial: Element<'_>, mistakes: &mut Mistakes) -> Option<Mass> {
     let [mass_kg] = value::<1>(inertial.child("mass")?, mistakes)?;
     let inertia = inertial.child("inertia");
     let mut entry = |name: &str| {
@@ -89,7 +93,10 @@ fn mass(inertial: Element<'_>, mistakes: &mut Mistakes) -> Option<Mass> {
     })
 }
 
-fn value<const N: usize>(element: Element<'_>, mistakes: &mut Mistakes) -> Option<[f64; N]> {
+pub(super) fn value<const N: usize>(
+    element: Element<'_>,
+    mistakes: &mut Mistakes,
+) -> Option<[f64; N]> {
     let found = numbers(element.text());
     if found.is_none() {
         bad_text(element, "numbers", mistakes);

@@ -1,15 +1,15 @@
 //! Each component by itself: its kind, its parameters, its ports and their channels; or its command.
 
 use super::{Checked, Context, RESERVED, check_channel_name, check_name_on_bus, check_service};
+
+use crate::document::{
+    Problems, Span, Value, Word, describe, did_you_mean, quoted, setting, with_unit, words_of,
+};
 use crate::kind::{Kind, MakeError};
 use crate::parameter::{BadParameter, Parameter, Setting};
 use crate::port::{Direction, Expect, Need, PortInfo};
 use crate::robot::draft::{CommandDraft, ComponentDraft, ProgramDraft, ServiceDraft};
 use crate::robot::message::find_type;
-use crate::robot::problem::{Problems, Span};
-use crate::robot::table::{
-    Value, Word, describe, did_you_mean, quoted, setting, with_unit, words_of,
-};
 use crate::robot::{
     Command, Component, Heartbeat, MessageType, Port, Program, Restart, STOP_GRACE, Source, Start,
     StopSignal,

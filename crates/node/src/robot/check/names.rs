@@ -1,9 +1,9 @@
 //! Names: that they can be names, that nobody has another's, and that those who are named are there.
 
+use crate::document::Problems;
+use crate::document::{Word, did_you_mean};
 use crate::robot::RECORDER;
 use crate::robot::draft::{ComponentDraft, Draft};
-use crate::robot::problem::Problems;
-use crate::robot::table::{Word, did_you_mean};
 use crate::supervise::ALL;
 
 pub(super) fn check(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {

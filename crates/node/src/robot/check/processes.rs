@@ -1,9 +1,9 @@
 //! What runs where and in which order: processes that are shared, hosts, and who is started after whom.
 
 use super::ring::way_back;
+use crate::document::Problems;
+use crate::document::{Word, did_you_mean};
 use crate::robot::draft::{ComponentDraft, Draft, ProgramDraft};
-use crate::robot::problem::Problems;
-use crate::robot::table::{Word, did_you_mean};
 use crate::robot::{Restart, Start};
 use bowline_bus::Url;
 use std::collections::{BTreeMap, BTreeSet};

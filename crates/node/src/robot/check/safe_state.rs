@@ -1,11 +1,11 @@
 //! What giving up means: that those who are to stop are there, and that the messages are messages.
 
 use super::{Checked, Context, check_channel_name};
+use crate::document::Problems;
+use crate::document::{Word, did_you_mean};
 use crate::port::Direction;
 use crate::robot::draft::Draft;
 use crate::robot::message::{SafeMessage, safe_message};
-use crate::robot::problem::Problems;
-use crate::robot::table::{Word, did_you_mean};
 use crate::robot::{Component, SafeState, Start};
 use crate::supervise::MIN_EVERY;
 

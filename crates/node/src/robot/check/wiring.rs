@@ -4,11 +4,11 @@
 
 use super::ring::way_back;
 use super::{Checked, RESERVED};
+use crate::document::did_you_mean;
+use crate::document::{Problems, Severity, Span};
 use crate::port::{Direction, Need};
 use crate::robot::draft::Draft;
 use crate::robot::message::{KnownTypes, not_a_number};
-use crate::robot::problem::{Problems, Severity, Span};
-use crate::robot::table::did_you_mean;
 use crate::robot::{MessageType, Port, Source};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,19 +1,22 @@
-//! Tables of a robot file, taken apart key by key. A key that nobody asks for is a problem, so that a misspelt one does
+//! Tables of a file, taken apart key by key. A key that nobody asks for is a problem, so that a misspelt one does
 //! not pass for a default.
 
 use super::problem::{Problems, Span};
-use crate::parameter::{Setting, parse_duration};
+use crate::parameter::{ParameterValue as _, Setting, parse_duration};
 use crate::suggest;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A word with its place.
-pub(super) type Word = Spanned<String>;
-pub(super) type Value<'i> = Spanned<DeValue<'i>>;
+pub type Word = Spanned<String>;
+/// A value with its place.
+pub type Value<'i> = Spanned<DeValue<'i>>;
 
 /// A table that is being read.
-pub(super) struct Table<'v, 'i> {
+#[derive(Debug)]
+pub struct Table<'v, 'i> {
     /// What it is called in problems: `[robot]`.
     what: String,
     entries: Option<&'v DeTable<'i>>,
@@ -23,7 +26,7 @@ pub(super) struct Table<'v, 'i> {
 
 impl<'v, 'i> Table<'v, 'i> {
     /// A value that should be a table; if it is none that is said, and it reads as an empty one.
-    pub(super) fn of(what: &str, value: &'v Value<'i>, problems: &mut Problems<'_>) -> Self {
+    pub fn of(what: &str, value: &'v Value<'i>, problems: &mut Problems<'_>) -> Self {
         let entries = value.get_ref().as_table();
         if entries.is_none() {
             let found = describe(value.get_ref());
@@ -37,31 +40,37 @@ impl<'v, 'i> Table<'v, 'i> {
         }
     }
 
-    /// The whole file.
-    pub(super) fn root(entries: &'v DeTable<'i>) -> Self {
+    /// A whole file, which is called `what` in problems.
+    #[must_use]
+    pub fn root(what: &str, entries: &'v DeTable<'i>) -> Self {
         Self {
-            what: "the robot file".to_owned(),
+            what: what.to_owned(),
             entries: Some(entries),
             at: 0..0,
             asked: Vec::new(),
         }
     }
 
-    pub(super) fn is_table(&self) -> bool {
+    /// Whether it is one.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
         self.entries.is_some()
     }
 
-    pub(super) fn at(&self) -> Span {
+    /// Where it is.
+    #[must_use]
+    pub fn at(&self) -> Span {
         self.at.clone()
     }
 
-    pub(super) fn value(&mut self, key: &'static str) -> Option<&'v Value<'i>> {
+    /// The value of a key, if it is there.
+    pub fn value(&mut self, key: &'static str) -> Option<&'v Value<'i>> {
         self.allow(&[key]);
         self.entries?.get(key)
     }
 
     /// Lets keys be there that nobody will ask for.
-    pub(super) fn allow(&mut self, keys: &[&'static str]) {
+    pub fn allow(&mut self, keys: &[&'static str]) {
         for key in keys {
             if !self.asked.contains(key) {
                 self.asked.push(key);
@@ -70,7 +79,7 @@ impl<'v, 'i> Table<'v, 'i> {
     }
 
     /// Says that a key is missing, if it is.
-    pub(super) fn require(&mut self, key: &'static str, help: &str, problems: &mut Problems<'_>) {
+    pub fn require(&mut self, key: &'static str, help: &str, problems: &mut Problems<'_>) {
         self.allow(&[key]);
         if self
             .entries
@@ -82,11 +91,13 @@ impl<'v, 'i> Table<'v, 'i> {
     }
 
     /// The place of a key that is there.
-    pub(super) fn key(&self, key: &str) -> Option<Span> {
+    #[must_use]
+    pub fn key(&self, key: &str) -> Option<Span> {
         self.entries?.get_key_value(key).map(|(key, _)| key.span())
     }
 
-    pub(super) fn table(
+    /// A table in it.
+    pub fn table(
         &mut self,
         key: &'static str,
         what: &str,
@@ -96,16 +107,14 @@ impl<'v, 'i> Table<'v, 'i> {
         Some(Self::of(what, value, problems))
     }
 
-    pub(super) fn text(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<Word> {
+    /// A text.
+    pub fn text(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<Word> {
         let value = self.value(key)?;
         text(key, value, problems)
     }
 
-    pub(super) fn texts(
-        &mut self,
-        key: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<Vec<Word>> {
+    /// A list of texts.
+    pub fn texts(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<Vec<Word>> {
         let value = self.value(key)?;
         let DeValue::Array(items) = value.get_ref() else {
             let found = describe(value.get_ref());
@@ -127,11 +136,8 @@ impl<'v, 'i> Table<'v, 'i> {
         )
     }
 
-    pub(super) fn duration(
-        &mut self,
-        key: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Option<Duration> {
+    /// A duration.
+    pub fn duration(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<Duration> {
         let value = self.value(key)?;
         let text = value.get_ref().as_str();
         let duration = text.and_then(parse_duration);
@@ -145,8 +151,73 @@ impl<'v, 'i> Table<'v, 'i> {
         duration
     }
 
+    /// A number that is within limits.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        limits: RangeInclusive<f64>,
+        problems: &mut Problems<'_>,
+    ) -> Option<f64> {
+        let value = self.value(key)?;
+        let number = setting(value.get_ref()).and_then(|it| f64::from_setting(&it));
+        let number = number.filter(|number| limits.contains(number));
+        if number.is_none() {
+            let (least, most) = (limits.start(), limits.end());
+            let found = describe(value.get_ref());
+            let message = format!("{key} is a number from {least} to {most}, found {found}");
+            problems.error(value.span(), message);
+        }
+        number
+    }
+
+    /// So many numbers, each within limits.
+    pub fn numbers<const N: usize>(
+        &mut self,
+        key: &'static str,
+        limits: RangeInclusive<f64>,
+        problems: &mut Problems<'_>,
+    ) -> Option<[f64; N]> {
+        let value = self.value(key)?;
+        let numbers = numbers(value.get_ref(), &limits);
+        if numbers.is_none() {
+            let (least, most) = (limits.start(), limits.end());
+            let found = describe(value.get_ref());
+            let message =
+                format!("{key} is a list of {N} numbers from {least} to {most}, found {found}");
+            problems.error(value.span(), message);
+        }
+        numbers
+    }
+
+    /// Yes or no.
+    pub fn boolean(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Option<bool> {
+        let value = self.value(key)?;
+        let boolean = value.get_ref().as_bool();
+        if boolean.is_none() {
+            let found = describe(value.get_ref());
+            let message = format!("{key} is true or false, found {found}");
+            problems.error(value.span(), message);
+        }
+        boolean
+    }
+
+    /// A list of whatever; none if it is something else, which is said.
+    pub fn list(
+        &mut self,
+        key: &'static str,
+        problems: &mut Problems<'_>,
+    ) -> Option<&'v [Value<'i>]> {
+        let value = self.value(key)?;
+        let DeValue::Array(items) = value.get_ref() else {
+            let found = describe(value.get_ref());
+            problems.error(value.span(), format!("{key} is a list, found {found}"));
+            return None;
+        };
+        Some(items)
+    }
+
     /// One of some words.
-    pub(super) fn choice<T: Copy>(
+    pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &[(&str, T)],
@@ -169,7 +240,8 @@ impl<'v, 'i> Table<'v, 'i> {
     }
 
     /// Everything in it, in the order of the file, where the keys are the user's own names.
-    pub(super) fn entries(&self) -> Vec<(Word, &'v Value<'i>)> {
+    #[must_use]
+    pub fn entries(&self) -> Vec<(Word, &'v Value<'i>)> {
         let entries = self.entries.into_iter().flatten();
         let mut entries: Vec<_> = entries
             .map(|(key, value)| {
@@ -184,11 +256,7 @@ impl<'v, 'i> Table<'v, 'i> {
     }
 
     /// A table from the user's own names to texts: `{ scan = "front.scan" }`.
-    pub(super) fn pairs(
-        &mut self,
-        key: &'static str,
-        problems: &mut Problems<'_>,
-    ) -> Vec<(Word, Word)> {
+    pub fn pairs(&mut self, key: &'static str, problems: &mut Problems<'_>) -> Vec<(Word, Word)> {
         let Some(value) = self.value(key) else {
             return Vec::new();
         };
@@ -203,7 +271,7 @@ impl<'v, 'i> Table<'v, 'i> {
     }
 
     /// Whether anything of it was not asked for: then that is wrong.
-    pub(super) fn finish(self, problems: &mut Problems<'_>) {
+    pub fn finish(self, problems: &mut Problems<'_>) {
         for (key, _) in self.entries() {
             let name = key.get_ref().as_str();
             if self.asked.contains(&name) {
@@ -218,7 +286,7 @@ impl<'v, 'i> Table<'v, 'i> {
 }
 
 /// A number that lacks its unit, with the one that was meant most likely.
-pub(super) fn with_unit(value: &DeValue<'_>) -> Option<String> {
+pub(crate) fn with_unit(value: &DeValue<'_>) -> Option<String> {
     let number = match setting(value)? {
         Setting::Text(text) => text.trim().parse().ok()?,
         Setting::Real(number) => number,
@@ -229,7 +297,7 @@ pub(super) fn with_unit(value: &DeValue<'_>) -> Option<String> {
 }
 
 /// A command line as a list of words, as robot files want it.
-pub(super) fn words_of(line: &str) -> String {
+pub(crate) fn words_of(line: &str) -> String {
     let is_for_a_shell = line.contains(['\'', '"', '\\', '$', '|', '&', ';', '<', '>', '*', '?']);
     let words: Vec<&str> = match is_for_a_shell {
         true => vec!["sh", "-c", line],
@@ -247,8 +315,23 @@ fn text(what: &str, value: &Value<'_>, problems: &mut Problems<'_>) -> Option<Wo
     text.map(|text| Spanned::new(value.span(), text.to_owned()))
 }
 
+/// So many numbers within limits, if that is what a value is.
+#[must_use]
+pub fn numbers<const N: usize>(
+    value: &DeValue<'_>,
+    limits: &RangeInclusive<f64>,
+) -> Option<[f64; N]> {
+    let list = Vec::<f64>::from_setting(&setting(value)?)?;
+    let numbers: [f64; N] = list.try_into().ok()?;
+    numbers
+        .iter()
+        .all(|it| limits.contains(it))
+        .then_some(numbers)
+}
+
 /// A value as a parameter has it; `None` for dates, tables and numbers that are too large.
-pub(super) fn setting(value: &DeValue<'_>) -> Option<Setting> {
+#[must_use]
+pub fn setting(value: &DeValue<'_>) -> Option<Setting> {
     Some(match value {
         DeValue::Boolean(value) => Setting::Boolean(*value),
         DeValue::Integer(value) => {
@@ -265,7 +348,8 @@ pub(super) fn setting(value: &DeValue<'_>) -> Option<Setting> {
 }
 
 /// What a value is and what it says, for problems.
-pub(super) fn describe(value: &DeValue<'_>) -> String {
+#[must_use]
+pub fn describe(value: &DeValue<'_>) -> String {
     match (value, setting(value)) {
         (DeValue::Table(_), _) => "a table".to_owned(),
         (DeValue::Datetime(date), _) => format!("the date {date}"),
@@ -277,14 +361,15 @@ pub(super) fn describe(value: &DeValue<'_>) -> String {
     }
 }
 
-pub(super) fn quoted(names: &[&str]) -> String {
+/// Names as people read them in a row.
+#[must_use]
+pub fn quoted(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     quoted.join(", ")
 }
 
-pub(super) fn did_you_mean<'a>(
-    written: &str,
-    words: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+/// What was meant, perhaps, in words.
+#[must_use]
+pub fn did_you_mean<'a>(written: &str, words: impl IntoIterator<Item = &'a str>) -> Option<String> {
     suggest::nearest(written, words).map(|word| format!("did you mean {word:?}?"))
 }

@@ -1,22 +1,22 @@
-//! What is wrong with a robot file, where, and what to write instead.
+//! What is wrong with a file, where, and what to write instead.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Where something is in a text: bytes from its beginning.
-pub(super) type Span = Range<usize>;
+pub type Span = Range<usize>;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The robot runs, but look.
+    /// It can be used, but look.
     Warning,
-    /// The robot does not start.
+    /// It cannot be used.
     Error,
 }
 
-/// Something that is wrong with a robot file. Its text is ready to print, with the line of the file.
+/// Something that is wrong with a file. Its text is ready to print, with the line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// How bad.
@@ -32,7 +32,7 @@ pub struct Problem {
     excerpt: Excerpt,
 }
 
-/// A place in a robot file.
+/// A place in a file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file, as it was named.
@@ -99,7 +99,7 @@ impl fmt::Display for Problem {
 
 /// Problems while they are found, and the text that they are found in.
 #[derive(Debug)]
-pub(super) struct Problems<'t> {
+pub struct Problems<'t> {
     file: Arc<str>,
     text: &'t str,
     found: Vec<(Span, Problem)>,
@@ -111,7 +111,9 @@ const MAX_PROBLEMS: usize = 100;
 const MAX_NOTES: usize = 10;
 
 impl<'t> Problems<'t> {
-    pub(super) fn new(file: &str, text: &'t str) -> Self {
+    /// Nothing is wrong yet.
+    #[must_use]
+    pub fn new(file: &str, text: &'t str) -> Self {
         Self {
             file: file.into(),
             text,
@@ -120,12 +122,12 @@ impl<'t> Problems<'t> {
     }
 
     /// Notes an error; what may be added to it comes back.
-    pub(super) fn error(&mut self, at: Span, message: impl Into<String>) -> Added<'_> {
+    pub fn error(&mut self, at: Span, message: impl Into<String>) -> Added<'_> {
         self.add(Severity::Error, at, message.into())
     }
 
     /// Notes something to look at.
-    pub(super) fn warning(&mut self, at: Span, message: impl Into<String>) -> Added<'_> {
+    pub fn warning(&mut self, at: Span, message: impl Into<String>) -> Added<'_> {
         self.add(Severity::Warning, at, message.into())
     }
 
@@ -162,7 +164,8 @@ impl<'t> Problems<'t> {
     }
 
     /// The place of a byte.
-    pub(super) fn place(&self, at: &Span) -> Place {
+    #[must_use]
+    pub fn place(&self, at: &Span) -> Place {
         self.locate(at.start).0
     }
 
@@ -179,30 +182,35 @@ impl<'t> Problems<'t> {
         (place, rest.lines().next().unwrap_or_default())
     }
 
-    pub(super) fn has_errors(&self) -> bool {
+    /// Whether it cannot be used.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
         let mut severities = self.found.iter().map(|(_, problem)| problem.severity);
         severities.any(|severity| severity == Severity::Error)
     }
 
     /// All of them, in the order of the file.
-    pub(super) fn into_sorted(mut self) -> Vec<Problem> {
+    #[must_use]
+    pub fn into_sorted(mut self) -> Vec<Problem> {
         self.found.sort_by_key(|(at, _)| at.start);
         self.found.into_iter().map(|(_, problem)| problem).collect()
     }
 }
 
 /// A problem that was just noted.
-pub(super) struct Added<'p> {
+#[derive(Debug)]
+pub struct Added<'p> {
     problem: Option<&'p mut Problem>,
 }
 
 impl Added<'_> {
     /// Says what to write instead.
-    pub(super) fn help(self, help: impl Into<String>) -> Self {
+    pub fn help(self, help: impl Into<String>) -> Self {
         self.maybe_help(Some(help.into()))
     }
 
-    pub(super) fn maybe_help(mut self, help: Option<String>) -> Self {
+    /// Says what to write instead, if that is known.
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
         if let Some(problem) = &mut self.problem {
             problem.help = help;
         }
@@ -210,7 +218,7 @@ impl Added<'_> {
     }
 
     /// Names another place that has to do with it.
-    pub(super) fn note(mut self, note: impl Into<String>, place: Place) -> Self {
+    pub fn note(mut self, note: impl Into<String>, place: Place) -> Self {
         if let Some(problem) = &mut self.problem {
             problem.notes.push((note.into(), place));
         }

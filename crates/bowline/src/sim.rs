@@ -1,0 +1,257 @@
+//! `bowline sim`: a world with a robot in it and nothing else, to drive it by hand or to look at it.
+
+use crate::input;
+use crate::run::{self, Simulated};
+use crate::{Outcome, output, robot_file};
+use anyhow::Context as _;
+use bowline_bus::Url;
+use bowline_sim::{Moves, SimParameters, Simulation, Solid, World, to_svg, world_to_svg};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  bowline sim worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml
+                                        on the bus, as time goes by, until ^C; then, elsewhere:
+  bowline pub command bowline.velocity_t --rate 10 '{\"utime\": 0, \"steering_rad\": 0.1, \"speed_mps\": 1.0}'
+  bowline sim worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml --lockstep --for 60s --record still.mcap
+                                        a simulated minute, as fast as it goes, always the same
+  bowline sim check worlds/blocks.toml  whether anything is wrong with a world, and what there is
+  bowline sim view worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml -o blocks.svg
+  bowline sim check barn/world_0.world  Gazebo's worlds are read, too, and BARN's lists of obstacles (.json)
+
+Without a command for 0.5 s the vehicle stops. `bowline run --explain sim` lists all parameters;
+--set NAME=VALUE sets one. worlds/example.toml shows every option of a world file.
+
+Exit code 0 if all is well, 1 if anything is wrong with the world or the model.";
+
+#[derive(Args, Debug)]
+#[command(
+    about = "Run a world with a robot in it, check it, or draw it",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// The world file: ours (.toml), Gazebo's (.sdf, .world) or BARN's (.json)
+    #[arg(value_name = "WORLD")]
+    world: Option<PathBuf>,
+    /// The vehicle: an Assembly file, a URDF or an SDF file
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+#[derive(Args, Debug)]
+struct Manner {
+    /// A parameter of the simulator, as in seed=7 or drive=\"skid\"; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    settings: Vec<(String, String)>,
+    /// As fast as it goes, in simulated time, without a bus
+    #[arg(long)]
+    lockstep: bool,
+    /// End after so much simulated time, as in 90s
+    #[arg(long = "for", value_name = "DURATION", value_parser = input::period, requires = "lockstep")]
+    duration: Option<Duration>,
+    /// Write everything that is heard and said to a log
+    #[arg(long, value_name = "FILE", requires = "lockstep")]
+    record: Option<PathBuf>,
+    /// Where the bus is; without it as other verbs have it
+    #[arg(short = 'l', long, value_name = "URL", conflicts_with = "lockstep")]
+    url: Option<String>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Check a world, and say what is in it
+    #[command(after_help = "Examples:\n  bowline sim check worlds/blocks.toml\n  \
+                            bowline sim check worlds/blocks.toml --json | jq .bodies")]
+    Check(Check),
+    /// Draw a world from above, as SVG: shapes, where the robot begins, what its lasers reach
+    #[command(after_help = "Example:\n  bowline sim view worlds/blocks.toml -o blocks.svg")]
+    View(View),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// The world file
+    world: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct View {
+    /// The world file
+    world: PathBuf,
+    /// The vehicle to draw where it begins
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// Where to write to, in place of standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("expected NAME=VALUE, found {text:?}"))?;
+    let is_name = name
+        .chars()
+        .all(|it| it.is_ascii_alphanumeric() || it == '_');
+    let is_line = !value.contains(['\n', '\r']);
+    if !is_name || !is_line || name.is_empty() {
+        return Err(format!("expected NAME=VALUE, found {text:?}"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    match (&arguments.verb, &arguments.world) {
+        (Some(Verb::Check(check)), _) => self::check(check),
+        (Some(Verb::View(view)), _) => self::view(view),
+        (None, Some(world)) => simulate(world, arguments),
+        (None, None) => Err(input::Usage("expected a world file".to_owned()).into()),
+    }
+}
+
+/// Runs the simulator as a robot of one component.
+fn simulate(world: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let Arguments { model, manner, .. } = arguments;
+    let Some(model) = model else {
+        let message = "expected --model FILE: the robot that is in the world";
+        return Err(input::Usage(message.to_owned()).into());
+    };
+    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let text = robot_text(world, model, &manner.settings);
+    let checked = robot_file::check_text(&text, &folder)?;
+    output::problems(&checked.problems);
+    let Some(mut robot) = checked.robot else {
+        return Ok(Outcome::Diagnostics);
+    };
+    if let Some(url) = &manner.url {
+        robot = robot.on_bus(Url::parse(url)?);
+    }
+    run::simulate(&Simulated {
+        robot,
+        lockstep: manner.lockstep.then_some(manner.duration),
+        record: manner.record.clone(),
+    })
+}
+
+/// What somebody would write who makes a robot file of it.
+fn robot_text(world: &Path, model: &Path, settings: &[(String, String)]) -> String {
+    let quoted = |path: &Path| Value::from(path.display().to_string()).to_string();
+    let mut text = format!(
+        "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ command = \"bowline.velocity_t\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
+        quoted(model),
+        quoted(world)
+    );
+    for (name, value) in settings {
+        text.push_str(&format!("{name} = {value}\n"));
+    }
+    text
+}
+
+fn load(path: &Path) -> anyhow::Result<Option<World>> {
+    match World::load(path) {
+        Ok(world) => Ok(Some(world)),
+        Err(error) => {
+            output::error(&error.to_string());
+            Ok(None)
+        }
+    }
+}
+
+fn check(arguments: &Check) -> anyhow::Result<Outcome> {
+    let Some(world) = load(&arguments.world)? else {
+        return Ok(Outcome::Diagnostics);
+    };
+    if arguments.json {
+        output::line(&format!("{:#}", report(&world)))?;
+        return Ok(Outcome::Fine);
+    }
+    let n_bodies = world.bodies.len();
+    let n_moving = world
+        .bodies
+        .iter()
+        .filter(|body| body.moves != Moves::Never)
+        .count();
+    output::line(&format!(
+        "{}: {n_bodies} bodies, {n_moving} of them moving; the robot begins at {:?} m, heading {:.0} deg",
+        world.name,
+        world.spawn.xy_m,
+        world.spawn.heading_rad.to_degrees()
+    ))?;
+    for note in &world.notes {
+        output::note(note);
+    }
+    Ok(Outcome::Fine)
+}
+
+fn report(world: &World) -> Value {
+    let bodies = world.bodies.iter().map(|body| {
+        let shapes: Vec<&str> = body.parts.iter().map(|part| word(&part.solid)).collect();
+        json!({
+            "name": body.name,
+            "shapes": shapes,
+            "xyz_m": body.world_from_body.xyz(),
+            "rpy_rad": body.world_from_body.rpy(),
+            "moves": body.moves != Moves::Never,
+            "ground": body.is_ground,
+            "friction": body.friction,
+        })
+    });
+    json!({
+        "name": world.name,
+        "gravity_mps2": world.gravity_mps2,
+        "spawn": { "xy_m": world.spawn.xy_m, "heading_rad": world.spawn.heading_rad },
+        "bodies": bodies.collect::<Vec<_>>(),
+        "notes": world.notes,
+    })
+}
+
+const fn word(solid: &Solid) -> &'static str {
+    match solid {
+        Solid::Plane => "plane",
+        Solid::Box { .. } => "box",
+        Solid::Cylinder { .. } => "cylinder",
+        Solid::Sphere { .. } => "sphere",
+        Solid::Mesh(_) => "mesh",
+    }
+}
+
+fn view(arguments: &View) -> anyhow::Result<Outcome> {
+    let Some(world) = load(&arguments.world)? else {
+        return Ok(Outcome::Diagnostics);
+    };
+    let drawing = match &arguments.model {
+        None => world_to_svg(&world),
+        Some(model) => to_svg(&simulation(&arguments.world, model)?),
+    };
+    match &arguments.out {
+        Some(path) => {
+            std::fs::write(path, drawing)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        None => output::bytes(drawing.as_bytes())?,
+    }
+    Ok(Outcome::Fine)
+}
+
+fn simulation(world: &Path, model: &Path) -> anyhow::Result<Simulation> {
+    let parameters = SimParameters {
+        world: world.to_owned(),
+        model: model.to_owned(),
+        ..SimParameters::default()
+    };
+    parameters
+        .load()
+        .map_err(|error| anyhow::anyhow!("{error}"))
+}

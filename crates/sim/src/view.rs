@@ -1,0 +1,314 @@
+//! A world from above, as SVG: shapes, paths, where the robot begins and what its lasers reach.
+
+use crate::simulation::Simulation;
+use crate::solid::Solid;
+use crate::vehicle::Vehicle;
+use crate::world::{Body, Moves, World};
+use bowline_geometry::{SensorKind, Transform};
+use std::fmt::Write as _;
+
+/// How many pixels the longer side has.
+const SIDE_PX: f64 = 1_000.0;
+/// Around everything, metres.
+const MARGIN_M: f64 = 3.0;
+/// Points of a circle, where it is seen from the side.
+const N_CIRCLE: u32 = 24;
+
+/// Draws a world from above, with a vehicle where its robot begins.
+#[must_use]
+pub fn to_svg(simulation: &Simulation) -> String {
+    let (world, vehicle) = (simulation.world(), simulation.vehicle());
+    let map_from_vehicle = simulation.pose();
+    draw(world, Some((vehicle, &map_from_vehicle)))
+}
+
+/// Draws a world from above, without a vehicle.
+#[must_use]
+pub fn world_to_svg(world: &World) -> String {
+    draw(world, None)
+}
+
+fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
+    let outlines: Vec<(&Body, Vec<Outline>)> = world
+        .bodies
+        .iter()
+        .map(|body| (body, outlines(body)))
+        .collect();
+    let points = outlines.iter().flat_map(|(_, it)| it).flatten().copied();
+    let mut page = Page::around(points.chain([world.spawn.xy_m]));
+    page.begin(&world.name);
+    // What is driven on lies below what stands on it.
+    for is_ground in [true, false] {
+        for (body, outlines) in outlines
+            .iter()
+            .filter(|(body, _)| body.is_ground == is_ground)
+        {
+            page.body(body, outlines);
+        }
+    }
+    for body in &world.bodies {
+        page.path(body);
+    }
+    match vehicle {
+        Some((vehicle, pose)) => page.vehicle(vehicle, pose),
+        None => page.arrow(world.spawn.xy_m, world.spawn.heading_rad, 1.5),
+    }
+    page.finish()
+}
+
+/// A polygon, seen from above.
+type Outline = Vec<[f64; 2]>;
+
+fn outlines(body: &Body) -> Vec<Outline> {
+    let parts = body.parts.iter();
+    parts
+        .filter_map(|part| outline(&part.solid, &(body.world_from_body * part.body_from_part)))
+        .collect()
+}
+
+fn outline(solid: &Solid, at: &Transform) -> Option<Outline> {
+    let points: Vec<[f64; 3]> = match solid {
+        Solid::Plane => return None,
+        Solid::Box { half_m: [x, y, z] } => {
+            let signs = [-1.0, 1.0];
+            let corner = |sx: f64, sy: f64, sz: f64| [sx * x, sy * y, sz * z];
+            let pairs = signs.iter().flat_map(|sx| signs.map(|sy| (*sx, sy)));
+            pairs
+                .flat_map(|(sx, sy)| signs.map(|sz| corner(sx, sy, sz)))
+                .collect()
+        }
+        Solid::Cylinder { radius_m, half_m } => circle(*radius_m)
+            .flat_map(|[x, y]| [[x, y, -half_m], [x, y, *half_m]])
+            .collect(),
+        Solid::Sphere { radius_m } => {
+            let [x, y, _] = at.xyz();
+            return Some(circle(*radius_m).map(|[cx, cy]| [x + cx, y + cy]).collect());
+        }
+        Solid::Mesh(mesh) => mesh.points().collect(),
+    };
+    let flat = points.into_iter().map(|point| {
+        let [x, y, _] = at.apply(point);
+        [x, y]
+    });
+    Some(hull(flat.collect()))
+}
+
+fn circle(radius: f64) -> impl Iterator<Item = [f64; 2]> {
+    (0..N_CIRCLE).map(move |nth| {
+        let (sin, cos) = (std::f64::consts::TAU * f64::from(nth) / f64::from(N_CIRCLE)).sin_cos();
+        [radius * cos, radius * sin]
+    })
+}
+
+/// The polygon around points (Andrew's way).
+fn hull(mut points: Vec<[f64; 2]>) -> Outline {
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+    let half = |points: &mut dyn Iterator<Item = &[f64; 2]>| {
+        let mut chain: Outline = Vec::new();
+        for point in points {
+            while let [.., a, b] = chain.as_slice() {
+                let turn = (b[0] - a[0]) * (point[1] - a[1]) - (b[1] - a[1]) * (point[0] - a[0]);
+                if turn > 0.0 {
+                    break;
+                }
+                chain.pop();
+            }
+            chain.push(*point);
+        }
+        chain.pop();
+        chain
+    };
+    let mut lower = half(&mut points.iter());
+    lower.extend(half(&mut points.iter().rev()));
+    lower
+}
+
+struct Page {
+    text: String,
+    /// West, north and pixels in a metre.
+    west: f64,
+    north: f64,
+    scale: f64,
+    size_px: [f64; 2],
+}
+
+impl Page {
+    fn around(points: impl Iterator<Item = [f64; 2]>) -> Self {
+        let far = f64::INFINITY;
+        let [west, south, east, north] = points
+            .fold([far, far, -far, -far], |[w, s, e, n], [x, y]| {
+                [w.min(x), s.min(y), e.max(x), n.max(y)]
+            });
+        let (west, south) = (west - MARGIN_M, south - MARGIN_M);
+        let (wide, high) = (east + MARGIN_M - west, north + MARGIN_M - south);
+        let scale = SIDE_PX / wide.max(high);
+        Self {
+            text: String::new(),
+            west,
+            north: north + MARGIN_M,
+            scale,
+            size_px: [wide * scale, high * scale],
+        }
+    }
+
+    fn at(&self, [x, y]: [f64; 2]) -> String {
+        format!(
+            "{:.1},{:.1}",
+            (x - self.west) * self.scale,
+            (self.north - y) * self.scale
+        )
+    }
+
+    fn add(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing to a text cannot fail.
+        let written = self
+            .text
+            .write_fmt(text)
+            .and_then(|()| self.text.write_char('\n'));
+        debug_assert!(written.is_ok(), "texts take everything");
+    }
+
+    fn begin(&mut self, name: &str) {
+        let [wide, high] = self.size_px;
+        self.add(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\" height=\"{high:.0}\" font-family=\"sans-serif\">"
+        ));
+        self.add(format_args!("<title>{}</title>", escaped(name)));
+        self.add(format_args!(
+            "<rect width=\"100%\" height=\"100%\" fill=\"#f4f2ea\"/>"
+        ));
+        self.grid();
+    }
+
+    /// A line for every 10 metres, or every metre in small worlds.
+    fn grid(&mut self) {
+        let step = if self.scale > 40.0 { 1.0 } else { 10.0 };
+        let [wide, high] = self.size_px;
+        let mut x = (self.west / step).ceil() * step;
+        while (x - self.west) * self.scale < wide {
+            let at = (x - self.west) * self.scale;
+            self.add(format_args!(
+                "<path d=\"M{at:.1},0V{high:.0}\" stroke=\"#dcd8c8\"/>"
+            ));
+            self.add(format_args!(
+                "<text x=\"{:.1}\" y=\"{:.0}\" font-size=\"10\" fill=\"#8a8674\">{x:.0} m</text>",
+                at + 2.0,
+                high - 4.0
+            ));
+            x += step;
+        }
+        let mut y = (self.north / step).floor() * step;
+        while (self.north - y) * self.scale < high {
+            let at = (self.north - y) * self.scale;
+            self.add(format_args!(
+                "<path d=\"M0,{at:.1}H{wide:.0}\" stroke=\"#dcd8c8\"/>"
+            ));
+            self.add(format_args!(
+                "<text x=\"2\" y=\"{:.1}\" font-size=\"10\" fill=\"#8a8674\">{y:.0} m</text>",
+                at - 2.0
+            ));
+            y -= step;
+        }
+    }
+
+    fn polygon(&mut self, points: &[[f64; 2]], style: &str, title: &str) {
+        let points: Vec<String> = points.iter().map(|point| self.at(*point)).collect();
+        self.add(format_args!(
+            "<polygon points=\"{}\" {style}><title>{}</title></polygon>",
+            points.join(" "),
+            escaped(title)
+        ));
+    }
+
+    fn body(&mut self, body: &Body, outlines: &[Outline]) {
+        let [red, green, blue] = body.colour.unwrap_or([150, 146, 134]);
+        let opacity = if body.is_ground { 0.4 } else { 0.9 };
+        let style = format!(
+            "fill=\"rgb({red},{green},{blue})\" fill-opacity=\"{opacity}\" stroke=\"#4a463c\" stroke-width=\"0.8\""
+        );
+        for points in outlines {
+            self.polygon(points, &style, &body.name);
+        }
+    }
+
+    fn path(&mut self, body: &Body) {
+        let Moves::Along(path) = &body.moves else {
+            return;
+        };
+        let points: Vec<String> = path
+            .points_m
+            .iter()
+            .map(|[x, y, _]| self.at([*x, *y]))
+            .collect();
+        self.add(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"#b03a2e\" stroke-dasharray=\"6 4\"/>",
+            points.join(" ")
+        ));
+    }
+
+    fn vehicle(&mut self, vehicle: &Vehicle, map_from_vehicle: &Transform) {
+        for mounted in &vehicle.sensors {
+            let map_from_sensor = *map_from_vehicle * mounted.vehicle_from_sensor;
+            let (from, to, reach) = match &mounted.sensor.kind {
+                SensorKind::Laser(laser) => (laser.first_rad, laser.last_rad, laser.range_max_m),
+                SensorKind::Depth(depth) => {
+                    (-depth.fov_rad / 2.0, depth.fov_rad / 2.0, depth.far_m)
+                }
+                SensorKind::Camera(_)
+                | SensorKind::Ins(_)
+                | SensorKind::Gps(_)
+                | SensorKind::Imu(_)
+                | SensorKind::Magnetometer(_)
+                | SensorKind::Sonar(_)
+                | SensorKind::Encoder(_)
+                | SensorKind::Bumper(_) => continue,
+            };
+            let tip = |nth: u32| {
+                let (sin, cos) =
+                    (from + (to - from) * f64::from(nth) / f64::from(N_CIRCLE)).sin_cos();
+                let [x, y, _] = map_from_sensor.apply([reach * cos, reach * sin, 0.0]);
+                [x, y]
+            };
+            let [x, y, _] = map_from_sensor.xyz();
+            let fan: Vec<[f64; 2]> = (0..=N_CIRCLE).map(tip).chain([[x, y]]).collect();
+            let style =
+                "fill=\"#2e86c1\" fill-opacity=\"0.08\" stroke=\"#2e86c1\" stroke-opacity=\"0.4\"";
+            self.polygon(&fan, style, &mounted.port);
+        }
+        let style = "fill=\"#27ae60\" stroke=\"#145a32\"";
+        for (solid, vehicle_from_shape) in vehicle.shapes() {
+            let points = outline(solid, &(*map_from_vehicle * *vehicle_from_shape));
+            self.polygon(&points.unwrap_or_default(), style, "vehicle");
+        }
+        let [x, y, _] = map_from_vehicle.xyz();
+        self.arrow([x, y], map_from_vehicle.rpy()[2], 1.0);
+    }
+
+    fn arrow(&mut self, at: [f64; 2], heading: f64, length: f64) {
+        let point = |forward: f64, left: f64| {
+            let (sin, cos) = heading.sin_cos();
+            [
+                at[0] + cos * forward - sin * left,
+                at[1] + sin * forward + cos * left,
+            ]
+        };
+        let points = [
+            point(length, 0.0),
+            point(-0.4 * length, 0.4 * length),
+            point(0.0, 0.0),
+            point(-0.4 * length, -0.4 * length),
+        ];
+        self.polygon(&points, "fill=\"#145a32\"", "where the robot begins");
+    }
+
+    fn finish(mut self) -> String {
+        self.add(format_args!("</svg>"));
+        self.text
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}

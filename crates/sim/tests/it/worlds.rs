@@ -1,0 +1,255 @@
+//! World files: what they say, and what is said about those that are wrong.
+
+use crate::support::repository;
+use bowline_sim::{Barn, Moves, Solid, World};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn read(name: &str, text: &str) -> Result<World, String> {
+    let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+    files.insert(name.into(), text.as_bytes().to_vec());
+    files.insert("bad.obj".into(), b"v 0 0 zero".to_vec());
+    files.insert("pole/model.sdf".into(), POLE.as_bytes().to_vec());
+    World::load_from(Path::new(name), &mut files).map_err(|error| error.to_string())
+}
+
+const POLE: &str = r#"<sdf version="1.6"><model name="pole"><static>true</static><link name="link">
+    <collision name="c"><pose>0 0 1 0 0 0</pose><geometry><cylinder><radius>0.1</radius><length>2</length></cylinder></geometry></collision>
+    </link></model></sdf>"#;
+
+#[test]
+fn every_world_of_ours_can_be_read() {
+    for (name, n_bodies) in [("blocks", 18), ("example", 8)] {
+        let path = repository().join("worlds").join(format!("{name}.toml"));
+        let world = World::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((world.name.as_str(), world.bodies.len()), (name, n_bodies));
+        assert!(world.notes.is_empty(), "{:?}", world.notes);
+    }
+}
+
+#[test]
+fn a_world_file_says_where_everything_is() {
+    let text = r##"
+[world]
+name = "w"
+[spawn]
+at_m = [1, 2]
+heading_deg = 90
+[body.a]
+shape = "box"
+size_m = [2, 4, 6]
+on_m = [5, 6]
+heading_deg = 90
+colour = "#102030"
+[body.b]
+shape = "cylinder"
+radius_m = 0.5
+height_m = 2
+at_m = [0, 0, 9]
+mass_kg = 3
+"##;
+    let world = read("w.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    assert!((world.spawn.heading_rad - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
+    let [a, b] = world.bodies.as_slice() else {
+        panic!("two bodies");
+    };
+    assert_eq!(a.world_from_body.xyz(), [5.0, 6.0, 3.0]);
+    assert!((a.world_from_body.rpy()[2] - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
+    assert_eq!((a.colour, a.is_ground), (Some([16, 32, 48]), false));
+    assert_eq!(b.moves, Moves::Freely { mass_kg: 3.0 });
+    assert!(
+        matches!(b.parts[0].solid, Solid::Cylinder { half_m, .. } if (half_m - 1.0).abs() < 1e-12)
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
+    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
+    let cases = [
+        ("", "expected a table [world], found none"),
+        ("[world", "w.toml:1:"),
+        ("[world]\nname = 3", "w.toml:2:8"),
+        (
+            "[world]\nname = \"w\"\ngravty_mps2 = [0, 0, 0]",
+            "did you mean \"gravity_mps2\"?",
+        ),
+        (&body(""), "expected shape in [body.a]"),
+        (&body("shape = \"bock\""), "did you mean \"box\"?"),
+        (&body("shape = \"box\""), "expected size_m in [body.a]"),
+        (
+            &body("shape = \"box\"\nsize_m = [1, 2]"),
+            "size_m is a list of 3 numbers",
+        ),
+        (&body("shape = \"box\"\nsize_m = [1, 2, -3]"), "w.toml:5:10"),
+        (
+            &body("shape = \"box\"\nsize_m = [1, 2, nan]"),
+            "size_m is a list of 3 numbers",
+        ),
+        (
+            &body("shape = \"sphere\"\nradius_m = \"1\""),
+            "radius_m is a number from",
+        ),
+        (
+            &body("shape = \"sphere\"\nradius_m = 1\nat_m = [0, 0, 0]\non_m = [0, 0]"),
+            "found both",
+        ),
+        (
+            &body("shape = \"sphere\"\nradius_m = 1\ncolour = \"red\""),
+            "colour is text such as",
+        ),
+        (
+            &body(
+                "shape = \"sphere\"\nradius_m = 1\nmass_kg = 1\npath = { points_m = [[0, 0], [1, 1]], speed_mps = 1 }",
+            ),
+            "expected one of mass_kg and path",
+        ),
+        (
+            &body(
+                "shape = \"sphere\"\nradius_m = 1\npath = { points_m = [[0, 0]], speed_mps = 1 }",
+            ),
+            "2 to 1000 points",
+        ),
+        (
+            &body(
+                "shape = \"sphere\"\nradius_m = 1\npath = { points_m = [[0], [1]], speed_mps = 1 }",
+            ),
+            "2 or 3 numbers",
+        ),
+        (
+            &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
+            "expected a file at nowhere.obj",
+        ),
+        (&body("shape = \"mesh\"\nfile = \"bad.obj\""), "in line 1"),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]"),
+            "expected heights or a file",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nheights = [[0, 1], [0]]"),
+            "rows of as many heights",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
+            "expected a PNG picture",
+        ),
+        (
+            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
+            "has no spaces and colons",
+        ),
+        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
+    ];
+    for (text, expected) in cases {
+        let error = read("w.toml", text).expect_err(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+        assert!(error.contains("w.toml:"), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn gazebos_worlds_become_ours_and_what_is_left_out_is_named() {
+    let text = r#"<?xml version="1.0"?>
+<sdf version="1.6"><world name="default">
+  <light name="sun" type="directional"/>
+  <gravity>0 0 -9</gravity>
+  <include><uri>model://ground_plane</uri></include>
+  <include><uri>model://sun</uri></include>
+  <include><uri>model://pole</uri><name>pole_2</name><pose>3 4 0 0 0 0</pose></include>
+  <physics type="ode"/>
+  <model name="table"><static>1</static><pose>1 2 0 0 0 1.5707963267948966</pose>
+    <link name="top"><pose>1 0 0.5 0 0 0</pose><collision name="c"><geometry><box><size>1 2 0.1</size></box></geometry>
+      <surface><friction><ode><mu>0.3</mu></ode></friction></surface></collision></link></model>
+  <model name="ball"><pose relative_to="table">0 1 1 0 0 0</pose><link name="l"><inertial><mass>2</mass></inertial>
+    <collision name="c"><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link></model>
+</world></sdf>"#;
+    let world = read("w.sdf", text).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = world.bodies.iter().map(|body| body.name.as_str()).collect();
+    assert_eq!(names, ["ground_plane", "pole_2", "table", "ball"]);
+    assert!((world.gravity_mps2[2] + 9.0).abs() < 1e-12);
+    let near = |found: [f64; 3], expected: [f64; 3]| {
+        found
+            .iter()
+            .zip(expected)
+            .all(|(a, b)| (a - b).abs() < 1e-9)
+    };
+    assert!(near(world.bodies[1].world_from_body.xyz(), [3.0, 4.0, 0.0]));
+    assert!(near(world.bodies[2].world_from_body.xyz(), [1.0, 3.0, 0.5]));
+    assert!(near(world.bodies[3].world_from_body.xyz(), [0.0, 2.0, 1.0]));
+    assert_eq!(world.bodies[3].moves, Moves::Freely { mass_kg: 2.0 });
+    assert!((world.bodies[2].friction - 0.3).abs() < 1e-12);
+    let notes = world.notes.join("\n");
+    for left_out in ["<light>", "<physics>", "model://sun"] {
+        assert!(notes.contains(left_out), "{notes}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_gazebo_world_is_said_with_its_place() {
+    let cases = [
+        ("<sdf version='1.6'><model name='m'/></sdf>", "a <world>"),
+        ("<robot/>", "<sdf>"),
+        ("<sdf version='9'><world/></sdf>", "a version of SDF"),
+        (
+            "<sdf version='1.6'><world><model name='m'><pose>1 2</pose></model></world></sdf>",
+            "x y z roll pitch yaw",
+        ),
+        (
+            "<sdf version='1.6'><world><include><uri>model://nothing</uri></include></world></sdf>",
+            "nothing/model.sdf",
+        ),
+        (
+            "<sdf version='1.6'><world><include><uri>../../etc/passwd</uri></include></world></sdf>",
+            "a model beside the world",
+        ),
+        (
+            "<sdf version='1.6'><world><include/></world></sdf>",
+            "a <uri>",
+        ),
+        (
+            "<sdf version='1.6'><world><model name='a'><pose relative_to='b'>0 0 0 0 0 0</pose></model><model name='b'><pose relative_to='a'>0 0 0 0 0 0</pose></model></world></sdf>",
+            "circle",
+        ),
+        ("<!DOCTYPE x [<!ENTITY a 'b'>]><sdf/>", "document type"),
+    ];
+    for (text, expected) in cases {
+        let error = read("w.world", text).expect_err(text);
+        assert!(
+            error.contains(expected) && error.contains("w.world"),
+            "{text}\n{error}"
+        );
+    }
+}
+
+#[test]
+fn barn_worlds_have_their_cylinders_their_start_and_their_best_time() {
+    let path = repository().join("worlds/barn/world_000.json");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let barn = Barn::parse(&text).expect("it is one");
+    let world = barn.world();
+    assert_eq!(world.bodies.len(), barn.cylinders_xy_m.len() + 1);
+    assert!((200..=365).contains(&barn.cylinders_xy_m.len()));
+    assert_eq!(world.spawn.xy_m, [-2.25, 3.0]);
+    assert!(
+        (4.9..8.0).contains(&barn.optimal_time_s()),
+        "{} s",
+        barn.optimal_time_s()
+    );
+    for text in [
+        "",
+        "{}",
+        "[1, 2]",
+        r#"{"world":0,"cylinder_radius_m":-1,"cylinders_xy_m":[],"reference_path":[]}"#,
+    ] {
+        assert!(Barn::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn files_that_are_no_worlds_are_refused() {
+    for (name, expected) in [
+        ("w.txt", "expected a world file"),
+        ("nowhere.toml", "expected a file that can be read"),
+    ] {
+        let error = World::load(Path::new(name)).expect_err(name).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
