@@ -2,7 +2,7 @@
 
 mod model;
 
-use bowline_autonomy::{Mission, control, plan, vote};
+use bowline_autonomy::{Mission, control, map, plan, vote};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -26,11 +26,15 @@ pub(crate) const KINDS: &[Kind] = &[
         "planner",
         "Finds a way to the next goal around what is blocked.",
     ),
+    Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",
     ),
+    Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
+    Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
+    Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
 
