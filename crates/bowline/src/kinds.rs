@@ -2,11 +2,7 @@
 
 mod model;
 
-<<<<<<< HEAD
-use bowline_autonomy::{Mission, control, plan, vote};
-=======
-use bowline_autonomy::{Mission, control, map, vote};
->>>>>>> main
+use bowline_autonomy::{Mission, control, map, plan, vote};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -26,14 +22,11 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
-<<<<<<< HEAD
+    Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<plan::Planner>(
         "planner",
         "Finds a way to the next goal around what is blocked.",
     ),
-=======
-    Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
->>>>>>> main
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",
