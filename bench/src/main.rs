@@ -1,7 +1,8 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components`, `supervise`, `arbiter` and `sim` run one part;
+//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components`, `supervise`, `arbiter`, `sim` and
+//! `terrain` run one part;
 //! `--quick` shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod arbiter;
@@ -17,6 +18,7 @@ mod peers;
 mod sim;
 mod stopwatch;
 mod supervise;
+mod terrain;
 
 use anyhow::ensure;
 use bench_worker::machine;
@@ -32,7 +34,7 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "marshal",
     "compile",
     "model",
@@ -43,6 +45,7 @@ const PARTS: [&str; 10] = [
     "supervise",
     "arbiter",
     "sim",
+    "terrain",
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -85,6 +88,7 @@ fn main() -> anyhow::Result<()> {
             "model" => model::run(&peers::work_folder()?, length)?,
             "arbiter" => arbiter::run(length)?,
             "sim" => sim::run(&peers::work_folder()?, length)?,
+            "terrain" => terrain::run(length)?,
             _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
             "bus" => bus::run(&questions, length)?,
             "logs" => logs::run(length)?,

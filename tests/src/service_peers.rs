@@ -5,8 +5,9 @@
 
 use bowline_bus::{Bus, Event};
 use bowline_msgs::{HeartbeatComponent, PresenceComponent, Waypoint};
+use bowline_node::Health;
 use bowline_node::clock::Live;
-use bowline_node::presence::{Beacon, Health, Identity, Presenter};
+use bowline_node::presence::{Beacon, Identity, Presenter};
 use bowline_node::service::{CallId, Client, ClientError, Failure, Incoming, Responder};
 use bowline_wire::Message as _;
 use std::error::Error;
@@ -95,11 +96,7 @@ fn on_call(
 }
 
 fn health() -> HeartbeatComponent {
-    HeartbeatComponent {
-        name: SERVER.to_owned(),
-        health: Health::Good.code(),
-        ..HeartbeatComponent::default()
-    }
+    Health::Good.heartbeat(SERVER)
 }
 
 fn lines_of_stdin() -> Result<Receiver<String>, Box<dyn Error>> {

@@ -1,14 +1,36 @@
 //! What the components of vehicles promise.
 
 #![expect(
-    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
     clippy::indexing_slicing,
-    reason = "a test that cannot go on panics"
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on panics, and its numbers are small and exact"
 )]
 
 #[path = "it/arbiter.rs"]
 mod arbiter;
+#[path = "it/components.rs"]
+mod components;
+#[path = "it/draw.rs"]
+mod draw;
 #[path = "it/drive.rs"]
 mod drive;
+#[path = "it/fusion.rs"]
+mod fusion;
+#[path = "it/grid.rs"]
+mod grid;
+#[path = "it/mapper.rs"]
+mod mapper;
+#[path = "it/obstacles.rs"]
+mod obstacles;
+#[path = "it/support.rs"]
+mod support;
+#[path = "it/terrain.rs"]
+mod terrain;
+#[path = "it/traverse.rs"]
+mod traverse;
 #[path = "it/voters.rs"]
 mod voters;

@@ -8,6 +8,7 @@ mod table;
 
 pub use problem::{Added, Place, Problem, Problems, Severity, Span};
 pub use table::{Table, Value, Word, describe, did_you_mean, numbers, quoted, setting};
+pub(crate) use table::{with_unit, words_of};
 
 use toml::de::DeTable;
 

@@ -6,8 +6,10 @@
 //! # How heights are fused
 //!
 //! Measurements that agree with the height (Mahalanobis distance within [`GATE`]) are weighed by their information, the
-//! inverse of their variance: `h += (z - h) w / (W + w)`, `W += w`. That is the one-dimensional Kalman filter of a height
-//! that does not change, and the variance-weighted technique that DRDC verified.
+//! inverse of their variance: the height is `S / W` with `S += w z` and `W += w`. That is the one-dimensional Kalman filter
+//! of a height that does not change, in information form, and the variance-weighted technique that DRDC verified. It
+//! takes two additions where the other form waits for a division, and points that follow each other are mostly of one
+//! cell.
 //!
 //! One that disagrees is kept as a *rival*. Alone it changes nothing: a reflection or a raindrop does not spoil a cell.
 //! - A second one on the same side makes the nearer of the two the cell's top (or bottom): the foot of a wall and the
@@ -33,11 +35,11 @@ const GAIN: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(32))]
 pub struct Cell {
-    /// Metres; means nothing while the weight is 0.
-    height: f32,
-    /// 1 / variance, 1/m^2.
+    /// Heights, each times its weight, 1/m.
+    sum: f32,
+    /// 1 / variance, 1/m^2; 0 while nothing is known.
     weight: f32,
-    rival_height: f32,
+    rival_sum: f32,
     rival_weight: f32,
     /// The highest thing that is more than a rival; NaN if there is none apart from the height.
     top: f32,
@@ -55,8 +57,8 @@ pub struct Cell {
 pub struct Height {
     /// Metres.
     pub z: f32,
-    /// By which it is weighed, metres squared.
-    pub variance: f32,
+    /// 1 / variance, by which it is weighed, 1/m^2.
+    pub weight: f32,
     /// Within which it may differ from the cell's height, metres squared: its variance and how uneven a cell may be.
     pub tolerance: f32,
 }
@@ -64,9 +66,9 @@ pub struct Height {
 impl Default for Cell {
     fn default() -> Self {
         Self {
-            height: 0.0,
+            sum: 0.0,
             weight: 0.0,
-            rival_height: 0.0,
+            rival_sum: 0.0,
             rival_weight: 0.0,
             top: f32::NAN,
             bottom: f32::NAN,
@@ -90,7 +92,8 @@ impl Cell {
     /// The fused height; NaN if nothing is known.
     #[must_use]
     pub fn height(&self) -> f32 {
-        self.or_unknown(self.height)
+        // 0 / 0 is NaN.
+        self.sum / self.weight
     }
 
     /// Its variance, metres squared; NaN if nothing is known.
@@ -102,13 +105,13 @@ impl Cell {
     /// The highest thing in the cell: the height, or what stands on it; NaN if nothing is known.
     #[must_use]
     pub fn max(&self) -> f32 {
-        self.or_unknown(self.height.max(self.top))
+        self.or_unknown(self.height().max(self.top))
     }
 
     /// The lowest thing in the cell; NaN if nothing is known.
     #[must_use]
     pub fn min(&self) -> f32 {
-        self.or_unknown(self.height.min(self.bottom))
+        self.or_unknown(self.height().min(self.bottom))
     }
 
     /// How many measurements there were, up to 65535.
@@ -130,21 +133,30 @@ impl Cell {
     /// Takes a measurement in, at a time in tenths of a second.
     #[inline]
     pub fn observe(&mut self, measured: Height, time: u16) {
-        let weight = measured.variance.recip();
-        let off = measured.z - self.height;
-        // off^2 <= GATE^2 (tolerance + 1 / weight), without a division. Nothing is known: the weight is 0, and it holds.
-        let is_near =
-            off * off * self.weight <= GATE * GATE * (measured.tolerance * self.weight + 1.0);
+        let Height {
+            z,
+            weight,
+            tolerance,
+        } = measured;
         self.seen = time;
         self.n = self.n.saturating_add(1);
-        if is_near {
-            let sum = self.weight + weight;
-            self.height += off * (weight / sum);
-            self.weight = sum.min(MAX_WEIGHT);
+        if is_near(z, tolerance, self.sum, self.weight) {
+            self.sum += z * weight;
+            self.weight += weight;
             self.rival = self.rival.saturating_sub(1);
+            if self.weight > MAX_WEIGHT {
+                self.halve();
+            }
         } else {
             self.observe_rival(measured, time);
         }
+    }
+
+    /// Forgets half of what was measured: the height stays as it is to the bit, and open for change.
+    #[cold]
+    fn halve(&mut self) {
+        self.sum *= 0.5;
+        self.weight *= 0.5;
     }
 
     /// Takes a measurement in that disagrees with the height.
@@ -152,32 +164,25 @@ impl Cell {
     fn observe_rival(&mut self, measured: Height, time: u16) {
         let Height {
             z,
-            variance,
+            weight,
             tolerance,
         } = measured;
-        let is_above = z > self.height;
-        let has_company = self.rival > 0 && (self.rival_height > self.height) == is_above;
-        if !has_company {
-            (self.rival_height, self.rival_weight) = (z, variance.recip());
-            self.rival = GAIN;
-            self.confirm(z, time);
-            return;
-        }
-        if is_above {
-            self.top = self.top.max(z.min(self.rival_height));
-        } else {
-            self.bottom = self.bottom.min(z.max(self.rival_height));
+        let height = self.height();
+        let rival_height = self.rival_sum / self.rival_weight;
+        let is_above = z > height;
+        let has_company = self.rival > 0 && (rival_height > height) == is_above;
+        if has_company && is_above {
+            self.top = self.top.max(z.min(rival_height));
+        } else if has_company {
+            self.bottom = self.bottom.min(z.max(rival_height));
         }
         self.confirm(z, time);
-        let off = z - self.rival_height;
-        let is_near = off * off <= GATE * GATE * (tolerance + self.rival_weight.recip());
-        if is_near {
-            let sum = self.rival_weight + variance.recip();
-            self.rival_height += off * (variance.recip() / sum);
-            self.rival_weight = sum.min(MAX_WEIGHT);
+        if has_company && is_near(z, tolerance, self.rival_sum, self.rival_weight) {
+            self.rival_sum += z * weight;
+            self.rival_weight += weight;
             self.rival += GAIN;
         } else {
-            (self.rival_height, self.rival_weight) = (z, variance.recip());
+            (self.rival_sum, self.rival_weight) = (z * weight, weight);
             self.rival = GAIN;
         }
         if self.rival >= TAKEOVER * GAIN {
@@ -187,22 +192,22 @@ impl Cell {
 
     /// The rival becomes the height, and the height the rival.
     fn take_over(&mut self, time: u16) {
-        if self.rival_height > self.height {
+        if self.rival_sum / self.rival_weight > self.height() {
             // A surface that is seen again and again hides what is below.
             self.bottom = f32::NAN;
         } else {
-            self.top = self.top.max(self.height);
+            self.top = self.top.max(self.height());
             self.top_seen = time;
         }
-        std::mem::swap(&mut self.height, &mut self.rival_height);
+        std::mem::swap(&mut self.sum, &mut self.rival_sum);
         std::mem::swap(&mut self.weight, &mut self.rival_weight);
         self.rival = GAIN;
     }
 
     /// Something at or above the top was seen: it still stands.
     fn confirm(&mut self, z: f32, time: u16) {
-        let is_top = self.top.is_nan() || z >= 0.5 * (self.top + self.height);
-        if is_top && z > self.height {
+        let is_top = self.top.is_nan() || z >= 0.5 * (self.top + self.height());
+        if is_top && z > self.height() {
             self.top_seen = time;
             self.refuted = 0;
         }
@@ -220,7 +225,7 @@ impl Cell {
 
     #[cold]
     fn refute_top(&mut self, z: f32, time: u16) -> bool {
-        let last_seen = if self.height > z {
+        let last_seen = if self.height() > z {
             self.seen
         } else {
             self.top_seen
@@ -233,7 +238,7 @@ impl Cell {
         if self.refuted < REFUTATION {
             return false;
         }
-        if self.height > z {
+        if self.height() > z {
             *self = Self::default();
         } else {
             self.top = f32::NAN;
@@ -241,4 +246,14 @@ impl Cell {
         }
         true
     }
+}
+
+/// Whether a measurement is within the gate of a fused height `sum / weight` whose variance is `1 / weight`.
+///
+/// That is `(z - sum / weight)^2 <= GATE^2 (tolerance + 1 / weight)`, times `weight^2`: without a division, and true for
+/// any measurement while the weight is 0.
+#[inline]
+fn is_near(z: f32, tolerance: f32, sum: f32, weight: f32) -> bool {
+    let off = z * weight - sum;
+    off * off <= GATE * GATE * weight * (tolerance * weight + 1.0)
 }

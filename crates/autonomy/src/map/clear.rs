@@ -26,16 +26,7 @@ impl Terrain {
         let time = tenths(utime);
         let start = view.map_from_sensor.xyz();
         for point in points.iter().step_by(every.max(1)) {
-            let [x, y, z, range_m] = point.map(f64::from);
-            let stretch = if range_m == f64::INFINITY {
-                f64::from(sensor.max_range_m)
-            } else {
-                1.0
-            };
-            let end = view
-                .map_from_sensor
-                .apply([x * stretch, y * stretch, z * stretch]);
-            if range_m >= f64::from(sensor.min_range_m) && end.iter().all(|it| it.is_finite()) {
+            if let Some(end) = view.ray_end(*point, &sensor) {
                 self.clear_along(start, end, time);
             }
         }

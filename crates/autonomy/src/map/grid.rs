@@ -95,6 +95,9 @@ impl<C: Clone + Default> Grid<C> {
     }
 
     /// Moves so that a place is in the middle. A place that is none moves nothing.
+    ///
+    /// # Panics
+    /// Never: there are at most [`MAX_SIDE`] cells along a side.
     pub fn centre_on(&mut self, [x, y]: [f64; 2]) {
         let half = i64::try_from(self.n / 2).expect("at most 2048 cells");
         for (axis, at) in [x, y].into_iter().enumerate() {
@@ -145,22 +148,14 @@ impl<C: Clone + Default> Grid<C> {
         self.cells.get_mut(slot)
     }
 
-    /// The cell at so many cells from the origin along x and y, if there is one.
+    /// The cell in a column and a row, to be changed, if there is one: for those who may be beyond the edge.
     #[inline]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        reason = "within the grid they are small numbers that are not below 0"
-    )]
-    pub(crate) fn at_cells(&mut self, x: f32, y: f32) -> Option<&mut C> {
-        let range = 0.0..self.n as f32;
-        // NaN is in no range.
-        if !range.contains(&x) || !range.contains(&y) {
-            return None;
-        }
-        let slot = self.slot(x as usize, y as usize);
-        self.cells.get_mut(slot)
+    pub(crate) fn at_cell(&mut self, (column, row): (i32, i32)) -> Option<&mut C> {
+        let (column, row) = (
+            column.cast_unsigned() as usize,
+            row.cast_unsigned() as usize,
+        );
+        self.get_mut(column, row)
     }
 
     /// The column (axis 0) or row (axis 1) that a coordinate is in, if it is within the grid.

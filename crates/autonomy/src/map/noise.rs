@@ -94,6 +94,25 @@ pub struct View {
     pub noise: PoseNoise,
 }
 
+impl View {
+    /// Where a ray ends: at its point, or as far as the device sees where it met nothing. `None` for what is no ray.
+    pub(crate) fn ray_end(&self, point: [f32; 4], sensor: &SensorNoise) -> Option<Vec3> {
+        let [x, y, z, range_m] = point.map(f64::from);
+        let stretch = if range_m == f64::INFINITY {
+            f64::from(sensor.max_range_m) / x.hypot(y).hypot(z)
+        } else if (f64::from(sensor.min_range_m)..=f64::from(sensor.max_range_m)).contains(&range_m)
+        {
+            1.0
+        } else {
+            return None;
+        };
+        let end = self
+            .map_from_sensor
+            .apply([x * stretch, y * stretch, z * stretch]);
+        end.iter().all(|it| it.is_finite()).then_some(end)
+    }
+}
+
 /// The variance of heights seen from one place by one device: the formula above, with what is the same for all points
 /// worked out.
 #[derive(Clone, Copy, Debug)]

@@ -147,16 +147,7 @@ impl Chart for Obstacles {
         (_utime, every): (i64, usize),
     ) {
         for point in points.iter().step_by(every.max(1)) {
-            let [x, y, z, range_m] = point.map(f64::from);
-            let stretch = if range_m == f64::INFINITY {
-                f64::from(sensor.max_range_m)
-            } else {
-                1.0
-            };
-            let end = view
-                .map_from_sensor
-                .apply([x * stretch, y * stretch, z * stretch]);
-            if range_m >= f64::from(sensor.min_range_m) && end.iter().all(|it| it.is_finite()) {
+            if let Some(end) = view.ray_end(*point, &sensor) {
                 self.clear_along(view, end);
             }
         }

@@ -82,13 +82,25 @@ const UNEVEN: f64 = 0.15;
 /// Points are worked on in blocks: places and variances first, which needs no memory but the block's, then cells.
 const BLOCK: usize = 64;
 
-/// Where a point falls, and what it says.
-#[derive(Clone, Copy, Default)]
-struct Placed {
-    column: f32,
-    row: f32,
-    z: f32,
-    variance: f32,
+/// Where the points of a block fall, and what they say: one array for each number, so that a processor works on several
+/// points at once.
+struct Block {
+    /// Cells from the grid's corner; below 0 for what is not wanted.
+    column: [i32; BLOCK],
+    row: [i32; BLOCK],
+    z: [f32; BLOCK],
+    weight: [f32; BLOCK],
+    tolerance: [f32; BLOCK],
+}
+
+impl Block {
+    const EMPTY: Self = Self {
+        column: [0; BLOCK],
+        row: [0; BLOCK],
+        z: [0.0; BLOCK],
+        weight: [0.0; BLOCK],
+        tolerance: [0.0; BLOCK],
+    };
 }
 
 impl Terrain {
@@ -120,53 +132,39 @@ impl Terrain {
         self.counts
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "it is a limit")]
-    fn limits(&self, sensor: SensorNoise, view: &View) -> Limits {
-        Limits {
-            min_range_m: sensor.min_range_m,
-            max_range_m: sensor.max_range_m,
-            overhead_z: (view.posed_at[2] + self.settings.overhead_m) as f32,
+    fn fuse_block(&mut self, points: &[[f32; 4]], block: &Block, placer: &Placer, time: u16) {
+        let mut n_fused = 0;
+        for (at, point) in points.iter().enumerate().take(BLOCK) {
+            let place = (block.column[at], block.row[at]);
+            let Some(cell) = self.grid.at_cell(place) else {
+                self.leave_out(*point, placer);
+                continue;
+            };
+            let measured = Height {
+                z: block.z[at],
+                weight: block.weight[at],
+                tolerance: block.tolerance[at],
+            };
+            cell.observe(measured, time);
+            n_fused += 1;
         }
-    }
-
-    #[inline]
-    fn fuse_one(&mut self, placed: &Placed, limits: &Limits, [.., range_m]: [f32; 4], time: u16) {
-        // Comparisons with what is no number are false.
-        let is_seen = range_m >= limits.min_range_m && range_m <= limits.max_range_m;
-        if !is_seen || placed.z > limits.overhead_z {
-            self.leave_out(placed, range_m, is_seen);
-            return;
-        }
-        let Some(cell) = self.grid.at_cells(placed.column, placed.row) else {
-            self.leave_out(placed, range_m, is_seen);
-            return;
-        };
-        let variance = match self.settings.weighting {
-            Weighting::Variance => placed.variance,
-            Weighting::Mean => MEAN_SD_M * MEAN_SD_M,
-        };
-        let measured = Height {
-            z: placed.z,
-            variance,
-            tolerance: placed.variance + self.uneven_m2,
-        };
-        cell.observe(measured, time);
-        self.counts.fused += 1;
+        self.counts.fused += n_fused;
     }
 
     /// Counts a point that is not fused.
-    fn leave_out(&mut self, placed: &Placed, range_m: f32, is_seen: bool) {
-        let is_point = [placed.column, placed.row, placed.z]
-            .iter()
-            .all(|it| it.is_finite());
+    #[cold]
+    fn leave_out(&mut self, point: [f32; 4], placer: &Placer) {
+        let [.., range_m] = point;
+        let Placed { column, row, z, .. } = placer.place_one(point);
+        let is_point = [column, row, z].iter().all(|it| it.is_finite());
         let count = if range_m == f32::INFINITY {
             &mut self.counts.nothing_met
-        } else if !is_seen || !is_point {
+        } else if !placer.is_seen(range_m) || !is_point {
             &mut self.counts.bad
-        } else if self.grid.at_cells(placed.column, placed.row).is_none() {
-            &mut self.counts.outside
-        } else {
+        } else if z > placer.overhead_z {
             &mut self.counts.overhead
+        } else {
+            &mut self.counts.outside
         };
         *count += 1;
     }
@@ -184,15 +182,10 @@ impl Chart for Terrain {
     fn fuse(&mut self, points: &[[f32; 4]], sensor: SensorNoise, view: &View, utime: i64) {
         let time = tenths(utime);
         let placer = Placer::new(self, sensor, view);
-        let limits = self.limits(sensor, view);
-        let mut placed = [Placed::default(); BLOCK];
-        for block in points.chunks(BLOCK) {
-            for (placed, point) in placed.iter_mut().zip(block) {
-                *placed = placer.place(*point);
-            }
-            for (placed, point) in placed.iter().zip(block) {
-                self.fuse_one(placed, &limits, *point, time);
-            }
+        let mut block = Block::EMPTY;
+        for points in points.chunks(BLOCK) {
+            placer.place(points, &mut block);
+            self.fuse_block(points, &block, &placer, time);
         }
     }
 
@@ -226,14 +219,6 @@ impl Chart for Terrain {
     }
 }
 
-/// What may be a point of the ground.
-#[derive(Clone, Copy)]
-struct Limits {
-    min_range_m: f32,
-    max_range_m: f32,
-    overhead_z: f32,
-}
-
 /// Takes points of a device to places in the grid.
 ///
 /// Places are counted in cells from the grid's corner: near enough for four-byte numbers to have tenths of millimetres,
@@ -247,6 +232,12 @@ struct Placer {
     from_posed: [f32; 3],
     cells_per_m: f32,
     noise: HeightNoise,
+    weighting: Weighting,
+    uneven_m2: f32,
+    min_range_m: f32,
+    max_range_m: f32,
+    /// What is higher is no ground.
+    overhead_z: f32,
 }
 
 impl Placer {
@@ -266,11 +257,23 @@ impl Placer {
             from_posed: [x - px, y - py, z - pz].map(|it| it as f32),
             cells_per_m: (1.0 / terrain.grid.cell_m()) as f32,
             noise: HeightNoise::new(sensor, &view.noise, terrain.settings.slope_sd),
+            weighting: terrain.settings.weighting,
+            uneven_m2: terrain.uneven_m2,
+            min_range_m: sensor.min_range_m,
+            max_range_m: sensor.max_range_m,
+            overhead_z: (pz + terrain.settings.overhead_m) as f32,
         }
     }
 
+    /// Whether a range is one that the device can measure. Comparisons with what is no number are false.
     #[inline]
-    fn place(&self, [x, y, z, range_m]: [f32; 4]) -> Placed {
+    fn is_seen(&self, range_m: f32) -> bool {
+        (range_m >= self.min_range_m) & (range_m <= self.max_range_m)
+    }
+
+    /// Works out where a point falls, whether it is wanted or not.
+    #[inline]
+    fn place_one(&self, [x, y, z, range_m]: [f32; 4]) -> Placed {
         let along = |row: [f32; 3]| row[0] * x + row[1] * y + row[2] * z;
         let ray = self.turn.map(along);
         let from = |start: [f32; 3]| [ray[0] + start[0], ray[1] + start[1], ray[2] + start[2]];
@@ -282,6 +285,48 @@ impl Placer {
             variance: self.noise.variance(ray, range_m, from(self.from_posed)),
         }
     }
+
+    /// Works out where points fall; there are at most as many as a block has.
+    fn place(&self, points: &[[f32; 4]], block: &mut Block) {
+        // Whole arrays, whose length the compiler knows.
+        let [mut xs, mut ys, mut zs, mut ranges] = [[0.0; BLOCK]; 4];
+        for (at, [x, y, z, range_m]) in points.iter().enumerate().take(BLOCK) {
+            xs[at] = *x;
+            ys[at] = *y;
+            zs[at] = *z;
+            ranges[at] = *range_m;
+        }
+        for at in 0..BLOCK {
+            let Placed {
+                column,
+                row,
+                z,
+                variance,
+            } = self.place_one([xs[at], ys[at], zs[at], ranges[at]]);
+            let is_wanted = self.is_seen(ranges[at]) & (z <= self.overhead_z);
+            // What is no number is not at 0 or beyond either.
+            let is_right = is_wanted & (column >= 0.0);
+            #[expect(clippy::cast_possible_truncation, reason = "to whole cells")]
+            {
+                block.column[at] = if is_right { column } else { -1.0 } as i32;
+                block.row[at] = if row >= 0.0 { row } else { -1.0 } as i32;
+            }
+            block.z[at] = z;
+            block.tolerance[at] = variance + self.uneven_m2;
+            block.weight[at] = variance.recip();
+        }
+        if self.weighting == Weighting::Mean {
+            block.weight = [(MEAN_SD_M * MEAN_SD_M).recip(); BLOCK];
+        }
+    }
+}
+
+/// Where a point falls, in cells from the grid's corner, and how sure its height is.
+struct Placed {
+    column: f32,
+    row: f32,
+    z: f32,
+    variance: f32,
 }
 
 /// Tenths of a second, modulo 2^16: enough to tell how long ago something was seen.

@@ -10,9 +10,9 @@
 //! - **Step** is what is between neighbours and not explained by the slope on either side, and what is between the
 //!   bottom and the top of one cell. It is the upper cell's: that stops a vehicle below before the wall without making
 //!   the passage narrower, and one above a cell before the edge.
-//! - **Drops** hide what is below them. Where known ground ends and the next known cell behind the shadow is lower than
-//!   any slope explains, the edge has a step. Where nothing is known behind it, the shadow stays unknown, and unknown is
-//!   not free.
+//! - **Drops** hide what is below them. Where known ground ends, the edge is as steep as what is next in sight behind the
+//!   shadow says, and where that is lower than any slope explains it has a step. Where nothing is known behind it, the
+//!   shadow stays unknown, and unknown is not free.
 //!
 //! A cell is unknown (NaN) where its height is, or where too little is known around it to tell; what is already known to
 //! be too much is 0 all the same.
@@ -208,12 +208,13 @@ impl<'a> Ground<'a> {
         if !height_m.is_finite() {
             return Judged::UNKNOWN;
         }
-        let step_m = self.step(at);
+        let Edges { step_m, slope } = self.edges(at);
         let (slope_rad, roughness_m) =
             self.plane_through(at)
                 .map_or((f32::NAN, f32::NAN), |Fit { gradient, rough_m2 }| {
                     let [x, y] = gradient;
-                    (x.hypot(y).atan(), rough_m2.max(0.0).sqrt())
+                    let steeper = (x * x + y * y).sqrt().max(slope);
+                    (steeper.atan(), rough_m2.max(0.0).sqrt())
                 });
         let Limits {
             max_slope_rad,
@@ -235,45 +236,47 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// The largest step down from a cell, or within it; NaN where no neighbour is known.
-    fn step(&self, at: usize) -> f32 {
+    /// The largest step down from a cell, or within it, and the steepest slope across a shadow; NaN and 0 where no
+    /// neighbour is known.
+    fn edges(&self, at: usize) -> Edges {
         let within = self.high[at] - self.low[at];
         let mut is_known = false;
-        let mut largest = if within.is_finite() { within } else { 0.0 };
+        let mut edges = Edges {
+            step_m: if within.is_finite() { within } else { 0.0 },
+            slope: 0.0,
+        };
         for direction in DIRECTIONS {
-            if let Some(step) = self.step_toward(at, direction) {
+            let next = self.toward(at, direction, 1);
+            if self.height[next].is_finite() {
                 is_known = true;
-                largest = largest.max(step);
+                edges.step_m = edges.step_m.max(self.step_to(at, next, direction));
+            } else if let Some((down, distance_m)) = self.behind_shadow(at, direction) {
+                edges.slope = edges.slope.max(down / distance_m);
+                edges.step_m = edges.step_m.max(down - self.steepest * distance_m);
             }
         }
-        if is_known || largest > 0.0 {
-            largest
-        } else {
-            f32::NAN
+        if !is_known && edges.step_m <= 0.0 {
+            edges.step_m = f32::NAN;
         }
+        edges
     }
 
-    /// How far it is down in a direction beyond what slopes explain; `None` where nothing is known there.
-    fn step_toward(&self, at: usize, direction: (isize, isize)) -> Option<f32> {
-        let next = self.toward(at, direction, 1);
-        if !self.height[next].is_finite() {
-            return self.drop_behind_shadow(at, direction);
-        }
+    /// How far it is down to a neighbour beyond what slopes explain.
+    fn step_to(&self, at: usize, next: usize, (columns, rows): (isize, isize)) -> f32 {
         let down = self.high[at] - self.low[next];
-        if !(down > 0.0) {
-            return Some(0.0);
+        if down.is_nan() || down <= 0.0 {
+            return 0.0;
         }
         // The slope on either side goes on across; without a neighbour there is none that could.
-        let (columns, rows) = direction;
         let before = self.height[self.toward(at, (-columns, -rows), 1)];
-        let behind = self.height[self.toward(at, direction, 2)];
+        let behind = self.height[self.toward(at, (columns, rows), 2)];
         let fall = |from: f32, to: f32| if from > to { from - to } else { 0.0 };
         let explained = fall(before, self.height[at]).min(fall(self.height[next], behind));
-        Some((down - explained).max(0.0))
+        (down - explained).max(0.0)
     }
 
-    /// Ground ends here. Is what is next in sight lower than any slope could be?
-    fn drop_behind_shadow(&self, at: usize, direction: (isize, isize)) -> Option<f32> {
+    /// Ground ends here. How far down is what is next in sight, and how far away?
+    fn behind_shadow(&self, at: usize, direction: (isize, isize)) -> Option<(f32, f32)> {
         let steps = (2..=self.shadow + 1).find(|&steps| {
             let there = self.toward(at, direction, steps);
             self.height[there].is_finite()
@@ -287,8 +290,7 @@ impl<'a> Ground<'a> {
         };
         #[expect(clippy::cast_precision_loss, reason = "at most 65 steps")]
         let distance_m = steps as f32 * aslant * self.cell_m;
-        let drop = down - self.steepest * distance_m;
-        (drop > 0.0).then_some(drop)
+        (down > 0.0).then_some((down, distance_m))
     }
 
     /// The plane through what stands around a cell on the same surface; `None` where too little is known.
@@ -319,6 +321,13 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// What goes down from a cell.
+struct Edges {
+    step_m: f32,
+    /// Across shadows, metres a metre.
+    slope: f32,
+}
+
 /// A plane through a window.
 struct Fit {
     /// Metres a metre, along x and y.
@@ -343,8 +352,8 @@ struct Sums {
     variance: f32,
 }
 
-/// A plane through fewer cells says nothing of roughness.
-const MIN_CELLS: f32 = 5.0;
+/// A plane goes through three cells whatever they are: fewer than four say nothing.
+const MIN_CELLS: f32 = 4.0;
 
 impl Sums {
     #[inline]

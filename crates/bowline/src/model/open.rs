@@ -1,15 +1,18 @@
 //! Which model is meant, and opening it.
 
+use super::rounded;
 use crate::input::Usage;
 use crate::output;
 use anyhow::Context as _;
-use bowline_geometry::{Disk, Files as _, Format, Mistake, Mistakes, Model, format_of, load};
+use bowline_geometry::{
+    Disk, Files as _, Format, JointId, JointKind, Mistake, Mistakes, Model, format_of, load,
+};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub(crate) struct Source {
-    /// The model: an Assembly file, URDF or SDF. Without it, the one Assembly file in or below models/
+    /// The model: an Assembly file, URDF or SDF. Without it, the one Assembly file in or below models/ that is meant
     #[arg(short, long, value_name = "FILE")]
     model: Option<PathBuf>,
 }
@@ -26,9 +29,17 @@ const FOLDER: &str = "models";
 impl Source {
     /// Opens the model. `None` when something is wrong with it, which has been told then.
     pub(super) fn open(&self) -> anyhow::Result<Option<Opened>> {
+        self.open_one(None)
+    }
+
+    /// The same, where the model has what is asked for, so that others in the folder are not meant.
+    pub(super) fn open_one(
+        &self,
+        is_meant: Option<&dyn Fn(&Model) -> bool>,
+    ) -> anyhow::Result<Option<Opened>> {
         let path = match &self.model {
             Some(path) => path.clone(),
-            None => the_only_one()?,
+            None => the_only_one(is_meant)?,
         };
         let loaded = load(&path, &mut Disk);
         let made = loaded.and_then(|loaded| Ok((Model::new(loaded.assembly)?, loaded.notes)));
@@ -53,12 +64,22 @@ fn tell(mistakes: &Mistakes) {
     }
 }
 
-/// The Assembly file in or below `models/`, if there is one and no other.
-fn the_only_one() -> anyhow::Result<PathBuf> {
+/// The Assembly file in or below `models/`, if there is one and no other; or one that is meant and no other that is.
+fn the_only_one(is_meant: Option<&dyn Fn(&Model) -> bool>) -> anyhow::Result<PathBuf> {
     let mut found = Vec::new();
     if Path::new(FOLDER).is_dir() {
         collect(Path::new(FOLDER), &mut found)
             .with_context(|| format!("cannot read the folder {FOLDER}"))?;
+    }
+    if let Some(is_meant) = is_meant.filter(|_| found.len() > 1) {
+        let meant = found.iter().filter(|path| {
+            let made = load(path, &mut Disk).and_then(|loaded| Model::new(loaded.assembly));
+            made.is_ok_and(|model| is_meant(&model))
+        });
+        let meant: Vec<PathBuf> = meant.cloned().collect();
+        if meant.len() == 1 {
+            found = meant;
+        }
     }
     match found.as_slice() {
         [only] => {
@@ -120,9 +141,34 @@ pub(super) fn joint(text: &str) -> Result<(String, f64), String> {
 pub(super) fn set_joints(model: &mut Model, joints: &[(String, f64)]) -> anyhow::Result<()> {
     for (name, value) in joints {
         let id = model.joint(name).map_err(usage)?;
+        check_limits(model, id, *value)?;
         model.set(id, *value, 0).map_err(usage)?;
     }
     Ok(())
+}
+
+/// What a joint cannot do is not drawn: on the robot it would be counted, here somebody has mistyped.
+fn check_limits(model: &Model, id: JointId, value: f64) -> anyhow::Result<()> {
+    let found = model.joints().find(|joint| joint.id == id);
+    let Some((name, joint)) = found.map(|joint| (joint.name, joint.joint)) else {
+        return Ok(());
+    };
+    let Some([least, most]) = joint
+        .limits
+        .filter(|[least, most]| !(*least..=*most).contains(&value))
+    else {
+        return Ok(());
+    };
+    let in_words = |value: f64| match joint.kind {
+        JointKind::Revolute => format!("{} deg", rounded(value.to_degrees())),
+        JointKind::Prismatic => format!("{} m", rounded(value)),
+    };
+    Err(usage(format!(
+        "joint {name:?} goes from {} to {}, found {}",
+        in_words(least),
+        in_words(most),
+        in_words(value)
+    )))
 }
 
 /// What was asked for is not there.

@@ -38,7 +38,13 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(args: &Arguments) -> anyhow::Result<Outcome> {
-    let Some(Opened { mut model, .. }) = args.source.open()? else {
+    let has_both = |model: &Model| {
+        [&args.foi, &args.reference].into_iter().all(|frame| {
+            let body = frame.split(':').next();
+            model.body_list().any(|name| Some(name) == body)
+        })
+    };
+    let Some(Opened { mut model, .. }) = args.source.open_one(Some(&has_both))? else {
         return Ok(Outcome::Diagnostics);
     };
     open::set_joints(&mut model, &args.joints)?;

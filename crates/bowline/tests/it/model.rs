@@ -1,8 +1,43 @@
 use crate::{bowline_in, scratch, stderr, stdout, write};
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder whose only model is the Raptor.
+fn alone() -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = scratch("model-alone");
+        let (from, to) = (root().join("models/raptor"), folder.join("models/raptor"));
+        fs::create_dir_all(&to).expect("a folder can be made");
+        for entry in fs::read_dir(from).expect("the Raptor is there") {
+            let entry = entry.expect("it can be listed");
+            fs::copy(entry.path(), to.join(entry.file_name())).expect("a file can be copied");
+        }
+        folder
+    });
+    folder.clone()
+}
+
+#[test]
+fn of_several_models_the_one_is_meant_that_has_the_frames() {
+    let args = [
+        "model",
+        "transform",
+        "Flea:ImagePlane",
+        "Raptor:FrontBumperCenter",
+    ];
+    let output = bowline_in(&root(), &args, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "model: models/raptor/raptor.xml\n");
+    let output = bowline_in(&root(), &["model", "bodies"], b"");
+    assert_eq!(output.status.code(), Some(2));
+    let told = stderr(&output);
+    assert!(told.contains("because models/ has several: "), "{told}");
 }
 
 #[test]
@@ -13,7 +48,7 @@ fn a_transform_is_printed_as_a_matrix_and_as_shift_and_turn() {
         "Flea:ImagePlane",
         "Raptor:FrontBumperCenter",
     ];
-    let output = bowline_in(&root(), &args, b"");
+    let output = bowline_in(&alone(), &args, b"");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     for part in [
@@ -63,7 +98,7 @@ fn joints_that_nobody_moved_are_said_to_be_at_rest() {
         "Laser:ScanCenter",
         "Raptor:RearAxleCenter",
     ];
-    let report = stderr(&bowline_in(&root(), &args, b""));
+    let report = stderr(&bowline_in(&alone(), &args, b""));
     assert!(report.contains("the joint Pan is at rest, 0"), "{report}");
 }
 
@@ -95,10 +130,13 @@ fn what_is_not_there_is_a_wrong_use_with_a_suggestion() {
             "expected a joint's name and value",
         ),
         (vec!["frames", "Flee"], "did you mean \"Flea\"?"),
-        (vec!["export"], "--sdf"),
+        (
+            vec!["view", "--joint", "Pan=120deg"],
+            "joint \"Pan\" goes from -90 deg to 90 deg, found 120 deg",
+        ),
     ] {
         let args = [vec!["model"], args].concat();
-        let output = bowline_in(&root(), &args, b"");
+        let output = bowline_in(&alone(), &args, b"");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
@@ -113,16 +151,25 @@ fn what_is_not_there_is_a_wrong_use_with_a_suggestion() {
 }
 
 #[test]
+fn an_export_is_sdf_unless_somebody_says_otherwise() {
+    let plain = bowline_in(&alone(), &["model", "export"], b"");
+    assert_eq!(plain.status.code(), Some(0), "{}", stderr(&plain));
+    assert!(stdout(&plain).contains("<sdf "), "{}", stdout(&plain));
+    let named = bowline_in(&alone(), &["model", "export", "--sdf"], b"");
+    assert_eq!(stdout(&plain), stdout(&named));
+}
+
+#[test]
 fn bodies_and_frames_are_listed_in_the_order_of_the_files() {
-    let bodies = stdout(&bowline_in(&root(), &["model", "bodies"], b""));
+    let bodies = stdout(&bowline_in(&alone(), &["model", "bodies"], b""));
     assert!(bodies.starts_with("Raptor\nFrontLeftWheel\n"), "{bodies}");
-    let frames = stdout(&bowline_in(&root(), &["model", "frames", "Flea"], b""));
+    let frames = stdout(&bowline_in(&alone(), &["model", "frames", "Flea"], b""));
     assert_eq!(
         frames,
         "Flea:BottomCenter\nFlea:ImagePlane\nFlea:LensFront\nFlea:Optical\n"
     );
     let json = stdout(&bowline_in(
-        &root(),
+        &alone(),
         &["model", "frames", "INS", "--json"],
         b"",
     ));
@@ -205,7 +252,7 @@ fn the_view_and_the_export_go_to_files_or_to_the_next_program() {
         b"",
     );
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let svg = std::fs::read_to_string(folder.join("raptor.svg")).expect("it was written");
+    let svg = fs::read_to_string(folder.join("raptor.svg")).expect("it was written");
     assert!(svg.starts_with("<svg ") && svg.contains("Flea:ImagePlane"));
     let sdf = bowline_in(&folder, &["model", "export", "--sdf", "-m", &file], b"");
     assert_eq!(sdf.status.code(), Some(0), "{}", stderr(&sdf));

@@ -7999,7 +7999,7 @@ pub struct Supervisor {
     pub instance: i64,
     /// one of the constants above
     pub state: i8,
-    /// what is wrong for good; empty if nothing is
+    /// what is wrong for good, a line for each; empty if nothing is
     pub alarm: String,
     /// length of the list, 1024 at most
     pub n_processes: i32,
@@ -8117,7 +8117,7 @@ pub struct SupervisorRef<'a> {
     pub instance: i64,
     /// one of the constants above
     pub state: i8,
-    /// what is wrong for good; empty if nothing is
+    /// what is wrong for good, a line for each; empty if nothing is
     pub alarm: &'a str,
     /// length of the list, 1024 at most
     pub n_processes: i32,

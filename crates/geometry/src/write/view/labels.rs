@@ -19,7 +19,7 @@ pub(super) struct Labels {
 }
 
 /// Of a letter, about.
-const LETTER_WIDTH: f64 = 5.6;
+const LETTER_WIDTH: f64 = 6.2;
 const LINE_HEIGHT: f64 = 11.5;
 /// How far a name may be from what it names, and in which steps it moves away.
 const STEPS: u32 = 14;
