@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Built for the benchmark only, each in a workspace of its own; zenoh takes minutes, once.
 BENCH_PEERS := iceoryx2 zenoh
 BENCH ?=
-FUZZ_TARGETS := datagrams dynamic eventlog generated language log_damage log_files log_index models robot_files tcpq
+FUZZ_TARGETS := datagrams dynamic eventlog generated language log_damage log_files log_index models robot_files tcpq worlds
 # `make test` fuzzes each target this long, `make soak` that long.
 FUZZ_SECONDS ?= 10
 SOAK_SECONDS ?= 1200

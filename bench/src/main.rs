@@ -15,6 +15,7 @@ mod model;
 mod namespace;
 mod peers;
 mod planner;
+mod sim;
 mod stopwatch;
 mod supervise;
 mod terrain;
@@ -55,7 +56,7 @@ struct Order {
 }
 
 /// The parts, in their order.
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     part("marshal", |_| marshal::run(&peers::work_folder()?)),
     part("compile", |_| compile::run(&peers::work_folder()?)),
     part("model", |it| model::run(&peers::work_folder()?, it.length)),
@@ -67,6 +68,7 @@ const PARTS: [Part; 11] = [
     part("arbiter", |it| arbiter::run(it.length)),
     part("terrain", |it| terrain::run(it.length)),
     part("planner", |it| planner::run(it.length)),
+    part("sim", |it| sim::run(&peers::work_folder()?, it.length)),
 ];
 
 const fn part(name: &'static str, run: fn(&Order) -> anyhow::Result<()>) -> Part {

@@ -258,6 +258,28 @@ impl Simulation {
         met.map(|met| met.range_m)
     }
 
+    /// What a sensor would measure now, out of turn: its measurement of that number.
+    pub fn measure(&mut self, port: &str, tick: u64) -> Option<Reading> {
+        let state = self.physics.vehicle()?;
+        let device = self.devices.iter_mut().find(|it| it.mounted.port == port)?;
+        let moment = Moment {
+            physics: &self.physics,
+            world_from_vehicle: state.pose,
+            state,
+            before: state,
+            step_s: seconds(self.settings.step_ns),
+            gravity: vector(self.world.gravity_mps2),
+            origin: self.world.origin,
+            utime: 0,
+            elapsed_ns: self.n_steps * self.settings.step_ns,
+            seed: self.settings.seed,
+            noise: 1.0,
+            jump_m: 0.0,
+            wheel: self.wheels.state(device.mounted.part),
+        };
+        device.measure(tick, &moment)
+    }
+
     const fn now(&self) -> Time {
         // A simulation of 292 years is somebody else's.
         Time::from_ns(self.elapsed_ns().cast_signed())
