@@ -64,17 +64,19 @@ impl Build for Follow {
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
             track: Track::default(),
-            plan: ports.input(
+            plan: ports.input_on(
                 "plan",
                 "How to get to the next goal.",
                 Expect::within(parameters.plan_deadline),
+                "plan",
             ),
-            pose: ports.input(
+            pose: ports.input_on(
                 "pose",
                 "Where the vehicle is.",
                 Expect::within(parameters.deadline),
+                "pose",
             ),
-            votes: ports.output("vote", "What it thinks of each arc."),
+            votes: ports.output_on("vote", "What it thinks of each arc.", "vote.follow"),
             parameters,
         })
     }

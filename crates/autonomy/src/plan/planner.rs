@@ -129,11 +129,12 @@ impl Build for Planner {
             search: Search::default(),
             field: Field::default(),
             current: None,
-            pose: ports.input("pose", "Where the vehicle is.", fresh),
-            goals: ports.input(
+            pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),
+            goals: ports.input_on(
                 "goals",
                 "Where to go: what is left of the mission, the next goal first.",
                 Expect::within(Duration::from_secs(2)),
+                "goals",
             ),
             ground: ports.input(
                 "ground",
@@ -145,7 +146,7 @@ impl Build for Planner {
                 "What a ranging device has met, for robots without a map of the ground.",
                 fresh.optional(),
             ),
-            plan: ports.output("plan", "How to get to the next goal."),
+            plan: ports.output_on("plan", "How to get to the next goal.", "plan"),
             parameters,
         })
     }
