@@ -171,7 +171,8 @@ impl Follow {
         } = self.parameters;
         let max_per_m = self.fan.max_per_m();
         let wish = wish(&self.track, place, ahead_m + ahead_s * speed_mps, max_per_m);
-        let utime = pose.utime.min(plan.utime);
+        // The plan has a deadline of its own; what the vote says about arcs is as new as the pose.
+        let utime = pose.utime;
         match wish {
             None => Ok(self.stand(utime, place, "there is no way to the goal")),
             Some(wish) if wish.off_m > self.parameters.off_m => Err(format!(
