@@ -7,6 +7,7 @@ use bowline_geometry::{
     Fault, Files, Mistake, SdfCollision, SdfLink, SdfModel, SdfShape, ShapeKind, Transform,
     load_sdf_world,
 };
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,16 +24,22 @@ pub(super) fn load(path: &Path, files: &mut dyn Files) -> Result<World, LoadWorl
         world.origin.alt_m = alt_m;
     }
     world.notes = sdf.notes.iter().map(ToString::to_string).collect();
+    let mut taken = BTreeSet::new();
     for model in &sdf.models {
         for link in &model.links {
-            take(model, link, files, &mut world);
+            take(model, link, (&mut *files, &mut taken), &mut world);
         }
     }
     Ok(world)
 }
 
 /// A link becomes a body of its own. Joints of worlds are left out: what is not static moves by itself.
-fn take(model: &SdfModel, link: &SdfLink, files: &mut dyn Files, world: &mut World) {
+fn take(
+    model: &SdfModel,
+    link: &SdfLink,
+    (files, taken): (&mut dyn Files, &mut BTreeSet<String>),
+    world: &mut World,
+) {
     let name = if model.links.len() == 1 {
         model.name.clone()
     } else {
@@ -63,7 +70,7 @@ fn take(model: &SdfModel, link: &SdfLink, files: &mut dyn Files, world: &mut Wor
     let is_free = !model.is_static && !is_ground && link.mass_kg > 0.0;
     let friction = link.collisions.iter().find_map(|it| it.friction);
     world.bodies.push(Body {
-        name: unique(name, world),
+        name: unique(name, taken),
         world_from_body: link.world_from_link,
         parts,
         moves: if is_free {
@@ -80,14 +87,14 @@ fn take(model: &SdfModel, link: &SdfLink, files: &mut dyn Files, world: &mut Wor
     });
 }
 
-fn unique(name: String, world: &World) -> String {
-    let is_taken = |name: &str| world.bodies.iter().any(|body| body.name == name);
-    if !is_taken(&name) {
+/// A name that no other body has.
+fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
+    if taken.insert(name.clone()) {
         return name;
     }
-    let others = (2_u32..).map(|nth| format!("{name}_{nth}"));
-    let mut free = others.filter(|name| !is_taken(name));
-    free.next().unwrap_or(name)
+    let mut others = (2_u32..).map(|nth| format!("{name}_{nth}"));
+    let free = others.find(|name| taken.insert(name.clone()));
+    free.unwrap_or(name)
 }
 
 #[expect(

@@ -383,3 +383,25 @@ fn a_laser_sees_what_single_rays_meet_in_every_barn_world() {
     }
     assert_eq!(n_worlds, 15);
 }
+
+#[test]
+fn devices_that_people_have_can_be_mounted_and_measure() {
+    for (file, beams) in [
+        ("urg04lx", 682),
+        ("pb9_11", 91),
+        ("vlp16", 16 * 900),
+        ("hdl64", 64 * 1024),
+        ("zed", 320 * 180),
+    ] {
+        let mut simulation =
+            SimParameters::default().simulation(wall_ahead(), crate::support::cart_with(file));
+        let events = wait(&mut simulation, 0.2);
+        let port = simulation.vehicle().sensors[0].port.clone();
+        let scan = &scans(&simulation, &events, &port)[0];
+        let n_points = scan.points.len();
+        assert!(
+            n_points <= beams && n_points > beams / 2,
+            "{file}: {n_points} of {beams}"
+        );
+    }
+}

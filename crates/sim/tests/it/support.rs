@@ -38,9 +38,20 @@ pub(crate) fn jackal(world: World) -> Simulation {
     parameters.simulation(world, vehicle("jackal/jackal.xml"))
 }
 
+/// The cart with a device of `models/sensors` 1 m above the origin.
+pub(crate) fn cart_with(device: &str) -> Vehicle {
+    let path = repository().join(format!("models/sensors/{device}.body.xml"));
+    let body = std::fs::read_to_string(path).expect("the device is there");
+    cart_of("", Some(body))
+}
+
 /// A cart with sensors on its body, whose elements a test writes; they sit 1 m above the origin, or at Tilted, which
 /// looks 45 degrees down.
 pub(crate) fn cart(sensors: &str) -> Vehicle {
+    cart_of(sensors, None)
+}
+
+fn cart_of(sensors: &str, device: Option<String>) -> Vehicle {
     let body = format!(
         r#"<body name="Cart">
         <frame name="Vehicle"/><frame name="FL" xyz="1 0.5 0.3"/><frame name="FR" xyz="1 -0.5 0.3"/>
@@ -56,14 +67,18 @@ pub(crate) fn cart(sensors: &str) -> Vehicle {
             r#"<use body="wheel.xml" as="{at}Wheel"/><constraint name="{at}Axle" from="Cart:{at}" to="{at}Wheel:Hub"/>"#
         )
     });
+    let mount = device.as_ref().map_or("", |_| {
+        r#"<use body="device.xml" as="Device"/><constraint name="Mount" from="Cart:Up" to="Device:BottomCenter"/>"#
+    });
     let assembly = format!(
-        r#"<assembly name="A"><use body="cart.xml"/>{}</assembly>"#,
+        r#"<assembly name="A"><use body="cart.xml"/>{mount}{}</assembly>"#,
         wheels.concat()
     );
     let files = [
         ("a.xml", assembly),
         ("cart.xml", body),
         ("wheel.xml", wheel.to_owned()),
+        ("device.xml", device.unwrap_or_default()),
     ];
     let mut files: BTreeMap<PathBuf, Vec<u8>> = files
         .into_iter()
