@@ -1,8 +1,8 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components`, `supervise` and `arbiter` run one
-//! part;
+//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components`, `supervise`, `arbiter` and
+//! `planner` run one part;
 //! `--quick` shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod arbiter;
@@ -15,6 +15,7 @@ mod marshal;
 mod model;
 mod namespace;
 mod peers;
+mod planner;
 mod stopwatch;
 mod supervise;
 
@@ -32,7 +33,7 @@ pub(crate) enum Length {
 }
 
 /// The parts, in their order.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "marshal",
     "compile",
     "model",
@@ -42,6 +43,7 @@ const PARTS: [&str; 9] = [
     "components",
     "supervise",
     "arbiter",
+    "planner",
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -83,6 +85,7 @@ fn main() -> anyhow::Result<()> {
             "compile" => compile::run(&peers::work_folder()?)?,
             "model" => model::run(&peers::work_folder()?, length)?,
             "arbiter" => arbiter::run(length)?,
+            "planner" => planner::run(length)?,
             _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
             "bus" => bus::run(&questions, length)?,
             "logs" => logs::run(length)?,

@@ -88,6 +88,7 @@ fn measure(n_trials: usize, signal: Signal) -> Result<Vec<Duration>> {
             folder: Some(path),
             until: until.as_fd(),
             care: Care::Own,
+            keeper: Vec::new(),
             tell: &mut |news| say_it(&say, clock, news),
         };
         supervise::run(&plan, &bus, options)

@@ -15,6 +15,7 @@ fuzz_target!(|text: &str| {
         kinds: KINDS,
         types: &|_| Ok(Catalog::new(Schemas::default())),
         search_path: &[],
+        here: None,
     };
     match parse(text, Path::new("/nowhere/robot.toml"), &loader) {
         Ok(loaded) => {

@@ -6,7 +6,7 @@
 use bowline_bus::{Bus, Event};
 use bowline_msgs::{HeartbeatComponent, PresenceComponent, Waypoint};
 use bowline_node::clock::Live;
-use bowline_node::presence::{Beacon, Health, Identity, Presenter};
+use bowline_node::presence::{Beacon, Identity, Presenter};
 use bowline_node::service::{CallId, Client, ClientError, Failure, Incoming, Responder};
 use bowline_wire::Message as _;
 use std::error::Error;
@@ -97,7 +97,7 @@ fn on_call(
 fn health() -> HeartbeatComponent {
     HeartbeatComponent {
         name: SERVER.to_owned(),
-        health: Health::Good.code(),
+        health: HeartbeatComponent::GOOD,
         ..HeartbeatComponent::default()
     }
 }

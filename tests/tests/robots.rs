@@ -2,7 +2,7 @@
 
 use bowline_log::{LogEvent, Writer, WriterOptions};
 use bowline_msgs::{Beat, Laser};
-use bowline_tests::netns::Namespace;
+use bowline_tests::netns::{Namespace, Port};
 use bowline_tests::peers::{Peers, bowline};
 use bowline_tests::process::Process;
 use bowline_wire::Message as _;
@@ -405,4 +405,112 @@ kind = "model"
         assert!((yaw - expected).abs() < 1e-9, "{reply}");
     }
     running.end();
+}
+
+/// A robot of one program that does nothing.
+fn idle(url: &str) -> String {
+    format!(
+        "[robot]\nname = \"idle\"\nbus = \"{url}\"\n[component.sleeper]\ncommand = [\"sleep\", \"1000\"]\n"
+    )
+}
+
+/// Its only process, as `bowline ps` has it, once it is so.
+fn sleeper(place: &Place, url: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    for _ in 0..60 {
+        let output = place.run(&["ps", "--json", "-l", url]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let supervisor: Value = serde_json::from_str(&said).unwrap_or_default();
+        let process = supervisor["processes"][0].clone();
+        if is_so(&process) {
+            return process;
+        }
+    }
+    panic!("expected another state of the process in a minute");
+}
+
+#[test]
+fn on_a_full_disk_a_supervisor_starts_restarts_and_ends_as_ever() {
+    // Its own folder is in 64 kB of memory, and there is no room left.
+    const ON_A_FULL_DISK: &str = r#"
+mount -t tmpfs -o size=64k,mode=700 tmpfs "$XDG_RUNTIME_DIR" || exit 3
+head -c 70000 /dev/zero > "$XDG_RUNTIME_DIR/filler"
+exec "$@"
+"#;
+    let place = Place::new("robots-full-disk");
+    fs::create_dir_all(place.folder.join("runtime")).expect("a folder");
+    place.write("robot.toml", &idle(URL));
+    let mut command = place.namespace.command("unshare");
+    command.args(["--mount", "sh", "-c", ON_A_FULL_DISK, "sh"]);
+    command.arg(bowline()).args(["run", "robot.toml"]);
+    command.current_dir(&place.folder);
+    command.env("XDG_RUNTIME_DIR", place.folder.join("runtime"));
+    let robot = Running(Some(Process::start("robot on a full disk", &mut command)));
+    let running = sleeper(&place, URL, |it| it["state"] == "running");
+    let pid = |process: &Value| {
+        process["pid"]
+            .as_i64()
+            .and_then(|it| i32::try_from(it).ok())
+    };
+    let before = pid(&running).expect("it runs");
+    kill(Pid::from_raw(before), Signal::SIGKILL).expect("it is ours");
+    let restarted = sleeper(&place, URL, |it| {
+        it["state"] == "running" && pid(it) != Some(before)
+    });
+    assert_eq!(restarted["last_exit"], "killed by SIGKILL");
+    robot.end();
+    let left = pid(&restarted).expect("it runs");
+    assert!(
+        kill(Pid::from_raw(left), None).is_err(),
+        "something is left"
+    );
+}
+
+#[test]
+fn of_two_machines_with_one_name_the_second_is_refused_and_told_where_the_first_is() {
+    const FAR: &str = "udpm://239.255.76.67:7667?ttl=1";
+    let [here, there] = [(); 2].map(|()| Namespace::without_multicast());
+    let port = |namespace, address| Port {
+        namespace,
+        device: "net0",
+        address: Some(address),
+    };
+    Namespace::link([port(&here, "10.7.0.1/24"), port(&there, "10.7.0.2/24")]);
+    let machines = [("deck", here), ("mast", there)].map(|(name, namespace)| {
+        let place = Place {
+            namespace,
+            ..Place::new(&format!("robots-machine-{name}"))
+        };
+        place.write("robot.toml", &idle(FAR));
+        (name, place)
+    });
+    let run = |(name, place): &(&str, Place)| {
+        // A machine has a name of its own, and a disk of its own.
+        let named = format!("hostname {name} && exec \"$@\"");
+        let mut command = place.namespace.command("unshare");
+        command.args(["--uts", "sh", "-c", &named, "sh"]);
+        command
+            .arg(bowline())
+            .args(["run", "robot.toml", "--host", "pilot"]);
+        command.current_dir(&place.folder);
+        command.env("XDG_RUNTIME_DIR", place.folder.join("runtime"));
+        command
+    };
+    let [deck, mast] = &machines;
+    let robot = Running(Some(Process::start("robot on deck", &mut run(deck))));
+    let before = sleeper(&deck.1, FAR, |it| it["state"] == "running");
+    let refused = run(mast).output().expect("it runs");
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{why}");
+    assert!(
+        why.contains("idle@pilot has a supervisor already: pid "),
+        "{why}"
+    );
+    assert!(why.contains(" on deck. Stop that one"), "{why}");
+    // Seen from over there, the first goes on as if nothing had happened.
+    let after = sleeper(&mast.1, FAR, |it| it["state"] == "running");
+    assert_eq!(
+        (&after["pid"], &after["restarts"]),
+        (&before["pid"], &Value::from(0))
+    );
+    robot.end();
 }

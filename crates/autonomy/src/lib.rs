@@ -7,6 +7,7 @@
 mod arcs;
 pub mod control;
 mod flat;
+pub mod map;
 mod mission;
 pub mod plan;
 pub mod vote;

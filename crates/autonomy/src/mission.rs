@@ -60,12 +60,17 @@ impl Build for Mission {
                 "Goals to visit, in order; they replace those that are left.",
                 Expect::ever().optional(),
             ),
-            pose: ports.input(
+            pose: ports.input_on(
                 "pose",
                 "Where the vehicle is.",
                 Expect::within(Duration::from_millis(500)),
+                "pose",
             ),
-            goals: ports.output("goals", "What is left of the mission, the next goal first."),
+            goals: ports.output_on(
+                "goals",
+                "What is left of the mission, the next goal first.",
+                "goals",
+            ),
             parameters,
         })
     }

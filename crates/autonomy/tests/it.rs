@@ -14,6 +14,8 @@ mod barn;
 mod barn_loop;
 #[path = "it/drive.rs"]
 mod drive;
+#[path = "it/obstacles.rs"]
+mod obstacles;
 #[path = "it/planner.rs"]
 mod planner;
 #[path = "it/plans.rs"]

@@ -32,8 +32,9 @@ Examples:
   bowline graph -l 'udpm://239.255.76.67:7667?ttl=1' --robot patrol
   bowline graph --json | jq -r '.channels[] | select(.readers == []) | .channel'
 
-On a bus, components say themselves what they read and write. Of other programs it is known what
-they publish, and not what they read.
+On a bus, components say themselves what they read and write, and supervisors what the programs do
+that they run. Of other programs it is known what they publish, and not what they read. Of a log
+everybody is shown who was ever there, with when they ended.
 In the text, <- NOBODY is an input that nobody writes. In the drawing it is red; wires of services are dashed.";
 
 const EXIT_CODES: &str = "\
@@ -158,6 +159,7 @@ struct Listening {
     directory: Directory,
     senders: Senders,
     n_messages: u64,
+    began: Option<Time>,
     now: Time,
 }
 
@@ -165,6 +167,7 @@ impl Listening {
     fn take(&mut self, event: &Event) {
         self.n_messages += 1;
         self.now = self.now.max(Time::from_ns(event.arrival.received_ns));
+        self.began.get_or_insert(self.now);
         self.senders.take(event);
         match event.channel.as_str() {
             HEARTBEAT_CHANNEL => {
@@ -183,7 +186,11 @@ impl Listening {
 
     fn graph(&self, listener: &Listener, arguments: &Arguments) -> Graph {
         let robot = arguments.robot.as_deref();
-        let mut graph = Graph::of_directory(&self.directory, robot, self.now);
+        let mut graph = match (listener.source.bus(), self.began) {
+            // In a log, everybody who was ever there is of interest.
+            (None, Some(began)) => Graph::of_history(&self.directory, robot, (began, self.now)),
+            (Some(_), _) | (None, None) => Graph::of_directory(&self.directory, robot, self.now),
+        };
         let place = arguments.place.url.as_deref();
         graph.title = robot.or(place).unwrap_or("bus").to_owned();
         let read: BTreeSet<String> = read_channels(&graph).map(str::to_owned).collect();
@@ -295,6 +302,7 @@ fn node_to_json(graph: &Graph, at: usize, node: &Node, links: &Links<'_>) -> Val
         "outside": node.role == Role::Outside,
         "process": node.process,
         "host": node.host,
+        "past": node.past,
         "ports": node.ends.iter().enumerate().map(end).collect::<Vec<_>>(),
     })
 }

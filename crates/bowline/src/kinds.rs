@@ -2,7 +2,7 @@
 
 mod model;
 
-use bowline_autonomy::{Mission, control, plan, vote};
+use bowline_autonomy::{Mission, control, map, plan, vote};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -22,6 +22,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+    Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<plan::Planner>(
         "planner",
         "Finds a way to the next goal around what is blocked.",
@@ -30,7 +31,10 @@ pub(crate) const KINDS: &[Kind] = &[
         "relay",
         "Publishes what is on one channel on another, not too often.",
     ),
+    Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
+    Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
+    Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
 

@@ -8,6 +8,7 @@ mod doctor;
 mod echo;
 mod generate;
 mod graph;
+mod help;
 mod hub;
 mod input;
 mod kinds;
@@ -65,6 +66,10 @@ enum Outcome {
 }
 
 fn command() -> Command {
+    help::unwrapped(verbs())
+}
+
+fn verbs() -> Command {
     let types = types::Verb::augment_subcommands(
         Command::new("types")
             .about("Look at types and messages: fingerprints, checks, differences, JSON")
@@ -82,6 +87,7 @@ fn command() -> Command {
             Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
         )
         .subcommand(run::component::Arguments::augment_args(Command::new("component")).hide(true))
+        .subcommand(run::keeper::Arguments::augment_args(Command::new("keeper")).hide(true))
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(echo::Arguments::augment_args(Command::new("echo")))
         .subcommand(generate::command())
@@ -120,6 +126,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("graph", matches)) => graph::run(&graph::Arguments::from_arg_matches(matches)?),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
+        Some(("keeper", matches)) => {
+            run::keeper::run(&run::keeper::Arguments::from_arg_matches(matches)?)
+        }
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
         Some(("logs", matches)) => logs::run(&logs::Arguments::from_arg_matches(matches)?),
         Some(("parameters", matches)) => {

@@ -46,7 +46,8 @@ Exit code 1 if anything is wrong with the files, or a loop does not close within
 assembly (<closure tolerance_mm=... tolerance_deg=.../>).";
 
 const EXPORT: &str = "\
-Example:
+Examples:
+  bowline model export > raptor.sdf
   bowline model export --sdf -o raptor.sdf --model models/raptor/raptor.xml
 
 The file has all frames as <frame name=\"Body:Frame\">, constraints as joints at 0, and the sensors with all of
@@ -89,8 +90,8 @@ pub(crate) struct View {
 
 #[derive(Args, Debug)]
 pub(crate) struct Export {
-    /// As SDF, for simulators
-    #[arg(long, required = true)]
+    /// As SDF, for simulators: what it is without this, too
+    #[arg(long)]
     sdf: bool,
     #[command(flatten)]
     source: Source,
@@ -286,6 +287,8 @@ fn view(mut opened: Opened, args: &View) -> anyhow::Result<Outcome> {
 }
 
 fn export(opened: Opened, args: &Export) -> anyhow::Result<Outcome> {
+    // There is no other format to choose.
+    let Export { sdf: _, .. } = args;
     let (text, notes) = to_sdf(&opened.model);
     for note in notes {
         output::note(&format!("note: {note}"));

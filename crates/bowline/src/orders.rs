@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use bowline_inspect::text::printable;
 use bowline_msgs::{Order, OrderReply, Supervised, Supervisor};
 use bowline_node::service;
-use bowline_node::supervise::{ALL, ORDER, service_name};
+use bowline_node::supervise::{ALL, NOT_STOPPED, ORDER, service_name};
 use clap::{Args, Command};
 use std::time::Duration;
 
@@ -121,6 +121,9 @@ fn wait(
             .filter_map(|(supervisor, name)| not_done(heard, action, supervisor, name))
             .collect();
         if left.is_empty() {
+            for (supervisor, name) in concerned.iter().filter(|_| action != Order::START) {
+                note_force(heard, supervisor, name);
+            }
             return Ok(Outcome::Fine);
         }
         if heard.clock.now() >= end {
@@ -132,6 +135,17 @@ fn wait(
         }
         heard.listen(heard.clock.until(end))?;
     }
+}
+
+/// Says so if a process had to be killed because it did not stop when it was asked to.
+fn note_force(heard: &Heard, supervisor: &Supervisor, name: &str) {
+    let Supervisor { robot, host, .. } = supervisor;
+    let now = heard.roster.of(Some(robot), Some(host)).next();
+    let process = now.and_then(|status| status.processes.iter().find(|it| it.name == name));
+    let Some(process) = process.filter(|it| it.last_exit.starts_with(NOT_STOPPED)) else {
+        return;
+    };
+    output::note(&printable(&format!("{name}: {}", process.last_exit)));
 }
 
 /// What a process is doing, if that is not what was ordered.

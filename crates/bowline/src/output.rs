@@ -142,10 +142,106 @@ pub(crate) fn table(rows: &[Vec<String>], left: &[usize]) -> String {
     text
 }
 
+/// How wide standard output is, where it is a terminal: whoever reads a file scrolls as they like.
+pub(crate) fn width() -> Option<usize> {
+    let size = io::stdout()
+        .is_terminal()
+        .then(terminal_size::terminal_size);
+    let (width, _) = size.flatten()?;
+    Some(usize::from(width.0))
+}
+
+/// The same as [`table`], where text is wrapped within its columns if the rows are too wide otherwise.
+pub(crate) fn table_within(width: Option<usize>, rows: &[Vec<String>], left: &[usize]) -> String {
+    let Some(width) = width else {
+        return table(rows, left);
+    };
+    let n_columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let mut widths: Vec<usize> = (0..n_columns).map(widest).collect();
+    let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * n_columns.saturating_sub(1);
+    while total(&widths) > width {
+        // The widest gives way, as long as words still fit.
+        let texts = left.iter().filter(|column| **column < n_columns);
+        let widest = texts.copied().max_by_key(|column| widths.get(*column));
+        match widest.and_then(|column| widths.get_mut(column)) {
+            Some(width) if *width > MIN_COLUMN => *width -= 1,
+            Some(_) | None => break,
+        }
+    }
+    let wrapped = rows.iter().flat_map(|row| wrap_row(row, &widths));
+    table(&wrapped.collect::<Vec<_>>(), left)
+}
+
+/// Columns of text do not get narrower than this.
+const MIN_COLUMN: usize = 12;
+
+/// A row as several, none of whose cells is wider than its column.
+fn wrap_row(row: &[String], widths: &[usize]) -> Vec<Vec<String>> {
+    let cells = row.iter().zip(widths);
+    let cells: Vec<Vec<String>> = cells.map(|(cell, width)| wrap(cell, *width)).collect();
+    let n_lines = cells.iter().map(Vec::len).max().unwrap_or(0);
+    let line = |at: usize| {
+        let cells = cells.iter().map(|lines| lines.get(at).cloned());
+        cells.map(Option::unwrap_or_default).collect()
+    };
+    (0..n_lines).map(line).collect()
+}
+
+/// Breaks a text between words; a word that is too long, behind a mark if there is one.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest: Vec<char> = text.chars().collect();
+    while rest.len() > width.max(1) {
+        let head = rest.get(..=width.max(1)).unwrap_or(&rest);
+        let space = head.iter().rposition(|letter| *letter == ' ');
+        let marks = head.get(..width.max(1)).unwrap_or(head);
+        let mark = marks.iter().rposition(|letter| "._/,:=".contains(*letter));
+        let (end, next) = match (space, mark) {
+            (Some(space), _) if space > 0 => (space, space + 1),
+            (_, Some(mark)) if mark > 0 => (mark + 1, mark + 1),
+            _ => (width.max(1), width.max(1)),
+        };
+        lines.push(rest.iter().take(end).collect());
+        rest.drain(..next);
+    }
+    lines.push(rest.into_iter().collect());
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::Context as _;
+
+    #[test]
+    fn a_table_that_is_too_wide_is_wrapped_within_its_columns() {
+        let rows = [
+            ["name", "n", "for"],
+            ["rate_hz", "10", "How often it looks, in beats a second."],
+            ["bowline.model_transform_request_t", "2", "A type."],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let expected = "\
+name                  n  for
+rate_hz              10  How often it looks,
+                         in beats a second.
+bowline.model_        2  A type.
+transform_request_t
+";
+        assert_eq!(table_within(Some(46), &rows, &[0, 2]), expected);
+        assert_eq!(table_within(None, &rows, &[0, 2]), table(&rows, &[0, 2]));
+        for width in 0..100 {
+            let text = table_within(Some(width), &rows, &[0, 2]);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width.max(30)), "{width}\n{text}");
+            let letters = |text: &str| text.chars().filter(|it| !it.is_whitespace()).count();
+            assert_eq!(letters(&text), letters(&table(&rows, &[0, 2])));
+        }
+    }
 
     #[test]
     fn one_is_not_several() {

@@ -86,31 +86,19 @@ fn table(reply: &Parameters) -> String {
         } else {
             &row.limits
         };
-        [
+        let cells = [
             &row.name,
             &row.value,
             &row.default_value,
             limits,
             change,
             &row.doc,
-        ]
-        .map(str::to_owned)
+        ];
+        cells.map(str::to_owned).to_vec()
     });
     let header = ["name", "is", "default", "may be", "changes", "for"].map(str::to_owned);
-    let rows: Vec<[String; 6]> = std::iter::once(header).chain(rows).collect();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..6).map(width).collect();
-    let lines = rows.iter().map(|row| {
-        let cells = row.iter().zip(&widths);
-        let line: String = cells
-            .map(|(cell, width)| format!("{cell:<width$}  "))
-            .collect();
-        format!("{}\n", line.trim_end())
-    });
-    lines.collect()
+    let rows: Vec<Vec<String>> = std::iter::once(header.to_vec()).chain(rows).collect();
+    output::table_within(output::width(), &rows, &[0, 1, 2, 3, 4, 5])
 }
 
 fn to_json(reply: &Parameters) -> serde_json::Value {

@@ -1,7 +1,7 @@
 //! `bowline ps`: what supervisors run, on all hosts, and how that is.
 
 use crate::listen::{Heard, Listener};
-use crate::output::{count, table};
+use crate::output::{count, table_within};
 use crate::screen::{REFRESH, Screen};
 use crate::supervisors::{self, Whom};
 use crate::{Outcome, output};
@@ -159,7 +159,7 @@ fn headline(entry: &Entry, now: Time) -> String {
         text += &format!(", not heard for {:.0} s", silent.as_secs_f32());
     }
     text.push('\n');
-    if !alarm.is_empty() {
+    for alarm in alarm.lines() {
         text += &format!("ALARM {}\n", printable(alarm));
     }
     text
@@ -173,7 +173,7 @@ fn processes(status: &Supervisor) -> String {
     for process in &status.processes {
         rows.push(row(process, status.utime));
     }
-    table(&rows, &[0, 1, 2, 8])
+    table_within(output::width(), &rows, &[0, 1, 2, 8])
 }
 
 fn row(process: &Supervised, utime: i64) -> Vec<String> {
@@ -293,7 +293,7 @@ fn to_json(status: &Supervisor) -> Value {
         "machine": status.machine,
         "pid": status.pid,
         "state": word(status.state).to_lowercase(),
-        "alarm": status.alarm,
+        "alarms": status.alarm.lines().collect::<Vec<_>>(),
         "processes": status.processes.iter().map(process).collect::<Vec<_>>(),
     })
 }

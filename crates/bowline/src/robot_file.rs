@@ -4,7 +4,7 @@ use crate::input::{self, Usage};
 use crate::kinds::KINDS;
 use crate::output;
 use bowline_log::{Catalog, Schemas};
-use bowline_node::robot::{LoadError, Loader, Problem, Robot, Source, load};
+use bowline_node::robot::{Here, LoadError, Loader, Problem, Robot, Source, load};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,18 @@ pub(crate) struct Checked {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Reads a robot file and checks everything in it.
+/// Reads a robot file and checks everything in it, as far as it can be told without running it.
 pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
+    check_for(path, None)
+}
+
+fn check_for(path: &Path, here: Option<Here<'_>>) -> anyhow::Result<Checked> {
     let search_path = search_path();
     let loader = Loader {
         kinds: KINDS,
         types: &types,
         search_path: &search_path,
+        here,
     };
     match load(path, &loader) {
         Ok(loaded) => Ok(Checked {
@@ -51,6 +56,13 @@ fn search_path() -> Vec<PathBuf> {
 /// Reads a robot file and shows what is wrong with it; `None` if it cannot be used.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Option<Robot>> {
     let checked = check(path)?;
+    output::problems(&checked.problems);
+    Ok(checked.robot)
+}
+
+/// The same, to run a part of it on this machine: then the programs of that part must be there.
+pub(crate) fn open_to_run(path: &Path, here: Here<'_>) -> anyhow::Result<Option<Robot>> {
+    let checked = check_for(path, Some(here))?;
     output::problems(&checked.problems);
     Ok(checked.robot)
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod component;
 mod explain;
+pub(crate) mod keeper;
 mod lockstep;
 mod summary;
 mod supervised;
@@ -12,11 +13,14 @@ mod verify;
 use crate::input::{self, Usage};
 use crate::kinds::KINDS;
 use crate::known_types::Types;
+use crate::log::choice;
 use crate::robot_file::{self, SourceArgument};
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_bus::Url;
-use bowline_node::robot::Robot;
+use bowline_log::record::increments;
+use bowline_node::presence::ThisProcess;
+use bowline_node::robot::{Here, Robot};
 use clap::Args;
 use lockstep::Order;
 use std::path::{Path, PathBuf};
@@ -121,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if arguments.check {
         return check(path, arguments);
     }
-    let Some(mut robot) = robot_file::open(path)? else {
+    let Some(mut robot) = open(path, arguments)? else {
         return Ok(Outcome::Diagnostics);
     };
     arguments.source.check(&robot)?;
@@ -129,6 +133,24 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         robot = robot.on_bus(Url::parse(url)?);
     }
     start(&robot, arguments)
+}
+
+/// The robot. Where processes are to be started, their programs must be on this machine.
+fn open(path: &Path, arguments: &Arguments) -> anyhow::Result<Option<Robot>> {
+    let Manner {
+        host,
+        lockstep,
+        verify,
+        ..
+    } = &arguments.manner;
+    if *lockstep || *verify {
+        return robot_file::open(path);
+    }
+    let here = Here {
+        source: arguments.source.source(),
+        host: host.as_deref().unwrap_or(&ThisProcess::get().host),
+    };
+    robot_file::open_to_run(path, here)
 }
 
 /// Everything that is wrong, or what the robot is.
@@ -155,7 +177,7 @@ fn explain(name: Option<&str>, is_json: bool) -> anyhow::Result<Outcome> {
     let Some(name) = name else {
         match is_json {
             true => output::line(&format!("{:#}", explain::all_as_json(KINDS)))?,
-            false => output::bytes(explain::all(KINDS).as_bytes())?,
+            false => output::bytes(explain::all(KINDS, output::width()).as_bytes())?,
         }
         return Ok(Outcome::Fine);
     };
@@ -169,7 +191,7 @@ fn explain(name: Option<&str>, is_json: bool) -> anyhow::Result<Outcome> {
     };
     match is_json {
         true => output::line(&format!("{:#}", explain::as_json(kind)))?,
-        false => output::bytes(explain::one(kind).as_bytes())?,
+        false => output::bytes(explain::one(kind, output::width()).as_bytes())?,
     }
     Ok(Outcome::Fine)
 }
@@ -183,7 +205,7 @@ fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
         ..
     } = arguments;
     if manner.verify {
-        return verify::run(robot, log_of(source)?, types);
+        return verify::run(robot, &log_of(source)?, types);
     }
     // Before there are threads, so that all of them leave the signals to us.
     let signals = terminal::end_signals().context("cannot wait for signals")?;
@@ -191,14 +213,16 @@ fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
         let order = order(source, manner)?;
         return lockstep::run(robot, &order, signals);
     }
-    if let SourceArgument::Log(_) = source {
-        log_of(source)?;
-    }
+    let log = match source {
+        SourceArgument::Log(_) => Some(log_of(source)?),
+        SourceArgument::Live | SourceArgument::Sim => None,
+    };
     // A bus within a process has all of the robot in this one.
     if robot.url().starts_with("memq:") {
         return component::host(robot, source.source(), None, signals);
     }
-    supervised::run(robot, source, manner.host.as_deref(), &signals)
+    let from = (source.source(), log.as_deref());
+    supervised::run(robot, from, manner.host.as_deref(), &signals)
 }
 
 fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
@@ -209,7 +233,7 @@ fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
             return Err(Usage(message.to_owned()).into());
         }
         SourceArgument::Sim => None,
-        SourceArgument::Log(_) => Some(log_of(source)?.to_owned()),
+        SourceArgument::Log(_) => Some(log_of(source)?),
     };
     Ok(Order {
         log,
@@ -220,12 +244,47 @@ fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
     })
 }
 
-fn log_of(source: &SourceArgument) -> anyhow::Result<&Path> {
+fn log_of(source: &SourceArgument) -> anyhow::Result<PathBuf> {
     match source {
-        SourceArgument::Log(Some(path)) => Ok(path),
+        SourceArgument::Log(Some(path)) => recording(path),
         SourceArgument::Log(None) | SourceArgument::Live | SourceArgument::Sim => {
             let message = "expected --source log:FILE, found no file";
             Err(Usage(message.to_owned()).into())
+        }
+    }
+}
+
+/// The log itself. Robots number what they record, so that a name without a number may mean the one with it.
+fn recording(path: &Path) -> anyhow::Result<PathBuf> {
+    if path.exists() {
+        if !choice::check_is_log(path)? {
+            let message = format!(
+                "expected a log with events, found none in {}",
+                path.display()
+            );
+            return Err(Usage(message).into());
+        }
+        return Ok(path.to_owned());
+    }
+    let there: Vec<PathBuf> = increments(path).take_while(|name| name.exists()).collect();
+    match &there[..] {
+        [] => Err(Usage(format!("there is no log {}", path.display())).into()),
+        [only] => {
+            output::note(&format!(
+                "there is no {}: reading {}",
+                path.display(),
+                only.display()
+            ));
+            recording(only)
+        }
+        [first, .., last] => {
+            let message = format!(
+                "there is no log {}: expected one of {} to {}, as robots number what they record",
+                path.display(),
+                first.display(),
+                last.display()
+            );
+            Err(Usage(message).into())
         }
     }
 }

@@ -55,7 +55,10 @@ pub use model::{
     SetJointError, TransformError,
 };
 pub use read::{Disk, Files, Format, Loaded, format_of, load};
-pub use sensor::{Camera, Encoder, Gps, Imu, Laser, Magnetometer, Sensor, SensorKind, Sonar};
+pub use sensor::{
+    Bumper, Camera, Depth, Encoder, Gps, Imu, Ins, Laser, Magnetometer, RangeError, Sensor,
+    SensorKind, Sonar,
+};
 pub use shape::{Mass, Role, Shape, ShapeKind};
 pub use transform::{MakeTransformError, Transform, Vec3};
 pub use write::{to_sdf, to_svg, to_tree};

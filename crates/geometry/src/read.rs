@@ -4,6 +4,7 @@ mod assembly;
 mod body;
 mod pose;
 pub(crate) mod sdf;
+mod sight;
 mod urdf;
 
 use crate::assembly::Assembly;

@@ -26,6 +26,10 @@ pub enum SensorKind {
     Laser(Laser),
     /// Pictures.
     Camera(Camera),
+    /// How far everything in a picture is: a stereo or depth camera.
+    Depth(Depth),
+    /// Where it is and how it is turned: inertial navigation with satellites.
+    Ins(Ins),
     /// Where it is on earth.
     Gps(Gps),
     /// Turn rates and accelerations.
@@ -36,6 +40,8 @@ pub enum SensorKind {
     Sonar(Sonar),
     /// How far a wheel or a joint has turned.
     Encoder(Encoder),
+    /// Whether its body touches something.
+    Bumper(Bumper),
 }
 
 impl SensorKind {
@@ -45,11 +51,14 @@ impl SensorKind {
         match self {
             Self::Laser(_) => "laser",
             Self::Camera(_) => "camera",
+            Self::Depth(_) => "depth",
+            Self::Ins(_) => "ins",
             Self::Gps(_) => "gps",
             Self::Imu(_) => "imu",
             Self::Magnetometer(_) => "magnetometer",
             Self::Sonar(_) => "sonar",
             Self::Encoder(_) => "encoder",
+            Self::Bumper(_) => "bumper",
         }
     }
 }
@@ -77,6 +86,52 @@ pub struct Laser {
     pub resolution_m: f64,
     /// The noise of a range.
     pub range_sd_m: f64,
+    /// How much that grows with each metre of range.
+    pub range_sd_per_m: f64,
+    /// The noise of a beam's direction.
+    pub bearing_sd_rad: f64,
+    /// Errors that were measured at some ranges, in place of the noise above; between them it is interpolated. Ranges
+    /// grow.
+    pub range_errors: Vec<RangeError>,
+}
+
+/// How wrong ranges are at one range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RangeError {
+    /// The true range.
+    pub range_m: f64,
+    /// What is measured too much, on the average.
+    pub bias_m: f64,
+    /// The noise.
+    pub sd_m: f64,
+}
+
+impl Laser {
+    /// How wrong a range is: what is measured too much, and the noise.
+    #[must_use]
+    pub fn error_at(&self, range_m: f64) -> [f64; 2] {
+        let after = self
+            .range_errors
+            .partition_point(|error| error.range_m <= range_m);
+        let before = after
+            .checked_sub(1)
+            .and_then(|at| self.range_errors.get(at));
+        match (before, self.range_errors.get(after)) {
+            (None, None) => [
+                0.0,
+                self.range_sd_m + self.range_sd_per_m * (range_m - 1.0).max(0.0),
+            ],
+            (Some(only), None) | (None, Some(only)) => [only.bias_m, only.sd_m],
+            (Some(before), Some(after)) => {
+                let share = (range_m - before.range_m) / (after.range_m - before.range_m);
+                let between = |one: f64, two: f64| one + (two - one) * share;
+                [
+                    between(before.bias_m, after.bias_m),
+                    between(before.sd_m, after.sd_m),
+                ]
+            }
+        }
+    }
 }
 
 /// A camera without distortion.
@@ -94,6 +149,47 @@ pub struct Camera {
     pub far_m: f64,
     /// The noise of a pixel, of 1.
     pub pixel_sd: f64,
+}
+
+/// A stereo or depth camera without distortion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Depth {
+    /// Columns of a picture.
+    pub width_px: u32,
+    /// Rows of a picture.
+    pub height_px: u32,
+    /// From the left edge of a picture to the right one.
+    pub fov_rad: f64,
+    /// What is nearer is not seen.
+    pub near_m: f64,
+    /// What is further is not seen.
+    pub far_m: f64,
+    /// Of so many pixels, both ways, one is told.
+    pub decimation: u32,
+    /// The noise of a depth that does not depend on it.
+    pub depth_sd_m: f64,
+    /// The noise for each square metre of depth, as stereo cameras have it.
+    pub depth_sd_per_m2: f64,
+}
+
+/// An inertial navigation unit with satellites.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ins {
+    /// The error of the position, along each axis.
+    pub position_sd_m: f64,
+    /// The error of roll and pitch.
+    pub attitude_sd_rad: f64,
+    /// The error of the heading.
+    pub heading_sd_rad: f64,
+    /// How long an error lasts, in seconds; 0 if each measurement has its own.
+    pub correlation_s: f64,
+}
+
+/// A switch that closes when its body is pushed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bumper {
+    /// How hard it must be pushed, in newtons.
+    pub force_n: f64,
 }
 
 /// A receiver of a satellite system.

@@ -23,7 +23,7 @@ mod syncer;
 mod trigger;
 
 pub use condition::{Condition, ParseConditionError};
-pub use files::{Existing, FileOptions, Numbering, OpenFileError};
+pub use files::{Existing, FileOptions, Numbering, OpenFileError, increments};
 pub use status::{Notice, Phase, Status};
 pub use streams::{Mistake, Rate, ReadStreamsError, Streams};
 pub use trigger::TriggerOptions;

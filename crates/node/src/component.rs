@@ -32,6 +32,12 @@ pub trait Build: Component + Sized + 'static {
     /// # Errors
     /// When it cannot do its work with these parameters; the text is shown to whoever wrote the robot file.
     fn build(parameters: Self::Parameters, ports: &mut Ports) -> Result<Self, BuildError>;
+
+    /// For a component that cannot be made from its defaults: declares the ports that it has whatever its parameters are,
+    /// and says in a sentence which others there are. So it can be explained without a robot.
+    fn outline(_ports: &mut Ports) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Why a component was not made, in its own words: components are written by strangers, with errors of any type.

@@ -4,9 +4,8 @@
 //! claims a name that somebody else has. What comes from a bus is hostile: everything is bounded, and what is refused
 //! is counted.
 
-use crate::presence::{
-    HEARTBEAT_PERIOD, Health, MAX_COMPONENTS, MAX_PORTS, MAX_SERVICES, MAX_TEXT,
-};
+use crate::health::Health;
+use crate::presence::{HEARTBEAT_PERIOD, MAX_COMPONENTS, MAX_PORTS, MAX_SERVICES, MAX_TEXT};
 use crate::time::Time;
 use bowline_msgs::{Heartbeat, HeartbeatComponent, Presence, PresenceComponent, PresenceService};
 use bowline_wire::Message as _;
@@ -135,6 +134,8 @@ pub struct Offer<'a> {
     pub life: Life,
     /// How the component is; `None` before its first heartbeat.
     pub health: Option<Health>,
+    /// When the process was last heard.
+    pub last_heard: Time,
 }
 
 /// Two lives claim one name.
@@ -262,6 +263,7 @@ impl Directory {
                     process: key,
                     life,
                     health: process.health(&component.name),
+                    last_heard: process.last_heard,
                 }));
             }
         }
@@ -404,7 +406,7 @@ impl Process {
         let heartbeat = self.heartbeat.as_ref()?;
         let components = &heartbeat.components;
         let found = components.iter().find(|it| it.name == component)?;
-        Health::from_code(found.health)
+        Health::of(found)
     }
 
     /// What it is made of, from heartbeats and descriptions.

@@ -23,7 +23,8 @@ pub use cell::Panicked;
 pub(crate) use wiring::Lane;
 pub use wiring::{Instance, WiringError};
 
-use crate::outbox::{CellCounts, Health};
+use crate::health::Health;
+use crate::outbox::CellCounts;
 use crate::parcel::Parcel;
 use crate::port::{Direction, PortInfo, TypeInfo};
 use crate::time::Time;

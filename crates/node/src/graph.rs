@@ -8,9 +8,10 @@ mod layout;
 mod svg;
 mod text;
 
-use crate::directory::{Directory, Life};
+use crate::directory::{Directory, Life, Process, ProcessKey};
 use crate::port::{Direction, Need};
-use crate::robot::{Component, MessageType, Port, Program, Robot, Source};
+use crate::robot::{Component, MessageType, Port, Robot, Source};
+use crate::supervise::SUPERVISOR;
 use crate::time::Time;
 use bowline_msgs::{ParametersRequest, PresenceComponent, PresencePort, PresenceService};
 use bowline_wire::{Fingerprint, Message as _};
@@ -34,6 +35,8 @@ pub struct Node {
     pub what: String,
     /// Whether it is one of the robot's components.
     pub role: Role,
+    /// What became of it, where that is known: that it ended and when, and how often it was started.
+    pub past: Option<String>,
     /// The process that it runs in, where that has another name.
     pub process: Option<String>,
     /// The machine that it runs on.
@@ -186,19 +189,59 @@ impl Graph {
     pub fn of_directory(directory: &Directory, robot: Option<&str>, now: Time) -> Self {
         let mut graph = Self::default();
         for (key, process, life) in directory.processes(now) {
-            let is_wanted = robot.is_none_or(|robot| robot == key.robot);
-            let is_wanted = is_wanted && life != Life::Gone;
-            let Some(presence) = process.presence.as_ref().filter(|_| is_wanted) else {
-                continue;
-            };
-            for component in &presence.components {
-                let mut node = Node::of_presence(component);
-                node.process = Some(key.process.clone()).filter(|name| *name != node.name);
-                node.host = Some(key.host.clone());
-                graph.nodes.push(node);
+            if life != Life::Gone && robot.is_none_or(|robot| robot == key.robot) {
+                graph.push_process(key, process, None);
             }
         }
         graph
+    }
+
+    /// Everybody who was ever there, as a log knows it from its beginning to `now`. Of several lives of a process there
+    /// is the last.
+    #[must_use]
+    pub fn of_history(
+        directory: &Directory,
+        robot: Option<&str>,
+        (start, now): (Time, Time),
+    ) -> Self {
+        let mut graph = Self::default();
+        let mut lives: BTreeMap<(&str, &str, &str), Vec<_>> = BTreeMap::new();
+        for (key, process, life) in directory.processes(now) {
+            if robot.is_none_or(|robot| robot == key.robot) {
+                let name = (&*key.robot, &*key.host, &*key.process);
+                lives.entry(name).or_default().push((key, process, life));
+            }
+        }
+        for mut lives in lives.into_values() {
+            lives.sort_by_key(|(key, ..)| key.instance);
+            let n_lives = lives.len();
+            if let Some((key, process, life)) = lives.pop() {
+                let end = (life == Life::Gone).then(|| {
+                    let after = process.last_heard.since(start).as_secs_f64();
+                    format!("ended after {after:.1} s")
+                });
+                let starts = (n_lives > 1).then(|| format!("started {n_lives} times"));
+                let past: Vec<String> = starts.into_iter().chain(end).collect();
+                let past = (!past.is_empty()).then(|| past.join(", "));
+                graph.push_process(key, process, past);
+            }
+        }
+        graph
+    }
+
+    fn push_process(&mut self, key: &ProcessKey, process: &Process, past: Option<String>) {
+        let components = process.presence.iter().flat_map(|it| &it.components);
+        let is_supervisor = components.clone().any(|it| it.kind == SUPERVISOR);
+        for component in components {
+            let mut node = Node::of_presence(component);
+            // A supervisor tells of programs that do not tell of themselves, and are not in its process.
+            let is_inside = !is_supervisor || component.kind == SUPERVISOR;
+            let process = Some(&key.process).filter(|name| is_inside && **name != node.name);
+            node.process = process.cloned();
+            node.host = Some(key.host.clone());
+            node.past.clone_from(&past);
+            self.nodes.push(node);
+        }
     }
 
     /// Adds a program that says what it publishes, beyond what components of its process are known to.
@@ -222,6 +265,7 @@ impl Graph {
                 name: name.to_owned(),
                 what: "program".to_owned(),
                 role: Role::Outside,
+                past: None,
                 process: None,
                 host: Some(host.to_owned()),
                 ends,
@@ -236,6 +280,7 @@ impl Graph {
                 name: name.to_owned(),
                 what: what.to_owned(),
                 role: Role::Outside,
+                past: None,
                 process: None,
                 host: None,
                 ends,
@@ -354,15 +399,12 @@ fn differ(one: &Option<MessageType>, other: &Option<MessageType>) -> bool {
 
 impl Node {
     fn of_component(component: &Component) -> Self {
-        let what = match &component.program {
-            Program::Kind { kind, .. } => kind.name.to_owned(),
-            Program::Command(command) => in_a_line(&command.command),
-        };
         let process = Some(component.process.clone());
         Self {
             name: component.name.clone(),
-            what,
+            what: component.what(),
             role: Role::Component,
+            past: None,
             process: process.filter(|process| *process != component.name),
             host: component.host.clone(),
             ends: component
@@ -381,6 +423,7 @@ impl Node {
             name: component.name.clone(),
             what: component.kind.clone(),
             role: Role::Component,
+            past: None,
             process: None,
             host: None,
             ends: ports.chain(services).filter(is_shown).collect(),
@@ -454,17 +497,6 @@ impl End {
             answer: said(&service.reply_type, service.reply_fingerprint),
             need: Need::Optional,
         })
-    }
-}
-
-/// As much of a command as fits on a line.
-fn in_a_line(command: &[String]) -> String {
-    const MAX: usize = 40;
-    let words = command.iter().flat_map(|word| word.split_whitespace());
-    let line = words.collect::<Vec<_>>().join(" ");
-    match line.chars().count() > MAX {
-        true => line.chars().take(MAX - 1).chain(['…']).collect(),
-        false => line,
     }
 }
 

@@ -11,11 +11,13 @@ mod complaints;
 mod live;
 mod lockstep;
 mod logged;
+mod recall;
 mod tape;
 
 pub use complaints::Complaints;
 pub use live::{Ended, Live, LiveError, LiveOptions};
 pub use lockstep::{Lockstep, LockstepError, Silence, Source};
 pub use logged::{Logged, Scope};
+pub use recall::RecallCounts;
 pub use tape::Tape;
 pub(crate) use tape::time_of;

@@ -15,6 +15,16 @@ pub struct Kind {
     pub summary: &'static str,
     defaults: fn() -> Box<dyn Parameters>,
     build: Builder,
+    outline: fn() -> Option<Outline>,
+}
+
+/// What is known of a kind's ports before it is made.
+#[derive(Debug)]
+pub struct Outline {
+    /// Those that it has whatever its parameters are.
+    pub ports: Ports,
+    /// Which others there are, in a sentence; empty if these are all.
+    pub others: &'static str,
 }
 
 type Builder = fn(&[(&str, Setting)]) -> Result<Built, MakeError>;
@@ -53,6 +63,7 @@ impl Kind {
             summary,
             defaults: || Box::new(C::Parameters::default()),
             build: build::<C>,
+            outline: outline::<C>,
         }
     }
 
@@ -66,6 +77,20 @@ impl Kind {
     #[must_use]
     pub fn parameters(&self) -> &'static [Parameter] {
         (self.defaults)().table()
+    }
+
+    /// Its ports, as far as they are known without a robot file; or why they are not.
+    ///
+    /// # Errors
+    /// When it cannot be made from its defaults, and says nothing about its ports otherwise.
+    pub fn outline(&self) -> Result<Outline, MakeError> {
+        match self.build(&[]) {
+            Ok(built) => Ok(Outline {
+                ports: built.ports,
+                others: "",
+            }),
+            Err(error) => (self.outline)().ok_or(error),
+        }
     }
 
     /// Makes one, with the settings of a robot file; what is not set is as its default.
@@ -85,6 +110,12 @@ fn build<C: Build>(settings: &[(&str, Setting)]) -> Result<Built, MakeError> {
     let mut ports = Ports::default();
     let component = C::build(parameters, &mut ports).map_err(MakeError::Refused)?;
     Ok(Built::new(Box::new(component), ports))
+}
+
+fn outline<C: Build>() -> Option<Outline> {
+    let mut ports = Ports::default();
+    let others = C::outline(&mut ports)?;
+    Some(Outline { ports, others })
 }
 
 /// Why there is no component.

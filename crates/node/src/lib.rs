@@ -5,6 +5,7 @@ mod component;
 pub mod directory;
 pub mod engine;
 pub mod graph;
+mod health;
 pub mod host;
 mod input;
 mod kind;
@@ -25,8 +26,9 @@ pub mod trace;
 pub mod verify;
 
 pub use component::{Build, BuildError, Component};
-pub use kind::{Built, Kind, MakeError};
-pub use outbox::{CellCounts, Health, NotCalled, Outbox};
+pub use health::Health;
+pub use kind::{Built, Kind, MakeError, Outline};
+pub use outbox::{CellCounts, NotCalled, Outbox};
 #[doc(hidden)]
 pub use parameter::support as parameter_support;
 pub use parameter::{

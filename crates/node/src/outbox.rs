@@ -1,6 +1,7 @@
 //! What a component says: messages, how it is, and when it wants to be woken.
 
 use crate::engine::Services;
+use crate::health::Health;
 use crate::parcel::{Parcel, Raw};
 use crate::port::{Client, Output, Service};
 use crate::service::{BeginError, CallId, Failure};
@@ -50,20 +51,6 @@ pub(crate) struct Effects {
 pub(crate) struct Emission {
     pub(crate) port: usize,
     pub(crate) parcel: Parcel,
-}
-
-/// How a component is, in its own judgement.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Health {
-    /// It has not said yet.
-    #[default]
-    Starting,
-    /// It does its work.
-    Good,
-    /// It does less than it should, and says why.
-    Degraded(String),
-    /// It cannot do its work, and says why.
-    Failed(String),
 }
 
 /// What happened in a component, and to what was meant for it.

@@ -77,7 +77,10 @@ pub enum BadParameter {
         suggestion: Option<&'static str>,
     },
     /// It is of another type.
-    #[error("parameter {name:?} is a {expected}, found {found}")]
+    #[error(
+        "parameter {name:?} is a {expected}{}, found {found}",
+        example(expected)
+    )]
     Type {
         /// Of the parameter.
         name: &'static str,
@@ -104,6 +107,14 @@ pub enum BadParameter {
         /// Of the parameter.
         name: &'static str,
     },
+}
+
+/// How values are written that people get wrong otherwise.
+fn example(kind: &str) -> &'static str {
+    match kind {
+        "duration" => " such as \"700ms\" or \"3s\"",
+        _ => "",
+    }
 }
 
 /// A type that a parameter can have.

@@ -1,7 +1,7 @@
 //! What a component reads and writes: declared once, and used for wiring, checks, graphs and documentation.
 
 use crate::parcel::{Decoder, Raw};
-use bowline_wire::{Decode, Fingerprint, Message};
+use bowline_wire::{Decode, FieldPath, Fingerprint, Message};
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -38,6 +38,10 @@ pub struct PortInfo {
     pub answer: Option<TypeInfo>,
     /// The channel that the component itself knows it by, from a file that describes the robot for example.
     pub channel: Option<String>,
+    /// Fields that must be numbers in what comes in, whatever its type is.
+    pub numbers: Vec<FieldPath>,
+    /// The input that goes out here as it came in, at an output that does nothing else.
+    pub passes_on: Option<String>,
 }
 
 impl PortInfo {
@@ -224,15 +228,13 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::of::<T>())))
     }
 
-    /// Declares an input, on a channel that the component knows itself.
+    /// Declares an input on a channel that the component knows itself, which a robot file may name anew.
     pub fn input_on<T>(&mut self, name: &str, doc: &str, expect: Expect, channel: &str) -> Input<T>
     where
         T: Message + for<'a> Decode<'a> + Send + Sync + 'static,
     {
         let input = self.input(name, doc, expect);
-        if let Some(declared) = self.declared.last_mut() {
-            declared.info.channel = Some(channel.to_owned());
-        }
+        self.declared[input.index].info.channel = Some(channel.to_owned());
         input
     }
 
@@ -255,6 +257,25 @@ impl Ports {
         Input::at(self.declare(info, Some(Decoder::raw())))
     }
 
+    /// Says that what comes in there must have a number in this field, so that a robot file that connects something else
+    /// is found out before anything starts.
+    pub fn need_number(&mut self, input: Input<Raw>, field: &FieldPath) {
+        if let Some(declared) = self.declared.get_mut(input.index) {
+            declared.info.numbers.push(field.clone());
+        }
+    }
+
+    /// Says that what comes in there goes out here as it is, so that a robot file that makes a ring of such is found out.
+    pub fn pass_on(&mut self, input: Input<Raw>, output: Output<Raw>) {
+        let name = self
+            .declared
+            .get(input.index)
+            .map(|it| it.info.name.clone());
+        if let Some(declared) = self.declared.get_mut(output.index) {
+            declared.info.passes_on = name;
+        }
+    }
+
     /// Declares an output.
     pub fn output<T>(&mut self, name: &str, doc: &str) -> Output<T>
     where
@@ -262,6 +283,16 @@ impl Ports {
     {
         let info = info(name, doc, Direction::Writes, Some(TypeInfo::of::<T>()));
         Output::at(self.declare(info, None))
+    }
+
+    /// Declares an output on a channel that the component knows itself, which a robot file may name anew.
+    pub fn output_on<T>(&mut self, name: &str, doc: &str, channel: &str) -> Output<T>
+    where
+        T: Message + Send + Sync + 'static,
+    {
+        let output = self.output(name, doc);
+        self.declared[output.index].info.channel = Some(channel.to_owned());
+        output
     }
 
     /// Declares an output of messages of any type, as bytes.
@@ -330,5 +361,7 @@ fn info(name: &str, doc: &str, direction: Direction, message: Option<TypeInfo>) 
         message,
         answer: None,
         channel: None,
+        numbers: Vec::new(),
+        passes_on: None,
     }
 }

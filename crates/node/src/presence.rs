@@ -12,7 +12,7 @@ pub use presenter::Presenter;
 pub use this_process::ThisProcess;
 
 use crate::port::{Direction, PortInfo};
-use bowline_msgs::{HeartbeatComponent, PresencePort, PresenceService};
+use bowline_msgs::{PresencePort, PresenceService};
 use std::time::Duration;
 
 /// Where processes say that they live, as `bowline.heartbeat_t`.
@@ -35,52 +35,6 @@ pub const MAX_PORTS: usize = 256;
 pub const MAX_SERVICES: usize = 64;
 /// The longest name or text, bytes.
 pub const MAX_TEXT: usize = 256;
-
-/// How a component is, in the order of how bad that is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Health {
-    /// It does its work.
-    Good,
-    /// It has not done its work yet.
-    #[default]
-    Starting,
-    /// It does a part of it.
-    Degraded,
-    /// It does not do it.
-    Failed,
-}
-
-impl Health {
-    /// As messages have it.
-    #[must_use]
-    pub fn code(self) -> i8 {
-        match self {
-            Self::Starting => HeartbeatComponent::STARTING,
-            Self::Good => HeartbeatComponent::GOOD,
-            Self::Degraded => HeartbeatComponent::DEGRADED,
-            Self::Failed => HeartbeatComponent::FAILED,
-        }
-    }
-
-    /// From a message; what is no health is none.
-    #[must_use]
-    pub fn from_code(code: i8) -> Option<Self> {
-        [Self::Starting, Self::Good, Self::Degraded, Self::Failed]
-            .into_iter()
-            .find(|health| health.code() == code)
-    }
-
-    /// In a word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Starting => "starting",
-            Self::Good => "good",
-            Self::Degraded => "degraded",
-            Self::Failed => "failed",
-        }
-    }
-}
 
 /// A port as presence tells it, with the channel that the robot has put it on; `None` if it is a service.
 #[must_use]

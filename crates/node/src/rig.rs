@@ -2,8 +2,9 @@
 
 use crate::component::Build;
 use crate::engine::{Arrival, Engine, EngineError, Instance, Sent, Sink};
+use crate::health::Health;
 use crate::kind::Built;
-use crate::outbox::{CellCounts, Health};
+use crate::outbox::CellCounts;
 use crate::parcel::Parcel;
 use crate::port::{Direction, Ports};
 use crate::time::Time;

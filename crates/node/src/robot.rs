@@ -12,6 +12,7 @@ mod draft;
 mod instance;
 mod message;
 mod plan;
+mod presence;
 mod problem;
 mod table;
 
@@ -25,6 +26,7 @@ use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::{Pattern, Url, default_url};
 use bowline_log::Catalog;
+use bowline_wire::FieldPath;
 use problem::Problems;
 use std::fmt;
 use std::fs;
@@ -44,6 +46,17 @@ pub struct Loader<'a> {
     pub types: &'a dyn Fn(&[PathBuf]) -> Result<Catalog, String>,
     /// Folders where commands are looked for, as `PATH` has them.
     pub search_path: &'a [PathBuf],
+    /// What is to run on this machine now, if anything is: its programs must be here.
+    pub here: Option<Here<'a>>,
+}
+
+/// The part of a robot that is to run on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Here<'a> {
+    /// With data from there.
+    pub source: Source,
+    /// As the host of that name.
+    pub host: &'a str,
 }
 
 /// A robot that was checked, and what there is to say about it all the same.
@@ -255,6 +268,10 @@ pub struct Port {
     pub message: Option<MessageType>,
     /// What comes back, at a service.
     pub answer: Option<MessageType>,
+    /// Fields that must be numbers in what comes in, whatever its type is.
+    pub numbers: Vec<FieldPath>,
+    /// The input that goes out here as it came in, at an output that does nothing else.
+    pub passes_on: Option<String>,
 }
 
 /// What is recorded.
@@ -427,6 +444,7 @@ impl fmt::Debug for Loader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Loader")
             .field("kinds", &self.kinds)
+            .field("here", &self.here)
             .finish_non_exhaustive()
     }
 }

@@ -13,6 +13,7 @@ mod capture;
 mod claim;
 mod desk;
 mod exit;
+mod keeper;
 mod lines;
 pub mod machine;
 mod news;
@@ -28,8 +29,9 @@ mod sys;
 mod takeover;
 mod usage;
 
-pub use desk::{DeskError, ORDER, OUTPUT, service_name};
-pub use exit::{Exit, Hang};
+pub use desk::{DeskError, ORDER, OUTPUT, SUPERVISOR, service_name};
+pub use exit::{Exit, Hang, NOT_STOPPED};
+pub use keeper::keep;
 pub use news::{Care, News, Options};
 pub(crate) use plan::MIN_EVERY;
 pub use plan::{

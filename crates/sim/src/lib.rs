@@ -1,4 +1,38 @@
-//! The simulator: a world, vehicles that move in it, and sensors that see it.
+//! The simulator: a world, a vehicle that moves in it, and sensors that see it.
 //!
 //! In: a world file, a robot's model, commands. Out: the traffic that the real vehicle and its sensors would publish, and
 //! the truth, apart. The same seed gives the same bytes.
+//!
+//! ```text
+//!   world file ─▶ World ─┐
+//!   model ─▶ Vehicle ────┼─▶ Simulation: commands in, steps, measurements out ─▶ the component `sim`
+//!   seed ─▶ noise ───────┘
+//! ```
+//!
+//! Deliberately absent: the bus, clocks, threads. A simulation is told how far to go.
+
+mod beams;
+mod component;
+mod fault;
+mod math;
+mod noise;
+mod physics;
+mod scene;
+mod schedule;
+mod sensor;
+mod simulation;
+mod solid;
+mod vehicle;
+mod world;
+
+pub use component::{Sim, SimParameters};
+pub use fault::{Fault, FaultKind};
+pub use noise::{Seed, Stream};
+pub use schedule::{Rate, Schedule};
+pub use sensor::Reading;
+pub use simulation::{Event, Settings, Simulation};
+pub use solid::{MakeMeshError, Mesh, Solid};
+pub use vehicle::turning::{Motion, Steering};
+pub use vehicle::wheels::WheelState;
+pub use vehicle::{MakeVehicleError, Mounted, VEHICLE_FRAME, Vehicle, Wheel};
+pub use world::{Body, Moves, Origin, Part, Path, PathEnd, Spawn, World};

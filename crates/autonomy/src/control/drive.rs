@@ -144,6 +144,11 @@ impl Drive {
         self.setpoint
     }
 
+    /// Lets it do more, or less, from now on: a motor is weak, a zone is slow.
+    pub const fn set_limits(&mut self, limits: DriveLimits) {
+        self.limits = limits;
+    }
+
     /// Whether there is no command that counts.
     #[must_use]
     pub fn is_silent(&self, now: Time) -> bool {
@@ -217,7 +222,12 @@ impl Build for DriveComponent {
         let timeout = Expect::within(drive.limits.timeout);
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            command: ports.input("command", "How the vehicle is asked to move.", timeout),
+            command: ports.input_on(
+                "command",
+                "How the vehicle is asked to move.",
+                timeout,
+                "command",
+            ),
             setpoint: ports.output("setpoint", "What the actuators are told."),
             parameters,
             drive,

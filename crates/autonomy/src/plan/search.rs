@@ -161,7 +161,9 @@ pub enum PlanError {
     #[error("expected an outline around the origin, with sides of 0 m or more, found {0:?}")]
     Outline(Outline),
     /// The settings cannot be searched with.
-    #[error("expected weights and costs of 1 or more, and steps and keys between 0.0001 m and 10000 m, found {0:?}")]
+    #[error(
+        "expected weights and costs of 1 or more, and steps and keys between 0.0001 m and 10000 m, found {0:?}"
+    )]
     Settings(Settings),
 }
 

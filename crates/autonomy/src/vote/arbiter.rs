@@ -56,6 +56,10 @@ bowline_node::parameters! {
         max_moved_m: f64 = 2.0, within 0.0..=100.0;
         /// Nor if it has turned so far, radians.
         max_turned_rad: f64 = 0.5, within 0.0..=3.2;
+        /// Faster than this the vehicle does not move, metres a second: a pose that is further off is a jump.
+        jump_mps: f64 = 10.0, within 0.1..=1000.0;
+        /// After a jump of the pose the vehicle stands still for so long.
+        settle: Duration = Duration::from_secs(2);
         /// How often it decides even without new votes, times a second.
         rate_hz: f64 = 20.0, within 1.0..=1000.0;
     }
@@ -93,7 +97,14 @@ pub struct Arbiter {
     command: Output<Velocity>,
     why: Output<Arbitration>,
     last: Option<(Time, f64)>,
+    /// Where the vehicle was last, by which time of the pose.
+    seen: Option<(i64, Place)>,
+    /// The last jump of the pose: when, and how far.
+    jumped: Option<(Time, f64)>,
 }
+
+/// A pose that is no further off than this is no jump, whatever the time between: the noise of a position, metres.
+const JUMP_M: f64 = 0.5;
 
 /// A voter's place at the table, with its latest vote.
 #[derive(Debug)]
@@ -136,15 +147,18 @@ impl Build for Arbiter {
             rules: parameters.rules(),
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             seats,
-            pose: ports.input(
+            pose: ports.input_on(
                 "pose",
                 "Where the vehicle is.",
                 Expect::within(parameters.deadline),
+                "pose",
             ),
-            command: ports.output("command", "How the vehicle is to move."),
-            why: ports.output("why", "Why it is to move so."),
+            command: ports.output_on("command", "How the vehicle is to move.", "command"),
+            why: ports.output_on("why", "Why it is to move so.", "arbiter"),
             parameters,
             last: None,
+            seen: None,
+            jumped: None,
         })
     }
 }
@@ -197,6 +211,9 @@ impl Component for Arbiter {
                     })
                 };
             }
+        }
+        if let Some(pose) = step.arrived(self.pose) {
+            self.watch_for_jumps(step.now(), &pose);
         }
         if step.is_parameter_change() {
             self.rules = self.parameters.rules();
@@ -260,7 +277,27 @@ impl Arbiter {
         self.last = Some((now, curvature_per_m));
     }
 
+    /// A place that no vehicle could have moved to means that one of the two is wrong, and so is what voters knew.
+    fn watch_for_jumps(&mut self, now: Time, pose: &PoseTransform) {
+        let Ok(place) = self.whereabouts.place(pose) else {
+            return;
+        };
+        if let Some((utime, last)) = self.seen {
+            let elapsed_s = (pose.utime.saturating_sub(utime)) as f64 / 1e6;
+            let (moved_m, _) = last.apart(place);
+            if moved_m > JUMP_M + self.parameters.jump_mps * elapsed_s.max(0.0) {
+                self.jumped = Some((now, moved_m));
+            }
+        }
+        self.seen = Some((pose.utime, place));
+    }
+
     fn here(&self, step: &Step<'_>) -> Result<Place, String> {
+        if let Some((at, moved_m)) = self.jumped
+            && step.now().since(at) < self.parameters.settle
+        {
+            return Err(format!("stopped: the pose jumped by {moved_m:.1} m"));
+        }
         let pose = step
             .fresh(self.pose)
             .ok_or("stopped: where the vehicle is is not known")?;

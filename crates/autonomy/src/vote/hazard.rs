@@ -86,7 +86,7 @@ struct Watcher {
 impl Watcher {
     fn build(
         parameters: HazardParameters,
-        margin_m: f64,
+        (voter, margin_m): (&str, f64),
         ports: &mut Ports,
     ) -> Result<Self, BuildError> {
         let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
@@ -96,9 +96,18 @@ impl Watcher {
             fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
             sweeper: None,
             margin_m,
-            ground: ports.input("ground", "How well the ground can be driven on.", fresh),
-            pose: ports.input("pose", "Where the vehicle is.", fresh),
-            votes: ports.output("vote", "What it thinks of each arc."),
+            ground: ports.input_on(
+                "ground",
+                "How well the ground can be driven on.",
+                fresh,
+                "traverse",
+            ),
+            pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),
+            votes: ports.output_on(
+                "vote",
+                "What it thinks of each arc.",
+                &format!("vote.{voter}"),
+            ),
             parameters,
         })
     }
@@ -217,7 +226,8 @@ impl Build for Hazard {
 
     fn build(parameters: HazardParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let margin_m = parameters.margin_m;
-        Ok(Self(Watcher::build(parameters, margin_m, ports)?))
+        let watcher = Watcher::build(parameters, ("hazard", margin_m), ports);
+        Ok(Self(watcher?))
     }
 }
 
@@ -249,7 +259,8 @@ impl Build for Avoidance {
 
     fn build(parameters: HazardParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let margin_m = parameters.margin_m * COMFORT;
-        Ok(Self(Watcher::build(parameters, margin_m, ports)?))
+        let watcher = Watcher::build(parameters, ("avoidance", margin_m), ports);
+        Ok(Self(watcher?))
     }
 }
 

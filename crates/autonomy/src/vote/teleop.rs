@@ -56,8 +56,8 @@ impl Build for Teleop {
                 "How a person wants the vehicle to move.",
                 fresh.optional(),
             ),
-            pose: ports.input("pose", "Where the vehicle is.", fresh),
-            votes: ports.output("vote", "What the person thinks of each arc."),
+            pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),
+            votes: ports.output_on("vote", "What the person thinks of each arc.", "vote.teleop"),
             parameters,
         })
     }

@@ -51,17 +51,19 @@ impl Build for Waypoint {
         Ok(Self {
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
-            goals: ports.input(
+            goals: ports.input_on(
                 "goals",
                 "Where to go: what is left of the mission, the next goal first.",
                 Expect::within(Duration::from_secs(2)),
+                "goals",
             ),
-            pose: ports.input(
+            pose: ports.input_on(
                 "pose",
                 "Where the vehicle is.",
                 Expect::within(parameters.deadline),
+                "pose",
             ),
-            votes: ports.output("vote", "What it thinks of each arc."),
+            votes: ports.output_on("vote", "What it thinks of each arc.", "vote.waypoint"),
             parameters,
         })
     }

@@ -432,6 +432,25 @@ fn without_a_leader_or_a_pose_or_anything_it_stops_and_says_so() {
 }
 
 #[test]
+fn after_a_jump_of_the_pose_the_vehicle_stands_still_for_a_while() {
+    let mut rig = rig();
+    drive_for(&mut rig, 5, &["hazard", "waypoint"]);
+    assert!(last_speed(&mut rig) > 1.9);
+    let mut jumped = pose_at(&rig);
+    jumped.matrix[3] = 1.6;
+    rig.send("pose", jumped);
+    rig.advance(Duration::from_millis(50));
+    assert_eq!(format!("{}", last_speed(&mut rig)), "0");
+    let why = rig.take::<Arbitration>("why").pop().unwrap();
+    assert_eq!(why.reason, "stopped: the pose jumped by 1.6 m");
+    // It jumps back, which is a jump, too.
+    drive_for(&mut rig, 19, &["hazard", "waypoint"]);
+    assert_eq!(format!("{}", last_speed(&mut rig)), "0");
+    drive_for(&mut rig, 2, &["hazard", "waypoint"]);
+    assert!(last_speed(&mut rig) > 1.9);
+}
+
+#[test]
 fn the_order_in_which_votes_come_makes_no_difference() {
     let mut commands = [["hazard", "waypoint"], ["waypoint", "hazard"]].map(|order| {
         let mut rig = rig();

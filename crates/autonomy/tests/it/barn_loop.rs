@@ -14,17 +14,17 @@ use bowline_autonomy::plan::sweep::{Outline, Sweep};
 use bowline_autonomy::plan::worlds::Random;
 
 /// A world: cylinders to go round, and how long the reference path is, metres.
-pub struct World {
-    pub cylinders_m: Vec<[f64; 2]>,
-    pub radius_m: f64,
-    pub reference_m: f64,
+pub(crate) struct World {
+    pub(crate) cylinders_m: Vec<[f64; 2]>,
+    pub(crate) radius_m: f64,
+    pub(crate) reference_m: f64,
 }
 
-pub const START: Place = Place::new(-2.25, 3.0, std::f64::consts::FRAC_PI_2);
-pub const GOAL_M: [f64; 2] = [-2.25, 13.0];
+pub(crate) const START: Place = Place::new(-2.25, 3.0, std::f64::consts::FRAC_PI_2);
+pub(crate) const GOAL_M: [f64; 2] = [-2.25, 13.0];
 
 /// The Jackal, around the middle of its wheels.
-pub const JACKAL: Outline = Outline {
+pub(crate) const JACKAL: Outline = Outline {
     front_m: 0.254,
     rear_m: 0.254,
     half_width_m: 0.215,
@@ -41,7 +41,7 @@ fn numbers(text: &str, name: &str) -> Vec<f64> {
         .collect()
 }
 
-pub fn read(text: &str) -> World {
+pub(crate) fn read(text: &str) -> World {
     let pairs = |name| -> Vec<[f64; 2]> {
         let numbers = numbers(text, name);
         numbers.as_chunks::<2>().0.to_vec()
@@ -67,7 +67,7 @@ pub fn read(text: &str) -> World {
 
 impl World {
     /// Where the beams of the laser meet something: 720 over 270 degrees, up to 10 m.
-    pub fn scan(&self, place: Place, noise_m: f64, random: &mut Random) -> Vec<[f64; 2]> {
+    pub(crate) fn scan(&self, place: Place, noise_m: f64, random: &mut Random) -> Vec<[f64; 2]> {
         let at: Vec<[f64; 2]> = self
             .cylinders_m
             .iter()
@@ -91,7 +91,7 @@ impl World {
         beams.collect()
     }
 
-    pub fn is_contact(&self, place: Place) -> bool {
+    pub(crate) fn is_contact(&self, place: Place) -> bool {
         self.cylinders_m.iter().any(|cylinder| {
             let [x, y] = place.see(*cylinder);
             let gap_x = (x.abs() - JACKAL.front_m).max(0.0);
@@ -102,24 +102,24 @@ impl World {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub(crate) enum End {
     Goal,
     Contact,
     Timeout,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Run {
-    pub end: End,
-    pub took_s: f64,
-    pub metric: f64,
-    pub place: Place,
+pub(crate) struct Run {
+    pub(crate) end: End,
+    pub(crate) took_s: f64,
+    pub(crate) metric: f64,
+    pub(crate) place: Place,
 }
 
 const PERIOD_S: f64 = 0.05;
 
 /// Lets a driver drive: told the hits, the place and what it does, it says what to do.
-pub fn run(
+pub(crate) fn run(
     world: &World,
     noise_m: f64,
     mut drive: impl FnMut(Vec<[f64; 2]>, Place, Control) -> Control,
@@ -171,7 +171,7 @@ pub fn run(
     }
 }
 
-pub fn pilot_rule() -> PilotRule {
+pub(crate) fn pilot_rule() -> PilotRule {
     PilotRule {
         search: Settings {
             max_expansions: 3_000,
@@ -202,7 +202,7 @@ pub fn pilot_rule() -> PilotRule {
     }
 }
 
-pub fn run_pilot(world: &World, noise_m: f64, rule: PilotRule) -> Run {
+pub(crate) fn run_pilot(world: &World, noise_m: f64, rule: PilotRule) -> Run {
     let goal = Goal {
         at_m: GOAL_M,
         tolerance_m: 0.5,
@@ -215,7 +215,7 @@ pub fn run_pilot(world: &World, noise_m: f64, rule: PilotRule) -> Run {
     })
 }
 
-pub fn run_window(world: &World, noise_m: f64) -> Run {
+pub(crate) fn run_window(world: &World, noise_m: f64) -> Run {
     let mut field = Field::default();
     let rule = WindowRule::default();
     run(world, noise_m, |hits, place, now| {

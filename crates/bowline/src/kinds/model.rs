@@ -32,9 +32,7 @@ bowline_node::parameters! {
 pub(crate) struct ModelServer {
     model: Model,
     catalog: Catalog,
-    transform: Service<ModelTransformRequest, ModelTransform>,
-    bodies: Service<ModelListRequest, ModelList>,
-    frames: Service<ModelListRequest, ModelList>,
+    services: Services,
     joints: Vec<Fed>,
 }
 
@@ -67,25 +65,51 @@ impl Build for ModelServer {
             };
             let doc = format!("Where {} is: its field {}.", joint.name, feed.field);
             let input = ports.raw_input_on(joint.name, &doc, Expect::ever(), &feed.channel);
+            let field = FieldPath::parse(&feed.field)?;
+            ports.need_number(input, &field);
             joints.push(Fed {
                 id: joint.id,
                 input,
                 feed: feed.clone(),
-                field: FieldPath::parse(&feed.field)?,
+                field,
                 trouble: None,
             });
         }
         Ok(Self {
             catalog: catalog(&types)?,
+            services: Services::declare(ports),
+            model,
+            joints,
+        })
+    }
+
+    fn outline(ports: &mut Ports) -> Option<&'static str> {
+        Services::declare(ports);
+        Some(
+            "for each joint of the model that a channel moves, an input of the joint's name: any type, whose field the \
+             model names",
+        )
+    }
+}
+
+/// What can be asked for, whatever the model is.
+#[derive(Clone, Copy)]
+struct Services {
+    transform: Service<ModelTransformRequest, ModelTransform>,
+    bodies: Service<ModelListRequest, ModelList>,
+    frames: Service<ModelListRequest, ModelList>,
+}
+
+impl Services {
+    fn declare(ports: &mut Ports) -> Self {
+        Self {
             transform: ports.service(
                 "transform",
                 "The pose of a frame of interest in a frame of reference.",
             ),
             bodies: ports.service("bodies", "The names of all bodies."),
             frames: ports.service("frames", "The names of the frames of a body."),
-            model,
-            joints,
-        })
+        }
     }
 }
 
@@ -102,19 +126,24 @@ fn catalog(types: &[PathBuf]) -> Result<Catalog, BuildError> {
 impl Component for ModelServer {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         self.move_joints(step, out);
-        if let Some(call) = step.called(self.transform) {
+        let Services {
+            transform,
+            bodies,
+            frames,
+        } = self.services;
+        if let Some(call) = step.called(transform) {
             match self.where_is(call.request()) {
-                Ok(reply) => out.reply(self.transform, call.id(), &reply),
-                Err(failure) => out.fail(self.transform, call.id(), failure),
+                Ok(reply) => out.reply(transform, call.id(), &reply),
+                Err(failure) => out.fail(transform, call.id(), failure),
             }
         }
-        if let Some(call) = step.called(self.bodies) {
-            out.reply(self.bodies, call.id(), &list(self.model.body_list()));
+        if let Some(call) = step.called(bodies) {
+            out.reply(bodies, call.id(), &list(self.model.body_list()));
         }
-        if let Some(call) = step.called(self.frames) {
+        if let Some(call) = step.called(frames) {
             match self.model.frame_list(&call.request().body) {
-                Ok(frames) => out.reply(self.frames, call.id(), &list(frames)),
-                Err(error) => out.fail(self.frames, call.id(), no_such(&error)),
+                Ok(names) => out.reply(frames, call.id(), &list(names)),
+                Err(error) => out.fail(frames, call.id(), no_such(&error)),
             }
         }
         if step.is_start() {

@@ -89,6 +89,20 @@ pub(crate) fn open(path: &Path, index: IndexUse) -> anyhow::Result<Reader> {
     })?)
 }
 
+/// Refuses a file that is no log at all: there is something in it, and none of it is an event. Whether there are events.
+pub(crate) fn check_is_log(path: &Path) -> anyhow::Result<bool> {
+    let mut log = open(path, IndexUse::IfThere)?;
+    let has_events = log.next_event()?.is_some();
+    if !has_events && !log.damages().is_empty() {
+        let message = format!(
+            "expected a log, found {}: nothing in it is an event",
+            path.display()
+        );
+        return Err(Usage(message).into());
+    }
+    Ok(has_events)
+}
+
 /// Copies a log to the end of another, with a bar for people to watch.
 pub(crate) fn copy_all(
     doing: &str,

@@ -24,7 +24,9 @@ Examples:
 The n-th message of each channel is held against the n-th of the other log's, however the
 channels interleave. The logs are read side by side; one may be ahead of the other by four
 million messages, after which the channel that is furthest ahead is given up and named.
-Descriptions of types (bowline.schema) are not compared.
+What Bowline says of itself is not compared (heartbeats, statuses, output, descriptions: bowline.*),
+as it differs from run to run; calls of services, their answers and bookmarks are. With
+--housekeeping, or channels that are named by -c, only descriptions of types (bowline.schema) are left out.
 Exit code 0 if they are the same; 1 if they differ, or a log is damaged.";
 
 #[derive(Args, Debug)]
@@ -39,6 +41,9 @@ pub(crate) struct Arguments {
     /// Not channels that match. Several add up
     #[arg(long, value_name = "REGEX")]
     ignore: Vec<String>,
+    /// Compare what Bowline says of itself, too: heartbeats, steps, statuses and output
+    #[arg(long)]
+    housekeeping: bool,
     /// Compare times, too: since 1970, or since the first event of each log
     #[arg(long, value_name = "SINCE", num_args = 0..=1, require_equals = true, default_missing_value = "absolute")]
     times: Option<Since>,
@@ -68,6 +73,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         types: &arguments.types,
         json: arguments.json,
     };
+    if !compares_own(arguments) && !arguments.json {
+        output::note(LEFT_OUT);
+    }
     compare([&arguments.a, &arguments.b], &options, &manner)
 }
 
@@ -80,6 +88,13 @@ pub(crate) struct Manner<'a> {
     pub(crate) json: bool,
 }
 
+const LEFT_OUT: &str = "not compared: what Bowline says of itself (bowline.*), as it differs from run to run; --housekeeping does";
+/// What Bowline says of itself: everything of its own but calls, their answers and bookmarks, which are the robot's and
+/// people's.
+const HOUSEKEEPING: &str = "^bowline\\.(?!call\\.|answer\\.|bookmark$)";
+/// What describes types, as often as publishers like.
+const DESCRIPTIONS: &str = "^bowline\\.schema$";
+
 /// Compares two logs and shows the differences.
 pub(crate) fn compare(
     paths: [&Path; 2],
@@ -87,6 +102,8 @@ pub(crate) fn compare(
     manner: &Manner<'_>,
 ) -> anyhow::Result<Outcome> {
     let [a, b] = paths;
+    choice::check_is_log(a)?;
+    choice::check_is_log(b)?;
     let mut a = choice::open(a, IndexUse::IfThere)?;
     let mut b = choice::open(b, IndexUse::IfThere)?;
     let mut progress = Progress::new("comparing");
@@ -126,8 +143,17 @@ pub(crate) fn compare(
     })
 }
 
+/// Whether what Bowline says of itself is compared: if somebody wants it, or says which channels they want.
+fn compares_own(arguments: &Arguments) -> bool {
+    arguments.housekeeping || !arguments.channels.channels.is_empty()
+}
+
 fn options(arguments: &Arguments) -> anyhow::Result<DiffOptions> {
-    let mut ignored = vec!["^bowline\\.schema$".to_owned()];
+    let own = match compares_own(arguments) {
+        true => DESCRIPTIONS,
+        false => HOUSEKEEPING,
+    };
+    let mut ignored = vec![own.to_owned()];
     ignored.extend(arguments.ignore.iter().cloned());
     let Moment::AfterStart(tolerance_us) = arguments.tolerance else {
         return Err(Usage("expected a tolerance such as 5ms, found a time".to_owned()).into());

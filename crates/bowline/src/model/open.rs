@@ -1,9 +1,12 @@
 //! Which model is meant, and opening it.
 
+use super::rounded;
 use crate::input::Usage;
 use crate::output;
 use anyhow::Context as _;
-use bowline_geometry::{Disk, Files as _, Format, Mistake, Mistakes, Model, format_of, load};
+use bowline_geometry::{
+    Disk, Files as _, Format, JointId, JointKind, Mistake, Mistakes, Model, format_of, load,
+};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -120,9 +123,34 @@ pub(super) fn joint(text: &str) -> Result<(String, f64), String> {
 pub(super) fn set_joints(model: &mut Model, joints: &[(String, f64)]) -> anyhow::Result<()> {
     for (name, value) in joints {
         let id = model.joint(name).map_err(usage)?;
+        check_limits(model, id, *value)?;
         model.set(id, *value, 0).map_err(usage)?;
     }
     Ok(())
+}
+
+/// What a joint cannot do is not drawn: on the robot it would be counted, here somebody has mistyped.
+fn check_limits(model: &Model, id: JointId, value: f64) -> anyhow::Result<()> {
+    let found = model.joints().find(|joint| joint.id == id);
+    let Some((name, joint)) = found.map(|joint| (joint.name, joint.joint)) else {
+        return Ok(());
+    };
+    let Some([least, most]) = joint
+        .limits
+        .filter(|[least, most]| !(*least..=*most).contains(&value))
+    else {
+        return Ok(());
+    };
+    let in_words = |value: f64| match joint.kind {
+        JointKind::Revolute => format!("{} deg", rounded(value.to_degrees())),
+        JointKind::Prismatic => format!("{} m", rounded(value)),
+    };
+    Err(usage(format!(
+        "joint {name:?} goes from {} to {}, found {}",
+        in_words(least),
+        in_words(most),
+        in_words(value)
+    )))
 }
 
 /// What was asked for is not there.

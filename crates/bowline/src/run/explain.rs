@@ -1,6 +1,6 @@
 //! Kinds of components, for people: what can be set, what they read and write, and how to write one down.
 
-use crate::output::table;
+use crate::output::table_within;
 use bowline_node::{
     Change, Direction, Expect, Kind, Need, Parameter, PortInfo, Ports, Setting, TypeInfo,
 };
@@ -8,36 +8,37 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// All kinds, a line each.
-pub(super) fn all(kinds: &[Kind]) -> String {
+pub(super) fn all(kinds: &[Kind], width: Option<usize>) -> String {
     let rows: Vec<Vec<String>> = kinds
         .iter()
         .map(|kind| vec![kind.name.to_owned(), kind.summary.to_owned()])
         .collect();
-    let mut text = table(&rows, &[0, 1]);
+    let mut text = table_within(width, &rows, &[0, 1]);
     text += "\n`bowline run --explain KIND` shows all about one of them.\n";
     text
 }
 
 /// All about one kind.
-pub(super) fn one(kind: &Kind) -> String {
+pub(super) fn one(kind: &Kind, width: Option<usize>) -> String {
     let mut text = format!("{}: {}\n", kind.name, kind.summary);
     text += "\nParameters\n";
-    text += &parameters(kind.parameters());
+    text += &parameters(kind.parameters(), width);
     text += "\nPorts\n";
-    let built = kind.build(&[]);
-    match &built {
-        Ok(built) => text += &ports(&built.ports),
+    let outline = kind.outline();
+    match &outline {
+        Ok(outline) => {
+            text += &ports(&outline.ports, width);
+            if !outline.others.is_empty() {
+                text += &format!("  and {}\n", outline.others);
+            }
+        }
         Err(error) => text += &format!("  they depend on the parameters: {error}\n"),
     }
-    if let Some(period) = built
-        .as_ref()
-        .ok()
-        .and_then(|built| built.ports.tick_period())
-    {
+    if let Some(period) = outline.as_ref().ok().and_then(|it| it.ports.tick_period()) {
         text += &format!("  woken every {}\n", duration(period));
     }
     text += "\nIn a robot file\n";
-    let ports: Vec<&PortInfo> = built.iter().flat_map(|built| built.ports.iter()).collect();
+    let ports: Vec<&PortInfo> = outline.iter().flat_map(|it| it.ports.iter()).collect();
     for line in snippet(kind, &ports).lines() {
         text += format!("  {line}").trim_end();
         text.push('\n');
@@ -45,7 +46,7 @@ pub(super) fn one(kind: &Kind) -> String {
     text
 }
 
-fn parameters(table_of: &[Parameter]) -> String {
+fn parameters(table_of: &[Parameter], width: Option<usize>) -> String {
     if table_of.is_empty() {
         return "  none\n".to_owned();
     }
@@ -72,10 +73,10 @@ fn parameters(table_of: &[Parameter]) -> String {
             one_line(parameter.doc),
         ]);
     }
-    table(&rows, &[0, 1, 2, 3, 4, 5, 6])
+    table_within(width, &rows, &[0, 1, 2, 3, 4, 5, 6])
 }
 
-fn ports(ports: &Ports) -> String {
+fn ports(ports: &Ports, width: Option<usize>) -> String {
     let mut rows = Vec::new();
     for port in ports.iter() {
         let (verb, expects) = match port.direction {
@@ -95,7 +96,7 @@ fn ports(ports: &Ports) -> String {
     }
     match rows.is_empty() {
         true => "  none\n".to_owned(),
-        false => table(&rows, &[0, 1, 2, 3, 4, 5]),
+        false => table_within(width, &rows, &[0, 1, 2, 3, 4, 5]),
     }
 }
 
@@ -145,7 +146,7 @@ fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
         text += &format!("\n[component.{}.parameters]\n", kind.name);
     }
     for parameter in kind.parameters() {
-        text += &format!("{} = {}\n", parameter.name, (parameter.default)());
+        text += &setting_line(parameter);
     }
     let outputs: Vec<String> = ports
         .iter()
@@ -156,6 +157,22 @@ fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
     match outputs.is_empty() {
         true => text,
         false => format!("# Others find it at {}.\n{text}", outputs.join(", ")),
+    }
+}
+
+/// A parameter as it is by default. A path that is not given by default has nothing to paste but its place.
+fn setting_line(parameter: &Parameter) -> String {
+    let Parameter { name, kind, .. } = parameter;
+    match (parameter.default)() {
+        Setting::Text(text) if text.is_empty() && *kind == "path" => {
+            format!("# {name} = \"...\"\n")
+        }
+        Setting::List(items) if items.is_empty() => format!("# {name} = [\"...\"]\n"),
+        default @ (Setting::Boolean(_)
+        | Setting::Integer(_)
+        | Setting::Real(_)
+        | Setting::Text(_)
+        | Setting::List(_)) => format!("{name} = {default}\n"),
     }
 }
 
@@ -213,12 +230,13 @@ pub(super) fn as_json(kind: &Kind) -> Value {
             "doc": one_line(&port.doc),
         })
     };
-    let built = kind.build(&[]).ok();
+    let outline = kind.outline().ok();
     json!({
         "kind": kind.name,
         "summary": kind.summary,
         "parameters": kind.parameters().iter().map(parameter).collect::<Vec<_>>(),
-        "ports": built.iter().flat_map(|built| built.ports.iter()).map(port).collect::<Vec<_>>(),
+        "ports": outline.iter().flat_map(|it| it.ports.iter()).map(port).collect::<Vec<_>>(),
+        "other_ports": outline.iter().map(|it| it.others).find(|others| !others.is_empty()),
     })
 }
 
@@ -247,15 +265,31 @@ In a robot file
     #[test]
     fn a_kind_is_explained_and_ready_to_paste() {
         let heartbeat = KINDS.iter().find(|kind| kind.name == "heartbeat").unwrap();
-        let text = one(heartbeat);
+        let text = one(heartbeat, None);
         assert!(text.starts_with(HEARTBEAT), "{text}");
         assert!(text.ends_with(SNIPPET), "{text}");
     }
 
     #[test]
+    fn ports_are_shown_even_where_they_depend_on_a_file() {
+        let model = KINDS.iter().find(|kind| kind.name == "model").unwrap();
+        let text = one(model, None);
+        for part in [
+            "  serves  transform  ",
+            "  and for each joint of the model that a channel moves, an input",
+            "  # model = \"...\"\n",
+            "  # Others find it at model.transform, model.bodies, model.frames.\n",
+        ] {
+            assert!(text.contains(part), "expected {part:?} in\n{text}");
+        }
+        assert!(!text.contains("model = \"\""), "{text}");
+        assert_eq!(as_json(model)["ports"][0]["name"], "transform");
+    }
+
+    #[test]
     fn every_kind_can_be_explained() {
         for kind in KINDS {
-            assert!(all(KINDS).contains(kind.summary));
+            assert!(all(KINDS, None).contains(kind.summary));
             assert_eq!(as_json(kind)["kind"], kind.name);
         }
     }

@@ -92,6 +92,14 @@ fn run_log(
 ) -> anyhow::Result<()> {
     let (mut lockstep, _) = start_log(path, engine, sinks)?;
     go_on(robot, &mut lockstep, sinks, how)?;
+    let recalled = lockstep.source().recall_counts();
+    if recalled.unmatched + recalled.forgotten > 0 {
+        output::note(&format!(
+            "{} calls of services were answered out of the log, {} were not recorded and had no answer",
+            recalled.matched,
+            recalled.unmatched + recalled.forgotten
+        ));
+    }
     if lockstep.clock_steps() > 0 {
         output::note(&format!(
             "the clock of the log was set {} times; time went on from where it was",

@@ -1,10 +1,11 @@
 //! What a robot is, in a few lines.
 
-use crate::output::{count, table};
+use crate::output::{self, count, table_within};
+use bowline_log::record::increments;
 use bowline_node::robot::{Component, Problem, Program, Robot, Severity, Source};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) fn text(robot: &Robot, source: Source) -> String {
     let components: Vec<&Component> = robot.components(source).collect();
@@ -42,10 +43,13 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
         ]);
     }
     if !components.is_empty() {
-        text += &table(&rows, &[0, 1, 2, 3, 4, 5]);
+        text += &table_within(output::width(), &rows, &[0, 1, 2, 3, 4, 5]);
     }
     if let Some(record) = robot.record() {
-        text += &format!("records to {}\n", record.file.display());
+        text += &format!(
+            "records to {}: the first number that is free\n",
+            next_recording(&record.file).display()
+        );
     }
     let state = robot.safe_state();
     if !state.stop.is_empty() {
@@ -64,6 +68,13 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
         }
     }
     text
+}
+
+/// A robot that starts again does not overwrite what it did before.
+fn next_recording(file: &Path) -> PathBuf {
+    let mut names = increments(file);
+    let free = names.find(|name| !name.exists());
+    free.unwrap_or_else(|| file.to_owned())
 }
 
 fn what(component: &Component) -> String {
@@ -111,6 +122,7 @@ pub(super) fn json(robot: Option<&Robot>, source: Source, problems: &[Problem]) 
     json!({
         "robot": robot.map(Robot::name),
         "problems": problems.iter().map(problem).collect::<Vec<_>>(),
+        "records_to": robot.and_then(Robot::record).map(|it| next_recording(&it.file)),
         "components": robot.map(|robot| robot.components(source).map(component).collect::<Vec<_>>()),
     })
 }

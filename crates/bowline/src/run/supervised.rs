@@ -1,6 +1,5 @@
 //! A robot under a supervisor: each process a child of this one.
 
-use crate::robot_file::SourceArgument;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Bus;
@@ -17,7 +16,7 @@ const PLAYER: &str = "player";
 
 pub(super) fn run(
     robot: &Robot,
-    source: &SourceArgument,
+    (source, log): (Source, Option<&Path>),
     host: Option<&str>,
     signals: &SignalFd,
 ) -> anyhow::Result<Outcome> {
@@ -25,12 +24,12 @@ pub(super) fn run(
     let program = program.display().to_string();
     let url = robot.url();
     let programs = Programs {
-        host: &|process| host_command(&program, robot, source.source(), process),
+        host: &|process| host_command(&program, robot, source, process),
         record: &|record| record_command(&program, &url, record),
     };
     let host = host.unwrap_or(&ThisProcess::get().host);
-    let mut plan = robot.plan(source.source(), host, &programs);
-    if let SourceArgument::Log(Some(log)) = source {
+    let mut plan = robot.plan(source, host, &programs);
+    if let Some(log) = log {
         plan.processes.push(player(&program, &url, robot, log));
     }
     let bus = Bus::open(&url).with_context(|| format!("cannot open the bus {url}"))?;
@@ -38,6 +37,7 @@ pub(super) fn run(
         folder: None,
         until: signals.as_fd(),
         care: Care::Everything,
+        keeper: vec![program.clone(), "keeper".to_owned()],
         tell: &mut tell,
     };
     supervise::run(&plan, &bus, options)?;
@@ -86,7 +86,6 @@ fn record_command(program: &str, url: &str, record: &Record) -> Vec<String> {
         "--increment",
         "--status-every",
         "500ms",
-        "--quiet",
         "--url",
         url,
         "--channel",

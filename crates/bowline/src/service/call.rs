@@ -196,7 +196,7 @@ fn named_target(lookout: &mut Lookout, name: &str) -> anyhow::Result<Target> {
 fn offer(lookout: &Lookout, name: &str) -> Option<Offered> {
     let offers = lookout.directory.offers(lookout.now());
     let offers = offers.iter().filter(|offer| offer.service.name == name);
-    let best = offers.min_by_key(|offer| (offer.life, offer.health))?;
+    let best = offers.min_by_key(|offer| (offer.life, offer.health.clone()))?;
     let fingerprint = |bits: i64| Fingerprint(bits.cast_unsigned());
     let service = best.service;
     Some(Offered {

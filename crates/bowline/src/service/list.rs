@@ -4,9 +4,10 @@ use super::lookout::Lookout;
 use crate::Outcome;
 use crate::input;
 use crate::listen::{PLACES_HELP, Place};
-use crate::output::{self, table};
+use crate::output::{self, table_within};
 use bowline_inspect::text::printable;
 use bowline_node::directory::{Life, Offer};
+use bowline_node::{Health, Time};
 use bowline_wire::Fingerprint;
 use clap::Args;
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
             output::line(&to_json(offer).to_string())?;
         }
     } else if !offers.is_empty() {
-        output::bytes(text(&offers).as_bytes())?;
+        output::bytes(text(&offers, lookout.now()).as_bytes())?;
     }
     note_rivals(&offers);
     let is_lossy = lookout.listener.note_damage();
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-fn text(offers: &[Offer<'_>]) -> String {
+fn text(offers: &[Offer<'_>], now: Time) -> String {
     let heads = [
         "service",
         "component",
@@ -86,11 +87,11 @@ fn text(offers: &[Offer<'_>]) -> String {
         "health",
     ];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    rows.extend(offers.iter().map(row));
-    table(&rows, &[0, 1, 2, 3, 5, 6, 7])
+    rows.extend(offers.iter().map(|offer| row(offer, now)));
+    table_within(output::width(), &rows, &[0, 1, 2, 3, 5, 6, 7])
 }
 
-fn row(offer: &Offer<'_>) -> Vec<String> {
+fn row(offer: &Offer<'_>, now: Time) -> Vec<String> {
     let or_dash = |text: &str| match text {
         "" => "-".to_owned(),
         text => printable(text),
@@ -103,15 +104,26 @@ fn row(offer: &Offer<'_>) -> Vec<String> {
         offer.process.pid.to_string(),
         or_dash(&offer.service.request_type),
         or_dash(&offer.service.reply_type),
-        health(offer).to_owned(),
+        health_and_end(offer, now),
     ]
 }
 
 /// How a server is, in a word.
 fn health(offer: &Offer<'_>) -> &'static str {
     match offer.life {
-        Life::Alive => offer.health.map_or("starting", |health| health.word()),
+        Life::Alive => offer.health.as_ref().map_or("starting", Health::word),
         Life::Silent | Life::Gone => offer.life.word(),
+    }
+}
+
+/// With how long ago it was last heard, if it is gone: in a log, before its end.
+fn health_and_end(offer: &Offer<'_>, now: Time) -> String {
+    match offer.life {
+        Life::Gone => format!(
+            "gone for {:.0} s",
+            now.since(offer.last_heard).as_secs_f64()
+        ),
+        Life::Alive | Life::Silent => health(offer).to_owned(),
     }
 }
 
@@ -129,6 +141,7 @@ fn to_json(offer: &Offer<'_>) -> Value {
         "request": { "type": service.request_type, "fingerprint": fingerprint(service.request_fingerprint) },
         "reply": { "type": service.reply_type, "fingerprint": fingerprint(service.reply_fingerprint) },
         "health": health(offer),
+        "last_heard_utime": offer.last_heard.utime(),
     })
 }
 

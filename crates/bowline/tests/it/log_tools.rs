@@ -232,6 +232,51 @@ fn diff_shows_the_first_field_that_differs() {
 }
 
 #[test]
+fn what_bowline_says_of_itself_is_compared_only_if_somebody_wants_it() {
+    let folder = scratch("log_diff_housekeeping");
+    for (name, payload) in [("a.log", b"one"), ("b.log", b"two")] {
+        let mut writer = Writer::create(folder.join(name), WriterOptions::default()).unwrap();
+        let events: [(&str, &[u8]); 5] = [
+            ("bowline.heartbeat", payload),
+            ("bowline.supervisor", payload),
+            ("bowline.schema", payload),
+            ("bowline.call.route", b"the same"),
+            ("pose", b"the same"),
+        ];
+        for (channel, payload) in events {
+            let event = LogEvent {
+                number: 0,
+                utime: FIRST_UTIME,
+                nanos: 0,
+                channel,
+                payload,
+            };
+            writer.write(event).unwrap();
+        }
+        writer.finish().unwrap();
+    }
+    #[rustfmt::skip]
+    let cases = [
+        (&[][..], 0, "the same: 2 messages on 2 channels"),
+        (&["--housekeeping"], 1, "2 of 4 channels differ; 2 messages before that are the same"),
+        (&["-c", "heartbeat"], 1, "1 of 1 channels differ"),
+    ];
+    for (options, code, expected) in cases {
+        let args = [&["diff", "a.log", "b.log"], options].concat();
+        let text = expect(&folder, code, &args);
+        assert_has(&text, &[expected]);
+        let is_said = text.contains("not compared: what Bowline says of itself (bowline.*)");
+        assert_eq!(is_said, options.is_empty(), "{text}");
+    }
+    fs::write(folder.join("c.log"), "no log at all, but some text").unwrap();
+    let text = expect(&folder, 2, &["diff", "c.log", "c.log"]);
+    assert_has(
+        &text,
+        &["expected a log, found c.log: nothing in it is an event"],
+    );
+}
+
+#[test]
 fn filter_keeps_what_it_is_told_to() {
     let folder = scratch("log_filter");
     make(&folder.join("a.log"), 45.5);

@@ -10,6 +10,7 @@ mod list;
 mod log_tools;
 mod model;
 mod namespace;
+mod run;
 mod supervision;
 mod types;
 

@@ -95,7 +95,10 @@ fn what_is_not_there_is_a_wrong_use_with_a_suggestion() {
             "expected a joint's name and value",
         ),
         (vec!["frames", "Flee"], "did you mean \"Flea\"?"),
-        (vec!["export"], "--sdf"),
+        (
+            vec!["view", "--joint", "Pan=120deg"],
+            "joint \"Pan\" goes from -90 deg to 90 deg, found 120 deg",
+        ),
     ] {
         let args = [vec!["model"], args].concat();
         let output = bowline_in(&root(), &args, b"");
@@ -110,6 +113,15 @@ fn what_is_not_there_is_a_wrong_use_with_a_suggestion() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn an_export_is_sdf_unless_somebody_says_otherwise() {
+    let plain = bowline_in(&root(), &["model", "export"], b"");
+    assert_eq!(plain.status.code(), Some(0), "{}", stderr(&plain));
+    assert!(stdout(&plain).contains("<sdf "), "{}", stdout(&plain));
+    let named = bowline_in(&root(), &["model", "export", "--sdf"], b"");
+    assert_eq!(stdout(&plain), stdout(&named));
 }
 
 #[test]

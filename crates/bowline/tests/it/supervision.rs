@@ -48,6 +48,7 @@ impl Robot {
                     folder: Some(folder),
                     until: until.as_fd(),
                     care: Care::Own,
+                    keeper: Vec::new(),
                     tell: &mut |_| {},
                 };
                 supervise::run(&plan, &Bus::open(&url).unwrap(), options).unwrap();

@@ -2,11 +2,12 @@
 
 use super::Reading;
 use super::pose::{POSE, SURENESS, covariance, pose};
+use super::sight;
 use crate::assembly::{Body, BodyFrame};
 use crate::mistake::{Fault, Mistakes, Place};
-use crate::sensor::{Camera, Encoder, Gps, Imu, Laser, Magnetometer, Sensor, SensorKind, Sonar};
+use crate::sensor::{Encoder, Gps, Imu, Magnetometer, Sensor, SensorKind};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
-use crate::xml::{self, Element, NOT_NEGATIVE, POSITIVE, VIEW_DEG};
+use crate::xml::{self, Element, NOT_NEGATIVE, POSITIVE};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,11 +22,14 @@ const ELEMENTS: &[&str] = &[
     "mass",
     "laser",
     "camera",
+    "depth",
+    "ins",
     "gps",
     "imu",
     "magnetometer",
     "sonar",
     "encoder",
+    "bumper",
 ];
 
 pub(super) fn load(
@@ -76,7 +80,8 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
                 }
                 body.mass = read_mass(element, mistakes);
             }
-            "laser" | "camera" | "gps" | "imu" | "magnetometer" | "sonar" | "encoder" => {
+            "laser" | "camera" | "depth" | "ins" | "gps" | "imu" | "magnetometer" | "sonar"
+            | "encoder" | "bumper" => {
                 body.sensors.extend(sensor(element, mistakes));
             }
             _ => element.refuse(ELEMENTS, mistakes),
@@ -179,33 +184,36 @@ fn read_mass(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Mass> {
 }
 
 /// The attributes of every sensor.
-const SENSOR: &[&str] = &["name", "frame", "rate_hz"];
+pub(super) const SENSOR: &[&str] = &["name", "frame", "rate_hz"];
 
 fn sensor(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Sensor> {
     expect_empty(element, mistakes);
     let kind = match element.name() {
-        "laser" => laser(element, mistakes).map(SensorKind::Laser),
-        "camera" => camera(element, mistakes).map(SensorKind::Camera),
+        "laser" => sight::laser(element, mistakes).map(SensorKind::Laser),
+        "camera" => sight::camera(element, mistakes).map(SensorKind::Camera),
+        "depth" => sight::depth(element, SENSOR, mistakes).map(SensorKind::Depth),
+        "ins" => Some(SensorKind::Ins(sight::ins(element, SENSOR, mistakes))),
+        "bumper" => Some(SensorKind::Bumper(sight::bumper(element, SENSOR, mistakes))),
         "gps" => {
             element.allow(&[SENSOR, &["horizontal_sd_m", "vertical_sd_m"]], mistakes);
             Some(SensorKind::Gps(Gps {
-                horizontal_sd_m: noise(element, "horizontal_sd_m", mistakes),
-                vertical_sd_m: noise(element, "vertical_sd_m", mistakes),
+                horizontal_sd_m: sight::noise(element, "horizontal_sd_m", mistakes),
+                vertical_sd_m: sight::noise(element, "vertical_sd_m", mistakes),
             }))
         }
         "imu" => {
             element.allow(&[SENSOR, &["gyro_sd_radps", "accel_sd_mps2"]], mistakes);
             Some(SensorKind::Imu(Imu {
-                gyro_sd_radps: noise(element, "gyro_sd_radps", mistakes),
-                accel_sd_mps2: noise(element, "accel_sd_mps2", mistakes),
+                gyro_sd_radps: sight::noise(element, "gyro_sd_radps", mistakes),
+                accel_sd_mps2: sight::noise(element, "accel_sd_mps2", mistakes),
             }))
         }
         "magnetometer" => {
             element.allow(&[SENSOR, &["field_sd_t"]], mistakes);
-            let field_sd_t = noise(element, "field_sd_t", mistakes);
+            let field_sd_t = sight::noise(element, "field_sd_t", mistakes);
             Some(SensorKind::Magnetometer(Magnetometer { field_sd_t }))
         }
-        "sonar" => sonar(element, mistakes).map(SensorKind::Sonar),
+        "sonar" => sight::sonar(element, mistakes).map(SensorKind::Sonar),
         _ => {
             element.allow(&[SENSOR, &["ticks_per_turn"]], mistakes);
             element.required("ticks_per_turn", mistakes);
@@ -223,135 +231,5 @@ fn sensor(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Sensor> {
         frame: frame?,
         rate_hz: rate_hz?,
         kind: kind?,
-    })
-}
-
-fn noise(element: Element<'_>, name: &str, mistakes: &mut Mistakes) -> f64 {
-    let found = element.number_in(name, NOT_NEGATIVE, mistakes);
-    found.unwrap_or(0.0)
-}
-
-/// The nearest and the furthest of what is seen.
-fn ranges(element: Element<'_>, names: [&str; 2], mistakes: &mut Mistakes) -> Option<[f64; 2]> {
-    let [least, most] = names;
-    let near = element.number_in(least, NOT_NEGATIVE, mistakes);
-    let far = element.number_in(most, POSITIVE, mistakes);
-    let (near, far) = (near?, far?);
-    if near >= far {
-        element.refuse_value(most, format_args!("more than {least}"), mistakes);
-        return None;
-    }
-    Some([near, far])
-}
-
-fn required_ranges(element: Element<'_>, mistakes: &mut Mistakes) -> Option<[f64; 2]> {
-    let names = ["range_min_m", "range_max_m"];
-    for name in names {
-        element.required(name, mistakes);
-    }
-    ranges(element, names, mistakes)
-}
-
-fn laser(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Laser> {
-    let own = &[
-        "beams",
-        "fov_deg",
-        "centre_deg",
-        "rows",
-        "fov_vertical_deg",
-        "centre_vertical_deg",
-        "range_min_m",
-        "range_max_m",
-        "resolution_m",
-        "range_sd_m",
-    ];
-    element.allow(&[SENSOR, own], mistakes);
-    for name in ["beams", "fov_deg"] {
-        element.required(name, mistakes);
-    }
-    let n_beams = element.count("beams", mistakes);
-    let n_rows = match element.attribute("rows") {
-        Some(_) => element.count("rows", mistakes),
-        None => Some(1),
-    };
-    let across = view(element, "fov_deg", "centre_deg", mistakes);
-    let upright = view(element, "fov_vertical_deg", "centre_vertical_deg", mistakes);
-    let ranges = required_ranges(element, mistakes);
-    let resolution_m = noise(element, "resolution_m", mistakes);
-    let range_sd_m = noise(element, "range_sd_m", mistakes);
-    if n_rows.is_some_and(|n_rows| n_rows > 1) {
-        element.required("fov_vertical_deg", mistakes);
-    }
-    let ([first_rad, last_rad], [lowest_rad, highest_rad]) = (across, upright);
-    let [range_min_m, range_max_m] = ranges?;
-    Some(Laser {
-        n_beams: n_beams?,
-        first_rad,
-        last_rad,
-        n_rows: n_rows?,
-        lowest_rad,
-        highest_rad,
-        range_min_m,
-        range_max_m,
-        resolution_m,
-        range_sd_m,
-    })
-}
-
-/// A field of view about a direction, from its one end to the other.
-fn view(element: Element<'_>, width: &str, centre: &str, mistakes: &mut Mistakes) -> [f64; 2] {
-    let half = element.number_in(width, VIEW_DEG, mistakes).unwrap_or(0.0) / 2.0;
-    let centre = element.number(centre, mistakes).unwrap_or(0.0);
-    [centre - half, centre + half].map(f64::to_radians)
-}
-
-fn camera(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Camera> {
-    let own = &[
-        "width_px",
-        "height_px",
-        "fov_deg",
-        "near_m",
-        "far_m",
-        "pixel_sd",
-    ];
-    element.allow(&[SENSOR, own], mistakes);
-    for name in ["width_px", "height_px", "fov_deg"] {
-        element.required(name, mistakes);
-    }
-    let width_px = element.count("width_px", mistakes);
-    let height_px = element.count("height_px", mistakes);
-    let fov_deg = element.number_in("fov_deg", VIEW_DEG, mistakes);
-    let pixel_sd = noise(element, "pixel_sd", mistakes);
-    let mut distance = |name, usual| match element.attribute(name) {
-        Some(_) => element.number_in(name, POSITIVE, mistakes),
-        None => Some(usual),
-    };
-    let (near_m, far_m) = (distance("near_m", 0.1), distance("far_m", 100.0));
-    let (near_m, far_m) = (near_m?, far_m?);
-    if near_m >= far_m {
-        element.refuse_value("far_m", "more than near_m", mistakes);
-    }
-    Some(Camera {
-        width_px: width_px?,
-        height_px: height_px?,
-        fov_rad: fov_deg?.to_radians(),
-        near_m,
-        far_m,
-        pixel_sd,
-    })
-}
-
-fn sonar(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Sonar> {
-    element.allow(
-        &[SENSOR, &["range_min_m", "range_max_m", "fov_deg"]],
-        mistakes,
-    );
-    element.required("fov_deg", mistakes);
-    let fov_deg = element.number_in("fov_deg", VIEW_DEG, mistakes);
-    let [range_min_m, range_max_m] = required_ranges(element, mistakes)?;
-    Some(Sonar {
-        range_min_m,
-        range_max_m,
-        fov_rad: fov_deg?.to_radians(),
     })
 }

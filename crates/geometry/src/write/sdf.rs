@@ -9,7 +9,7 @@ use crate::assembly::{Body, Constraint, Joint, JointKind};
 use crate::mistake::{Fault, Mistake, Mistakes};
 use crate::model::Model;
 use crate::read::sdf::NAMESPACE;
-use crate::sensor::{Camera, Laser, Sensor, SensorKind};
+use crate::sensor::{Camera, Depth, Laser, Sensor, SensorKind};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
 use crate::transform::{Transform, Vec3};
 use std::collections::BTreeSet;
@@ -204,7 +204,10 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
         SensorKind::Imu(_) => "imu",
         SensorKind::Magnetometer(_) => "magnetometer",
         SensorKind::Sonar(_) => "sonar",
-        SensorKind::Encoder(_) => "custom",
+        SensorKind::Encoder(_)
+        | SensorKind::Depth(_)
+        | SensorKind::Ins(_)
+        | SensorKind::Bumper(_) => "custom",
     };
     out.open("sensor", &[("name", &sensor.name), ("type", kind)]);
     let frame = format!("{body}:{}", sensor.frame);
@@ -258,6 +261,20 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
             let ticks = encoder.ticks_per_turn.to_string();
             out.empty("bowline:encoder", &[("ticks_per_turn", &ticks)]);
         }
+        SensorKind::Depth(depth) => write_depth(out, depth),
+        SensorKind::Ins(ins) => write_ours(
+            out,
+            "bowline:ins",
+            &[
+                ("position_sd_m", ins.position_sd_m),
+                ("attitude_sd_deg", ins.attitude_sd_rad.to_degrees()),
+                ("heading_sd_deg", ins.heading_sd_rad.to_degrees()),
+                ("correlation_s", ins.correlation_s),
+            ],
+        ),
+        SensorKind::Bumper(bumper) => {
+            write_ours(out, "bowline:bumper", &[("force_n", bumper.force_n)]);
+        }
     }
     out.close();
 }
@@ -305,7 +322,54 @@ fn write_laser(out: &mut Markup, laser: &Laser) {
     number(out, "mean", 0.0);
     number(out, "stddev", laser.range_sd_m);
     out.close();
+    let rows: Vec<String> = laser
+        .range_errors
+        .iter()
+        .map(|row| format!("{} {} {}", row.range_m, row.bias_m, row.sd_m))
+        .collect();
+    let (rows, growth) = (rows.join(", "), laser.range_sd_per_m.to_string());
+    let bearing = laser.bearing_sd_rad.to_degrees().to_string();
+    let mut errors = vec![
+        ("range_sd_per_m", growth.as_str()),
+        ("bearing_sd_deg", bearing.as_str()),
+    ];
+    if !rows.is_empty() {
+        errors.push(("range_errors", &rows));
+    }
+    if !rows.is_empty() || laser.range_sd_per_m > 0.0 || laser.bearing_sd_rad > 0.0 {
+        out.empty("bowline:lidar", &errors);
+    }
     out.close();
+}
+
+/// What SDF cannot say, in the words of body files.
+fn write_ours(out: &mut Markup, name: &'static str, values: &[(&str, f64)]) {
+    let texts: Vec<(&str, String)> = values
+        .iter()
+        .map(|(name, value)| (*name, value.to_string()))
+        .collect();
+    let attributes: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    out.empty(name, &attributes);
+}
+
+fn write_depth(out: &mut Markup, depth: &Depth) {
+    write_ours(
+        out,
+        "bowline:depth",
+        &[
+            ("width_px", depth.width_px.into()),
+            ("height_px", depth.height_px.into()),
+            ("fov_deg", depth.fov_rad.to_degrees()),
+            ("near_m", depth.near_m),
+            ("far_m", depth.far_m),
+            ("decimation", depth.decimation.into()),
+            ("depth_sd_m", depth.depth_sd_m),
+            ("depth_sd_per_m2", depth.depth_sd_per_m2),
+        ],
+    );
 }
 
 fn write_camera(out: &mut Markup, camera: &Camera) {

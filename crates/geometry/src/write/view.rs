@@ -18,6 +18,14 @@ const MARGIN: f64 = 150.0;
 const GAP: f64 = 75.0;
 /// The length of a frame's axes.
 const AXIS: f64 = 16.0;
+/// The length of the axes beside a view's title.
+const COMPASS: f64 = 18.0;
+/// The axes of a frame, with their names.
+const AXES: [(Vec3, &str); 3] = [
+    ([1.0, 0.0, 0.0], "x"),
+    ([0.0, 1.0, 0.0], "y"),
+    ([0.0, 0.0, 1.0], "z"),
+];
 /// Bodies by colour, in turn; told apart by people who see colours differently, too.
 const COLOURS: [&str; 12] = [
     "#4477aa", "#cc3355", "#228833", "#997700", "#0088aa", "#aa3377", "#555555", "#7755bb",
@@ -36,7 +44,7 @@ struct Side {
 }
 
 const TOP: Side = Side {
-    title: "top (x to the left)",
+    title: "top",
     right: [-1.0, 0.0, 0.0],
     up: [0.0, -1.0, 0.0],
 };
@@ -182,6 +190,7 @@ impl<'m> Drawing<'m> {
             top - 34.0,
             self.side.title
         );
+        svg += &self.compass([left - 30.0, top - 38.0]);
         svg += &self.shapes(place);
         let mut labels = Labels::new([0.0, 0.0, WIDTH, height]);
         let mut anchors = Vec::new();
@@ -203,10 +212,28 @@ impl<'m> Drawing<'m> {
         svg
     }
 
+    /// Where the model's own axes point in this view, each with its name.
+    fn compass(&self, [x, y]: Point) -> String {
+        let mut svg = String::new();
+        for (axis, name) in AXES {
+            let [dx, dy] = self.side.flat(axis);
+            if dx.hypot(dy) < 0.5 {
+                continue;
+            }
+            let (to_x, to_y) = (x + COMPASS * dx, y - COMPASS * dy);
+            let (text_x, text_y) = (x + 1.4 * COMPASS * dx, y - 1.4 * COMPASS * dy + 3.5);
+            svg += &format!(
+                "<line class=\"{name}\" x1=\"{x:.1}\" y1=\"{y:.1}\" x2=\"{to_x:.1}\" y2=\"{to_y:.1}\"/>\
+                 <text class=\"axis\" x=\"{text_x:.1}\" y=\"{text_y:.1}\">{name}</text>\n"
+            );
+        }
+        svg
+    }
+
     /// Names stay off a frame's axes.
     fn keep_axes_free(&self, [x, y]: Point, pose: &Transform, labels: &mut Labels) {
         labels.keep_free([x, y], 3.0);
-        for axis in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
+        for (axis, _) in AXES {
             let [dx, dy] = self.side.flat(pose.turn(axis));
             for part in [0.5, 1.0] {
                 labels.keep_free([x + part * AXIS * dx, y - part * AXIS * dy], 2.0);
@@ -248,11 +275,7 @@ impl<'m> Drawing<'m> {
 
     fn axes(&self, [x, y]: Point, pose: &Transform) -> String {
         let mut svg = String::new();
-        for (axis, class) in [
-            ([1.0, 0.0, 0.0], "x"),
-            ([0.0, 1.0, 0.0], "y"),
-            ([0.0, 0.0, 1.0], "z"),
-        ] {
+        for (axis, class) in AXES {
             let [dx, dy] = self.side.flat(pose.turn(axis));
             if dx.hypot(dy) * AXIS > 1.0 {
                 let (to_x, to_y) = (x + AXIS * dx, y - AXIS * dy);
@@ -272,7 +295,7 @@ fn header(height: f64, name: &str) -> String {
          font-family=\"sans-serif\" font-size=\"10\">\n\
          <style>polygon{{fill-opacity:.16;stroke-opacity:.7;stroke-linejoin:round}} \
          .x{{stroke:#d22;stroke-width:1.5}} .y{{stroke:#191;stroke-width:1.5}} .z{{stroke:#22d;stroke-width:1.5}} \
-         .leader{{stroke:#777;stroke-width:.7}} .title{{font-size:14px;font-weight:bold}}</style>\n\
+         .leader{{stroke:#777;stroke-width:.7}} .title{{font-size:14px;font-weight:bold}} .axis{{text-anchor:middle;font-weight:bold}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"24\" y=\"38\" font-size=\"22\" font-weight=\"bold\">{}</text>\n",
         escaped(name)

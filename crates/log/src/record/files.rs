@@ -144,8 +144,7 @@ impl Files {
     }
 
     fn open_first_free(&self, options: &WriterOptions) -> Result<Writer, OpenFileError> {
-        for number in 0..MAX_NUMBER {
-            let path = self.numbered(number, 2);
+        for path in increments(&self.options.path) {
             match Writer::create_new(&path, options.clone()) {
                 Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {}
                 opened => return Ok(opened?),
@@ -157,9 +156,7 @@ impl Files {
     }
 
     fn numbered(&self, number: u32, n_digits: usize) -> PathBuf {
-        let mut name = self.options.path.clone().into_os_string();
-        name.push(format!(".{number:0n_digits$}"));
-        name.into()
+        numbered(&self.options.path, number, n_digits)
     }
 
     /// Makes room for `FILE.0`, from the last that is kept down to it.
@@ -177,6 +174,18 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// The names that [`Numbering::Increment`] gives the files of a path, in their order. The first that is not there is
+/// what is recorded to next.
+pub fn increments(path: &Path) -> impl Iterator<Item = PathBuf> {
+    (0..MAX_NUMBER).map(move |number| numbered(path, number, 2))
+}
+
+fn numbered(path: &Path, number: u32, n_digits: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number:0n_digits$}"));
+    name.into()
 }
 
 fn create_new(path: &Path, options: WriterOptions) -> Result<Writer, OpenFileError> {

@@ -919,6 +919,136 @@ impl wire::IntoOwned for BookmarkRef<'_> {
     }
 }
 
+/// Whether something pushes against a part of a vehicle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bumper {
+    /// when it was read, microseconds since the epoch
+    pub utime: i64,
+    /// where the switch is, as Body:Frame of the robot's model
+    pub frame: String,
+    /// whether it is pushed now
+    pub pressed: bool,
+    /// how often it has been since the start, 0 or more
+    pub n_presses: i32,
+}
+
+impl wire::Message for Bumper {
+    const NAME: &'static str = "bowline.bumper_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3d3c_6adb_9c0c_0a17);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Bumper {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(13);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.pressed, writer);
+        wire::Encode::write(&self.n_presses, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Bumper {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let pressed: bool = wire::Decode::read(reader).in_field("pressed")?;
+        let n_presses: i32 = wire::Decode::read(reader).in_field("n_presses")?;
+        Ok(Self { utime, frame, pressed, n_presses })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.pressed, reader).in_field("pressed")?;
+        wire::Decode::read_into(&mut self.n_presses, reader).in_field("n_presses")?;
+        Ok(())
+    }
+}
+
+/// A [`Bumper`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BumperRef<'a> {
+    /// when it was read, microseconds since the epoch
+    pub utime: i64,
+    /// where the switch is, as Body:Frame of the robot's model
+    pub frame: &'a str,
+    /// whether it is pushed now
+    pub pressed: bool,
+    /// how often it has been since the start, 0 or more
+    pub n_presses: i32,
+}
+
+impl wire::Message for BumperRef<'_> {
+    const NAME: &'static str = "bowline.bumper_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3d3c_6adb_9c0c_0a17);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for BumperRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(13);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.pressed, writer);
+        wire::Encode::write(&self.n_presses, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for BumperRef<'a> {
+    const MIN_SIZE: usize = 18;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let pressed: bool = wire::Decode::read(reader).in_field("pressed")?;
+        let n_presses: i32 = wire::Decode::read(reader).in_field("n_presses")?;
+        Ok(Self { utime, frame, pressed, n_presses })
+    }
+}
+
+impl wire::IntoOwned for BumperRef<'_> {
+    type Owned = Bumper;
+
+    fn into_owned(self) -> Bumper {
+        Bumper {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            pressed: self.pressed,
+            n_presses: self.n_presses,
+        }
+    }
+}
+
 /// Asks a service for something, or to let it be. Sent again until it is answered: all that is needed to tell one call
 /// from another, and a call from its repetition, is in here.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1381,6 +1511,349 @@ impl wire::IntoOwned for ChannelToPortRef<'_> {
     }
 }
 
+/// Who touches whom in a simulation: the truth, not a sensor. Wheels on the ground are left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contact {
+    /// when that was so, microseconds since the epoch
+    pub utime: i64,
+    /// how many pairs touch now, 0 or more
+    pub n_contacts: i32,
+    /// the part of the vehicle, as a body of the robot's model
+    pub bodies: Vec<String>,
+    /// what it touches: the name of a body of the world
+    pub others: Vec<String>,
+    /// since when, microseconds since the epoch
+    pub since_utime: Vec<i64>,
+    /// how hard it is pushed, newtons, 0 or more
+    pub force_n: Vec<f64>,
+    /// how many contacts have begun since the start, 0 or more
+    pub n_begun: i32,
+}
+
+impl Contact {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_contacts = (self.bodies.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Contact {
+    const NAME: &'static str = "bowline.contact_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8a25_3559_c451_28a1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Contact {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        meter.length("n_contacts", self.n_contacts, self.bodies.len()).in_field("bodies")?;
+        meter.length("n_contacts", self.n_contacts, self.others.len()).in_field("others")?;
+        meter.length("n_contacts", self.n_contacts, self.since_utime.len()).in_field("since_utime")?;
+        meter.length("n_contacts", self.n_contacts, self.force_n.len()).in_field("force_n")?;
+        wire::Encode::measure(&self.bodies, meter).in_field("bodies")?;
+        wire::Encode::measure(&self.others, meter).in_field("others")?;
+        wire::Encode::measure(&self.since_utime, meter).in_field("since_utime")?;
+        wire::Encode::measure(&self.force_n, meter).in_field("force_n")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_contacts, writer);
+        wire::Encode::write(&self.bodies, writer);
+        wire::Encode::write(&self.others, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.force_n, writer);
+        wire::Encode::write(&self.n_begun, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Contact {
+    const MIN_SIZE: usize = 16;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_contacts: i32 = wire::Decode::read(reader).in_field("n_contacts")?;
+        let bodies: Vec<String> = reader.list(n_contacts).in_field("bodies")?;
+        let others: Vec<String> = reader.list(n_contacts).in_field("others")?;
+        let since_utime: Vec<i64> = reader.list(n_contacts).in_field("since_utime")?;
+        let force_n: Vec<f64> = reader.list(n_contacts).in_field("force_n")?;
+        let n_begun: i32 = wire::Decode::read(reader).in_field("n_begun")?;
+        Ok(Self { utime, n_contacts, bodies, others, since_utime, force_n, n_begun })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.n_contacts, reader).in_field("n_contacts")?;
+        reader.list_into(&mut self.bodies, self.n_contacts).in_field("bodies")?;
+        reader.list_into(&mut self.others, self.n_contacts).in_field("others")?;
+        reader.list_into(&mut self.since_utime, self.n_contacts).in_field("since_utime")?;
+        reader.list_into(&mut self.force_n, self.n_contacts).in_field("force_n")?;
+        wire::Decode::read_into(&mut self.n_begun, reader).in_field("n_begun")?;
+        Ok(())
+    }
+}
+
+/// A [`Contact`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContactRef<'a> {
+    /// when that was so, microseconds since the epoch
+    pub utime: i64,
+    /// how many pairs touch now, 0 or more
+    pub n_contacts: i32,
+    /// the part of the vehicle, as a body of the robot's model
+    pub bodies: Vec<&'a str>,
+    /// what it touches: the name of a body of the world
+    pub others: Vec<&'a str>,
+    /// since when, microseconds since the epoch
+    pub since_utime: Vec<i64>,
+    /// how hard it is pushed, newtons, 0 or more
+    pub force_n: Vec<f64>,
+    /// how many contacts have begun since the start, 0 or more
+    pub n_begun: i32,
+}
+
+impl wire::Message for ContactRef<'_> {
+    const NAME: &'static str = "bowline.contact_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8a25_3559_c451_28a1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ContactRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        meter.length("n_contacts", self.n_contacts, self.bodies.len()).in_field("bodies")?;
+        meter.length("n_contacts", self.n_contacts, self.others.len()).in_field("others")?;
+        meter.length("n_contacts", self.n_contacts, self.since_utime.len()).in_field("since_utime")?;
+        meter.length("n_contacts", self.n_contacts, self.force_n.len()).in_field("force_n")?;
+        wire::Encode::measure(&self.bodies, meter).in_field("bodies")?;
+        wire::Encode::measure(&self.others, meter).in_field("others")?;
+        wire::Encode::measure(&self.since_utime, meter).in_field("since_utime")?;
+        wire::Encode::measure(&self.force_n, meter).in_field("force_n")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_contacts, writer);
+        wire::Encode::write(&self.bodies, writer);
+        wire::Encode::write(&self.others, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.force_n, writer);
+        wire::Encode::write(&self.n_begun, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ContactRef<'a> {
+    const MIN_SIZE: usize = 16;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_contacts: i32 = wire::Decode::read(reader).in_field("n_contacts")?;
+        let bodies: Vec<&'a str> = reader.list(n_contacts).in_field("bodies")?;
+        let others: Vec<&'a str> = reader.list(n_contacts).in_field("others")?;
+        let since_utime: Vec<i64> = reader.list(n_contacts).in_field("since_utime")?;
+        let force_n: Vec<f64> = reader.list(n_contacts).in_field("force_n")?;
+        let n_begun: i32 = wire::Decode::read(reader).in_field("n_begun")?;
+        Ok(Self { utime, n_contacts, bodies, others, since_utime, force_n, n_begun })
+    }
+}
+
+impl wire::IntoOwned for ContactRef<'_> {
+    type Owned = Contact;
+
+    fn into_owned(self) -> Contact {
+        Contact {
+            utime: self.utime,
+            n_contacts: self.n_contacts,
+            bodies: wire::IntoOwned::into_owned(self.bodies),
+            others: wire::IntoOwned::into_owned(self.others),
+            since_utime: self.since_utime,
+            force_n: self.force_n,
+            n_begun: self.n_begun,
+        }
+    }
+}
+
+/// Where a satellite receiver is, and how sure it is of that.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GpsFix {
+    /// when the fix was valid, microseconds since the epoch
+    pub utime: i64,
+    /// which frame of the robot's model is there, as Body:Frame
+    pub frame: String,
+    /// latitude, decimal degrees, north positive, -90 to 90 (WGS 84)
+    pub lat_deg: f64,
+    /// longitude, decimal degrees, east positive, -180 to 180 (WGS 84)
+    pub lon_deg: f64,
+    /// height above the ellipsoid, metres
+    pub alt_m: f64,
+    /// standard deviation along north and along east, metres, 0 or more
+    pub horizontal_sd_m: f64,
+    /// standard deviation of the height, metres, 0 or more
+    pub vertical_sd_m: f64,
+}
+
+impl wire::Message for GpsFix {
+    const NAME: &'static str = "bowline.gps_fix_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x26c4_1dfe_4846_9e29);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for GpsFix {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.lat_deg, writer);
+        wire::Encode::write(&self.lon_deg, writer);
+        wire::Encode::write(&self.alt_m, writer);
+        wire::Encode::write(&self.horizontal_sd_m, writer);
+        wire::Encode::write(&self.vertical_sd_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GpsFix {
+    const MIN_SIZE: usize = 53;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let lat_deg: f64 = wire::Decode::read(reader).in_field("lat_deg")?;
+        let lon_deg: f64 = wire::Decode::read(reader).in_field("lon_deg")?;
+        let alt_m: f64 = wire::Decode::read(reader).in_field("alt_m")?;
+        let horizontal_sd_m: f64 = wire::Decode::read(reader).in_field("horizontal_sd_m")?;
+        let vertical_sd_m: f64 = wire::Decode::read(reader).in_field("vertical_sd_m")?;
+        Ok(Self { utime, frame, lat_deg, lon_deg, alt_m, horizontal_sd_m, vertical_sd_m })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.lat_deg, reader).in_field("lat_deg")?;
+        wire::Decode::read_into(&mut self.lon_deg, reader).in_field("lon_deg")?;
+        wire::Decode::read_into(&mut self.alt_m, reader).in_field("alt_m")?;
+        wire::Decode::read_into(&mut self.horizontal_sd_m, reader).in_field("horizontal_sd_m")?;
+        wire::Decode::read_into(&mut self.vertical_sd_m, reader).in_field("vertical_sd_m")?;
+        Ok(())
+    }
+}
+
+/// A [`GpsFix`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GpsFixRef<'a> {
+    /// when the fix was valid, microseconds since the epoch
+    pub utime: i64,
+    /// which frame of the robot's model is there, as Body:Frame
+    pub frame: &'a str,
+    /// latitude, decimal degrees, north positive, -90 to 90 (WGS 84)
+    pub lat_deg: f64,
+    /// longitude, decimal degrees, east positive, -180 to 180 (WGS 84)
+    pub lon_deg: f64,
+    /// height above the ellipsoid, metres
+    pub alt_m: f64,
+    /// standard deviation along north and along east, metres, 0 or more
+    pub horizontal_sd_m: f64,
+    /// standard deviation of the height, metres, 0 or more
+    pub vertical_sd_m: f64,
+}
+
+impl wire::Message for GpsFixRef<'_> {
+    const NAME: &'static str = "bowline.gps_fix_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x26c4_1dfe_4846_9e29);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for GpsFixRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.lat_deg, writer);
+        wire::Encode::write(&self.lon_deg, writer);
+        wire::Encode::write(&self.alt_m, writer);
+        wire::Encode::write(&self.horizontal_sd_m, writer);
+        wire::Encode::write(&self.vertical_sd_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GpsFixRef<'a> {
+    const MIN_SIZE: usize = 53;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let lat_deg: f64 = wire::Decode::read(reader).in_field("lat_deg")?;
+        let lon_deg: f64 = wire::Decode::read(reader).in_field("lon_deg")?;
+        let alt_m: f64 = wire::Decode::read(reader).in_field("alt_m")?;
+        let horizontal_sd_m: f64 = wire::Decode::read(reader).in_field("horizontal_sd_m")?;
+        let vertical_sd_m: f64 = wire::Decode::read(reader).in_field("vertical_sd_m")?;
+        Ok(Self { utime, frame, lat_deg, lon_deg, alt_m, horizontal_sd_m, vertical_sd_m })
+    }
+}
+
+impl wire::IntoOwned for GpsFixRef<'_> {
+    type Owned = GpsFix;
+
+    fn into_owned(self) -> GpsFix {
+        GpsFix {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            lat_deg: self.lat_deg,
+            lon_deg: self.lon_deg,
+            alt_m: self.alt_m,
+            horizontal_sd_m: self.horizontal_sd_m,
+            vertical_sd_m: self.vertical_sd_m,
+        }
+    }
+}
+
 /// Position and speed from a GPS receiver's RMC sentence (FVS, Fig. 4).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpsRmc {
@@ -1431,6 +1904,146 @@ impl<'a> wire::Decode<'a> for GpsRmc {
         let lon: f64 = wire::Decode::read(reader).in_field("lon")?;
         let sog: f64 = wire::Decode::read(reader).in_field("sog")?;
         Ok(Self { utime, lat, lon, sog })
+    }
+}
+
+/// Where a compass points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heading {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// whose x axis this is about, as Body:Frame of the robot's model
+    pub frame: String,
+    /// of that axis, radians from east, to the left positive, -pi to pi; magnetic north is at pi/2
+    pub heading_rad: f64,
+    /// standard deviation, radians, 0 or more
+    pub sd_rad: f64,
+    /// the magnetic field along x, y, z of the frame, tesla
+    pub field_tesla: [f64; 3],
+}
+
+impl wire::Message for Heading {
+    const NAME: &'static str = "bowline.heading_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf24b_7238_c685_adb8);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Heading {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.heading_rad, writer);
+        wire::Encode::write(&self.sd_rad, writer);
+        wire::Encode::write(&self.field_tesla, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Heading {
+    const MIN_SIZE: usize = 53;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let heading_rad: f64 = wire::Decode::read(reader).in_field("heading_rad")?;
+        let sd_rad: f64 = wire::Decode::read(reader).in_field("sd_rad")?;
+        let field_tesla: [f64; 3] = wire::Decode::read(reader).in_field("field_tesla")?;
+        Ok(Self { utime, frame, heading_rad, sd_rad, field_tesla })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.heading_rad, reader).in_field("heading_rad")?;
+        wire::Decode::read_into(&mut self.sd_rad, reader).in_field("sd_rad")?;
+        wire::Decode::read_into(&mut self.field_tesla, reader).in_field("field_tesla")?;
+        Ok(())
+    }
+}
+
+/// A [`Heading`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeadingRef<'a> {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// whose x axis this is about, as Body:Frame of the robot's model
+    pub frame: &'a str,
+    /// of that axis, radians from east, to the left positive, -pi to pi; magnetic north is at pi/2
+    pub heading_rad: f64,
+    /// standard deviation, radians, 0 or more
+    pub sd_rad: f64,
+    /// the magnetic field along x, y, z of the frame, tesla
+    pub field_tesla: [f64; 3],
+}
+
+impl wire::Message for HeadingRef<'_> {
+    const NAME: &'static str = "bowline.heading_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf24b_7238_c685_adb8);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for HeadingRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.heading_rad, writer);
+        wire::Encode::write(&self.sd_rad, writer);
+        wire::Encode::write(&self.field_tesla, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HeadingRef<'a> {
+    const MIN_SIZE: usize = 53;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let heading_rad: f64 = wire::Decode::read(reader).in_field("heading_rad")?;
+        let sd_rad: f64 = wire::Decode::read(reader).in_field("sd_rad")?;
+        let field_tesla: [f64; 3] = wire::Decode::read(reader).in_field("field_tesla")?;
+        Ok(Self { utime, frame, heading_rad, sd_rad, field_tesla })
+    }
+}
+
+impl wire::IntoOwned for HeadingRef<'_> {
+    type Owned = Heading;
+
+    fn into_owned(self) -> Heading {
+        Heading {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            heading_rad: self.heading_rad,
+            sd_rad: self.sd_rad,
+            field_tesla: self.field_tesla,
+        }
     }
 }
 
@@ -1981,6 +2594,156 @@ impl wire::IntoOwned for ImageRef<'_> {
             pixelformat: self.pixelformat,
             size: self.size,
             data: wire::IntoOwned::into_owned(self.data),
+        }
+    }
+}
+
+/// What an inertial measurement unit feels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Imu {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// whose axes these are, as Body:Frame of the robot's model
+    pub frame: String,
+    /// how it turns about x, y, z of the frame, radians a second
+    pub rate_radps: [f64; 3],
+    /// specific force along x, y, z of the frame, metres a second squared: +9.8 along z at rest
+    pub force_mps2: [f64; 3],
+    /// standard deviation of a rate, radians a second, 0 or more
+    pub rate_sd_radps: f64,
+    /// standard deviation of a force, metres a second squared, 0 or more
+    pub force_sd_mps2: f64,
+}
+
+impl wire::Message for Imu {
+    const NAME: &'static str = "bowline.imu_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3ec4_2f7b_324e_fda6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Imu {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(72);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.rate_radps, writer);
+        wire::Encode::write(&self.force_mps2, writer);
+        wire::Encode::write(&self.rate_sd_radps, writer);
+        wire::Encode::write(&self.force_sd_mps2, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Imu {
+    const MIN_SIZE: usize = 77;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let rate_radps: [f64; 3] = wire::Decode::read(reader).in_field("rate_radps")?;
+        let force_mps2: [f64; 3] = wire::Decode::read(reader).in_field("force_mps2")?;
+        let rate_sd_radps: f64 = wire::Decode::read(reader).in_field("rate_sd_radps")?;
+        let force_sd_mps2: f64 = wire::Decode::read(reader).in_field("force_sd_mps2")?;
+        Ok(Self { utime, frame, rate_radps, force_mps2, rate_sd_radps, force_sd_mps2 })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.rate_radps, reader).in_field("rate_radps")?;
+        wire::Decode::read_into(&mut self.force_mps2, reader).in_field("force_mps2")?;
+        wire::Decode::read_into(&mut self.rate_sd_radps, reader).in_field("rate_sd_radps")?;
+        wire::Decode::read_into(&mut self.force_sd_mps2, reader).in_field("force_sd_mps2")?;
+        Ok(())
+    }
+}
+
+/// A [`Imu`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImuRef<'a> {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// whose axes these are, as Body:Frame of the robot's model
+    pub frame: &'a str,
+    /// how it turns about x, y, z of the frame, radians a second
+    pub rate_radps: [f64; 3],
+    /// specific force along x, y, z of the frame, metres a second squared: +9.8 along z at rest
+    pub force_mps2: [f64; 3],
+    /// standard deviation of a rate, radians a second, 0 or more
+    pub rate_sd_radps: f64,
+    /// standard deviation of a force, metres a second squared, 0 or more
+    pub force_sd_mps2: f64,
+}
+
+impl wire::Message for ImuRef<'_> {
+    const NAME: &'static str = "bowline.imu_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3ec4_2f7b_324e_fda6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ImuRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(72);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.rate_radps, writer);
+        wire::Encode::write(&self.force_mps2, writer);
+        wire::Encode::write(&self.rate_sd_radps, writer);
+        wire::Encode::write(&self.force_sd_mps2, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ImuRef<'a> {
+    const MIN_SIZE: usize = 77;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let rate_radps: [f64; 3] = wire::Decode::read(reader).in_field("rate_radps")?;
+        let force_mps2: [f64; 3] = wire::Decode::read(reader).in_field("force_mps2")?;
+        let rate_sd_radps: f64 = wire::Decode::read(reader).in_field("rate_sd_radps")?;
+        let force_sd_mps2: f64 = wire::Decode::read(reader).in_field("force_sd_mps2")?;
+        Ok(Self { utime, frame, rate_radps, force_mps2, rate_sd_radps, force_sd_mps2 })
+    }
+}
+
+impl wire::IntoOwned for ImuRef<'_> {
+    type Owned = Imu;
+
+    fn into_owned(self) -> Imu {
+        Imu {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            rate_radps: self.rate_radps,
+            force_mps2: self.force_mps2,
+            rate_sd_radps: self.rate_sd_radps,
+            force_sd_mps2: self.force_sd_mps2,
         }
     }
 }
@@ -6094,6 +6857,571 @@ impl wire::IntoOwned for SchemaRef<'_> {
     }
 }
 
+/// What a simulation is asked to do with its time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimControl {
+    /// one of the constants above
+    pub action: i8,
+    /// for STEP: how many, 1 to 1000000
+    pub n_steps: i32,
+    /// for RESET: what noise comes from; -1: as it was
+    pub seed: i64,
+}
+
+impl SimControl {
+    /// nothing: only say how it is
+    pub const STATE: i8 = 0;
+    /// stand still
+    pub const PAUSE: i8 = 1;
+    /// go on
+    pub const RESUME: i8 = 2;
+    /// take some steps, and pause
+    pub const STEP: i8 = 3;
+    /// begin again, as if it had just been started
+    pub const RESET: i8 = 4;
+}
+
+impl wire::Message for SimControl {
+    const NAME: &'static str = "bowline.sim_control_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xd9b8_5b90_f5d2_09ba);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SimControl {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(13);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.seed, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SimControl {
+    const MIN_SIZE: usize = 13;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let n_steps: i32 = wire::Decode::read(reader).in_field("n_steps")?;
+        let seed: i64 = wire::Decode::read(reader).in_field("seed")?;
+        Ok(Self { action, n_steps, seed })
+    }
+}
+
+/// What a simulation is asked to break.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimFault {
+    /// one of the constants above
+    pub kind: i8,
+    /// which port is hit; empty: all that can be
+    pub port: String,
+    /// how much, for those that say so (ratio or metres); 0 or more
+    pub value: f64,
+    /// for how long, microseconds; 0: until it is cleared
+    pub duration_us: i64,
+}
+
+impl SimFault {
+    /// nothing is broken any more
+    pub const CLEAR: i8 = 0;
+    /// a sensor says nothing
+    pub const DEAD: i8 = 1;
+    /// a sensor says its last measurement again and again
+    pub const STUCK: i8 = 2;
+    /// a sensor's noise is value times what it should be
+    pub const NOISY: i8 = 3;
+    /// the drive gives value times what it should: speed, acceleration, rate of steering
+    pub const WEAK: i8 = 4;
+    /// the network is cut: nothing comes out of the port, or of all sensors, and no command in
+    pub const CUT: i8 = 5;
+    /// positions and headings of a navigation sensor are off by value metres, to the east
+    pub const JUMP: i8 = 6;
+}
+
+impl wire::Message for SimFault {
+    const NAME: &'static str = "bowline.sim_fault_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc45c_1215_312c_c8ac);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SimFault {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.port, meter).in_field("port")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.duration_us, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SimFault {
+    const MIN_SIZE: usize = 22;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let port: String = wire::Decode::read(reader).in_field("port")?;
+        let value: f64 = wire::Decode::read(reader).in_field("value")?;
+        let duration_us: i64 = wire::Decode::read(reader).in_field("duration_us")?;
+        Ok(Self { kind, port, value, duration_us })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.port, reader).in_field("port")?;
+        wire::Decode::read_into(&mut self.value, reader).in_field("value")?;
+        wire::Decode::read_into(&mut self.duration_us, reader).in_field("duration_us")?;
+        Ok(())
+    }
+}
+
+/// A [`SimFault`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimFaultRef<'a> {
+    /// one of the constants above
+    pub kind: i8,
+    /// which port is hit; empty: all that can be
+    pub port: &'a str,
+    /// how much, for those that say so (ratio or metres); 0 or more
+    pub value: f64,
+    /// for how long, microseconds; 0: until it is cleared
+    pub duration_us: i64,
+}
+
+impl wire::Message for SimFaultRef<'_> {
+    const NAME: &'static str = "bowline.sim_fault_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc45c_1215_312c_c8ac);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SimFaultRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.port, meter).in_field("port")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.port, writer);
+        wire::Encode::write(&self.value, writer);
+        wire::Encode::write(&self.duration_us, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SimFaultRef<'a> {
+    const MIN_SIZE: usize = 22;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let port: &'a str = wire::Decode::read(reader).in_field("port")?;
+        let value: f64 = wire::Decode::read(reader).in_field("value")?;
+        let duration_us: i64 = wire::Decode::read(reader).in_field("duration_us")?;
+        Ok(Self { kind, port, value, duration_us })
+    }
+}
+
+impl wire::IntoOwned for SimFaultRef<'_> {
+    type Owned = SimFault;
+
+    fn into_owned(self) -> SimFault {
+        SimFault {
+            kind: self.kind,
+            port: wire::IntoOwned::into_owned(self.port),
+            value: self.value,
+            duration_us: self.duration_us,
+        }
+    }
+}
+
+/// What a simulation is asked to put somewhere, or to take away.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimPlace {
+    /// one of the first three constants
+    pub action: i8,
+    /// of the body; empty: the robot
+    pub name: String,
+    /// where to, metres, map frame: of the robot its origin, of a body its middle
+    pub xyz_m: [f64; 3],
+    /// roll, pitch and yaw there, radians
+    pub rpy_rad: [f64; 3],
+    /// for SPAWN: one of the last three constants
+    pub shape: i8,
+    /// for SPAWN: how large along its own x, y and z, metres, more than 0
+    pub size_m: [f64; 3],
+    /// for SPAWN: what it weighs, kilograms; 0: it does not move
+    pub mass_kg: f64,
+}
+
+impl SimPlace {
+    /// put the robot, or a body of the world, somewhere else, at rest
+    pub const TELEPORT: i8 = 1;
+    /// add a body
+    pub const SPAWN: i8 = 2;
+    /// take a body away
+    pub const REMOVE: i8 = 3;
+    /// size_m has its edges
+    pub const BOX: i8 = 1;
+    /// size_m has its diameter twice, and its height
+    pub const CYLINDER: i8 = 2;
+    /// size_m has its diameter three times
+    pub const SPHERE: i8 = 3;
+}
+
+impl wire::Message for SimPlace {
+    const NAME: &'static str = "bowline.sim_place_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x854b_e523_2980_5b54);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SimPlace {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(82);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.xyz_m, writer);
+        wire::Encode::write(&self.rpy_rad, writer);
+        wire::Encode::write(&self.shape, writer);
+        wire::Encode::write(&self.size_m, writer);
+        wire::Encode::write(&self.mass_kg, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SimPlace {
+    const MIN_SIZE: usize = 87;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
+        let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
+        let shape: i8 = wire::Decode::read(reader).in_field("shape")?;
+        let size_m: [f64; 3] = wire::Decode::read(reader).in_field("size_m")?;
+        let mass_kg: f64 = wire::Decode::read(reader).in_field("mass_kg")?;
+        Ok(Self { action, name, xyz_m, rpy_rad, shape, size_m, mass_kg })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.action, reader).in_field("action")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.xyz_m, reader).in_field("xyz_m")?;
+        wire::Decode::read_into(&mut self.rpy_rad, reader).in_field("rpy_rad")?;
+        wire::Decode::read_into(&mut self.shape, reader).in_field("shape")?;
+        wire::Decode::read_into(&mut self.size_m, reader).in_field("size_m")?;
+        wire::Decode::read_into(&mut self.mass_kg, reader).in_field("mass_kg")?;
+        Ok(())
+    }
+}
+
+/// A [`SimPlace`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimPlaceRef<'a> {
+    /// one of the first three constants
+    pub action: i8,
+    /// of the body; empty: the robot
+    pub name: &'a str,
+    /// where to, metres, map frame: of the robot its origin, of a body its middle
+    pub xyz_m: [f64; 3],
+    /// roll, pitch and yaw there, radians
+    pub rpy_rad: [f64; 3],
+    /// for SPAWN: one of the last three constants
+    pub shape: i8,
+    /// for SPAWN: how large along its own x, y and z, metres, more than 0
+    pub size_m: [f64; 3],
+    /// for SPAWN: what it weighs, kilograms; 0: it does not move
+    pub mass_kg: f64,
+}
+
+impl wire::Message for SimPlaceRef<'_> {
+    const NAME: &'static str = "bowline.sim_place_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x854b_e523_2980_5b54);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for SimPlaceRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(82);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.xyz_m, writer);
+        wire::Encode::write(&self.rpy_rad, writer);
+        wire::Encode::write(&self.shape, writer);
+        wire::Encode::write(&self.size_m, writer);
+        wire::Encode::write(&self.mass_kg, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SimPlaceRef<'a> {
+    const MIN_SIZE: usize = 87;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let action: i8 = wire::Decode::read(reader).in_field("action")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let xyz_m: [f64; 3] = wire::Decode::read(reader).in_field("xyz_m")?;
+        let rpy_rad: [f64; 3] = wire::Decode::read(reader).in_field("rpy_rad")?;
+        let shape: i8 = wire::Decode::read(reader).in_field("shape")?;
+        let size_m: [f64; 3] = wire::Decode::read(reader).in_field("size_m")?;
+        let mass_kg: f64 = wire::Decode::read(reader).in_field("mass_kg")?;
+        Ok(Self { action, name, xyz_m, rpy_rad, shape, size_m, mass_kg })
+    }
+}
+
+impl wire::IntoOwned for SimPlaceRef<'_> {
+    type Owned = SimPlace;
+
+    fn into_owned(self) -> SimPlace {
+        SimPlace {
+            action: self.action,
+            name: wire::IntoOwned::into_owned(self.name),
+            xyz_m: self.xyz_m,
+            rpy_rad: self.rpy_rad,
+            shape: self.shape,
+            size_m: self.size_m,
+            mass_kg: self.mass_kg,
+        }
+    }
+}
+
+/// How a simulation is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimState {
+    /// of the last step, microseconds since the epoch
+    pub utime: i64,
+    /// steps since it began, 0 or more
+    pub n_steps: i64,
+    /// how long one is, nanoseconds
+    pub step_ns: i64,
+    /// whether it stands still
+    pub paused: bool,
+    /// what noise comes from
+    pub seed: i64,
+    /// time that it could not keep up with and left out, nanoseconds, 0 or more
+    pub skipped_ns: i64,
+    /// bodies of the world, 0 or more
+    pub n_bodies: i32,
+    /// their names
+    pub bodies: Vec<String>,
+    /// faults that are in effect, 0 or more
+    pub n_faults: i32,
+    /// each in words for people
+    pub faults: Vec<String>,
+}
+
+impl SimState {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bodies = (self.bodies.len()).try_into().unwrap_or(i32::MAX);
+        self.n_faults = (self.faults.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for SimState {
+    const NAME: &'static str = "bowline.sim_state_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe4fb_8ce6_8e40_d219);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for SimState {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(49);
+        meter.length("n_bodies", self.n_bodies, self.bodies.len()).in_field("bodies")?;
+        meter.length("n_faults", self.n_faults, self.faults.len()).in_field("faults")?;
+        wire::Encode::measure(&self.bodies, meter).in_field("bodies")?;
+        wire::Encode::measure(&self.faults, meter).in_field("faults")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.step_ns, writer);
+        wire::Encode::write(&self.paused, writer);
+        wire::Encode::write(&self.seed, writer);
+        wire::Encode::write(&self.skipped_ns, writer);
+        wire::Encode::write(&self.n_bodies, writer);
+        wire::Encode::write(&self.bodies, writer);
+        wire::Encode::write(&self.n_faults, writer);
+        wire::Encode::write(&self.faults, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SimState {
+    const MIN_SIZE: usize = 49;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_steps: i64 = wire::Decode::read(reader).in_field("n_steps")?;
+        let step_ns: i64 = wire::Decode::read(reader).in_field("step_ns")?;
+        let paused: bool = wire::Decode::read(reader).in_field("paused")?;
+        let seed: i64 = wire::Decode::read(reader).in_field("seed")?;
+        let skipped_ns: i64 = wire::Decode::read(reader).in_field("skipped_ns")?;
+        let n_bodies: i32 = wire::Decode::read(reader).in_field("n_bodies")?;
+        let bodies: Vec<String> = reader.list(n_bodies).in_field("bodies")?;
+        let n_faults: i32 = wire::Decode::read(reader).in_field("n_faults")?;
+        let faults: Vec<String> = reader.list(n_faults).in_field("faults")?;
+        Ok(Self { utime, n_steps, step_ns, paused, seed, skipped_ns, n_bodies, bodies, n_faults, faults })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.n_steps, reader).in_field("n_steps")?;
+        wire::Decode::read_into(&mut self.step_ns, reader).in_field("step_ns")?;
+        wire::Decode::read_into(&mut self.paused, reader).in_field("paused")?;
+        wire::Decode::read_into(&mut self.seed, reader).in_field("seed")?;
+        wire::Decode::read_into(&mut self.skipped_ns, reader).in_field("skipped_ns")?;
+        wire::Decode::read_into(&mut self.n_bodies, reader).in_field("n_bodies")?;
+        reader.list_into(&mut self.bodies, self.n_bodies).in_field("bodies")?;
+        wire::Decode::read_into(&mut self.n_faults, reader).in_field("n_faults")?;
+        reader.list_into(&mut self.faults, self.n_faults).in_field("faults")?;
+        Ok(())
+    }
+}
+
+/// A [`SimState`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SimStateRef<'a> {
+    /// of the last step, microseconds since the epoch
+    pub utime: i64,
+    /// steps since it began, 0 or more
+    pub n_steps: i64,
+    /// how long one is, nanoseconds
+    pub step_ns: i64,
+    /// whether it stands still
+    pub paused: bool,
+    /// what noise comes from
+    pub seed: i64,
+    /// time that it could not keep up with and left out, nanoseconds, 0 or more
+    pub skipped_ns: i64,
+    /// bodies of the world, 0 or more
+    pub n_bodies: i32,
+    /// their names
+    pub bodies: Vec<&'a str>,
+    /// faults that are in effect, 0 or more
+    pub n_faults: i32,
+    /// each in words for people
+    pub faults: Vec<&'a str>,
+}
+
+impl wire::Message for SimStateRef<'_> {
+    const NAME: &'static str = "bowline.sim_state_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xe4fb_8ce6_8e40_d219);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for SimStateRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(49);
+        meter.length("n_bodies", self.n_bodies, self.bodies.len()).in_field("bodies")?;
+        meter.length("n_faults", self.n_faults, self.faults.len()).in_field("faults")?;
+        wire::Encode::measure(&self.bodies, meter).in_field("bodies")?;
+        wire::Encode::measure(&self.faults, meter).in_field("faults")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_steps, writer);
+        wire::Encode::write(&self.step_ns, writer);
+        wire::Encode::write(&self.paused, writer);
+        wire::Encode::write(&self.seed, writer);
+        wire::Encode::write(&self.skipped_ns, writer);
+        wire::Encode::write(&self.n_bodies, writer);
+        wire::Encode::write(&self.bodies, writer);
+        wire::Encode::write(&self.n_faults, writer);
+        wire::Encode::write(&self.faults, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SimStateRef<'a> {
+    const MIN_SIZE: usize = 49;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_steps: i64 = wire::Decode::read(reader).in_field("n_steps")?;
+        let step_ns: i64 = wire::Decode::read(reader).in_field("step_ns")?;
+        let paused: bool = wire::Decode::read(reader).in_field("paused")?;
+        let seed: i64 = wire::Decode::read(reader).in_field("seed")?;
+        let skipped_ns: i64 = wire::Decode::read(reader).in_field("skipped_ns")?;
+        let n_bodies: i32 = wire::Decode::read(reader).in_field("n_bodies")?;
+        let bodies: Vec<&'a str> = reader.list(n_bodies).in_field("bodies")?;
+        let n_faults: i32 = wire::Decode::read(reader).in_field("n_faults")?;
+        let faults: Vec<&'a str> = reader.list(n_faults).in_field("faults")?;
+        Ok(Self { utime, n_steps, step_ns, paused, seed, skipped_ns, n_bodies, bodies, n_faults, faults })
+    }
+}
+
+impl wire::IntoOwned for SimStateRef<'_> {
+    type Owned = SimState;
+
+    fn into_owned(self) -> SimState {
+        SimState {
+            utime: self.utime,
+            n_steps: self.n_steps,
+            step_ns: self.step_ns,
+            paused: self.paused,
+            seed: self.seed,
+            skipped_ns: self.skipped_ns,
+            n_bodies: self.n_bodies,
+            bodies: wire::IntoOwned::into_owned(self.bodies),
+            n_faults: self.n_faults,
+            faults: wire::IntoOwned::into_owned(self.faults),
+        }
+    }
+}
+
 /// One event in the life of a component: when it was woken, by what, and what it said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
@@ -6671,7 +7999,7 @@ pub struct Supervisor {
     pub instance: i64,
     /// one of the constants above
     pub state: i8,
-    /// what is wrong for good; empty if nothing is
+    /// what is wrong for good, a line for each; empty if nothing is
     pub alarm: String,
     /// length of the list, 1024 at most
     pub n_processes: i32,
@@ -6789,7 +8117,7 @@ pub struct SupervisorRef<'a> {
     pub instance: i64,
     /// one of the constants above
     pub state: i8,
-    /// what is wrong for good; empty if nothing is
+    /// what is wrong for good, a line for each; empty if nothing is
     pub alarm: &'a str,
     /// length of the list, 1024 at most
     pub n_processes: i32,
@@ -7208,6 +8536,179 @@ impl wire::IntoOwned for WaypointRef<'_> {
         Waypoint {
             id: wire::IntoOwned::into_owned(self.id),
             position: self.position,
+        }
+    }
+}
+
+/// How far wheels, or other things that turn, have turned: what encoders count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wheels {
+    /// when they were read, microseconds since the epoch
+    pub utime: i64,
+    /// how many follow, 0 or more
+    pub n_wheels: i32,
+    /// which they are, as Body:Frame of the robot's model
+    pub names: Vec<String>,
+    /// counts since the start, forward positive
+    pub ticks: Vec<i64>,
+    /// counts in a full turn, 1 or more
+    pub ticks_per_turn: Vec<i32>,
+    /// how fast each turns, radians a second, forward positive
+    pub rate_radps: Vec<f64>,
+}
+
+impl Wheels {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_wheels = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Wheels {
+    const NAME: &'static str = "bowline.wheels_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf014_0c81_ee2c_41b6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Wheels {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_wheels", self.n_wheels, self.names.len()).in_field("names")?;
+        meter.length("n_wheels", self.n_wheels, self.ticks.len()).in_field("ticks")?;
+        meter.length("n_wheels", self.n_wheels, self.ticks_per_turn.len()).in_field("ticks_per_turn")?;
+        meter.length("n_wheels", self.n_wheels, self.rate_radps.len()).in_field("rate_radps")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.ticks, meter).in_field("ticks")?;
+        wire::Encode::measure(&self.ticks_per_turn, meter).in_field("ticks_per_turn")?;
+        wire::Encode::measure(&self.rate_radps, meter).in_field("rate_radps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_wheels, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.ticks, writer);
+        wire::Encode::write(&self.ticks_per_turn, writer);
+        wire::Encode::write(&self.rate_radps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Wheels {
+    const MIN_SIZE: usize = 12;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_wheels: i32 = wire::Decode::read(reader).in_field("n_wheels")?;
+        let names: Vec<String> = reader.list(n_wheels).in_field("names")?;
+        let ticks: Vec<i64> = reader.list(n_wheels).in_field("ticks")?;
+        let ticks_per_turn: Vec<i32> = reader.list(n_wheels).in_field("ticks_per_turn")?;
+        let rate_radps: Vec<f64> = reader.list(n_wheels).in_field("rate_radps")?;
+        Ok(Self { utime, n_wheels, names, ticks, ticks_per_turn, rate_radps })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.n_wheels, reader).in_field("n_wheels")?;
+        reader.list_into(&mut self.names, self.n_wheels).in_field("names")?;
+        reader.list_into(&mut self.ticks, self.n_wheels).in_field("ticks")?;
+        reader.list_into(&mut self.ticks_per_turn, self.n_wheels).in_field("ticks_per_turn")?;
+        reader.list_into(&mut self.rate_radps, self.n_wheels).in_field("rate_radps")?;
+        Ok(())
+    }
+}
+
+/// A [`Wheels`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WheelsRef<'a> {
+    /// when they were read, microseconds since the epoch
+    pub utime: i64,
+    /// how many follow, 0 or more
+    pub n_wheels: i32,
+    /// which they are, as Body:Frame of the robot's model
+    pub names: Vec<&'a str>,
+    /// counts since the start, forward positive
+    pub ticks: Vec<i64>,
+    /// counts in a full turn, 1 or more
+    pub ticks_per_turn: Vec<i32>,
+    /// how fast each turns, radians a second, forward positive
+    pub rate_radps: Vec<f64>,
+}
+
+impl wire::Message for WheelsRef<'_> {
+    const NAME: &'static str = "bowline.wheels_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf014_0c81_ee2c_41b6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for WheelsRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_wheels", self.n_wheels, self.names.len()).in_field("names")?;
+        meter.length("n_wheels", self.n_wheels, self.ticks.len()).in_field("ticks")?;
+        meter.length("n_wheels", self.n_wheels, self.ticks_per_turn.len()).in_field("ticks_per_turn")?;
+        meter.length("n_wheels", self.n_wheels, self.rate_radps.len()).in_field("rate_radps")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.ticks, meter).in_field("ticks")?;
+        wire::Encode::measure(&self.ticks_per_turn, meter).in_field("ticks_per_turn")?;
+        wire::Encode::measure(&self.rate_radps, meter).in_field("rate_radps")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_wheels, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.ticks, writer);
+        wire::Encode::write(&self.ticks_per_turn, writer);
+        wire::Encode::write(&self.rate_radps, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for WheelsRef<'a> {
+    const MIN_SIZE: usize = 12;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_wheels: i32 = wire::Decode::read(reader).in_field("n_wheels")?;
+        let names: Vec<&'a str> = reader.list(n_wheels).in_field("names")?;
+        let ticks: Vec<i64> = reader.list(n_wheels).in_field("ticks")?;
+        let ticks_per_turn: Vec<i32> = reader.list(n_wheels).in_field("ticks_per_turn")?;
+        let rate_radps: Vec<f64> = reader.list(n_wheels).in_field("rate_radps")?;
+        Ok(Self { utime, n_wheels, names, ticks, ticks_per_turn, rate_radps })
+    }
+}
+
+impl wire::IntoOwned for WheelsRef<'_> {
+    type Owned = Wheels;
+
+    fn into_owned(self) -> Wheels {
+        Wheels {
+            utime: self.utime,
+            n_wheels: self.n_wheels,
+            names: wire::IntoOwned::into_owned(self.names),
+            ticks: self.ticks,
+            ticks_per_turn: self.ticks_per_turn,
+            rate_radps: self.rate_radps,
         }
     }
 }

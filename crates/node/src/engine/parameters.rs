@@ -41,20 +41,25 @@ pub(super) fn serve(
 }
 
 fn set(parameters: &mut dyn Parameters, name: &str, text: &str) -> Result<(), Failure> {
-    let setting = Setting::parse(text).map_err(|error| Failure::new(2, error.to_string()))?;
-    let found = parameters
-        .table()
-        .iter()
-        .find(|parameter| parameter.name == name);
-    if let Some(Parameter {
-        name,
-        change: Change::AtStart,
-        ..
-    }) = found
-    {
-        let error = BadParameter::AtStart { name };
-        return Err(Failure::new(3, error.to_string()));
-    }
+    let found = parameters.table().iter().find(|it| it.name == name);
+    let setting = match (found, Setting::parse(text)) {
+        (Some(parameter), _) if parameter.change == Change::AtStart => {
+            let name = parameter.name;
+            return Err(Failure::new(3, BadParameter::AtStart { name }.to_string()));
+        }
+        (_, Ok(setting)) => setting,
+        // Whoever quotes badly is told of which parameter, and what it is.
+        (Some(Parameter { name, kind, .. }), Err(_)) => {
+            let error = BadParameter::Type {
+                name,
+                expected: kind,
+                found: format!("{text:?}"),
+            };
+            return Err(Failure::new(2, error.to_string()));
+        }
+        // Whether it could be a value does not matter: there is no such parameter.
+        (None, Err(_)) => Setting::Boolean(false),
+    };
     let set = parameters.set(name, &setting);
     set.map_err(|error| Failure::new(4, error.to_string()))
 }

@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::cell::Cell;
-use crate::outbox::Health;
 use crate::presence::{describe_port, describe_service};
 use bowline_msgs::{HeartbeatComponent, PresenceComponent};
 
@@ -40,20 +39,12 @@ fn describe(cell: &Cell) -> PresenceComponent {
 
 fn health(cell: &Cell) -> HeartbeatComponent {
     let counts = cell.effects.counts;
-    let (health, text) = match &cell.effects.health {
-        Health::Starting => (HeartbeatComponent::STARTING, ""),
-        Health::Good => (HeartbeatComponent::GOOD, ""),
-        Health::Degraded(why) => (HeartbeatComponent::DEGRADED, why.as_str()),
-        Health::Failed(why) => (HeartbeatComponent::FAILED, why.as_str()),
-    };
     let errors = counts.undecodable + counts.unencodable + counts.refused_wakes;
     HeartbeatComponent {
-        name: cell.name.clone(),
-        health,
-        text: text.to_owned(),
         n_steps: counts.steps.cast_signed(),
         n_late: counts.missed_ticks.cast_signed(),
         n_dropped: 0,
         n_errors: errors.cast_signed(),
+        ..cell.effects.health.heartbeat(&cell.name)
     }
 }

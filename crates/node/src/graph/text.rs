@@ -64,7 +64,10 @@ fn heading(node: &Node) -> String {
         .map(|process| format!("process {process}"));
     let host = node.host.as_ref().map(|host| format!("on {host}"));
     let what = Some(node.what.clone()).filter(|what| !what.is_empty());
-    let parts: Vec<String> = [what, process, host].into_iter().flatten().collect();
+    let parts: Vec<String> = [what, process, host, node.past.clone()]
+        .into_iter()
+        .flatten()
+        .collect();
     let about = match parts.is_empty() {
         true => String::new(),
         false => format!("  ({})", parts.join(", ")),

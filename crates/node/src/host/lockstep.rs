@@ -1,6 +1,6 @@
 //! Components advance together on the time of their events, as fast as the machine allows.
 
-use crate::engine::{Arrival, Engine, EngineError, Sink};
+use crate::engine::{Arrival, Engine, EngineError, Sent, Sink};
 use crate::time::Time;
 use bowline_log::ReadError;
 use std::time::Duration;
@@ -12,6 +12,36 @@ pub trait Source {
     /// # Errors
     /// When there may be more, but they cannot be had.
     fn next(&mut self) -> Result<Option<Arrival>, ReadError>;
+
+    /// What components are handed of an event when its time has come; `None` if they are handed nothing.
+    fn admit(&mut self, arrival: Arrival) -> Option<Arrival> {
+        Some(arrival)
+    }
+
+    /// A component has said something, which the source may have been waiting for.
+    fn hear(&mut self, _sent: &Sent<'_>) {}
+
+    /// An event that was waiting for that, and happens now.
+    fn release(&mut self, _now: Time) -> Option<Arrival> {
+        None
+    }
+}
+
+/// Has the source hear what components say.
+struct Overheard<'a, S> {
+    source: &'a mut S,
+    sink: &'a mut dyn Sink,
+}
+
+impl<S: Source> Sink for Overheard<'_, S> {
+    fn publish(&mut self, sent: &Sent<'_>) {
+        self.source.hear(sent);
+        self.sink.publish(sent);
+    }
+
+    fn arrived(&mut self, now: Time, arrival: &Arrival) {
+        self.sink.arrived(now, arrival);
+    }
 }
 
 /// Nothing comes from outside: everything that happens is made by the components, a simulator among them.
@@ -91,7 +121,11 @@ impl<S: Source> Lockstep<S> {
         let now = next
             .as_ref()
             .map_or(start, |first| first.received.min(start));
-        engine.start(now, sink)?;
+        let overheard = &mut Overheard {
+            source: &mut source,
+            sink,
+        };
+        engine.start(now, overheard)?;
         let mut lockstep = Self {
             engine,
             source,
@@ -152,12 +186,30 @@ impl<S: Source> Lockstep<S> {
         };
         self.now = now;
         while let Some(arrival) = self.next.take_if(|next| next.received <= now) {
-            self.engine.deliver(now, &arrival, sink)?;
+            if let Some(arrival) = self.source.admit(arrival) {
+                self.deliver(&arrival, sink)?;
+            }
+            self.release(sink)?;
             self.next = self.source.next()?;
             self.set_time_of_next();
         }
         if self.engine.next_due().is_some_and(|due| due <= now) {
-            self.engine.wake(now, sink)?;
+            let source = &mut self.source;
+            self.engine.wake(now, &mut Overheard { source, sink })?;
+        }
+        self.release(sink)
+    }
+
+    fn deliver(&mut self, arrival: &Arrival, sink: &mut dyn Sink) -> Result<(), LockstepError> {
+        let source = &mut self.source;
+        let overheard = &mut Overheard { source, sink };
+        Ok(self.engine.deliver(self.now, arrival, overheard)?)
+    }
+
+    /// What was waiting for something that components have said meanwhile.
+    fn release(&mut self, sink: &mut dyn Sink) -> Result<(), LockstepError> {
+        while let Some(arrival) = self.source.release(self.now) {
+            self.deliver(&arrival, sink)?;
         }
         Ok(())
     }

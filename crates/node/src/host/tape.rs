@@ -1,18 +1,26 @@
-//! A log as a source of events: in its order, at its times.
+//! A log as a source of events: in its order, at its times. Services that components call and none of them serves are
+//! answered as they were when the log was recorded.
 
 use super::lockstep::Source;
-use crate::engine::Arrival;
-use crate::parcel::Parcel;
+use super::recall::{Recall, RecallCounts};
+use crate::engine::{Arrival, Sent};
+use crate::parcel::{Decoder, Parcel};
+use crate::service::{ANSWER_CHANNEL, CALL_CHANNEL};
 use crate::time::Time;
 use bowline_bus::{Bytes, Channel};
 use bowline_log::{LogEvent, ReadError, Reader};
-use std::collections::BTreeSet;
+use bowline_msgs::{Answer, Call};
+use bowline_wire::{Decode, Message};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The events of a log, on the channels that somebody wants.
 #[derive(Debug)]
 pub struct Tape {
     log: Reader,
     channels: BTreeSet<Channel>,
+    /// Where calls are made that the log answers, and where those answers are.
+    recalled: BTreeMap<Channel, Channel>,
+    recall: Recall,
     last: Option<Time>,
 }
 
@@ -20,11 +28,28 @@ impl Tape {
     /// From where the log is at.
     #[must_use]
     pub fn new(log: Reader, channels: impl IntoIterator<Item = Channel>) -> Self {
+        let mut channels: BTreeSet<Channel> = channels.into_iter().collect();
+        // Whoever wants answers that nobody here gives calls a service that the log replaces.
+        let recalled = channels.iter().filter_map(|answers| {
+            let service = answers.strip_prefix(ANSWER_CHANNEL)?;
+            let calls = Channel::from(format!("{CALL_CHANNEL}{service}").as_str());
+            Some((calls, answers.clone()))
+        });
+        let recalled: BTreeMap<Channel, Channel> = recalled.collect();
+        channels.extend(recalled.keys().cloned());
         Self {
             log,
-            channels: channels.into_iter().collect(),
+            channels,
+            recalled,
+            recall: Recall::default(),
             last: None,
         }
+    }
+
+    /// How many calls were answered out of the log, and how many could not be.
+    #[must_use]
+    pub fn recall_counts(&self) -> RecallCounts {
+        self.recall.counts()
     }
 
     /// When the last event was recorded that was read, wanted or not.
@@ -49,6 +74,55 @@ impl Source for Tape {
         }
         Ok(None)
     }
+
+    fn admit(&mut self, arrival: Arrival) -> Option<Arrival> {
+        if self.recalled.contains_key(&arrival.channel) {
+            // What cannot be read is no call.
+            let call = decoded::<Call>(&arrival.parcel)?;
+            self.recall.on_recorded_call(&call);
+            return None;
+        }
+        if !self
+            .recalled
+            .values()
+            .any(|answers| *answers == arrival.channel)
+        {
+            return Some(arrival);
+        }
+        let answer = decoded::<Answer>(&arrival.parcel)?;
+        let answer = self.recall.on_recorded_answer(answer)?;
+        Some(Arrival {
+            parcel: Parcel::new(answer).ok()?,
+            ..arrival
+        })
+    }
+
+    fn hear(&mut self, sent: &Sent<'_>) {
+        if self.recalled.contains_key(sent.channel)
+            && let Some(call) = decoded::<Call>(sent.parcel)
+        {
+            self.recall.on_call_now(&call);
+        }
+    }
+
+    fn release(&mut self, now: Time) -> Option<Arrival> {
+        let answer = self.recall.release()?;
+        let channel = format!("{ANSWER_CHANNEL}{}", answer.service);
+        Some(Arrival {
+            received: now,
+            channel: Channel::from(channel.as_str()),
+            parcel: Parcel::new(answer).ok()?,
+        })
+    }
+}
+
+/// A message of a service, if it is one.
+fn decoded<M>(parcel: &Parcel) -> Option<M>
+where
+    M: Message + for<'a> Decode<'a> + Clone + Send + Sync + 'static,
+{
+    let opened = parcel.open(&Decoder::of::<M>()).ok()?;
+    opened.value.downcast_ref::<M>().cloned()
 }
 
 /// When an event was recorded.

@@ -1,7 +1,8 @@
 //! A beat at a steady rate, for all who would rather be woken together than each by a clock of their own.
 
 use crate::component::{Build, BuildError, Component};
-use crate::outbox::{Health, Outbox};
+use crate::health::Health;
+use crate::outbox::Outbox;
 use crate::parameter::Parameters;
 use crate::port::{Output, Ports};
 use crate::step::Step;

@@ -2,7 +2,8 @@
 //! expect a name of their own.
 
 use crate::component::{Build, BuildError, Component};
-use crate::outbox::{Health, Outbox};
+use crate::health::Health;
+use crate::outbox::Outbox;
 use crate::parameter::Parameters;
 use crate::parcel::Raw;
 use crate::port::{Expect, Input, Output, Ports};
@@ -31,10 +32,13 @@ impl Build for Relay {
     type Parameters = RelayParameters;
 
     fn build(parameters: RelayParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let heard = ports.raw_input("heard", "What is passed on.", Expect::ever());
+        let said = ports.raw_output("said", "The same, not too often.");
+        ports.pass_on(heard, said);
         Ok(Self {
             parameters,
-            heard: ports.raw_input("heard", "What is passed on.", Expect::ever()),
-            said: ports.raw_output("said", "The same, not too often."),
+            heard,
+            said,
             last: None,
         })
     }

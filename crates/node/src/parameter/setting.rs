@@ -101,9 +101,13 @@ fn is_bare_text(text: &str) -> bool {
     !text.is_empty() && !text.contains(['"', '\'', '[', ']', '{', '}', '\n'])
 }
 
-/// `300ms`, `2s`, `1.5min`.
+/// `300ms`, `2s`, `1.5min`. A number without a unit could be anything.
 pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
-    let seconds = bowline_log::parse_seconds(text.trim())?;
+    let text = text.trim();
+    if !text.ends_with(|letter: char| letter.is_ascii_alphabetic()) {
+        return None;
+    }
+    let seconds = bowline_log::parse_seconds(text)?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 

@@ -3,14 +3,15 @@
 mod components;
 mod names;
 mod processes;
+mod ring;
 mod safe_state;
 mod wiring;
 
 use super::draft::{Draft, RecordDraft};
-use super::message::find_type;
+use super::message::{KnownTypes, find_type};
 use super::problem::{Problems, Span};
 use super::table::{Word, did_you_mean};
-use super::{Component, Loader, Port, Record, Robot};
+use super::{Component, Loader, Port, Record, Robot, Source};
 use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::transport::SCHEMES;
@@ -32,9 +33,21 @@ struct Checked {
 struct Context<'a> {
     loader: &'a Loader<'a>,
     folder: &'a Path,
-    catalog: &'a Catalog,
+    types: &'a KnownTypes,
     /// What the file says once for all components that have a parameter of that name: paths.
     common: &'a [(&'static str, Setting)],
+    /// Components that do not run here and now, because something else takes their place.
+    replaced: &'a [Word],
+}
+
+/// The components that the source of data replaces, where something is to run.
+fn replaced_here<'d>(draft: &'d Draft<'_, '_>, loader: &Loader<'_>) -> &'d [Word] {
+    let replaced = loader.here.and_then(|here| match here.source {
+        Source::Live => None,
+        Source::Sim => draft.sim.as_deref(),
+        Source::Log => draft.log.as_deref(),
+    });
+    replaced.unwrap_or_default()
 }
 
 /// Makes a robot; `None`, or problems that are errors, if there is none to be made.
@@ -56,13 +69,14 @@ pub(super) fn check(
         .iter()
         .map(|path| existing(path, folder, "types", problems))
         .collect();
-    let catalog = read_types(draft, &types, loader, problems);
+    let types_known = read_types(draft, &types, loader, problems);
     let common = common(model.as_deref(), &types);
     let context = Context {
         loader,
         folder,
-        catalog: &catalog,
+        types: &types_known,
         common: &common,
+        replaced: replaced_here(draft, loader),
     };
     let record = draft
         .record
@@ -73,10 +87,10 @@ pub(super) fn check(
         .iter()
         .map(|component| components::check(component, &context, problems))
         .collect();
-    let external = check_external(draft, &catalog, problems);
+    let external = check_external(draft, &types_known, problems);
     processes::check(draft, bus.as_ref(), problems);
     let safe_state = safe_state::check(draft, &checked, &context, problems);
-    wiring::check(draft, &checked, &external, problems);
+    wiring::check(draft, &checked, &external, (&types_known, problems));
     Some(Robot {
         name: draft.name.as_ref()?.get_ref().clone(),
         file: path.to_owned(),
@@ -161,15 +175,21 @@ fn read_types(
     paths: &[PathBuf],
     loader: &Loader<'_>,
     problems: &mut Problems<'_>,
-) -> Catalog {
+) -> KnownTypes {
     // What is not there was said.
     let there: Vec<PathBuf> = paths.iter().filter(|path| path.exists()).cloned().collect();
     match (loader.types)(&there) {
-        Ok(catalog) => catalog,
+        Ok(catalog) => KnownTypes {
+            catalog,
+            is_whole: there.len() == paths.len(),
+        },
         Err(why) => {
             let at = draft.types.first().map_or(0..0, Word::span);
             problems.error(at, format!("the types cannot be understood: {why}"));
-            Catalog::new(Schemas::default())
+            KnownTypes {
+                catalog: Catalog::new(Schemas::default()),
+                is_whole: false,
+            }
         }
     }
 }
@@ -198,20 +218,20 @@ fn check_record(record: &RecordDraft, folder: &Path, problems: &mut Problems<'_>
 /// What others write and serve, each with its place.
 fn check_external(
     draft: &Draft<'_, '_>,
-    catalog: &Catalog,
+    types: &KnownTypes,
     problems: &mut Problems<'_>,
 ) -> Vec<(Port, Span)> {
     let mut ports = Vec::new();
     for (channel, type_name) in &draft.external {
         check_channel_name(channel, problems);
-        let message = find_type(type_name, catalog, problems).map(|(message, ..)| message);
+        let message = find_type(type_name, types, problems).map(|(message, ..)| message);
         let port = components::named_port(channel.get_ref(), Direction::Writes, message, None);
         ports.push((port, channel.span()));
     }
     for service in &draft.external_services {
         check_service_name(&service.name, problems);
-        let request = find_type(&service.request, catalog, problems).map(|(message, ..)| message);
-        let reply = find_type(&service.reply, catalog, problems).map(|(message, ..)| message);
+        let request = find_type(&service.request, types, problems).map(|(message, ..)| message);
+        let reply = find_type(&service.reply, types, problems).map(|(message, ..)| message);
         let port =
             components::named_port(service.name.get_ref(), Direction::Serves, request, reply);
         ports.push((port, service.name.span()));

@@ -158,7 +158,8 @@ fn read_record(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Option<
     let at = table.at();
     table.finish(problems);
     Some(RecordDraft {
-        file: file?,
+        // That it is missing was said; the rest is looked at all the same.
+        file: file.unwrap_or_else(|| Spanned::new(at.clone(), String::new())),
         at,
         host,
         channels,
@@ -230,7 +231,7 @@ fn read_component<'v, 'i>(
             refuse(&table, &COMMAND_ONLY, "command", problems);
         }
         (None, Some(_)) => {
-            component.program = read_command(&mut table, problems).map(ProgramDraft::Command);
+            component.program = Some(ProgramDraft::Command(read_command(&mut table, problems)));
             refuse(&table, &KIND_ONLY, "kind", problems);
         }
     }
@@ -291,7 +292,7 @@ fn read_kind<'v, 'i>(
     })
 }
 
-fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Option<CommandDraft> {
+fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> CommandDraft {
     let command = table.texts("command", problems);
     let at = table.value("command").map_or(0..0, Spanned::span);
     if command.as_ref().is_some_and(Vec::is_empty) {
@@ -321,8 +322,9 @@ fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Optio
         draft.stop_grace = stop.duration("grace", problems);
         stop.finish(problems);
     }
-    draft.command = command.filter(|command| !command.is_empty())?;
-    Some(draft)
+    // Whatever is wrong with it was said; the rest is looked at all the same.
+    draft.command = command.unwrap_or_default();
+    draft
 }
 
 fn read_heartbeat(
@@ -335,7 +337,8 @@ fn read_heartbeat(
     table.require("channel", help, problems);
     table.require("within", help, problems);
     table.finish(problems);
-    Some((channel?, within?))
+    // That its limit is missing or wrong was said.
+    Some((channel?, within.unwrap_or_default()))
 }
 
 /// Services by name, each with its types: `{ "camera.grab" = { request = "grab_t", reply = "image_t" } }`.

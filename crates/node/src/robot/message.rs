@@ -7,7 +7,7 @@ use crate::port::TypeInfo;
 use crate::supervise::Publication;
 use bowline_log::Catalog;
 use bowline_wire::schema::{Dim, Member, Primitive, Type, TypeId, TypeSet};
-use bowline_wire::{Fingerprint, Step};
+use bowline_wire::{FieldPath, Fingerprint, Step};
 use std::fmt;
 use std::time::Duration;
 use toml::Spanned;
@@ -72,17 +72,29 @@ const SAFE_EVERY: Duration = Duration::from_millis(100);
 /// After the fingerprint.
 const UTIME_AT: usize = 8;
 
+/// The types that a robot file may name.
+#[derive(Debug)]
+pub(super) struct KnownTypes {
+    pub(super) catalog: Catalog,
+    /// Whether all that the file names was understood: otherwise nothing follows from a type that is not there.
+    pub(super) is_whole: bool,
+}
+
 /// The type of that name, with the set that it is in; said if there is none.
 pub(super) fn find_type<'c>(
     name: &Word,
-    catalog: &'c Catalog,
+    types: &'c KnownTypes,
     problems: &mut Problems<'_>,
 ) -> Option<(MessageType, &'c TypeSet, TypeId)> {
+    let catalog = &types.catalog;
     let found = catalog.by_name(name.get_ref());
     let fingerprint = found.and_then(|(types, id)| types.fingerprint(id));
     if let (Some((types, id)), Some(fingerprint)) = (found, fingerprint) {
         let name = types.def(id).full_name();
         return Some((MessageType { name, fingerprint }, types, id));
+    }
+    if !types.is_whole {
+        return None;
     }
     let known: Vec<String> = catalog
         .iter()
@@ -104,13 +116,33 @@ pub(super) fn find_type<'c>(
     None
 }
 
+/// Why there is no number in that field of a type; nothing where there is one, or nobody knows the type.
+pub(super) fn not_a_number(
+    types: &KnownTypes,
+    fingerprint: Fingerprint,
+    field: &FieldPath,
+) -> Option<String> {
+    let (types, id) = types.catalog.find(fingerprint)?;
+    let selector = match types.select(id, field) {
+        Ok(selector) => selector,
+        Err(error) => return Some(error.to_string()),
+    };
+    let is_number = match selector.ty() {
+        Type::Primitive(primitive) => !matches!(primitive, Primitive::String | Primitive::Boolean),
+        Type::Named(_) => false,
+    };
+    let dims = "[]".repeat(selector.n_dims());
+    let found = types.type_name(selector.ty());
+    (!is_number || selector.n_dims() > 0).then(|| format!("{field} is {found}{dims}"))
+}
+
 /// Makes a message of what a robot file spells out.
 pub(super) fn safe_message(
     draft: &super::draft::SafeMessageDraft<'_, '_>,
-    catalog: &Catalog,
+    known: &KnownTypes,
     problems: &mut Problems<'_>,
 ) -> Option<SafeMessage> {
-    let (message, types, id) = find_type(&draft.type_name, catalog, problems)?;
+    let (message, types, id) = find_type(&draft.type_name, known, problems)?;
     let spelt = draft.message;
     let DeValue::Table(fields) = spelt.get_ref() else {
         let found = describe(spelt.get_ref());

@@ -117,6 +117,7 @@ impl Robot {
         // What the robot file says comes last, and so counts.
         spec.env.extend(command.env.iter().cloned());
         spec.cwd = Some(command.folder.clone()).filter(|folder| folder != Path::new(""));
+        spec.described = process.components.iter().map(|it| it.described()).collect();
         spec.stop_signal = command.stop_signal;
         spec.grace = command.stop_grace;
         if let Some(heartbeat) = &command.heartbeat {

@@ -56,6 +56,16 @@ impl fmt::Debug for Place {
     }
 }
 
+impl Problem {
+    /// The same is so at another place.
+    fn add_place(&mut self, is_told: bool, place: Place) {
+        let is_noted = self.notes.iter().any(|(_, noted)| *noted == place);
+        if !is_told && !is_noted && self.notes.len() < MAX_NOTES {
+            self.notes.push(("the same".to_owned(), place));
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -97,6 +107,8 @@ pub(super) struct Problems<'t> {
 
 /// More than this is a file of another kind, and nobody reads on.
 const MAX_PROBLEMS: usize = 100;
+/// More places than this say nothing more about one problem.
+const MAX_NOTES: usize = 10;
 
 impl<'t> Problems<'t> {
     pub(super) fn new(file: &str, text: &'t str) -> Self {
@@ -129,10 +141,18 @@ impl<'t> Problems<'t> {
             place,
             notes: Vec::new(),
         };
-        // What is wrong with all sources of data is told once.
-        let is_told =
-            |(span, told): &&(Span, Problem)| *span == at && told.message == problem.message;
-        if self.found.iter().any(|told| is_told(&told)) || self.found.len() >= MAX_PROBLEMS {
+        // What is wrong with all sources of data, or with one word at several places, is told once.
+        let text = self.text;
+        let is_same = |(span, told): &&mut (Span, Problem)| {
+            told.severity == severity
+                && told.message == problem.message
+                && text.get(span.clone()) == text.get(at.clone())
+        };
+        if let Some((span, told)) = self.found.iter_mut().find(is_same) {
+            told.add_place(*span == at, problem.place);
+            return Added { problem: None };
+        }
+        if self.found.len() >= MAX_PROBLEMS {
             return Added { problem: None };
         }
         self.found.push((at, problem));

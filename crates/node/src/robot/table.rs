@@ -111,7 +111,10 @@ impl<'v, 'i> Table<'v, 'i> {
             let found = describe(value.get_ref());
             let message = format!("{key} is a list of text, found {found}");
             let text = value.get_ref().as_str();
-            let help = text.map(|text| format!("{key} = [{text:?}]"));
+            let help = text.map(|text| match key {
+                "command" => format!("{key} = {}", words_of(text)),
+                _ => format!("{key} = [{text:?}]"),
+            });
             problems.error(value.span(), message).maybe_help(help);
             return None;
         };
@@ -136,7 +139,8 @@ impl<'v, 'i> Table<'v, 'i> {
         if duration.is_none() {
             let found = describe(value.get_ref());
             let message = format!("{key} is a duration such as \"700ms\" or \"3s\", found {found}");
-            problems.error(value.span(), message);
+            let help = with_unit(value.get_ref()).map(|text| format!("{key} = {text:?}"));
+            problems.error(value.span(), message).maybe_help(help);
         }
         duration
     }
@@ -211,6 +215,27 @@ impl<'v, 'i> Table<'v, 'i> {
             problems.error(key.span(), message).help(help);
         }
     }
+}
+
+/// A number that lacks its unit, with the one that was meant most likely.
+pub(super) fn with_unit(value: &DeValue<'_>) -> Option<String> {
+    let number = match setting(value)? {
+        Setting::Text(text) => text.trim().parse().ok()?,
+        Setting::Real(number) => number,
+        Setting::Integer(number) => f64::from(i32::try_from(number).ok()?),
+        Setting::Boolean(_) | Setting::List(_) => return None,
+    };
+    (number > 0.0).then(|| format!("{number}s"))
+}
+
+/// A command line as a list of words, as robot files want it.
+pub(super) fn words_of(line: &str) -> String {
+    let is_for_a_shell = line.contains(['\'', '"', '\\', '$', '|', '&', ';', '<', '>', '*', '?']);
+    let words: Vec<&str> = match is_for_a_shell {
+        true => vec!["sh", "-c", line],
+        false => line.split_whitespace().collect(),
+    };
+    format!("[{}]", quoted(&words))
 }
 
 fn text(what: &str, value: &Value<'_>, problems: &mut Problems<'_>) -> Option<Word> {

@@ -4,8 +4,9 @@ use super::id::CallId;
 use super::name::{BadServiceName, ServiceName};
 use super::server::{Failure, Incoming, Server, ServerLimits};
 use crate::clock::Live;
+use crate::health::Health;
 use crate::port::TypeInfo;
-use crate::presence::{Beacon, Health, Identity, Presenter, ThisProcess};
+use crate::presence::{Beacon, Identity, Presenter, ThisProcess};
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
 use bowline_bus::{Bus, Event, Inbox, Pattern, Queue, RecvError, SubscriptionId};
@@ -257,11 +258,7 @@ fn answer<Q, A>(
 
 /// A program that serves as one component of no robot.
 fn health(program: &str) -> HeartbeatComponent {
-    HeartbeatComponent {
-        name: program.to_owned(),
-        health: Health::Good.code(),
-        ..HeartbeatComponent::default()
-    }
+    Health::Good.heartbeat(program)
 }
 
 /// Why nothing is served.

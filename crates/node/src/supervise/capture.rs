@@ -6,7 +6,7 @@
 //! one finds it in `/proc`, begins where the holes end, and goes on.
 //!
 //! Nobody says when there is something to read, so the supervisor looks now and then. Whatever is printed between two
-//! looks, or while no supervisor is there, takes memory.
+//! looks takes memory. While no supervisor is there, the [keeper](super::keeper) looks.
 
 use rustix::fs::{
     FallocateFlags, MemfdFlags, Mode, OFlags, SeekFrom, fallocate, fcntl_getfl, fcntl_setfl, fstat,
@@ -92,6 +92,21 @@ impl Capture {
         Ok(buffer.get(..n_read).unwrap_or_default())
     }
 
+    /// Gives back all but the last of what nobody has read, if that is much. How much that was, bytes.
+    pub(crate) fn trim(&mut self) -> u64 {
+        let Ok(status) = fstat(&self.file) else {
+            return 0;
+        };
+        let size = u64::try_from(status.st_size).unwrap_or(0);
+        if size.saturating_sub(self.offset) <= MAX_BEHIND {
+            return 0;
+        }
+        let before = self.offset;
+        self.offset = size - TAIL;
+        self.free(0);
+        self.offset - before
+    }
+
     /// Gives back what was read, but for the last `n_kept` bytes: the line that is not complete.
     pub(crate) fn free(&mut self, n_kept: usize) {
         let until = self
@@ -172,6 +187,19 @@ mod tests {
         writer.write_all(&vec![b'x'; 5 << 20]).unwrap();
         let n_read = read(&mut capture).len() as u64;
         assert_eq!((n_read, capture.n_skipped), (TAIL, (5 << 20) - TAIL));
+    }
+
+    #[test]
+    fn what_nobody_reads_takes_no_more_memory_than_its_end() {
+        let mut capture = Capture::new().unwrap();
+        let mut writer = File::from(capture.file.try_clone().unwrap());
+        writer.write_all(&vec![b'x'; 3 << 20]).unwrap();
+        assert_eq!(capture.trim(), 0, "it is not much yet");
+        writer.write_all(&vec![b'x'; 3 << 20]).unwrap();
+        assert_eq!(capture.trim(), (6 << 20) - TAIL);
+        let n_bytes = fstat(&capture.file).unwrap().st_blocks * 512;
+        assert!(n_bytes <= 128 << 10, "{n_bytes}");
+        assert_eq!(first_data(&capture.file).unwrap(), (6 << 20) - TAIL);
     }
 
     #[test]

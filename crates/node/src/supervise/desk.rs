@@ -3,7 +3,8 @@
 use super::claim::Identity;
 use super::machine::Verb;
 use crate::clock::Live;
-use crate::presence::{self, Beacon, Health, Presenter};
+use crate::health::Health;
+use crate::presence::{self, Beacon, MAX_COMPONENTS, Presenter};
 use crate::service::{BadServiceName, CallId, Failure, Incoming, Responder};
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
@@ -18,6 +19,9 @@ use bowline_wire::Message as _;
 pub fn service_name(robot: &str, host: &str, what: &str) -> String {
     format!("supervisor.{robot}.{host}.{what}")
 }
+
+/// What a supervisor is to others: the kind of component that tells of programs which do not tell of themselves.
+pub const SUPERVISOR: &str = "supervisor";
 
 /// The service that takes orders: `order_t` to `order_reply_t`.
 pub const ORDER: &str = "order";
@@ -34,7 +38,8 @@ pub(crate) struct Desk {
     outputs: (SubscriptionId, Responder),
     requests: SubscriptionId,
     presenter: Presenter,
-    name: String,
+    /// What the supervisor is itself.
+    component: PresenceComponent,
 }
 
 /// What somebody asks.
@@ -63,33 +68,54 @@ impl Desk {
             Responder::new::<OutputRequest, Output>(bus, &name(OUTPUT), &server, own.instance)?;
         let component = PresenceComponent {
             name: format!("supervisor.{}", own.host),
-            kind: "supervisor".to_owned(),
+            kind: SUPERVISOR.to_owned(),
             services: vec![orders.offer(), outputs.offer()],
             ..PresenceComponent::default()
         };
         let started = Time::from_utime(own.instance);
-        let name = component.name.clone();
-        let identity = presence::Identity::of_this_process(&own.robot, &name, started);
-        let presenter = Presenter::new(bus, Beacon::new(identity, vec![component], started));
+        let identity = presence::Identity::of_this_process(&own.robot, &component.name, started);
+        let beacon = Beacon::new(identity, vec![component.clone()], started);
+        let presenter = Presenter::new(bus, beacon);
         Ok(Self {
             orders: (orders.subscribe(inbox)?, orders),
             outputs: (outputs.subscribe(inbox)?, outputs),
             requests: presenter.subscribe(inbox)?,
             presenter,
-            name,
+            component,
         })
     }
 
-    /// Says that it is there, and how it is. When that is due again.
-    pub(crate) fn present(&mut self, clock: &Live, alarm: Option<&str>) -> Time {
-        let name = &self.name;
-        self.presenter.on_time(clock, || vec![health(name, alarm)]);
+    /// It tells of these programs from now on, beside itself.
+    pub(crate) fn describe(
+        &mut self,
+        now: Time,
+        programs: impl Iterator<Item = PresenceComponent>,
+    ) {
+        let own = std::iter::once(self.component.clone());
+        self.presenter
+            .beacon()
+            .describe(now, own.chain(programs).collect());
+    }
+
+    /// Says that it is there, and how it and its programs are. When that is due again.
+    pub(crate) fn present(
+        &mut self,
+        clock: &Live,
+        alarm: Option<&str>,
+        programs: Vec<HeartbeatComponent>,
+    ) -> Time {
+        let mut components = vec![health(&self.component.name, alarm)];
+        components.extend(programs);
+        // What is more than a heartbeat may carry is not told in the description either.
+        components.truncate(MAX_COMPONENTS);
+        self.presenter.on_time(clock, || components);
         self.presenter.next_due()
     }
 
     /// Says that it ends.
     pub(crate) fn leave(&mut self, clock: &Live) {
-        self.presenter.leave(clock, vec![health(&self.name, None)]);
+        self.presenter
+            .leave(clock, vec![health(&self.component.name, None)]);
     }
 
     /// Takes an event, if it is a call.
@@ -158,14 +184,9 @@ impl Desk {
 fn health(name: &str, alarm: Option<&str>) -> HeartbeatComponent {
     let health = match alarm {
         None => Health::Good,
-        Some(_) => Health::Failed,
+        Some(why) => Health::Failed(why.to_owned()),
     };
-    HeartbeatComponent {
-        name: name.to_owned(),
-        health: health.code(),
-        text: alarm.unwrap_or_default().to_owned(),
-        ..HeartbeatComponent::default()
-    }
+    health.heartbeat(name)
 }
 
 fn order(id: CallId, body: &[u8]) -> Result<Asked, String> {

@@ -36,7 +36,12 @@ pub enum Hang {
     Silent(Duration),
     /// It was not ready after so long.
     NotReady(Duration),
+    /// It was asked to stop, and did not for so long.
+    NotStopped(Duration),
 }
+
+/// What is told of a run begins with this if it did not stop when it was asked to, and was killed.
+pub const NOT_STOPPED: &str = "did not stop within";
 
 /// Signals as everybody calls them, from number 1 on.
 const SIGNALS: [&str; 31] = [
@@ -96,6 +101,7 @@ impl fmt::Display for Hang {
         match self {
             Self::Silent(limit) => write!(f, "no heartbeat for {} s", limit.as_secs_f32()),
             Self::NotReady(limit) => write!(f, "not ready after {} s", limit.as_secs_f32()),
+            Self::NotStopped(limit) => write!(f, "{NOT_STOPPED} {} s", limit.as_secs_f32()),
         }
     }
 }

@@ -72,6 +72,8 @@ pub enum Event {
     Adopted(usize),
     /// Something else is left of a supervisor that is gone.
     Leftover(usize),
+    /// Processes that a supervisor that is gone had given up, and why. It was in its safe state, and so are we.
+    Inherited(Vec<(usize, String)>),
     /// A process was started.
     Started(usize),
     /// A process could not be started, and why.
@@ -204,6 +206,7 @@ impl Machine {
             Event::Tick => {}
             Event::Adopted(unit) => self.step(now, unit, Happening::Adopted, &mut actions),
             Event::Leftover(unit) => self.step(now, unit, Happening::Leftover, &mut actions),
+            Event::Inherited(alarms) => self.inherit(now, alarms, &mut actions),
             Event::Started(unit) => self.step(now, unit, Happening::Started, &mut actions),
             Event::NotStarted(unit, why) => {
                 self.step(now, unit, Happening::NotStarted(why), &mut actions);
@@ -341,20 +344,42 @@ impl Machine {
         self.is_ending && self.units.iter().all(is_down)
     }
 
-    /// The first alarm, with the process that it is about.
-    #[must_use]
-    pub fn alarm(&self) -> Option<(usize, &str)> {
-        let mut alarms = self.alarms.iter().enumerate();
-        alarms.find_map(|(unit, alarm)| Some((unit, alarm.as_deref()?)))
+    /// All alarms, each with the process that it is about.
+    pub fn alarms(&self) -> impl Iterator<Item = (usize, &str)> {
+        let alarms = self.alarms.iter().enumerate();
+        alarms.filter_map(|(unit, alarm)| Some((unit, alarm.as_deref()?)))
     }
 
     fn begin(&mut self, plan: &Plan) {
-        for (unit, spec) in self.units.iter_mut().zip(&plan.processes) {
-            if spec.start == Start::WithRobot {
+        for (place, spec) in plan.processes.iter().enumerate() {
+            // What a safe state keeps down that was inherited is somebody's to start, as in one life.
+            let is_kept_down = self.safe.due.is_some() && self.safe.stop.contains(&place)
+                || self.alarms.get(place).is_some_and(Option::is_some);
+            if let Some(unit) = self.units.get_mut(place)
+                && spec.start == Start::WithRobot
+                && !is_kept_down
+            {
                 unit.start();
             }
         }
         self.n_changes += 1;
+    }
+
+    fn inherit(&mut self, now: Time, alarms: Vec<(usize, String)>, actions: &mut Vec<Action>) {
+        let mut alarms = alarms;
+        alarms.retain(|(place, _)| {
+            let unit = self.units.get_mut(*place);
+            unit.is_some_and(Unit::stay_given_up)
+        });
+        // All of them are known before the first enters the safe state, which must not start what was given up.
+        for (place, why) in &alarms {
+            if let Some(alarm) = self.alarms.get_mut(*place) {
+                *alarm = Some(why.clone());
+            }
+        }
+        for (place, why) in alarms {
+            self.raise(now, place, why, actions);
+        }
     }
 
     /// Whoever was held up cannot tell who was silent meanwhile.

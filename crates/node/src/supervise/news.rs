@@ -12,6 +12,9 @@ pub struct Options<'a> {
     pub until: BorrowedFd<'a>,
     /// Whose children it looks after.
     pub care: Care,
+    /// The program, with its first arguments, that bounds what processes print after this supervisor has died: it calls
+    /// [`keep`](super::keep) with the folder, the name and the number that come behind these. Without it nobody does.
+    pub keeper: Vec<String>,
     /// Told what happens, as it does.
     pub tell: &'a mut dyn FnMut(&News<'_>),
 }
@@ -75,11 +78,13 @@ impl fmt::Debug for Options<'_> {
             folder,
             until: _,
             care,
+            keeper,
             tell: _,
         } = self;
         f.debug_struct("Options")
             .field("folder", folder)
             .field("care", care)
+            .field("keeper", keeper)
             .finish_non_exhaustive()
     }
 }

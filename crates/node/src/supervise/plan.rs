@@ -4,6 +4,7 @@
 
 use super::desk::MAX_NAMES;
 use crate::suggest;
+use bowline_msgs::PresenceComponent;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -59,6 +60,8 @@ pub struct ProcessSpec {
     pub limits: Limits,
     /// The components inside, by which it can be ordered about too.
     pub components: Vec<String>,
+    /// What it reads, writes and serves, where it does not say so itself: the supervisor says it as long as it runs.
+    pub described: Vec<PresenceComponent>,
     /// Anything else that it depends on, such as a digest of its part of a robot file: a process that was started with
     /// another one is replaced when a supervisor comes back.
     pub revision: String,
@@ -84,6 +87,7 @@ impl ProcessSpec {
             grace: Duration::from_secs(5),
             limits: Limits::default(),
             components: Vec::new(),
+            described: Vec::new(),
             revision: String::new(),
         }
     }
@@ -109,6 +113,7 @@ impl ProcessSpec {
             stop_signal: _,
             grace: _,
             components: _,
+            described: _,
         } = self;
         let text = format!("{:?}", (name, argv, env, cwd, limits, revision));
         // FNV-1a: the same in every build, which std's hashes do not promise.

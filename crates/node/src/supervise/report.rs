@@ -52,13 +52,14 @@ pub(crate) fn full_status(
             .get(place)
             .map_or("", |(spec, _)| spec.name.as_str())
     };
-    let alarm = machine.alarm();
-    let alarm = alarm.map(|(place, text)| format!("{}: {text}", name(place)));
+    let alarms = machine.alarms();
+    let alarms = alarms.map(|(place, text)| format!("{}: {text}", name(place)));
+    let alarms: Vec<String> = alarms.collect();
     let processes = processes.iter().enumerate().take(MAX_PROCESSES);
     let processes =
         processes.filter_map(|(place, (spec, slot))| supervised(now, machine, place, spec, slot));
     let status = Supervisor {
-        alarm: alarm.unwrap_or_default(),
+        alarm: alarms.join("\n"),
         processes: processes.collect(),
         ..status(own, now, state)
     };

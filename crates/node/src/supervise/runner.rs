@@ -4,19 +4,21 @@
 //! what the machine says.
 
 mod listening;
+mod succession;
 
 use super::claim::{CLAIM, Claim, Identity, Verdict};
 use super::desk::{Asked, Desk, DeskError};
-use super::machine::{Action, Event, Machine};
+use super::keeper::Keeper;
+use super::machine::{Action, Event, Machine, Phase};
 use super::news::{Care, News, Options};
 use super::plan::{BadPlan, Plan, ProcessSpec};
 use super::proc::{self, Survey};
 use super::report;
 use super::slot::{CHUNK, Slot};
 use super::state::{self, Folder, LockError};
-use super::takeover::Takeover;
 use super::usage::Meter;
 use crate::clock::Live;
+use crate::health::Health;
 use crate::presence::ThisProcess;
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
@@ -61,12 +63,13 @@ pub fn run(plan: &Plan, bus: &Bus, options: Options<'_>) -> Result<(), Supervise
         instance: clock.now().utime(),
     };
     let name = format!("{}@{}", plan.robot, plan.host);
-    let folder = options.folder.clone().unwrap_or_else(state::default_folder);
-    let folder = Folder::lock(&folder, &name, &format!("pid {pid} on {host}"))?;
+    let path = options.folder.clone().unwrap_or_else(state::default_folder);
+    let folder = Folder::lock(&path, &name, &format!("pid {pid} on {host}"))?;
     let mut runner = Runner::new(plan, bus, clock, own, folder)?;
     if !runner.claim_name(options.until)? {
         return Ok(());
     }
+    let _keeper = Keeper::start(&options.keeper, &path, plan);
     runner.take_over(options.care, &mut *options.tell);
     let result = runner.supervise(options);
     runner.folder.clear();
@@ -100,6 +103,8 @@ struct Runner {
     word: Word,
     /// Who has the name, if that is not us.
     rival: Option<String>,
+    /// The programs that others are told of, by their places.
+    told_of: Vec<usize>,
 }
 
 /// What the next supervisor is told.
@@ -164,6 +169,7 @@ impl Runner {
             n_told: 0,
             word: Word::Stale,
             rival: None,
+            told_of: Vec::new(),
         })
     }
 
@@ -196,56 +202,12 @@ impl Runner {
         Ok(true)
     }
 
-    /// Deals with what the supervisor before has left, and begins.
-    fn take_over(&mut self, care: Care, tell: &mut dyn FnMut(&News<'_>)) {
-        if care == Care::Everything {
-            // Where that is refused, orphans become init's children, and are found by their marks.
-            let _is_refused = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        }
-        let takeover = Takeover::new(&self.plan, self.folder.read());
-        let n_killed = takeover.sweep(&self.prefix);
-        if n_killed > 0 {
-            tell(&News::Note(&format!(
-                "killed {n_killed} processes that an earlier supervisor had left"
-            )));
-        }
-        let Takeover { left, strangers } = takeover;
-        self.machine = Machine::with_strangers(&self.plan, &strangers);
-        self.specs.extend(strangers);
-        self.slots.resize_with(self.specs.len(), Slot::default);
-        let mut events = Vec::new();
-        for left in left {
-            let (Some(spec), Some(slot)) =
-                (self.specs.get(left.place), self.slots.get_mut(left.place))
-            else {
-                continue;
-            };
-            slot.adopt(&left.child, left.run);
-            if left.is_wanted {
-                tell(&News::Adopted {
-                    process: &spec.name,
-                    pid: left.child.pid,
-                });
-                events.push(Event::Adopted(left.place));
-            } else {
-                tell(&News::Note(&format!(
-                    "{} was started otherwise by an earlier supervisor, and is replaced",
-                    spec.name
-                )));
-                events.push(Event::Leftover(left.place));
-            }
-        }
-        for event in events {
-            self.tell_machine(event, tell);
-        }
-        self.tell_machine(Event::Begin, tell);
-    }
-
     fn supervise(&mut self, options: Options<'_>) -> Result<(), SuperviseError> {
         let Options {
             folder: _,
             until,
             care,
+            keeper: _,
             tell,
         } = options;
         while !self.machine.is_over() {
@@ -454,16 +416,20 @@ impl Runner {
 
     fn raise(&mut self, unit: usize, text: &str, tell: &mut dyn FnMut(&News<'_>)) -> Option<Event> {
         let now = self.clock.now();
+        // One that was inherited has a beginning already.
+        let since = *self.slots.get_mut(unit)?.alarm_since.get_or_insert(now);
+        // Before anybody hears of it: it must hold even if this supervisor dies the next moment.
+        self.leave_word();
         let process = &self.specs.get(unit)?.name;
         tell(&News::Alarm { process, text });
-        self.slots.get_mut(unit)?.alarm_since = Some(now);
-        let alarm = report::alarm(self.claim.own(), now, process, now, Some(text));
+        let alarm = report::alarm(self.claim.own(), now, process, since, Some(text));
         self.publish(report::ALARM_CHANNEL, &alarm);
         None
     }
 
     fn clear(&mut self, unit: usize) -> Option<Event> {
         let since = self.slots.get_mut(unit)?.alarm_since.take()?;
+        self.word = Word::Stale;
         let process = &self.specs.get(unit)?.name;
         let alarm = report::alarm(self.claim.own(), self.clock.now(), process, since, None);
         self.publish(report::ALARM_CHANNEL, &alarm);
@@ -538,10 +504,7 @@ impl Runner {
             self.read_outputs(now, tell);
             self.desk.on_time(now);
         }
-        if now >= self.due.presence {
-            let alarm = self.machine.alarm().map(|(_, text)| text);
-            self.due.presence = self.desk.present(&self.clock, alarm);
-        }
+        self.present(now);
         if now >= self.due.status {
             self.measure(now, care);
             self.repeat_alarms(now);
@@ -559,16 +522,35 @@ impl Runner {
         }
     }
 
-    /// Tells the next supervisor what runs. On a full disk it finds our runs by their marks, and replaces them.
-    fn leave_word(&mut self) {
-        let children = self.slots.iter().zip(&self.specs);
-        let children: Vec<_> = children
-            .filter_map(|(slot, spec)| slot.child(spec))
-            .collect();
-        self.word = match self.folder.write(&children) {
-            Ok(()) => Word::Kept,
-            Err(_) => Word::Lost,
-        };
+    /// Says that it is there, and which programs run that do not say so themselves.
+    fn present(&mut self, now: Time) {
+        let places = self.specs.iter().zip(&self.slots).enumerate();
+        let told =
+            places.filter(|(_, (spec, slot))| !spec.described.is_empty() && slot.run.is_some());
+        let told: Vec<usize> = told.map(|(unit, _)| unit).collect();
+        let specs = told
+            .iter()
+            .filter_map(|&unit| Some((unit, self.specs.get(unit)?)));
+        if told != self.told_of {
+            let programs = specs
+                .clone()
+                .flat_map(|(_, spec)| spec.described.iter().cloned());
+            self.desk.describe(now, programs);
+        } else if now < self.due.presence {
+            return;
+        }
+        let health = specs.flat_map(|(unit, spec)| {
+            let phase = self.machine.view(unit, now).map(|view| view.phase);
+            let health = match phase {
+                Some(Phase::Running) => Health::Good,
+                Some(_) | None => Health::Starting,
+            };
+            let components = spec.described.iter();
+            components.map(move |component| health.heartbeat(&component.name))
+        });
+        let alarm = self.machine.alarms().next().map(|(_, text)| text);
+        self.due.presence = self.desk.present(&self.clock, alarm, health.collect());
+        self.told_of = told;
     }
 
     fn read_outputs(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {

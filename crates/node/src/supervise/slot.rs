@@ -43,10 +43,12 @@ impl Slot {
     }
 
     /// Takes over a run that was started by somebody who is gone.
-    pub(crate) fn adopt(&mut self, child: &Child, run: Run) {
+    /// Output of so many bytes was given back unread meanwhile.
+    pub(crate) fn adopt(&mut self, child: &Child, run: Run, n_skipped: u64) {
         // Whoever has redirected both of its outputs is not heard.
         let capture = Capture::reopen(run.pid).ok();
         self.fill(child.started_utime, run, capture);
+        self.n_skipped_before += n_skipped;
     }
 
     fn fill(&mut self, started_utime: i64, run: Run, capture: Option<Capture>) {

@@ -1,18 +1,36 @@
 //! What a supervisor leaves for the one that comes after it, and the lock that says that it is there.
 //!
 //! Two files in a folder of the user's: `ROBOT@HOST.lock`, which is locked while a supervisor runs and says who it is,
-//! and `ROBOT@HOST.toml`, which says what runs. The lock is the kernel's, so it ends with the supervisor however that
+//! and `ROBOT@HOST.toml`, which says what runs and what was given up. The lock is the kernel's, so it ends with the supervisor however that
 //! ends.
 
 use super::plan::StopSignal;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::{Table, Value};
+
+/// What a supervisor leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Legacy {
+    /// What runs.
+    pub(crate) children: Vec<Child>,
+    /// What was given up: as long as there is any, the robot is in its safe state.
+    pub(crate) alarms: Vec<GivenUp>,
+}
+
+/// A process that was given up, and that nobody has done anything about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    pub(crate) name: String,
+    pub(crate) why: String,
+    pub(crate) since_utime: i64,
+}
 
 /// A process that runs, as the next supervisor needs to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,23 +113,28 @@ impl Folder {
         self.id
     }
 
-    /// What ran when the last supervisor was there. What cannot be understood is as if it were not there.
-    pub(crate) fn read(&self) -> Vec<Child> {
-        let text = fs::read_to_string(&self.state).unwrap_or_default();
-        let table: Table = text.parse().unwrap_or_default();
-        let children = table.get("child").and_then(Value::as_array);
-        children
-            .into_iter()
-            .flatten()
-            .filter_map(from_toml)
-            .collect()
+    /// How it was when the last supervisor was there.
+    pub(crate) fn read(&self) -> Legacy {
+        read_file(&self.state)
     }
 
-    /// Writes what runs, all of it or nothing.
-    pub(crate) fn write(&self, children: &[Child]) -> io::Result<()> {
+    /// What was not read while no supervisor was there.
+    pub(crate) fn take_skipped(&self) -> Skipped {
+        let path = self.state.with_extension(SKIPPED);
+        let skipped = Skipped::read(&path);
+        // If it stays, it is of runs that are gone.
+        drop(fs::remove_file(path));
+        skipped
+    }
+
+    /// Writes how it is, all of it or nothing.
+    pub(crate) fn write(&self, legacy: &Legacy) -> io::Result<()> {
+        let Legacy { children, alarms } = legacy;
         let mut table = Table::new();
-        let children: Vec<Value> = children.iter().map(to_toml).collect();
+        let children: Vec<Value> = children.iter().map(child_to_toml).collect();
+        let alarms: Vec<Value> = alarms.iter().map(alarm_to_toml).collect();
         table.insert("child".to_owned(), Value::Array(children));
+        table.insert("alarm".to_owned(), Value::Array(alarms));
         let new = self.state.with_extension("new");
         fs::write(&new, table.to_string())?;
         fs::rename(new, &self.state)
@@ -121,6 +144,73 @@ impl Folder {
     pub(crate) fn clear(&self) {
         // If it stays, the next supervisor finds nothing of what it says.
         drop(fs::remove_file(&self.state));
+    }
+}
+
+/// What a supervisor has left, whoever looks. What cannot be understood is as if it were not there.
+pub(crate) fn read(folder: &Path, name: &str) -> Legacy {
+    read_file(&folder.join(format!("{name}.toml")))
+}
+
+/// Who has the lock of a name, or had it last.
+pub(crate) fn who(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(format!("{name}.lock"))).unwrap_or_default()
+}
+
+fn read_file(path: &Path) -> Legacy {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let table: Table = text.parse().unwrap_or_default();
+    let list = |key: &str| table.get(key).and_then(Value::as_array);
+    Legacy {
+        children: list("child")
+            .into_iter()
+            .flatten()
+            .filter_map(child_from_toml)
+            .collect(),
+        alarms: list("alarm")
+            .into_iter()
+            .flatten()
+            .filter_map(alarm_from_toml)
+            .collect(),
+    }
+}
+
+/// What the file is called that says what was not read.
+const SKIPPED: &str = "skipped";
+
+/// Output of runs that was given back before anybody read it, bytes, by their marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Skipped(BTreeMap<String, u64>);
+
+impl Skipped {
+    pub(crate) fn add(&mut self, mark: &str, n_bytes: u64) {
+        if n_bytes > 0 {
+            *self.0.entry(mark.to_owned()).or_default() += n_bytes;
+        }
+    }
+
+    pub(crate) fn of(&self, mark: &str) -> u64 {
+        self.0.get(mark).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn write(&self, folder: &Path, name: &str) {
+        let lines = self.0.iter();
+        let lines: String = lines
+            .map(|(mark, n_bytes)| format!("{n_bytes} {mark}\n"))
+            .collect();
+        if !lines.is_empty() {
+            // On a full disk the next supervisor does not know how much was lost.
+            drop(fs::write(folder.join(format!("{name}.{SKIPPED}")), lines));
+        }
+    }
+
+    fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let line = |line: &str| {
+            let (n_bytes, mark) = line.split_once(' ')?;
+            Some((mark.to_owned(), n_bytes.parse().ok()?))
+        };
+        Self(text.lines().filter_map(line).collect())
     }
 }
 
@@ -148,7 +238,7 @@ pub(crate) fn own_mark() -> Option<String> {
     std::env::var(super::proc::MARKER).ok()
 }
 
-fn to_toml(child: &Child) -> Value {
+fn child_to_toml(child: &Child) -> Value {
     let Child {
         name,
         pid,
@@ -170,13 +260,15 @@ fn to_toml(child: &Child) -> Value {
         ("stop_signal", Value::from(stop_signal.name())),
         ("grace_ms", Value::from(grace_ms)),
     ];
-    let entries = entries
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value));
-    Value::Table(entries.collect())
+    to_table(entries)
 }
 
-fn from_toml(value: &Value) -> Option<Child> {
+fn to_table<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    let entries = entries.map(|(key, value)| (key.to_owned(), value));
+    Value::Table(entries.into_iter().collect())
+}
+
+fn child_from_toml(value: &Value) -> Option<Child> {
     let text = |key: &str| value.get(key)?.as_str();
     let number = |key: &str| value.get(key)?.as_integer();
     Some(Child {
@@ -188,6 +280,27 @@ fn from_toml(value: &Value) -> Option<Child> {
         started_utime: number("started_utime")?,
         stop_signal: StopSignal::from_name(text("stop_signal")?)?,
         grace: Duration::from_millis(u64::try_from(number("grace_ms")?).ok()?),
+    })
+}
+
+fn alarm_to_toml(alarm: &GivenUp) -> Value {
+    let GivenUp {
+        name,
+        why,
+        since_utime,
+    } = alarm;
+    to_table([
+        ("name", Value::from(name.as_str())),
+        ("why", Value::from(why.as_str())),
+        ("since_utime", Value::from(*since_utime)),
+    ])
+}
+
+fn alarm_from_toml(value: &Value) -> Option<GivenUp> {
+    Some(GivenUp {
+        name: value.get("name")?.as_str()?.to_owned(),
+        why: value.get("why")?.as_str()?.to_owned(),
+        since_utime: value.get("since_utime")?.as_integer()?,
     })
 }
 
@@ -245,11 +358,19 @@ mod tests {
     fn what_was_written_is_read_and_damage_is_nothing() {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::lock(&place.path().join("new"), "raptor@deck", "pid 1").unwrap();
-        assert_eq!(folder.read(), []);
-        folder.write(&[child()]).unwrap();
-        assert_eq!(folder.read(), [child()]);
+        assert_eq!(folder.read(), Legacy::default());
+        let legacy = Legacy {
+            children: vec![child()],
+            alarms: vec![GivenUp {
+                name: "sonar".to_owned(),
+                why: "restarted 5 times in 30 s; last: \"x\" is gone".to_owned(),
+                since_utime: 1_763_269_856_250_000,
+            }],
+        };
+        folder.write(&legacy).unwrap();
+        assert_eq!(folder.read(), legacy);
         fs::write(&folder.state, "child = [{ name = \"half").unwrap();
-        assert_eq!(folder.read(), []);
+        assert_eq!(folder.read(), Legacy::default());
         folder.clear();
         assert!(!folder.state.exists());
     }

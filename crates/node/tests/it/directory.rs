@@ -1,12 +1,12 @@
 //! Who is there: beacons and directories, told the time.
 
 use bowline_msgs::{
-    Heartbeat, HeartbeatComponent, Presence, PresenceComponent, PresencePort, PresenceRequest,
-    PresenceService,
+    Heartbeat, Presence, PresenceComponent, PresencePort, PresenceRequest, PresenceService,
 };
+use bowline_node::Health;
 use bowline_node::Time;
 use bowline_node::directory::{Directory, DirectoryLimits, Life};
-use bowline_node::presence::{Beacon, HEARTBEAT_PERIOD, Health, Identity};
+use bowline_node::presence::{Beacon, HEARTBEAT_PERIOD, Identity};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -54,14 +54,6 @@ fn component(name: &str) -> PresenceComponent {
     .with_lengths()
 }
 
-fn health(name: &str, health: Health) -> HeartbeatComponent {
-    HeartbeatComponent {
-        name: name.to_owned(),
-        health: health.code(),
-        ..HeartbeatComponent::default()
-    }
-}
-
 fn beacon(robot: &str, process: &str, instance: i64, now: Time) -> Beacon {
     let components = vec![component(process)];
     Beacon::new(identity(robot, process, instance), components, now)
@@ -70,7 +62,7 @@ fn beacon(robot: &str, process: &str, instance: i64, now: Time) -> Beacon {
 /// Has a directory hear what a beacon says at a moment.
 fn hear(directory: &mut Directory, beacon: &mut Beacon, now: Time) {
     let name = beacon.identity().process.clone();
-    let due = beacon.on_time(now, 0, || vec![health(&name, Health::Good)]);
+    let due = beacon.on_time(now, 0, || vec![Health::Good.heartbeat(&name)]);
     if let Some(presence) = due.presence {
         directory.on_presence(now, presence);
     }
@@ -212,13 +204,19 @@ fn services_are_listed_with_who_offers_them_and_how_that_is() {
     let offers = directory.offers(START);
     let listed: Vec<_> = offers
         .iter()
-        .map(|offer| (offer.service.name.as_str(), offer.component, offer.health))
+        .map(|offer| {
+            (
+                offer.service.name.as_str(),
+                offer.component,
+                offer.health.clone(),
+            )
+        })
         .collect();
     let good = Some(Health::Good);
     assert_eq!(
         listed,
         [
-            ("mapper.plan", "mapper", good),
+            ("mapper.plan", "mapper", good.clone()),
             ("planner.plan", "planner", good)
         ]
     );
@@ -349,7 +347,7 @@ fn what_is_too_much_for_one_process_is_refused_and_counted() {
         assert!(!directory.on_presence(START, presence.with_lengths()));
     }
     let heartbeat = Heartbeat {
-        components: vec![health(&long, Health::Good)],
+        components: vec![Health::Good.heartbeat(&long)],
         ..Heartbeat::default()
     };
     assert!(!directory.on_heartbeat(START, heartbeat.with_lengths()));
@@ -380,7 +378,7 @@ proptest! {
             now = now + ms(after);
             let names = (0..n_components).map(|name| format!("{name}"));
             if is_heartbeat {
-                let components = names.map(|name| health(&name, Health::Failed)).collect();
+                let components = names.map(|name| Health::Failed(String::new()).heartbeat(&name)).collect();
                 let heartbeat = Heartbeat {
                     utime, instance, is_leaving, components, period_us: number, ..Heartbeat::default()
                 };

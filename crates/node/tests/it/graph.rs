@@ -6,6 +6,7 @@ use bowline_node::Time;
 use bowline_node::directory::Directory;
 use bowline_node::graph::{Flow, Graph, Mark};
 use bowline_node::robot::{MessageType, Source};
+use bowline_node::supervise;
 use bowline_wire::Fingerprint;
 
 const LIVE: &str = "\
@@ -114,6 +115,60 @@ fn presence(process: &str, ports: Vec<PresencePort>, services: Vec<PresenceServi
         ..Presence::default()
     }
     .with_lengths()
+}
+
+#[test]
+fn a_log_knows_everybody_who_was_ever_there_and_when_they_ended() {
+    let at = |seconds: i64| Time::from_ns(seconds * 1_000_000_000);
+    let mut directory = Directory::default();
+    for (process, instance, heard) in [
+        ("sweep", 1, 1),
+        ("sweep", 2, 3),
+        ("keep", 1, 3),
+        ("keep", 1, 20),
+    ] {
+        let described = Presence {
+            instance,
+            utime: heard,
+            ..presence(process, Vec::new(), Vec::new())
+        };
+        directory.on_presence(at(heard), described);
+    }
+    let text = Graph::of_history(&directory, None, (at(1), at(20))).to_text();
+    let expected = "\
+keeper  (test, process keep, on vessel)
+
+sweeper  (test, process sweep, on vessel, started 2 times, ended after 2.0 s)
+";
+    assert_eq!(text, expected);
+    let now = Graph::of_directory(&directory, None, at(20)).to_text();
+    assert_eq!(now, "keeper  (test, process keep, on vessel)\n");
+}
+
+#[test]
+fn a_supervisor_tells_of_programs_which_are_not_in_its_process() {
+    let now = Time::from_ns(1_000_000_000);
+    let component = |name: &str, kind: &str| PresenceComponent {
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        ..PresenceComponent::default()
+    };
+    let supervisor = Presence {
+        components: vec![
+            component("supervisor.deck", supervise::SUPERVISOR),
+            component("camera", "python3 camera.py"),
+        ],
+        ..presence("supervisor.deck", Vec::new(), Vec::new())
+    };
+    let mut directory = Directory::default();
+    directory.on_presence(now, supervisor.with_lengths());
+    let text = Graph::of_directory(&directory, None, now).to_text();
+    let expected = "\
+supervisor.deck  (supervisor, on vessel)
+
+camera  (python3 camera.py, on vessel)
+";
+    assert_eq!(text, expected);
 }
 
 #[test]

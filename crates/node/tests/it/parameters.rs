@@ -65,7 +65,7 @@ fn what_is_wrong_with_a_value_is_said() {
         (
             "patience",
             "soon",
-            "parameter \"patience\" is a duration, found the text \"soon\"",
+            "parameter \"patience\" is a duration such as \"700ms\" or \"3s\", found the text \"soon\"",
         ),
         (
             "gains",

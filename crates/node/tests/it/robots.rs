@@ -3,10 +3,13 @@
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{Laser, Path as PathMessage, Pose, Waypoint};
 use bowline_node::robot::{
-    self, LoadError, Loaded, Loader, Problem, Program, Programs, Severity, Source,
+    self, Here, LoadError, Loaded, Loader, Problem, Program, Programs, Severity, Source,
 };
 use bowline_node::supervise::{self, Plan};
-use bowline_node::{Build, BuildError, Component, Expect, Kind, Outbox, Ports, Setting, Step};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Kind, Outbox, Ports, Setting, Step, kinds,
+};
+use bowline_wire::FieldPath;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,6 +55,16 @@ bowline_node::parameters! {
         alone: String = "stop".into(), within ["stop", "go"];
         /// How many sweeps are looked at.
         sweeps: i64 = 3;
+        /// How long it waits.
+        patience: Duration = Duration::from_secs(3);
+    }
+}
+
+bowline_node::parameters! {
+    /// Of a joint.
+    struct JointSettings {
+        /// Which field says where it is.
+        field: String = "state[0]".into();
     }
 }
 
@@ -76,6 +89,11 @@ still!(StillLaser, LaserSettings, |_, ports| {
     ports.output::<Laser>("scan", "a sweep");
     Ok(())
 });
+still!(StillJoint, JointSettings, |settings, ports| {
+    let input = ports.raw_input_on("angle", "where it is", Expect::ever(), "arm.angle");
+    ports.need_number(input, &FieldPath::parse(&settings.field)?);
+    Ok(())
+});
 still!(StillRouter, bowline_node::NoParameters, |_, ports| {
     ports.service::<Waypoint, PathMessage>("route", "the way to a point");
     Ok(())
@@ -87,8 +105,10 @@ still!(StillSink, bowline_node::NoParameters, |_, ports| {
 
 const KINDS: &[Kind] = &[
     Kind::of::<StillAsker>("asker", "asks for ways"),
+    Kind::of::<StillJoint>("joint", "moves"),
     Kind::of::<StillKeeper>("keeper", "keeps a distance"),
     Kind::of::<StillLaser>("laser", "sweeps"),
+    Kind::of::<kinds::Relay>("relay", "passes on"),
     Kind::of::<StillRouter>("router", "finds ways"),
     Kind::of::<StillSink>("sink", "takes anything"),
 ];
@@ -105,6 +125,7 @@ fn loader() -> Loader<'static> {
         kinds: KINDS,
         types: &types,
         search_path: &[],
+        here: None,
     }
 }
 
@@ -271,6 +292,45 @@ fn messages_of_the_safe_state_are_encoded_and_stamped() {
     assert_eq!(goal.every, Duration::from_millis(50));
     let pose = Pose::decode(&pose.publication().at(123)).unwrap();
     assert_eq!((pose.utime, pose.state[3]), (123, 1.5));
+}
+
+#[test]
+fn a_program_that_is_missing_is_an_error_only_where_it_is_to_run() {
+    let text = "\
+        [robot]\nname = \"patrol\"\n\
+        [component.camera]\ncommand = [\"no-such-program\"]\nhost = \"mast\"\n\
+        [component.sonar]\ncommand = [\"./right.toml\"]\nhost = \"keel\"\n\
+        [sim]\nreplaces = [\"camera\"]\n\
+        [sim.component.eye]\ncommand = [\"./neither-this\"]\nhost = \"keel\"\n";
+    let errors = |here: Option<Here<'_>>| -> Vec<String> {
+        let loader = Loader { here, ..loader() };
+        match robot::parse(text, Path::new("tests/robots/x.toml"), &loader) {
+            Ok(loaded) => {
+                assert_eq!(loaded.warnings.len(), 2, "{}", told(&loaded.warnings));
+                Vec::new()
+            }
+            Err(LoadError::Wrong(problems)) => {
+                let errors = problems.into_iter();
+                let errors = errors.filter(|it| it.severity == Severity::Error);
+                errors.map(|it| it.message).collect()
+            }
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let here = |source, host| Some(Here { source, host });
+    let camera = "the program \"no-such-program\" of component \"camera\" is not on the PATH of this machine";
+    let eye = "the program \"./neither-this\" of component \"eye\" is not at tests/robots/./neither-this on this machine";
+    #[rustfmt::skip]
+    let cases = [
+        ("only looked at", None, vec![]),
+        ("there", here(Source::Live, "mast"), vec![camera]),
+        ("elsewhere", here(Source::Live, "keel"), vec![]),
+        ("replaced", here(Source::Sim, "mast"), vec![]),
+        ("in place of it", here(Source::Sim, "keel"), vec![eye]),
+    ];
+    for (name, here, expected) in cases {
+        assert_eq!(errors(here), expected, "{name}");
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use crate::parts::{Heard, StopAtEnd, engine, instance, ms, scan};
 use bowline_bus::Bus;
+use bowline_log::{Reader, Writer, WriterOptions};
 use bowline_msgs::{Answer, Parameters, ParametersRequest, Velocity, Waypoint};
 use bowline_node::engine::{Arrival, Engine, Instance};
-use bowline_node::host::{Live, LiveOptions, Lockstep, Silence};
+use bowline_node::host::{Live, LiveOptions, Lockstep, Logged, Scope, Silence, Tape};
 use bowline_node::service::{CallError, Failure, call};
 use bowline_node::{
     Build, BuildError, Client, Component, Kind, NoParameters, Outbox, Output, Parcel, Ports,
@@ -160,6 +161,42 @@ fn a_service_that_nobody_offers_is_an_error_in_time_not_a_hang() {
     let mut lockstep = Lockstep::start(engine(vec![asker()]), Silence, start, &mut heard).unwrap();
     lockstep.run_until(start + ms(5_000), &mut heard).unwrap();
     assert_eq!(told(&heard).len(), 3);
+}
+
+#[test]
+fn a_service_whose_server_the_log_replaces_answers_as_it_was_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.log");
+    let start = Time::from_utime(1_000_000);
+    let record = |instances: Vec<Instance>, from: Time| {
+        let writer = Writer::create(&path, WriterOptions::default()).unwrap();
+        let mut sink = Logged::new(writer, Scope::Everything);
+        let mut lockstep = Lockstep::start(engine(instances), Silence, from, &mut sink).unwrap();
+        lockstep.run_until(from + ms(5_000), &mut sink).unwrap();
+        sink.finish().unwrap();
+    };
+    record(vec![asker(), doubler()], start);
+    let replay = |from: Time| {
+        let engine = engine(vec![asker()]);
+        let tape = Tape::new(Reader::open(&path).unwrap(), engine.wanted().cloned());
+        let mut heard = Heard::default();
+        // The caller starts at another moment than it did, so that its calls have other ids.
+        let mut lockstep = Lockstep::start(engine, tape, from, &mut heard).unwrap();
+        lockstep.run_until(start + ms(6_000), &mut heard).unwrap();
+        let counts = lockstep.source().recall_counts();
+        assert_eq!((counts.matched, counts.unmatched), (3, 0));
+        (told(&heard), heard)
+    };
+    let expected = [
+        "8 m/s",
+        "the service says: it goes backward (code 7)",
+        "doubler accepted the call, but did not answer it in time",
+    ];
+    let early = start - ms(70);
+    let (told, heard) = replay(early);
+    assert_eq!(told, expected);
+    let (again, heard_again) = replay(early);
+    assert_eq!((again, heard_again.0), (told, heard.0), "it is repeatable");
 }
 
 /// Live hosts on one bus, until `act` is done.

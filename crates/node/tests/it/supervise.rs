@@ -3,7 +3,11 @@
 use crate::supervise_fixture::{
     Deadline, PATIENCE, Supervision, idle, marked, plan, process, script, send,
 };
-use bowline_msgs::{Alarm, Order, Supervised, Supervisor};
+use bowline_bus::Bus;
+use bowline_msgs::{
+    Alarm, Order, Presence, PresenceComponent, PresencePort, Supervised, Supervisor,
+};
+use bowline_node::presence::PRESENCE_CHANNEL;
 use bowline_node::supervise::{
     ALARM_CHANNEL, Heartbeat, Plan, ProcessSpec, Publication, Ready, Restart, SafeState,
 };
@@ -50,6 +54,42 @@ fn a_process_that_goes_silent_is_killed_and_restarted() {
     let after =
         supervision.wait_for_process("a", "started anew", |it| it.pid != 0 && it.pid != before);
     assert_eq!(after.last_exit, "no heartbeat for 0.3 s, killed by SIGKILL");
+    supervision.stop();
+}
+
+#[test]
+fn others_are_told_of_programs_as_long_as_they_run() {
+    let camera = PresenceComponent {
+        name: "camera".to_owned(),
+        kind: "sleep 1000".to_owned(),
+        ports: vec![PresencePort {
+            name: "camera.image".to_owned(),
+            direction: PresencePort::WRITES,
+            channel: "camera.image".to_owned(),
+            ..PresencePort::default()
+        }],
+        ..PresenceComponent::default()
+    };
+    let camera = camera.with_lengths();
+    let spec = ProcessSpec {
+        described: vec![camera.clone()],
+        ..idle("camera")
+    };
+    let bus = Bus::open("memq://").unwrap();
+    let presences = bus.subscribe::<Presence>(PRESENCE_CHANNEL).unwrap();
+    let supervision = Supervision::start_on(plan(vec![spec]), bus);
+    let wait_for = |is_there: bool| {
+        let deadline = Deadline::new();
+        loop {
+            let presence = presences.recv_timeout(deadline.left("presence")).unwrap();
+            if presence.is_some_and(|it| it.components.contains(&camera) == is_there) {
+                return;
+            }
+        }
+    };
+    wait_for(true);
+    supervision.order(Order::STOP, "camera").unwrap();
+    wait_for(false);
     supervision.stop();
 }
 
@@ -190,7 +230,10 @@ fn whoever_ignores_signals_is_killed_after_its_grace() {
     supervision.order(Order::STOP, "deaf").unwrap();
     let stopped =
         supervision.wait_for_process("deaf", "stopped", |it| it.state == Supervised::STOPPED);
-    assert_eq!(stopped.last_exit, "killed by SIGKILL");
+    assert_eq!(
+        stopped.last_exit,
+        "did not stop within 0.2 s, killed by SIGKILL"
+    );
     supervision.stop();
 }
 

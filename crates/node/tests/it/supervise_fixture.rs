@@ -101,6 +101,7 @@ impl Supervision {
                 folder: Some(path),
                 until: until.as_fd(),
                 care: Care::Own,
+                keeper: Vec::new(),
                 tell: &mut |_| {},
             };
             supervise::run(&own_plan, &own_bus, options)

@@ -1,20 +1,21 @@
 //! Supervisors that die, come back, and meet others of their name.
 
 use crate::supervise_fixture::{
-    Deadline, HOST, Supervision, idle, kill_marked, marked, plan, process, script, send, wait_for,
-    wait_for_lines,
+    Deadline, HOST, Supervision, idle, kill_marked, marked, order, plan, process, script, send,
+    wait_for, wait_for_lines,
 };
 use bowline_bus::{Bus, Hub, Subscription};
-use bowline_msgs::{Heartbeat, HeartbeatComponent, Output, Supervised, Supervisor};
+use bowline_msgs::{Alarm, Heartbeat, HeartbeatComponent, Order, Output, Supervised, Supervisor};
 use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
 use bowline_node::supervise::{
-    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SafeState,
-    SuperviseError,
+    self, ALARM_CHANNEL, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, Restart,
+    SUPERVISOR_CHANNEL, SafeState, Start, SuperviseError,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -38,7 +39,36 @@ fn processes(which: &str) -> Vec<ProcessSpec> {
             "parent",
             "for i in $(seq 40); do (sleep 0.01 &); done; sleep 0.2; echo done; exec sleep 1000",
         )],
+        "flooding" => vec![script(
+            "flood",
+            "line=$(head -c 1000000 /dev/zero | tr '\\0' x); while :; do echo $line; sleep 0.01; done",
+        )],
+        "failing" => vec![
+            ProcessSpec {
+                restart: Restart::Never,
+                ..script("lidar", "exit 3")
+            },
+            idle("motor"),
+            ProcessSpec {
+                start: Start::OnOrder,
+                ..idle("brake")
+            },
+            idle("radio"),
+        ],
         _ => panic!("no such plan: {which}"),
+    }
+}
+
+/// What they do when something is given up.
+fn safe_state(which: &str) -> SafeState {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    match which {
+        "failing" => SafeState {
+            stop: names(&["motor"]),
+            start: names(&["brake"]),
+            publish: Vec::new(),
+        },
+        _ => SafeState::default(),
     }
 }
 
@@ -57,16 +87,38 @@ fn a_supervisor_in_a_process_of_its_own() {
         robot: robot.to_owned(),
         host: HOST.to_owned(),
         processes: processes(which),
-        safe_state: SafeState::default(),
+        safe_state: safe_state(which),
     };
     let stdin = std::io::stdin();
     let options = Options {
         folder: Some(folder.into()),
         until: stdin.as_fd(),
         care: Care::Everything,
+        keeper: keeper(),
         tell: &mut |_| {},
     };
     supervise::run(&plan, &Bus::open(url).unwrap(), options).unwrap();
+}
+
+/// What the process below is called.
+const KEEPER: &str = "supervise_returns::a_keeper_in_a_process_of_its_own";
+
+fn keeper() -> Vec<String> {
+    let program = std::env::current_exe().unwrap().display().to_string();
+    [program.as_str(), "--exact", KEEPER]
+        .map(str::to_owned)
+        .into()
+}
+
+/// Nothing is promised here: this is what supervisors of the tests below start.
+#[test]
+fn a_keeper_in_a_process_of_its_own() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [exact, test, folder, name, pid] = &arguments[..]
+        && (exact.as_str(), test.as_str()) == ("--exact", KEEPER)
+    {
+        supervise::keep(Path::new(folder), name, pid.parse().unwrap());
+    }
 }
 
 /// How the process below is told what to say.
@@ -300,6 +352,104 @@ fn without_a_word_from_the_supervisor_before_its_processes_are_replaced() {
 }
 
 #[test]
+fn what_is_printed_while_no_supervisor_is_there_takes_bounded_memory_and_is_counted() {
+    const MUCH: u64 = 100_000_000;
+    let place = Place::new();
+    let first = place.start("flooding");
+    let pid = process(&place.wait_until_running(&first), "flood").pid;
+    first.kill();
+    let output = || fs::metadata(format!("/proc/{pid}/fd/1")).unwrap();
+    let began = output().len();
+    let deadline = Deadline::new();
+    let mut most = 0;
+    while output().len() < began + MUCH {
+        deadline.left("much to be printed");
+        most = most.max(output().blocks() * 512);
+    }
+    // Four megabytes, what is printed between two looks, and a machine that has other things to do.
+    assert!(
+        most < MUCH / 2,
+        "{most} of {MUCH} bytes were in memory at once"
+    );
+
+    let second = place.start("flooding");
+    let status = place.wait_until_running(&second);
+    let flood = process(&status, "flood");
+    assert_eq!((flood.pid, flood.is_adopted), (pid, true));
+    assert!(
+        flood.n_bytes_skipped > i64::try_from(MUCH / 2).unwrap(),
+        "{} bytes were said to be skipped",
+        flood.n_bytes_skipped
+    );
+    second.stop();
+}
+
+/// Waits until the supervisor of that process is in the safe state, with everything as that has it.
+fn wait_until_safe(place: &Place, by: &Process) -> Supervisor {
+    let pid = i32::try_from(by.0.id()).unwrap();
+    place.wait_for("the safe state", |status| {
+        let is = |name: &str, state| process(status, name).state == state;
+        status.pid == pid
+            && status.state == Supervisor::SAFE
+            && is("lidar", Supervised::GIVEN_UP)
+            && is("motor", Supervised::STOPPED)
+            && is("brake", Supervised::RUNNING)
+            && is("radio", Supervised::RUNNING)
+    })
+}
+
+#[test]
+fn the_safe_state_holds_whoever_supervises_until_somebody_does_something_about_its_cause() {
+    let place = Place::new();
+    let bus = Bus::open(&place.hub.url()).unwrap();
+    let first = place.start("failing");
+    let before = wait_until_safe(&place, &first);
+    assert_eq!(
+        before.alarm,
+        "lidar: it failed, and is not to be restarted; last: exit code 3"
+    );
+    let alarms: Subscription<Alarm> = bus.subscribe(ALARM_CHANNEL).unwrap();
+    let next_alarm = || {
+        let deadline = Deadline::new();
+        loop {
+            let alarm = alarms.recv_timeout(deadline.left("an alarm")).unwrap();
+            if let Some(alarm) = alarm.filter(|it| it.robot == place.robot) {
+                return alarm.message;
+            }
+        }
+    };
+    let raised = next_alarm();
+    first.kill();
+
+    let second = place.start("failing");
+    let after = wait_until_safe(&place, &second);
+    assert_eq!(after.alarm, before.alarm);
+    for name in ["brake", "radio"] {
+        assert_eq!(process(&after, name).pid, process(&before, name).pid);
+    }
+    assert_eq!(next_alarm().since_utime, raised.since_utime);
+    let refused = order(&bus, &place.robot, Order::START, "motor").unwrap_err();
+    assert!(
+        refused.to_string().contains("stays down in the safe state"),
+        "{refused}"
+    );
+    second.kill();
+
+    let third = place.start("failing");
+    wait_until_safe(&place, &third);
+    order(&bus, &place.robot, Order::STOP, "lidar").unwrap();
+    let status = place.wait_for("the end of the safe state", |status| {
+        status.state == Supervisor::RUNNING
+    });
+    assert_eq!(status.alarm, "");
+    order(&bus, &place.robot, Order::START, "motor").unwrap();
+    place.wait_for("the motor", |status| {
+        process(status, "motor").state == Supervised::RUNNING
+    });
+    third.stop();
+}
+
+#[test]
 fn orphans_become_children_of_the_supervisor_and_are_reaped() {
     let place = Place::new();
     let supervisor = place.start("orphans");
@@ -332,6 +482,7 @@ fn refused(plan: &Plan, bus: &Bus, folder: &Path) -> SuperviseError {
         folder: Some(folder.to_owned()),
         until: until.as_fd(),
         care: Care::Own,
+        keeper: Vec::new(),
         tell: &mut |_| {},
     };
     supervise::run(plan, bus, options).unwrap_err()
@@ -374,6 +525,7 @@ fn of_several_that_come_at_once_exactly_one_stays() {
                     folder: Some(folder.path().to_owned()),
                     until: until.as_fd(),
                     care: Care::Own,
+                    keeper: Vec::new(),
                     tell: &mut |_| {},
                 };
                 supervise::run(&plan, &bus, options)

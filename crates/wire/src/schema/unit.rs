@@ -69,6 +69,7 @@ const UNITS: &[Unit] = &[
     unit("rad/s\u{b2}", &["radps2"], &[]),
     unit("rpm", &["rpm"], &["rpm"]),
     unit("s", &["s", "secs"], &["s", "sec", "seconds", "secs"]),
+    unit("T", &["tesla"], &["tesla"]),
     unit("us", &["us", "utime"], &["microseconds", "us"]),
     unit("V", &["v"], &["v", "volts"]),
     unit("W", &["w"], &["w", "watts"]),

@@ -1,5 +1,6 @@
 //! SDF's sensors, as ours.
 
+use super::super::sight;
 use super::{bad_text, clean, ours};
 use crate::mistake::Mistakes;
 use crate::sensor::{Camera, Encoder, Gps, Imu, Laser, Magnetometer, SensorKind, Sonar};
@@ -50,14 +51,26 @@ pub(crate) fn read(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Read
                 fov_rad: hint.unwrap_or_else(|| 2.0 * radius.atan2(range_max_m)),
             })
         }
-        "custom" => {
-            let encoder = ours(element, "encoder")?;
-            let ticks_per_turn = encoder.count("ticks_per_turn", values.mistakes)?;
-            SensorKind::Encoder(Encoder { ticks_per_turn })
-        }
+        "custom" => custom(element, values.mistakes)?,
         _ => return None,
     };
     Some((name, rate_hz, kind))
+}
+
+/// What only our own exports can say, as body files say it.
+fn custom(element: Element<'_>, mistakes: &mut Mistakes) -> Option<SensorKind> {
+    if let Some(depth) = ours(element, "depth") {
+        return sight::depth(depth, &[], mistakes).map(SensorKind::Depth);
+    }
+    if let Some(ins) = ours(element, "ins") {
+        return Some(SensorKind::Ins(sight::ins(ins, &[], mistakes)));
+    }
+    if let Some(bumper) = ours(element, "bumper") {
+        return Some(SensorKind::Bumper(sight::bumper(bumper, &[], mistakes)));
+    }
+    let encoder = ours(element, "encoder")?;
+    let ticks_per_turn = encoder.count("ticks_per_turn", mistakes)?;
+    Some(SensorKind::Encoder(Encoder { ticks_per_turn }))
 }
 
 struct Values<'m> {
@@ -96,6 +109,11 @@ impl Values<'_> {
         place.map_or(0.0, |place| self.number(place, &["noise", "stddev"], 0.0))
     }
 
+    /// What only our own exports say of a laser.
+    fn hint(&mut self, lidar: Element<'_>, name: &str) -> f64 {
+        ours(lidar, "lidar").map_or(0.0, |it| sight::noise(it, name, self.mistakes))
+    }
+
     fn laser(&mut self, lidar: Element<'_>) -> Laser {
         Laser {
             n_beams: self.count(lidar, &["scan", "horizontal", "samples"], 640),
@@ -108,6 +126,10 @@ impl Values<'_> {
             range_max_m: self.number(lidar, &["range", "max"], 0.0),
             resolution_m: self.number(lidar, &["range", "resolution"], 0.0),
             range_sd_m: self.number(lidar, &["noise", "stddev"], 0.0),
+            range_sd_per_m: self.hint(lidar, "range_sd_per_m"),
+            bearing_sd_rad: self.hint(lidar, "bearing_sd_deg").to_radians(),
+            range_errors: ours(lidar, "lidar")
+                .map_or_else(Vec::new, |it| sight::range_errors(it, self.mistakes)),
         }
     }
 

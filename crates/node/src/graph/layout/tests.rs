@@ -23,6 +23,7 @@ fn graph(nodes: &[Vec<(bool, u8)>]) -> Graph {
         name: format!("node{at}"),
         what: String::new(),
         role: Role::Component,
+        past: None,
         process: None,
         host: None,
         ends: ends.iter().map(end).collect(),

@@ -7,9 +7,11 @@ use crate::port::{Direction, Expect, Need, PortInfo};
 use crate::robot::draft::{CommandDraft, ComponentDraft, ProgramDraft, ServiceDraft};
 use crate::robot::message::find_type;
 use crate::robot::problem::{Problems, Span};
-use crate::robot::table::{Value, Word, describe, did_you_mean, quoted, setting};
+use crate::robot::table::{
+    Value, Word, describe, did_you_mean, quoted, setting, with_unit, words_of,
+};
 use crate::robot::{
-    Command, Component, Heartbeat, MessageType, Port, Program, Restart, STOP_GRACE, Start,
+    Command, Component, Heartbeat, MessageType, Port, Program, Restart, STOP_GRACE, Source, Start,
     StopSignal,
 };
 use std::path::{Path, PathBuf};
@@ -38,7 +40,7 @@ pub(super) fn check(
             draft.check(context, problems)
         }
         Some(ProgramDraft::Command(command)) => {
-            Some(check_command(&draft.name, command, context, problems))
+            Some(check_command(draft, command, context, problems))
         }
         None => None,
     };
@@ -111,6 +113,8 @@ pub(super) fn named_port(
         channel: Some(channel.to_owned()),
         message,
         answer,
+        numbers: Vec::new(),
+        passes_on: None,
     }
 }
 
@@ -122,6 +126,13 @@ struct KindDraft<'d, 'v, 'i> {
     channels: &'d [(Word, Word)],
 }
 
+/// What a robot file sets.
+struct Settings {
+    settings: Vec<(String, Setting)>,
+    /// Whether all of it could be set.
+    is_whole: bool,
+}
+
 impl KindDraft<'_, '_, '_> {
     fn check(
         &self,
@@ -129,13 +140,15 @@ impl KindDraft<'_, '_, '_> {
         problems: &mut Problems<'_>,
     ) -> Option<(Program, Located)> {
         let kind = find_kind(self.kind, context.loader.kinds, problems)?;
-        let settings = self.settings(&kind, context, problems)?;
+        let Settings { settings, is_whole } = self.settings(&kind, context, problems);
         let borrowed: Vec<(&str, Setting)> = settings
             .iter()
             .map(|(name, setting)| (name.as_str(), setting.clone()))
             .collect();
         let built = match kind.build(&borrowed) {
             Ok(built) => built,
+            // What follows from settings that are wrong is no mistake of its own.
+            Err(_) if !is_whole => return None,
             Err(error) => {
                 let why = match error {
                     MakeError::Parameter(bad) => bad.to_string(),
@@ -153,7 +166,7 @@ impl KindDraft<'_, '_, '_> {
         self.check_names(&infos, problems);
         let ports = infos.iter().map(|info| self.connect(info, problems));
         let ports = ports.collect();
-        Some((Program::Kind { kind, settings }, ports))
+        is_whole.then_some((Program::Kind { kind, settings }, ports))
     }
 
     /// Every parameter is tried, so that all that is wrong is said.
@@ -162,9 +175,10 @@ impl KindDraft<'_, '_, '_> {
         kind: &Kind,
         context: &Context<'_>,
         problems: &mut Problems<'_>,
-    ) -> Option<Vec<(String, Setting)>> {
+    ) -> Settings {
         let mut scratch = kind.defaults();
         let mut settings = Vec::new();
+        let mut n_empty = 0;
         for (name, value) in self.parameters {
             let Some(setting) = setting(value.get_ref()) else {
                 let found = describe(value.get_ref());
@@ -173,15 +187,16 @@ impl KindDraft<'_, '_, '_> {
                 continue;
             };
             let table = scratch.table();
-            let setting = resolved(table, name.get_ref(), setting, context.folder);
+            let Some(setting) = resolved(table, name.get_ref(), setting, context.folder) else {
+                n_empty += 1;
+                continue;
+            };
             match scratch.set(name.get_ref(), &setting) {
                 Ok(()) => settings.push((name.get_ref().clone(), setting)),
                 Err(error) => complain(&error, kind, name, value, &mut *problems),
             }
         }
-        if settings.len() < self.parameters.len() {
-            return None;
-        }
+        let is_whole = settings.len() + n_empty == self.parameters.len();
         for (name, setting) in context.common {
             let is_set = settings.iter().any(|(set, _)| set == name);
             let parameter = kind.parameters().iter().find(|it| it.name == *name);
@@ -190,7 +205,7 @@ impl KindDraft<'_, '_, '_> {
                 settings.push(((*name).to_owned(), setting.clone()));
             }
         }
-        Some(settings)
+        Settings { settings, is_whole }
     }
 
     fn check_names(&self, infos: &[&PortInfo], problems: &mut Problems<'_>) {
@@ -234,6 +249,8 @@ impl KindDraft<'_, '_, '_> {
             channel,
             message: info.message.map(MessageType::from),
             answer: info.answer.map(MessageType::from),
+            numbers: info.numbers.clone(),
+            passes_on: info.passes_on.clone(),
         };
         (port, at)
     }
@@ -271,16 +288,20 @@ fn find_kind(kind: &Word, kinds: &[Kind], problems: &mut Problems<'_>) -> Option
     found.copied()
 }
 
-/// Paths are relative to the robot file, wherever the robot is started from.
-fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) -> Setting {
+/// Paths are relative to the robot file, wherever the robot is started from. An empty one is as if it were not given:
+/// `None`, as the folder itself is not what anybody means by it.
+fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) -> Option<Setting> {
     let parameter = table.iter().find(|parameter| parameter.name == name);
     let is_path = parameter.is_some_and(|parameter| parameter.kind.ends_with("path"));
     let are_paths = parameter.is_some_and(|parameter| parameter.kind.ends_with("paths"));
     let joined = |path: &str| Setting::Text(folder.join(path).display().to_string());
-    match setting {
+    let is_empty = |item: &Setting| *item == Setting::Text(String::new());
+    Some(match setting {
+        Setting::Text(path) if is_path && path.is_empty() => return None,
         Setting::Text(path) if is_path => joined(&path),
         Setting::List(items) if are_paths => {
-            let items = items.into_iter().map(|item| match item {
+            let items = items.into_iter().filter(|item| !is_empty(item));
+            let items = items.map(|item| match item {
                 Setting::Text(path) => joined(&path),
                 other @ (Setting::Boolean(_)
                 | Setting::Integer(_)
@@ -294,7 +315,7 @@ fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) ->
         | Setting::Real(_)
         | Setting::Text(_)
         | Setting::List(_)) => other,
-    }
+    })
 }
 
 /// A parameter that is unknown is marked itself; otherwise its value is.
@@ -330,7 +351,10 @@ fn complain(
                 .parameters()
                 .iter()
                 .find(|parameter| parameter.name == *name);
-            let help = parameter.map(|parameter| format!("{name}: {}", parameter.doc.trim()));
+            let help = parameter.map(|parameter| match with_unit(value.get_ref()) {
+                Some(text) if parameter.kind == "duration" => format!("{name} = {text:?}"),
+                Some(_) | None => format!("{name}: {}", parameter.doc.trim()),
+            });
             problems
                 .error(value.span(), error.to_string())
                 .maybe_help(help);
@@ -339,7 +363,7 @@ fn complain(
 }
 
 fn check_command(
-    component: &Word,
+    component: &ComponentDraft<'_, '_>,
     draft: &CommandDraft,
     context: &Context<'_>,
     problems: &mut Problems<'_>,
@@ -386,10 +410,10 @@ fn check_command(
     (program, ports)
 }
 
-/// A program that the system would not find may yet be on the machine that runs it.
+/// A program that the system would not find may yet be on the machine that runs it, unless that is this one.
 fn look_for(
     program: &Word,
-    component: &Word,
+    component: &ComponentDraft<'_, '_>,
     folder: &Path,
     context: &Context<'_>,
     problems: &mut Problems<'_>,
@@ -410,12 +434,43 @@ fn look_for(
     if !is_found {
         let message = format!(
             "the program {name:?} of component {:?} is not {place}",
-            component.get_ref(),
+            component.name.get_ref(),
         );
-        problems
-            .warning(program.span(), message)
-            .help("if it is there on the machine that runs it, this is no problem");
+        let words = name
+            .contains(' ')
+            .then(|| format!("command = {}", words_of(name)));
+        if runs_here(component, context) {
+            let help = words.unwrap_or_else(|| {
+                "install it, or name the program with its path: paths are relative to folder"
+                    .to_owned()
+            });
+            problems.error(program.span(), message).help(help);
+        } else {
+            let help = "if it is there on the machine that runs it, this is no problem".to_owned();
+            let help = words.unwrap_or(help);
+            problems.warning(program.span(), message).help(help);
+        }
     }
+}
+
+/// Whether a component is to run on this machine now.
+fn runs_here(component: &ComponentDraft<'_, '_>, context: &Context<'_>) -> bool {
+    let Some(here) = context.loader.here else {
+        return false;
+    };
+    let name = component.name.get_ref();
+    let is_host = component
+        .host
+        .as_ref()
+        .is_none_or(|host| host.get_ref() == here.host);
+    let is_active = match component.is_simulated {
+        true => here.source == Source::Sim,
+        false => context
+            .replaced
+            .iter()
+            .all(|replaced| replaced.get_ref() != name),
+    };
+    is_host && is_active
 }
 
 fn command_ports(
@@ -435,7 +490,7 @@ fn command_ports(
                 check_direction(channel.get_ref(), direction, channel.span(), problems);
             }
             let message =
-                find_type(type_name, context.catalog, problems).map(|(message, ..)| message);
+                find_type(type_name, context.types, problems).map(|(message, ..)| message);
             ports.push((
                 named_port(channel.get_ref(), direction, message, None),
                 channel.span(),
@@ -453,9 +508,8 @@ fn command_ports(
         } in services
         {
             check_direction(name.get_ref(), direction, name.span(), problems);
-            let request =
-                find_type(request, context.catalog, problems).map(|(message, ..)| message);
-            let reply = find_type(reply, context.catalog, problems).map(|(message, ..)| message);
+            let request = find_type(request, context.types, problems).map(|(message, ..)| message);
+            let reply = find_type(reply, context.types, problems).map(|(message, ..)| message);
             ports.push((
                 named_port(name.get_ref(), direction, request, reply),
                 name.span(),

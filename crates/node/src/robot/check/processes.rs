@@ -1,5 +1,6 @@
 //! What runs where and in which order: processes that are shared, hosts, and who is started after whom.
 
+use super::ring::way_back;
 use crate::robot::draft::{ComponentDraft, Draft, ProgramDraft};
 use crate::robot::problem::Problems;
 use crate::robot::table::{Word, did_you_mean};
@@ -251,42 +252,6 @@ fn check_cycles(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
             .error(at, message)
             .help("take one of them out of after");
     }
-}
-
-/// The shortest way from a process over those that it waits for back to itself.
-fn way_back<'n>(
-    start: &'n str,
-    after: &BTreeMap<&'n str, BTreeSet<&'n str>>,
-) -> Option<Vec<&'n str>> {
-    let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut edge = vec![start];
-    while !edge.is_empty() {
-        let mut next = Vec::new();
-        for process in edge {
-            for before in after.get(process).into_iter().flatten() {
-                if *before == start {
-                    return Some(trace(process, start, &came_from));
-                }
-                if !came_from.contains_key(before) {
-                    came_from.insert(before, process);
-                    next.push(*before);
-                }
-            }
-        }
-        edge = next;
-    }
-    None
-}
-
-fn trace<'n>(end: &'n str, start: &'n str, came_from: &BTreeMap<&'n str, &'n str>) -> Vec<&'n str> {
-    let mut way = vec![end];
-    let mut at = end;
-    while let Some(before) = came_from.get(at).filter(|_| at != start) {
-        way.push(before);
-        at = before;
-    }
-    way.reverse();
-    way
 }
 
 /// What stays inside one process connects nobody else.

@@ -41,7 +41,7 @@ pub(super) fn check(
                 .error(message.channel.span(), told)
                 .help("every = \"10ms\" or more");
         }
-        let made = safe_message(message, context.catalog, problems);
+        let made = safe_message(message, context.types, problems);
         if let Some(made) = made {
             check_readers(
                 &made,

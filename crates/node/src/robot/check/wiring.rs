@@ -2,21 +2,24 @@
 //!
 //! Each source of data makes a robot of its own, so each is checked. What is wrong with several is told once.
 
+use super::ring::way_back;
 use super::{Checked, RESERVED};
 use crate::port::{Direction, Need};
 use crate::robot::draft::Draft;
+use crate::robot::message::{KnownTypes, not_a_number};
 use crate::robot::problem::{Problems, Severity, Span};
 use crate::robot::table::did_you_mean;
 use crate::robot::{MessageType, Port, Source};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(
     draft: &Draft<'_, '_>,
     checked: &[Checked],
     external: &[(Port, Span)],
-    problems: &mut Problems<'_>,
+    (types, problems): (&KnownTypes, &mut Problems<'_>),
 ) {
-    let live = Wiring::new(draft, checked, external, Source::Live).findings();
+    let findings = |source| Wiring::new(draft, checked, external, source).findings(types);
+    let live = findings(Source::Live);
     let others = [
         (Source::Sim, "sim", draft.sim.is_some()),
         (Source::Log, "log:FILE", draft.log.is_some()),
@@ -25,7 +28,7 @@ pub(super) fn check(
         if !is_there {
             continue;
         }
-        for mut finding in Wiring::new(draft, checked, external, source).findings() {
+        for mut finding in findings(source) {
             if !live.contains(&finding) {
                 finding.message += &format!(" (with --source {name})");
                 finding.tell(problems);
@@ -170,7 +173,7 @@ impl<'c> Wiring<'c> {
         }
     }
 
-    fn findings(&self) -> Vec<Finding> {
+    fn findings(&self, types: &KnownTypes) -> Vec<Finding> {
         let mut findings = Vec::new();
         findings.extend(
             self.writers
@@ -183,15 +186,16 @@ impl<'c> Wiring<'c> {
                 .flat_map(|(name, ends)| too_many(ends, "serve", name)),
         );
         for reader in &self.readers {
-            self.check_reader(reader, &mut findings);
+            self.check_reader(reader, types, &mut findings);
         }
         for client in &self.clients {
             self.check_client(client, &mut findings);
         }
+        self.check_rings(&mut findings);
         findings
     }
 
-    fn check_reader(&self, reader: &End<'_>, findings: &mut Vec<Finding>) {
+    fn check_reader(&self, reader: &End<'_>, types: &KnownTypes, findings: &mut Vec<Finding>) {
         let need = match reader.port.direction {
             Direction::Reads(expect) => expect.need,
             Direction::Writes | Direction::Serves | Direction::Calls => return,
@@ -211,7 +215,53 @@ impl<'c> Wiring<'c> {
         for writer in writers {
             let pair = (&reader.port.message, &writer.port.message);
             findings.extend(mismatch(reader, writer, ("reads", "writes"), pair));
+            findings.extend(unfit(reader, writer, types));
         }
+    }
+
+    /// What is passed on for ever fills the bus.
+    fn check_rings(&self, findings: &mut Vec<Finding>) {
+        let relays = self.relays();
+        let mut leads_to: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (from, to, _) in &relays {
+            leads_to.entry(from).or_default().insert(to);
+        }
+        let mut told: BTreeSet<&str> = BTreeSet::new();
+        for (from, _, first) in &relays {
+            let Some(way) = way_back(from, &leads_to) else {
+                continue;
+            };
+            if way.iter().any(|channel| told.contains(channel)) {
+                continue;
+            }
+            told.extend(&way);
+            let mut words: Vec<String> = way.iter().map(|channel| format!("{channel:?}")).collect();
+            words.push(format!("{from:?}"));
+            let message = format!(
+                "channel {from:?} feeds itself: {}",
+                words.join(" is passed on to ")
+            );
+            let help = "every message goes round for ever; give one of them another channel";
+            findings.push(Finding {
+                severity: Severity::Warning,
+                help: Some(help.to_owned()),
+                ..Finding::error(first.at, message)
+            });
+        }
+    }
+
+    /// Who passes on what as it is: from which channel, to which.
+    fn relays(&self) -> Vec<(&'c str, &'c str, End<'c>)> {
+        let writers = self.writers.values().flatten();
+        let relay = |writer: &End<'c>| {
+            let input = writer.port.passes_on.as_ref()?;
+            let mut readers = self.readers.iter();
+            let reader =
+                readers.find(|reader| reader.who == writer.who && reader.port.name == *input)?;
+            let from = reader.port.channel.as_deref()?;
+            Some((from, writer.port.channel.as_deref()?, *writer))
+        };
+        writers.filter_map(relay).collect()
     }
 
     fn check_client(&self, client: &End<'_>, findings: &mut Vec<Finding>) {
@@ -339,6 +389,26 @@ fn too_many(ends: &[End<'_>], verb: &str, channel: &str) -> Vec<Finding> {
         }
     };
     rest.iter().map(twice).collect()
+}
+
+/// What is read whatever its type is must still have what its reader needs.
+fn unfit(reader: &End<'_>, writer: &End<'_>, types: &KnownTypes) -> Option<Finding> {
+    let message = writer.port.message.as_ref()?;
+    let mut fields = reader.port.numbers.iter();
+    let (field, why) =
+        fields.find_map(|field| Some((field, not_a_number(types, message.fingerprint, field)?)))?;
+    let channel = reader.port.channel.as_deref().unwrap_or_default();
+    let told = format!(
+        "{} needs a number in field {:?} of channel {channel:?}, where {} writes {}: {why}",
+        reader.name(),
+        field.to_string(),
+        writer.name(),
+        message.name,
+    );
+    Some(Finding {
+        note: Some((format!("{} is connected", writer.name()), writer.at.clone())),
+        ..Finding::error(reader.at, told)
+    })
 }
 
 /// Both ends must have one type.

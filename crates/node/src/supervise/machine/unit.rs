@@ -227,6 +227,16 @@ impl Unit {
         }
     }
 
+    /// A supervisor that is gone had given it up. Whether it is down indeed.
+    pub(crate) fn stay_given_up(&mut self) -> bool {
+        let is_down = matches!(self.state, State::Down(_));
+        if is_down {
+            self.want = Want::Down;
+            self.state = State::Down(Down::GivenUp);
+        }
+        is_down
+    }
+
     /// Somebody wants another run of it.
     pub(crate) fn restart(&mut self) {
         match self.state {
@@ -314,7 +324,10 @@ impl Unit {
                 self.hang = self.hang_at(now);
                 self.hang.and_then(|_| self.kill(now, Ending::Unasked))
             }
-            State::Stopping { kill_at } if now >= kill_at => self.kill(now, Ending::Ordered),
+            State::Stopping { kill_at } if now >= kill_at => {
+                self.hang = Some(Hang::NotStopped(self.rules.grace));
+                self.kill(now, Ending::Ordered)
+            }
             State::Killing { ending, again_at } if now >= again_at => self.kill(now, ending),
             State::Down(_)
             | State::Waiting { .. }

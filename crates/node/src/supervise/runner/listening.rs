@@ -1,6 +1,7 @@
 //! What a supervisor hears: signs of life, and other supervisors.
 
-use crate::presence::{HEARTBEAT_CHANNEL, Health};
+use crate::health::Health;
+use crate::presence::HEARTBEAT_CHANNEL;
 use crate::supervise::plan::{Heartbeat, Plan};
 use crate::supervise::report::SUPERVISOR_CHANNEL;
 use crate::supervise::slot::Slot;
@@ -120,16 +121,12 @@ fn is_of(pid: i32, slot: &Slot) -> bool {
 }
 
 fn in_words(component: &HeartbeatComponent) -> String {
-    let HeartbeatComponent {
-        name, health, text, ..
-    } = component;
-    let word = match Health::from_code(*health) {
-        Some(Health::Good) => return text.clone(),
-        Some(Health::Starting) => "starting",
-        Some(Health::Degraded) => "degraded",
-        Some(Health::Failed) => "failed",
-        None => "unknown",
-    };
+    let HeartbeatComponent { name, text, .. } = component;
+    let health = Health::of(component);
+    if health == Some(Health::Good) {
+        return text.clone();
+    }
+    let word = health.as_ref().map_or("unknown", Health::word);
     match text.is_empty() {
         true => format!("{name} {word}"),
         false => format!("{name} {word}: {text}"),

@@ -135,6 +135,35 @@ fn rests_get_longer_until_it_is_given_up_and_others_go_on() {
 }
 
 #[test]
+fn what_was_given_up_before_is_not_started_and_keeps_the_safe_state() {
+    let spec = |name| ProcessSpec::new(name, ["x"]);
+    let mut hand = Hand::new(vec![spec("a"), spec("b"), spec("motor"), spec("other")]);
+    hand.plan.safe_state = SafeState {
+        stop: vec!["motor".to_owned()],
+        // It was given up too, so the safe state must do without.
+        start: vec!["b".to_owned()],
+        publish: Vec::new(),
+    };
+    hand.machine = Machine::new(&hand.plan);
+    // The supervisor before died while it was stopping the motor.
+    hand.tell(Event::Adopted(2));
+    let alarms = vec![(0, "broken".to_owned()), (1, "worn".to_owned())];
+    assert_eq!(
+        hand.tell(Event::Inherited(alarms)),
+        [
+            Action::Raise(0, "broken".to_owned()),
+            Action::EnterSafeState,
+            Action::Raise(1, "worn".to_owned()),
+            Action::Signal(2),
+        ]
+    );
+    assert_eq!(hand.tell(Event::Begin), [Action::Spawn(3)]);
+    hand.die(2);
+    let phases = [0, 1, 2].map(|unit| hand.phase(unit));
+    assert_eq!(phases, [Phase::GivenUp, Phase::GivenUp, Phase::Stopped]);
+}
+
+#[test]
 fn whoever_lived_long_enough_is_restarted_at_once() {
     let mut hand = Hand::new(vec![ProcessSpec::new("a", ["x"])]);
     hand.tell(Event::Begin);

@@ -1,0 +1,6 @@
+//! Maps as components of a robot.
+
+mod intake;
+pub(crate) mod obstacle_map;
+pub(crate) mod terrain_map;
+pub(crate) mod traverse_map;

@@ -1,0 +1,125 @@
+//! `bowline run`: what it says before anything starts, and where it takes data from.
+
+use crate::{bowline_in, scratch, stderr, stdout, write};
+use std::fs;
+use std::path::Path;
+
+const ROBOT: &str = r#"
+[robot]
+name = "patrol"
+
+[record]
+file = "logs/day.mcap"
+
+[component.beat]
+kind = "heartbeat"
+
+[component.relay]
+kind = "relay"
+channels = { heard = "beat.beat", said = "beat.again" }
+
+[sim]
+
+[log]
+replaces = ["beat"]
+"#;
+
+/// A robot with a log of two seconds.
+fn record(folder: &Path, log: &str) {
+    write(folder, "robot.toml", ROBOT);
+    let args = [
+        "run",
+        "robot.toml",
+        "--source",
+        "sim",
+        "--lockstep",
+        "--for",
+        "2s",
+        "--record",
+        log,
+    ];
+    let output = bowline_in(folder, &args, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_check_says_which_file_is_recorded_to() {
+    let folder = scratch("run-records-to");
+    write(&folder, "robot.toml", ROBOT);
+    let check = |expected: &str| {
+        let output = bowline_in(&folder, &["run", "robot.toml", "--check"], b"");
+        let text = stdout(&output);
+        assert!(text.contains(expected), "expected {expected:?} in\n{text}");
+    };
+    check("records to logs/day.mcap.00: the first number that is free\n");
+    fs::create_dir(folder.join("logs")).expect("a folder can be made");
+    write(&folder, "logs/day.mcap.00", "");
+    check("records to logs/day.mcap.01: the first number that is free\n");
+}
+
+#[test]
+fn a_log_is_found_without_its_number_and_what_is_no_log_is_refused() {
+    let folder = scratch("run-numbered-log");
+    record(&folder, "one.mcap.00");
+    record(&folder, "two.mcap.00");
+    record(&folder, "two.mcap.01");
+    write(&folder, "text.txt", "once upon a time there was no log\n");
+    write(&folder, "empty.log", "");
+    #[rustfmt::skip]
+    let cases = [
+        ("one.mcap.00", 0, ""),
+        ("one.mcap", 0, "there is no one.mcap: reading one.mcap.00\n"),
+        ("two.mcap", 2, "error: there is no log two.mcap: expected one of two.mcap.00 to two.mcap.01, as robots number what they record\n"),
+        ("none.mcap", 2, "error: there is no log none.mcap\n"),
+        ("text.txt", 2, "error: expected a log, found text.txt: nothing in it is an event\n"),
+        ("empty.log", 2, "error: expected a log with events, found none in empty.log\n"),
+    ];
+    for (log, code, expected) in cases {
+        let source = format!("log:{log}");
+        for how in ["--lockstep", "--verify"] {
+            let args = ["run", "robot.toml", "--source", &source, how];
+            let output = bowline_in(&folder, &args, b"");
+            assert_eq!(output.status.code(), Some(code), "{args:?}");
+            assert_eq!(stderr(&output), expected, "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_pointed_out_and_not_started() {
+    let folder = scratch("run-missing-program");
+    let robot = "[robot]\nname = \"patrol\"\n[component.eye]\ncommand = [\"no-such-program\"]\n";
+    write(&folder, "robot.toml", robot);
+    let told =
+        "the program \"no-such-program\" of component \"eye\" is not on the PATH of this machine";
+    for (args, code, word) in [
+        (vec!["run", "robot.toml", "--check"], 0, "warning"),
+        (vec!["run", "robot.toml"], 1, "error"),
+    ] {
+        let output = bowline_in(&folder, &args, b"");
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        let text = stderr(&output);
+        assert!(text.starts_with(&format!("{word}: {told}\n")), "{text}");
+    }
+}
+
+#[test]
+fn a_joint_needs_a_number_where_its_model_says() {
+    let folder = scratch("run-joint");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let model = root.join("models/raptor/raptor.xml");
+    for (type_name, code, expected) in [
+        ("bowline.pose_t", 1, "needs a number in field"),
+        ("bowline.unheard_t", 1, "unknown message type"),
+    ] {
+        let robot = format!(
+            "[robot]\nname = \"raptor\"\nmodel = {model:?}\n\
+             external = {{ \"pan.angle\" = {type_name:?}, \"steering.state\" = {type_name:?} }}\n\
+             [component.model]\nkind = \"model\"\n"
+        );
+        write(&folder, "robot.toml", &robot);
+        let output = bowline_in(&folder, &["run", "robot.toml", "--check"], b"");
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}

@@ -1,0 +1,260 @@
+//! The simulator as a component: in the place of a vehicle and its sensors, on the channels that they would use.
+
+mod outputs;
+mod services;
+
+use crate::noise::Seed;
+use crate::simulation::{Event, Settings, Simulation};
+use crate::vehicle::turning::{SQUARE_RAD, Steering};
+use crate::vehicle::{VEHICLE_FRAME, Vehicle};
+use crate::world::World;
+use bowline_autonomy::control::DriveLimits;
+use bowline_geometry::{Disk, Model, load};
+use bowline_msgs::Velocity;
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Step, Time,
+};
+use outputs::Outputs;
+use services::Services;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+bowline_node::parameters! {
+    /// What is simulated, and how the vehicle drives.
+    pub struct SimParameters {
+        /// A world file: ours (.toml), Gazebo's (.sdf, .world) or BARN's (.json); without it flat ground.
+        world: PathBuf = PathBuf::new();
+        /// The vehicle: an Assembly file, a URDF or an SDF file; without it the robot's own model.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's frame, by its name or as Body:Frame: on the ground under the middle of the rear axle.
+        frame: String = VEHICLE_FRAME.into();
+        /// What all noise comes from.
+        seed: i64 = 1, within 0..=i64::MAX;
+        /// How long a step of the physics is.
+        step: Duration = Duration::from_millis(5), within Duration::from_micros(500)..=Duration::from_millis(20);
+        /// How it turns: by front wheels, by two wheels on one axle, or by wheels that skid.
+        drive: String = "ackermann".into(), within ["ackermann", "differential", "skid"];
+        /// Between the axles, metres; 0: as the model has it. Of vehicles that turn by their sides, what steering angles
+        /// are meant for.
+        wheelbase_m: f64 = 0.0, within 0.0..=20.0;
+        /// The largest angle of the front wheels, degrees.
+        steering_deg: f64 = 50.0, within 1.0..=85.0;
+        /// How fast the front wheels turn, degrees a second.
+        steering_rate_dps: f64 = 60.0, within 1.0..=1000.0;
+        /// How fast it turns at most by its sides, radians a second.
+        turn_radps: f64 = 3.0, within 0.1..=20.0;
+        /// How fast that changes, radians a second squared.
+        turn_accel_radps2: f64 = 10.0, within 0.1..=100.0;
+        /// How fast it goes at most, metres a second.
+        speed_mps: f64 = 3.0, within 0.1..=50.0;
+        /// How fast it goes backward at most, metres a second.
+        reverse_mps: f64 = 1.0, within 0.0..=50.0;
+        /// How fast it gets faster, metres a second squared.
+        accel_mps2: f64 = 1.5, within 0.05..=20.0;
+        /// How fast it gets slower, metres a second squared.
+        brake_mps2: f64 = 3.0, within 0.1..=20.0;
+        /// How long a command holds. After that it stops.
+        timeout: Duration = Duration::from_millis(500), within Duration::from_millis(10)..=Duration::from_secs(10);
+        /// How much tyres hold, on ground of friction 1.
+        grip: f64 = 1.0, within 0.01..=3.0;
+        /// How fast it bounces on its springs, hertz.
+        bounce_hz: f64 = 4.0, within 0.5..=10.0;
+        /// How often the truth is told, hertz.
+        truth_hz: f64 = 50.0, within 0.1..=1000.0;
+    }
+}
+
+/// A simulation on a bus.
+#[derive(Debug)]
+pub struct Sim {
+    simulation: Simulation,
+    /// When the simulation began, by the host's clock; moved on while it stands still.
+    epoch: Time,
+    pace: Pace,
+    /// Time that it could not keep up with.
+    skipped: Duration,
+    command: Input<Velocity>,
+    outputs: Outputs,
+    services: Services,
+    events: Vec<Event>,
+}
+
+/// How a simulation goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    Running,
+    Paused,
+    /// So many steps more, and then paused.
+    Steps(u64),
+}
+
+/// More than this is not made up for: a host that was suspended must not race.
+const MAX_CATCH_UP: Duration = Duration::from_millis(500);
+
+impl Build for Sim {
+    type Parameters = SimParameters;
+
+    fn build(parameters: SimParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let world = world(&parameters.world)?;
+        let vehicle = vehicle(&parameters.model, &parameters.frame)?;
+        let settings = settings(&parameters, &vehicle);
+        ports.tick(parameters.step);
+        let command = ports.input_on(
+            "command",
+            "How to move. Without one for the timeout it stops.",
+            Expect::ever().optional(),
+            "command",
+        );
+        let outputs = Outputs::new(&vehicle, ports);
+        let services = Services::new(ports);
+        Ok(Self {
+            simulation: Simulation::new(world, vehicle, settings),
+            epoch: Time::ZERO,
+            pace: Pace::Running,
+            skipped: Duration::ZERO,
+            command,
+            outputs,
+            services,
+            events: Vec::new(),
+        })
+    }
+}
+
+fn world(path: &Path) -> Result<World, BuildError> {
+    if path.as_os_str().is_empty() {
+        return Ok(World::flat());
+    }
+    Ok(World::load(path)?)
+}
+
+fn vehicle(path: &Path, frame: &str) -> Result<Vehicle, BuildError> {
+    if path.as_os_str().is_empty() {
+        let help = "it needs a model: [robot] model = \"FILE\", or a parameter model of its own";
+        return Err(help.into());
+    }
+    let loaded = load(path, &mut Disk)?;
+    let model = Model::new(loaded.assembly)?;
+    Ok(Vehicle::new(&model, frame)?)
+}
+
+/// What parameters say of a vehicle.
+fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
+    let wheelbase_m = match (parameters.wheelbase_m, vehicle.wheelbase_m()) {
+        (told, _) if told > 0.0 => told,
+        (_, found) if found > 0.01 => found,
+        // One axle: as long as it is wide.
+        _ => vehicle.track_m().max(0.1),
+    };
+    let (steering, max_steering_rad, max_steering_radps) = if parameters.drive == "ackermann" {
+        let (limit, rate) = (parameters.steering_deg, parameters.steering_rate_dps);
+        let steering = Steering::Ackermann { wheelbase_m };
+        (steering, limit.to_radians(), rate.to_radians())
+    } else {
+        let steering = Steering::Sides {
+            wheelbase_m,
+            limit_radps: parameters.turn_radps,
+            accel_radps2: parameters.turn_accel_radps2,
+        };
+        // There are no wheels to be turned: how fast the vehicle itself may turn is what counts.
+        (steering, SQUARE_RAD, 1e6)
+    };
+    Settings {
+        seed: Seed(parameters.seed.unsigned_abs()),
+        step_ns: u64::try_from(parameters.step.as_nanos()).unwrap_or(u64::MAX),
+        limits: DriveLimits {
+            max_speed_mps: parameters.speed_mps,
+            max_reverse_mps: parameters.reverse_mps,
+            max_accel_mps2: parameters.accel_mps2,
+            max_brake_mps2: parameters.brake_mps2,
+            max_steering_rad,
+            max_steering_radps,
+            timeout: parameters.timeout,
+        },
+        steering,
+        grip: parameters.grip,
+        bounce_hz: parameters.bounce_hz,
+        truth_hz: parameters.truth_hz,
+    }
+}
+
+impl SimParameters {
+    /// A simulation that nobody hosts, of a world and a vehicle that a program made; `world` and `model` are not looked at.
+    #[must_use]
+    pub fn simulation(&self, world: World, vehicle: Vehicle) -> Simulation {
+        let settings = settings(self, &vehicle);
+        Simulation::new(world, vehicle, settings)
+    }
+
+    /// A simulation that nobody hosts, of the files that are named.
+    ///
+    /// # Errors
+    /// When a file is not there, or wrong.
+    pub fn load(&self) -> Result<Simulation, BuildError> {
+        let vehicle = vehicle(&self.model, &self.frame)?;
+        Ok(self.simulation(world(&self.world)?, vehicle))
+    }
+}
+
+impl Component for Sim {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        if step.is_start() {
+            self.epoch = step.now();
+            out.health(Health::Good);
+        }
+        if let Some(command) = step.arrived(self.command) {
+            self.simulation.command(&command);
+        }
+        self.serve(step, out);
+        if step.is_tick() {
+            self.go_on(step.now(), out);
+        }
+    }
+}
+
+impl Sim {
+    /// Goes on to now, or as far as it may.
+    fn go_on(&mut self, now: Time, out: &mut Outbox<'_>) {
+        let step = Duration::from_nanos(self.simulation.settings().step_ns);
+        let mut behind = now.since(self.epoch + self.elapsed());
+        if behind > MAX_CATCH_UP {
+            let left_out = behind - MAX_CATCH_UP;
+            self.skipped += left_out;
+            self.epoch = self.epoch + left_out;
+            behind = MAX_CATCH_UP;
+            let seconds = self.skipped.as_secs_f64();
+            out.health(Health::Degraded(format!(
+                "it does not keep up with the clock: {seconds:.3} s were left out"
+            )));
+        }
+        while behind >= step {
+            behind -= step;
+            if !self.may_step() {
+                self.epoch = self.epoch + step;
+                continue;
+            }
+            self.simulation.step(self.epoch, &mut self.events);
+            for event in self.events.drain(..) {
+                self.outputs.send(event, out);
+            }
+            self.answer_steps(out);
+        }
+    }
+
+    fn may_step(&mut self) -> bool {
+        match &mut self.pace {
+            Pace::Running => true,
+            Pace::Paused => false,
+            Pace::Steps(left) => {
+                *left -= 1;
+                if *left == 0 {
+                    self.pace = Pace::Paused;
+                }
+                true
+            }
+        }
+    }
+
+    const fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.simulation.elapsed_ns())
+    }
+}

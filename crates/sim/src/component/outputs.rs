@@ -1,0 +1,132 @@
+//! A port for each sensor, and for the truth.
+
+use crate::sensor::Reading;
+use crate::simulation::Event;
+use crate::vehicle::{Mounted, Vehicle};
+use bowline_geometry::SensorKind;
+use bowline_msgs::{Bumper, Contact, GpsFix, Heading, Imu, PoseTransform, Range3d, Wheels};
+use bowline_node::{Outbox, Output, Ports};
+
+/// Where everything goes.
+#[derive(Debug)]
+pub(super) struct Outputs {
+    /// One for each sensor of the vehicle, in its order.
+    sensors: Vec<Option<SensorOutput>>,
+    pose: Output<PoseTransform>,
+    contact: Output<Contact>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum SensorOutput {
+    Range(Output<Range3d>),
+    Pose(Output<PoseTransform>),
+    Fix(Output<GpsFix>),
+    Imu(Output<Imu>),
+    Wheels(Output<Wheels>),
+    Heading(Output<Heading>),
+    Bumper(Output<Bumper>),
+}
+
+impl Outputs {
+    pub(super) fn new(vehicle: &Vehicle, ports: &mut Ports) -> Self {
+        let sensors = vehicle.sensors.iter();
+        Self {
+            sensors: sensors.map(|mounted| port(mounted, ports)).collect(),
+            pose: ports.output_on(
+                "truth.pose",
+                "Where the vehicle truly is: its own frame, without errors.",
+                "truth.pose",
+            ),
+            contact: ports.output_on(
+                "truth.contact",
+                "What the vehicle truly touches, but for the ground below its wheels.",
+                "truth.contact",
+            ),
+        }
+    }
+
+    pub(super) fn send(&self, event: Event, out: &mut Outbox<'_>) {
+        match event {
+            Event::Truth(message) => out.send(self.pose, message),
+            Event::Contact(message) => out.send(self.contact, message),
+            Event::Measured { sensor, reading } => {
+                if let Some(Some(port)) = self.sensors.get(sensor) {
+                    send(*port, reading, out);
+                }
+            }
+        }
+    }
+}
+
+/// The port of a sensor; none if nothing is simulated of its kind.
+fn port(mounted: &Mounted, ports: &mut Ports) -> Option<SensorOutput> {
+    let (name, channel) = (&mounted.port, channel(&mounted.port));
+    let what = mounted.sensor.kind.word();
+    let doc = format!("What the {what} {name} measures.");
+    Some(match &mounted.sensor.kind {
+        SensorKind::Laser(_) | SensorKind::Depth(_) => {
+            SensorOutput::Range(ports.output_on(name, &doc, &channel))
+        }
+        SensorKind::Ins(_) => SensorOutput::Pose(ports.output_on(name, &doc, &channel)),
+        SensorKind::Gps(_) => SensorOutput::Fix(ports.output_on(name, &doc, &channel)),
+        SensorKind::Imu(_) => SensorOutput::Imu(ports.output_on(name, &doc, &channel)),
+        SensorKind::Magnetometer(_) => SensorOutput::Heading(ports.output_on(name, &doc, &channel)),
+        SensorKind::Encoder(_) => SensorOutput::Wheels(ports.output_on(name, &doc, &channel)),
+        SensorKind::Bumper(_) => SensorOutput::Bumper(ports.output_on(name, &doc, &channel)),
+        SensorKind::Camera(_) | SensorKind::Sonar(_) => return None,
+    })
+}
+
+/// `LeftLaser.Scanner` is on `left_laser.scanner`, unless the robot says otherwise.
+fn channel(port: &str) -> String {
+    let mut channel = String::new();
+    let mut before = '.';
+    for letter in port.chars() {
+        if letter.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit()) {
+            channel.push('_');
+        }
+        channel.extend(letter.to_lowercase());
+        before = letter;
+    }
+    channel
+}
+
+fn send(port: SensorOutput, reading: Reading, out: &mut Outbox<'_>) {
+    match (port, reading) {
+        (SensorOutput::Range(port), Reading::Range(message)) => out.send(port, message),
+        (SensorOutput::Pose(port), Reading::Pose(message)) => out.send(port, message),
+        (SensorOutput::Fix(port), Reading::Fix(message)) => out.send(port, message),
+        (SensorOutput::Imu(port), Reading::Imu(message)) => out.send(port, message),
+        (SensorOutput::Wheels(port), Reading::Wheels(message)) => out.send(port, message),
+        (SensorOutput::Heading(port), Reading::Heading(message)) => out.send(port, message),
+        (SensorOutput::Bumper(port), Reading::Bumper(message)) => out.send(port, message),
+        (
+            SensorOutput::Range(_)
+            | SensorOutput::Pose(_)
+            | SensorOutput::Fix(_)
+            | SensorOutput::Imu(_)
+            | SensorOutput::Wheels(_)
+            | SensorOutput::Heading(_)
+            | SensorOutput::Bumper(_),
+            _,
+        ) => unreachable!("ports are made by the kinds of their sensors"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::channel;
+
+    #[test]
+    fn channels_are_in_lower_case() {
+        let cases = [
+            ("LeftLaser.Scanner", "left_laser.scanner"),
+            ("INS.Pose", "ins.pose"),
+            ("front_wheel.Encoder", "front_wheel.encoder"),
+            ("Laser2Top.S", "laser2_top.s"),
+        ];
+        for (port, expected) in cases {
+            assert_eq!(channel(port), expected, "{port}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Random numbers that are a function of who asks, when and for the how-manyth time, and of nothing else.
+//!
+//! So a sensor that is added changes nothing about the others, and a tick can be simulated again without those before it.
+
+/// What all random numbers of a simulation come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seed(pub u64);
+
+impl Seed {
+    /// The numbers of one source at one tick.
+    #[must_use]
+    pub fn stream(self, source: &str, tick: u64) -> Stream {
+        // FNV-1a: names are short, and the mixing below does the rest.
+        let name = source.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let state = mix(mix(mix(self.0) ^ name) ^ tick);
+        Stream { state, spare: None }
+    }
+}
+
+/// Random numbers in a row.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    state: u64,
+    spare: Option<f64>,
+}
+
+impl Stream {
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.state)
+    }
+
+    /// From 0 to 1, without 1.
+    pub fn uniform(&mut self) -> f64 {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "53 bits are what a number holds"
+        )]
+        let whole = (self.bits() >> 11) as f64;
+        whole * (1.0 / 9_007_199_254_740_992.0)
+    }
+
+    /// Of mean 0 and standard deviation 1 (Box and Muller's way, which gives two at once).
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        let (sin, cos) = (std::f64::consts::TAU * self.uniform()).sin_cos();
+        self.spare = Some(radius * sin);
+        radius * cos
+    }
+
+    /// Three of [`Self::normal`], each with its deviation.
+    pub fn normals(&mut self, deviations: [f64; 3]) -> [f64; 3] {
+        deviations.map(|deviation| deviation * self.normal())
+    }
+}
+
+/// `SplitMix64`'s finalizer: every bit of the input changes half of the output.
+const fn mix(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}

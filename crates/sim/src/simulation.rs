@@ -1,0 +1,444 @@
+//! A world with a vehicle in it, as time goes on.
+
+use crate::fault::{Fault, Faults};
+use crate::math::{between, transform, vector};
+use crate::noise::Seed;
+use crate::physics::{ChassisState, Physics, Touch};
+use crate::schedule::{Rate, Schedule};
+use crate::sensor::{self, Device, Moment, Reading};
+use crate::vehicle::Vehicle;
+use crate::vehicle::turning::{Motion, Steering};
+use crate::vehicle::wheels::{Suspension, WheelState, Wheels};
+use crate::world::{Body, Spawn, World};
+use bowline_autonomy::control::{Drive, DriveLimits};
+use bowline_geometry::{Transform, Vec3};
+use bowline_msgs::{Contact, PoseTransform, Velocity};
+use bowline_node::Time;
+use rapier3d_f64::math::Vector;
+
+/// What a simulation needs to know beyond world and vehicle.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What all noise comes from.
+    pub seed: Seed,
+    /// How long a step is, nanoseconds.
+    pub step_ns: u64,
+    /// What the vehicle may do.
+    pub limits: DriveLimits,
+    /// How it turns.
+    pub steering: Steering,
+    /// How much tyres hold on ground of friction 1.
+    pub grip: f64,
+    /// How fast the vehicle bounces on its springs, hertz.
+    pub bounce_hz: f64,
+    /// How often the truth is told, hertz.
+    pub truth_hz: f64,
+}
+
+/// A world with a vehicle in it.
+#[derive(Debug)]
+pub struct Simulation {
+    world: World,
+    vehicle: Vehicle,
+    settings: Settings,
+    physics: Physics,
+    wheels: Wheels,
+    drive: Drive,
+    motion: Motion,
+    devices: Vec<Device>,
+    truth: Schedule,
+    faults: Faults,
+    contacts: Contacts,
+    n_steps: u64,
+}
+
+/// Something that is to be published.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A sensor measured.
+    Measured {
+        /// Which one: an index into the vehicle's sensors.
+        sensor: usize,
+        /// What.
+        reading: Reading,
+    },
+    /// Where the vehicle truly is.
+    Truth(PoseTransform),
+    /// What it truly touches.
+    Contact(Contact),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Contacts {
+    touching: Vec<(Touch, u64)>,
+    n_begun: i32,
+}
+
+impl Simulation {
+    /// Puts the vehicle where the world's robots begin.
+    #[must_use]
+    pub fn new(world: World, vehicle: Vehicle, settings: Settings) -> Self {
+        let step_s = seconds(settings.step_ns);
+        let mut physics = Physics::new(&world, step_s);
+        let at = stand(&physics, &vehicle, &world.spawn);
+        physics.set_vehicle(&vehicle.chassis, &at);
+        let gravity_mps2 = vector(world.gravity_mps2).length().max(0.1);
+        let suspension = Suspension {
+            bounce_hz: settings.bounce_hz,
+            grip: settings.grip,
+            gravity_mps2,
+        };
+        let step_hz = Rate::from_hz(1.0 / step_s).unwrap_or(Rate::SECOND);
+        let mut simulation = Self {
+            wheels: Wheels::new(&vehicle, settings.steering, suspension),
+            drive: Drive::new(settings.limits),
+            motion: Motion::default(),
+            devices: vehicle
+                .sensors
+                .iter()
+                .map(|mounted| Device::new(mounted.clone(), step_hz))
+                .collect(),
+            truth: Schedule::new(Rate::from_hz(settings.truth_hz).unwrap_or(step_hz)),
+            faults: Faults::default(),
+            contacts: Contacts::default(),
+            n_steps: 0,
+            world,
+            vehicle,
+            settings,
+            physics,
+        };
+        simulation.drive.advance(Time::ZERO);
+        simulation
+    }
+
+    /// The world as it was at the beginning.
+    #[must_use]
+    pub const fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The vehicle.
+    #[must_use]
+    pub const fn vehicle(&self) -> &Vehicle {
+        &self.vehicle
+    }
+
+    /// What it was made with.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Steps since the beginning.
+    #[must_use]
+    pub const fn n_steps(&self) -> u64 {
+        self.n_steps
+    }
+
+    /// Nanoseconds since the beginning.
+    #[must_use]
+    pub const fn elapsed_ns(&self) -> u64 {
+        self.n_steps * self.settings.step_ns
+    }
+
+    /// Begins again, with another seed perhaps.
+    pub fn reset(&mut self, seed: Option<Seed>) {
+        let mut settings = self.settings.clone();
+        settings.seed = seed.unwrap_or(settings.seed);
+        *self = Self::new(self.world.clone(), self.vehicle.clone(), settings);
+    }
+
+    /// Takes a command for the vehicle, if it arrives.
+    pub fn command(&mut self, command: &Velocity) {
+        if !self.faults.is_deaf() {
+            self.drive.command(self.now(), command);
+        }
+    }
+
+    /// Whether nobody commands it any more, so that it stops.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.drive.is_silent(self.now())
+    }
+
+    /// Breaks something; `false` if too much is broken already.
+    pub fn break_down(&mut self, fault: Fault) -> bool {
+        self.faults.add(fault)
+    }
+
+    /// Mends everything.
+    pub fn mend(&mut self) {
+        self.faults.clear();
+    }
+
+    /// What is broken.
+    pub fn faults(&self) -> impl Iterator<Item = &Fault> {
+        self.faults.iter()
+    }
+
+    /// Where the vehicle truly is.
+    #[must_use]
+    pub fn pose(&self) -> Transform {
+        self.physics
+            .vehicle()
+            .map_or(Transform::IDENTITY, |state| transform(&state.pose))
+    }
+
+    /// How fast it truly moves along its forward axis, and turns to the left.
+    #[must_use]
+    pub fn speed(&self) -> [f64; 2] {
+        let Some(state) = self.physics.vehicle() else {
+            return [0.0; 2];
+        };
+        let turn = state.pose.rotation;
+        let velocity = state.velocity_at(state.pose.translation);
+        [
+            velocity.dot(turn * Vector::X),
+            state.rate.dot(turn * Vector::Z),
+        ]
+    }
+
+    /// How a wheel is, by its body's name.
+    #[must_use]
+    pub fn wheel(&self, body: &str) -> Option<WheelState> {
+        let part = self.vehicle.parts.iter().position(|part| part == body)?;
+        self.wheels.state(part)
+    }
+
+    /// Puts the vehicle on what is below a place, at rest.
+    pub fn teleport(&mut self, spawn: &Spawn) {
+        let at = stand(&self.physics, &self.vehicle, spawn);
+        self.physics.move_vehicle(&at);
+        self.wheels.settle();
+        self.drive = Drive::new(self.settings.limits);
+        self.drive.advance(self.now());
+        self.motion = Motion::default();
+    }
+
+    /// Adds a body; `false` if there is one of that name.
+    pub fn spawn(&mut self, body: Body) -> bool {
+        let is_new = self.physics.bodies().all(|it| it.name != body.name);
+        if is_new {
+            self.physics.add(body);
+        }
+        is_new
+    }
+
+    /// Takes a body away; `false` if there is none of that name.
+    pub fn remove(&mut self, name: &str) -> bool {
+        // Who touches what is known by numbers, which change.
+        self.contacts.touching.clear();
+        self.physics.remove(name)
+    }
+
+    /// Puts a body somewhere else, at rest; `false` if there is none of that name.
+    pub fn move_body(&mut self, name: &str, to: &Transform) -> bool {
+        self.physics.move_body(name, to)
+    }
+
+    /// Bodies of the world, and where each is now.
+    pub fn bodies(&self) -> impl Iterator<Item = (&Body, Transform)> {
+        let bodies = self.physics.bodies().enumerate();
+        bodies.map(|(at, body)| {
+            let pose = self.physics.where_is(at);
+            (body, pose.unwrap_or(body.world_from_body))
+        })
+    }
+
+    /// How high the world is at a place, seen from a height; none where there is nothing below.
+    #[must_use]
+    pub fn height_at(&self, xy_m: [f64; 2], from_z_m: f64) -> Option<f64> {
+        height(&self.physics, xy_m, from_z_m)
+    }
+
+    /// How far a ray goes from a point in a direction of length 1.
+    #[must_use]
+    pub fn range(&self, from: Vec3, direction: Vec3, most_m: f64) -> Option<f64> {
+        let met = self.physics.cast(vector(from), vector(direction), most_m);
+        met.map(|met| met.range_m)
+    }
+
+    const fn now(&self) -> Time {
+        // A simulation of 292 years is somebody else's.
+        Time::from_ns(self.elapsed_ns().cast_signed())
+    }
+
+    /// One step. What is due in it goes to `events`, in the order of time; `epoch` is when the simulation began.
+    pub fn step(&mut self, epoch: Time, events: &mut Vec<Event>) {
+        self.faults.expire(self.elapsed_ns());
+        let Some(before) = self.physics.vehicle() else {
+            return;
+        };
+        let step_s = seconds(self.settings.step_ns);
+        let limits = Steering::weakened(self.settings.limits, self.faults.strength());
+        self.drive.set_limits(limits);
+        let told = self.drive.advance(self.now());
+        self.motion = self.settings.steering.motion(told, self.motion, step_s);
+        let forces = self.wheels.forces(&self.physics, &self.motion, step_s);
+        self.physics.push(&forces);
+        let began_ns = self.elapsed_ns();
+        self.n_steps += 1;
+        self.physics.step(seconds(self.elapsed_ns()));
+        let touches = self.physics.touches();
+        for device in &mut self.devices {
+            device.feel(&touches);
+        }
+        self.contacts.update(touches, self.elapsed_ns());
+        self.observe((before, began_ns), epoch, events);
+    }
+
+    /// What is due in the step that was just taken.
+    fn observe(
+        &mut self,
+        (before, began_ns): (ChassisState, u64),
+        epoch: Time,
+        events: &mut Vec<Event>,
+    ) {
+        let Some(state) = self.physics.vehicle() else {
+            return;
+        };
+        let (now_ns, step_ns) = (self.elapsed_ns(), self.settings.step_ns);
+        let mut due: Vec<(u64, Event)> = Vec::new();
+        let moment = |at_ns: u64| {
+            let share = seconds(at_ns.saturating_sub(began_ns)) / seconds(step_ns);
+            Moment {
+                physics: &self.physics,
+                world_from_vehicle: between(&before.pose, &state.pose, share),
+                state,
+                before,
+                step_s: seconds(step_ns),
+                gravity: vector(self.world.gravity_mps2),
+                origin: self.world.origin,
+                utime: (epoch + std::time::Duration::from_nanos(at_ns)).utime(),
+                elapsed_ns: at_ns,
+                seed: self.settings.seed,
+                noise: 1.0,
+                jump_m: 0.0,
+                wheel: None,
+            }
+        };
+        for (sensor, device) in self.devices.iter_mut().enumerate() {
+            while let Some((tick, at_ns)) = device.schedule.next_by(now_ns) {
+                let port = &device.mounted.port;
+                let moment = Moment {
+                    noise: self.faults.noise(port),
+                    jump_m: self.faults.jump_m(port),
+                    wheel: self.wheels.state(device.mounted.part),
+                    ..moment(at_ns)
+                };
+                let (is_silent, is_stuck) =
+                    (self.faults.is_silent(port), self.faults.is_stuck(port));
+                let reading = match &device.last {
+                    Some(last) if is_stuck => Some(last.clone().restamped(moment.utime)),
+                    Some(_) | None => device.measure(tick, &moment),
+                };
+                device.last.clone_from(&reading);
+                if let Some(reading) = reading.filter(|_| !is_silent) {
+                    due.push((at_ns, Event::Measured { sensor, reading }));
+                }
+            }
+        }
+        while let Some((_, at_ns)) = self.truth.next_by(now_ns) {
+            let moment = moment(at_ns);
+            let pose = sensor::truth(&self.vehicle.frame, &moment);
+            due.push((at_ns, Event::Truth(pose)));
+            let contact = self.contact_message(moment.utime, epoch);
+            due.push((at_ns, Event::Contact(contact)));
+        }
+        due.sort_by_key(|(at_ns, _)| *at_ns);
+        events.extend(due.into_iter().map(|(_, event)| event));
+    }
+
+    fn contact_message(&self, utime: i64, epoch: Time) -> Contact {
+        let mut message = Contact {
+            utime,
+            n_begun: self.contacts.n_begun,
+            ..Contact::default()
+        };
+        for (touch, since_ns) in &self.contacts.touching {
+            let part = self.vehicle.parts.get(touch.part);
+            let other = self.physics.body(touch.body).map(|body| &body.name);
+            message.bodies.push(part.cloned().unwrap_or_default());
+            message.others.push(other.cloned().unwrap_or_default());
+            let since = epoch + std::time::Duration::from_nanos(*since_ns);
+            message.since_utime.push(since.utime());
+            message.force_n.push(touch.force_n);
+        }
+        message.with_lengths()
+    }
+
+    /// What the vehicle touches now, in words: its part, and what that touches.
+    pub fn touches(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.contacts.touching.iter().map(|(touch, _)| {
+            let part = self.vehicle.parts.get(touch.part);
+            let other = self.physics.body(touch.body);
+            (
+                part.map_or("", String::as_str),
+                other.map_or("", |body| body.name.as_str()),
+            )
+        })
+    }
+
+    /// How often the vehicle has begun to touch something.
+    #[must_use]
+    pub const fn n_contacts_begun(&self) -> i32 {
+        self.contacts.n_begun
+    }
+
+    /// How the vehicle is to move now.
+    #[must_use]
+    pub const fn motion(&self) -> Motion {
+        self.motion
+    }
+}
+
+impl Contacts {
+    fn update(&mut self, touches: Vec<Touch>, now_ns: u64) {
+        let mut touching = Vec::with_capacity(touches.len());
+        for touch in touches {
+            let same = |(old, _): &&(Touch, u64)| old.part == touch.part && old.body == touch.body;
+            let since = self.touching.iter().find(same).map(|(_, since)| *since);
+            if since.is_none() {
+                self.n_begun = self.n_begun.saturating_add(1);
+            }
+            touching.push((touch, since.unwrap_or(now_ns)));
+        }
+        self.touching = touching;
+    }
+}
+
+/// Nanoseconds as seconds.
+fn seconds(ns: u64) -> f64 {
+    std::time::Duration::from_nanos(ns).as_secs_f64()
+}
+
+/// From where the ground is looked for, unless somebody says otherwise.
+const SKY_M: f64 = 100.0;
+
+fn height(physics: &Physics, [x, y]: [f64; 2], from_z_m: f64) -> Option<f64> {
+    let met = physics.cast(Vector::new(x, y, from_z_m), -Vector::Z, 1e4)?;
+    Some(from_z_m - met.range_m)
+}
+
+/// A vehicle that stands on whatever is below a place, each wheel as well as it can.
+fn stand(physics: &Physics, vehicle: &Vehicle, spawn: &Spawn) -> Transform {
+    let (sin, cos) = spawn.heading_rad.sin_cos();
+    let from = spawn.from_z_m.unwrap_or(SKY_M);
+    let [x0, y0] = spawn.xy_m;
+    let centre = height(physics, spawn.xy_m, from).unwrap_or(0.0);
+    // Heights below the wheels, as a plane through them: z = a + b x + c y in the vehicle's own directions.
+    let below: Vec<[f64; 3]> = vehicle
+        .wheels
+        .iter()
+        .map(|wheel| {
+            let [x, y, z] = wheel.centre_m;
+            let at = [x0 + cos * x - sin * y, y0 + sin * x + cos * y];
+            let ground = height(physics, at, from).unwrap_or(centre);
+            [x, y, ground - (z - wheel.radius_m)]
+        })
+        .collect();
+    let [a, b, c] = crate::vehicle::wheels::plane(&below).unwrap_or([centre, 0.0, 0.0]);
+    let upright = Transform::from_xyz_rpy([x0, y0, a], [0.0, 0.0, spawn.heading_rad]);
+    let lean = Transform::from_xyz_rpy([0.0; 3], [c.atan(), -b.atan(), 0.0]);
+    upright * lean
+}

@@ -1,0 +1,395 @@
+//! The robot as the simulator needs it: what it weighs, what it bumps into things with, what it stands on and what it
+//! senses with, all of it from the robot's own model.
+
+pub(crate) mod turning;
+pub(crate) mod wheels;
+
+use crate::math::vector;
+use crate::physics::{ChassisPlan, ChassisShape};
+use crate::solid::Solid;
+use bowline_geometry::{
+    Body, FrameId, Model, Role, Sensor, SensorKind, Shape, ShapeKind, Transform, Vec3,
+};
+use rapier3d_f64::math::Vector;
+
+/// The frame that vehicles are described in, unless they have one of another name.
+pub const VEHICLE_FRAME: &str = "Vehicle";
+
+/// A vehicle, ready to be put into a world.
+#[derive(Clone, Debug)]
+pub struct Vehicle {
+    /// The frame that everything is relative to, as `Body:Frame`.
+    pub frame: String,
+    /// Names of the bodies that it is made of.
+    pub parts: Vec<String>,
+    /// What it stands on.
+    pub wheels: Vec<Wheel>,
+    /// What it senses with.
+    pub sensors: Vec<Mounted>,
+    /// What of the model has no place here, in words.
+    pub notes: Vec<String>,
+    pub(crate) chassis: ChassisPlan,
+}
+
+/// A wheel, or a castor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wheel {
+    /// The body that it is.
+    pub part: usize,
+    /// Its middle, in coordinates of the vehicle, metres.
+    pub centre_m: Vec3,
+    /// Metres.
+    pub radius_m: f64,
+    /// Whether it only carries, and slides wherever it is pulled.
+    pub is_castor: bool,
+}
+
+/// A sensor where it sits.
+#[derive(Clone, Debug)]
+pub struct Mounted {
+    /// `Body.Sensor`: what its port is called.
+    pub port: String,
+    /// `Body:Frame`.
+    pub frame: String,
+    /// The body that it is on.
+    pub part: usize,
+    /// Where it looks from.
+    pub vehicle_from_sensor: Transform,
+    /// What it measures.
+    pub sensor: Sensor,
+}
+
+/// Why a model is no vehicle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MakeVehicleError {
+    /// There is no frame to describe it in.
+    #[error(
+        "expected a frame called {expected:?} in the model: on the ground under the middle of the rear axle, x forward, z up; found none"
+    )]
+    NoFrame {
+        /// Its name.
+        expected: String,
+    },
+    /// There are several.
+    #[error("expected one frame called {expected:?} in the model, found {}", found.join(", "))]
+    ManyFrames {
+        /// Its name.
+        expected: String,
+        /// All that are called so.
+        found: Vec<String>,
+    },
+    /// It weighs nothing.
+    #[error("expected a <mass> in at least one body of the model, found none")]
+    NoMass,
+    /// It has nothing to stand on.
+    #[error(
+        "expected at least 3 bodies with Wheel or Castor in their names and a cylinder or a sphere as their shape, found {found}"
+    )]
+    NoWheels {
+        /// How many.
+        found: usize,
+    },
+}
+
+impl Vehicle {
+    /// Takes a model apart. `frame` is the name of the vehicle's frame, or `Body:Frame`.
+    ///
+    /// # Errors
+    /// When it has no such frame, no mass or no wheels.
+    pub fn new(model: &Model, frame: &str) -> Result<Self, MakeVehicleError> {
+        let mut model = model.clone();
+        // What moves and tells nobody is where it rests.
+        model.set_untold_to_rest(0);
+        let reference = find_frame(&model, frame)?;
+        let assembly = model.assembly();
+        let mut vehicle = Self {
+            frame: model.name_of(reference).to_owned(),
+            parts: assembly
+                .bodies
+                .iter()
+                .map(|body| body.name.clone())
+                .collect(),
+            wheels: Vec::new(),
+            sensors: Vec::new(),
+            notes: Vec::new(),
+            chassis: ChassisPlan::default(),
+        };
+        let mut masses = Masses::default();
+        for (part, body) in assembly.bodies.iter().enumerate() {
+            let Some(vehicle_from_body) = pose_of(&model, body, reference) else {
+                let note = format!(
+                    "{} is left out: nothing binds it to {}",
+                    body.name, vehicle.frame
+                );
+                vehicle.notes.push(note);
+                continue;
+            };
+            masses.add(body, &vehicle_from_body);
+            vehicle.take_shapes(part, body, &vehicle_from_body);
+            vehicle.take_sensors(part, body, &vehicle_from_body);
+        }
+        if vehicle.wheels.len() < 3 {
+            let found = vehicle.wheels.len();
+            return Err(MakeVehicleError::NoWheels { found });
+        }
+        masses.finish(&mut vehicle.chassis)?;
+        Ok(vehicle)
+    }
+
+    /// A sensor by its port.
+    #[must_use]
+    pub fn sensor(&self, port: &str) -> Option<&Mounted> {
+        self.sensors.iter().find(|mounted| mounted.port == port)
+    }
+
+    /// How far apart the axles are: the foremost wheels from the vehicle's origin.
+    #[must_use]
+    pub fn wheelbase_m(&self) -> f64 {
+        let wheels = self.wheels.iter().filter(|wheel| !wheel.is_castor);
+        let (rear, front) = wheels.fold((f64::INFINITY, f64::NEG_INFINITY), |(rear, front), it| {
+            (rear.min(it.centre_m[0]), front.max(it.centre_m[0]))
+        });
+        front - rear
+    }
+
+    /// How far apart the wheels of an axle are.
+    #[must_use]
+    pub fn track_m(&self) -> f64 {
+        let wheels = self.wheels.iter().filter(|wheel| !wheel.is_castor);
+        let widest = wheels.map(|wheel| wheel.centre_m[1].abs());
+        2.0 * widest.fold(0.0, f64::max)
+    }
+
+    /// What it weighs, kilograms.
+    #[must_use]
+    pub const fn mass_kg(&self) -> f64 {
+        self.chassis.mass_kg
+    }
+
+    /// Each box, cylinder or ball that it bumps into things with, and where, for pictures.
+    pub fn shapes(&self) -> impl Iterator<Item = (&Solid, &Transform)> {
+        let shapes = self.chassis.shapes.iter();
+        shapes.map(|shape| (&shape.solid, &shape.vehicle_from_shape))
+    }
+
+    fn take_shapes(&mut self, part: usize, body: &Body, vehicle_from_body: &Transform) {
+        let name = body.name.to_lowercase();
+        let is_castor = name.contains("castor") || name.contains("caster");
+        let is_wheel = is_castor || name.contains("wheel");
+        for shape in &body.shapes {
+            let vehicle_from_shape = *vehicle_from_body * shape.body_from_shape;
+            let radius = wheel_radius(shape);
+            if is_wheel && let Some(radius_m) = radius {
+                let is_new = self.wheels.iter().all(|wheel| wheel.part != part);
+                if is_new {
+                    self.wheels.push(Wheel {
+                        part,
+                        centre_m: vehicle_from_shape.xyz(),
+                        radius_m,
+                        is_castor,
+                    });
+                }
+            }
+            if shape.role == Role::Visual {
+                continue;
+            }
+            let Some(solid) = solid(shape, is_wheel) else {
+                let note = format!(
+                    "a mesh of {} is left out: vehicles are simple shapes",
+                    body.name
+                );
+                self.notes.push(note);
+                continue;
+            };
+            self.chassis.shapes.push(ChassisShape {
+                part,
+                solid,
+                vehicle_from_shape,
+                is_wheel,
+            });
+        }
+    }
+
+    fn take_sensors(&mut self, part: usize, body: &Body, vehicle_from_body: &Transform) {
+        for sensor in &body.sensors {
+            let found = body.frames.iter().find(|frame| frame.name == sensor.frame);
+            let Some(frame) = found else {
+                continue;
+            };
+            if let SensorKind::Camera(_) | SensorKind::Sonar(_) = sensor.kind {
+                let what = sensor.kind.word();
+                let note = format!(
+                    "{}.{} is left out: no {what} is simulated",
+                    body.name, sensor.name
+                );
+                self.notes.push(note);
+                continue;
+            }
+            self.sensors.push(Mounted {
+                port: format!("{}.{}", body.name, sensor.name),
+                frame: format!("{}:{}", body.name, sensor.frame),
+                part,
+                vehicle_from_sensor: *vehicle_from_body * frame.body_from_frame,
+                sensor: sensor.clone(),
+            });
+        }
+    }
+}
+
+fn find_frame(model: &Model, wanted: &str) -> Result<FrameId, MakeVehicleError> {
+    let is_it = |frame: &FrameId| {
+        let name = model.name_of(*frame);
+        name == wanted
+            || name
+                .split_once(':')
+                .is_some_and(|(_, short)| short == wanted)
+    };
+    let found: Vec<FrameId> = model.frames().filter(is_it).collect();
+    match found.as_slice() {
+        [only] => Ok(*only),
+        [] => Err(MakeVehicleError::NoFrame {
+            expected: wanted.to_owned(),
+        }),
+        many => Err(MakeVehicleError::ManyFrames {
+            expected: wanted.to_owned(),
+            found: many
+                .iter()
+                .map(|it| model.name_of(*it).to_owned())
+                .collect(),
+        }),
+    }
+}
+
+/// Where a body's origin is in coordinates of a frame, if constraints bind the two.
+fn pose_of(model: &Model, body: &Body, reference: FrameId) -> Option<Transform> {
+    let first = body.frames.first()?;
+    let frame = model.frame(&format!("{}:{}", body.name, first.name)).ok()?;
+    let reference_from_frame = model.transform(frame, reference).ok()?;
+    Some(reference_from_frame * first.body_from_frame.inverse())
+}
+
+fn wheel_radius(shape: &Shape) -> Option<f64> {
+    match shape.kind {
+        ShapeKind::Cylinder { radius_m, .. } | ShapeKind::Sphere { radius_m } => Some(radius_m),
+        ShapeKind::Box { .. } | ShapeKind::Mesh { .. } => None,
+    }
+}
+
+/// Wheels bump into things with their upper part only: what is low, they roll over.
+const WHEEL_SHARE: f64 = 0.7;
+
+fn solid(shape: &Shape, is_wheel: bool) -> Option<Solid> {
+    let share = if is_wheel { WHEEL_SHARE } else { 1.0 };
+    match &shape.kind {
+        ShapeKind::Box { size_m } => Some(Solid::Box {
+            half_m: size_m.map(|edge| edge / 2.0),
+        }),
+        ShapeKind::Cylinder { radius_m, length_m } => Some(Solid::Cylinder {
+            radius_m: radius_m * share,
+            half_m: length_m / 2.0,
+        }),
+        ShapeKind::Sphere { radius_m } => Some(Solid::Sphere {
+            radius_m: radius_m * share,
+        }),
+        ShapeKind::Mesh { .. } => None,
+    }
+}
+
+/// Masses while they are added up.
+#[derive(Debug, Default)]
+struct Masses {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug)]
+struct Piece {
+    mass_kg: f64,
+    centre: Vector,
+    inertia: [[f64; 3]; 3],
+}
+
+impl Masses {
+    fn add(&mut self, body: &Body, vehicle_from_body: &Transform) {
+        let Some(mass) = &body.mass else {
+            return;
+        };
+        let vehicle_from_centre = *vehicle_from_body * mass.body_from_centre;
+        let inertia = match mass.inertia_kgm2 {
+            Some([xx, yy, zz, xy, xz, yz]) => [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]],
+            None => box_inertia(mass.mass_kg, extent(body)),
+        };
+        self.pieces.push(Piece {
+            mass_kg: mass.mass_kg,
+            centre: vector(vehicle_from_centre.xyz()),
+            inertia: turned(inertia, &vehicle_from_centre),
+        });
+    }
+
+    fn finish(&self, chassis: &mut ChassisPlan) -> Result<(), MakeVehicleError> {
+        let mass_kg: f64 = self.pieces.iter().map(|piece| piece.mass_kg).sum();
+        if mass_kg <= 0.0 {
+            return Err(MakeVehicleError::NoMass);
+        }
+        let moments = self.pieces.iter().map(|piece| piece.centre * piece.mass_kg);
+        let centre = moments.fold(Vector::ZERO, |sum, it| sum + it) / mass_kg;
+        let mut inertia = [[0.0; 3]; 3];
+        for piece in &self.pieces {
+            let away = piece.centre - centre;
+            let arm = away.to_array();
+            for (row, sums) in inertia.iter_mut().enumerate() {
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    let diagonal = if row == column {
+                        away.length_squared()
+                    } else {
+                        0.0
+                    };
+                    *sum += piece.inertia[row][column]
+                        + piece.mass_kg * (diagonal - arm[row] * arm[column]);
+                }
+            }
+        }
+        chassis.mass_kg = mass_kg;
+        chassis.centre_m = centre.to_array();
+        chassis.inertia_kgm2 = inertia;
+        Ok(())
+    }
+}
+
+/// How large a body is along its axes, roughly: its largest shape.
+fn extent(body: &Body) -> Vec3 {
+    let sizes = body.shapes.iter().map(|shape| match shape.kind {
+        ShapeKind::Box { size_m } => size_m,
+        ShapeKind::Cylinder { radius_m, length_m } => [2.0 * radius_m, 2.0 * radius_m, length_m],
+        ShapeKind::Sphere { radius_m } => [2.0 * radius_m; 3],
+        ShapeKind::Mesh { .. } => [0.1; 3],
+    });
+    let volume = |size: &Vec3| size.iter().product::<f64>();
+    sizes
+        .max_by(|one, two| volume(one).total_cmp(&volume(two)))
+        .unwrap_or([0.1; 3])
+}
+
+fn box_inertia(mass_kg: f64, [x, y, z]: Vec3) -> [[f64; 3]; 3] {
+    let share = mass_kg / 12.0;
+    [
+        [share * (y * y + z * z), 0.0, 0.0],
+        [0.0, share * (x * x + z * z), 0.0],
+        [0.0, 0.0, share * (x * x + y * y)],
+    ]
+}
+
+/// An inertia about the axes of `a`, from one about those of `b`.
+fn turned(inertia: [[f64; 3]; 3], a_from_b: &Transform) -> [[f64; 3]; 3] {
+    let turn = a_from_b.rotation();
+    let mut out = [[0.0; 3]; 3];
+    for (row, sums) in out.iter_mut().enumerate() {
+        for (column, sum) in sums.iter_mut().enumerate() {
+            for (i, line) in inertia.iter().enumerate() {
+                for (j, value) in line.iter().enumerate() {
+                    *sum += turn[row][i] * value * turn[column][j];
+                }
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,248 @@
+//! What a world is made of, as its file says it: plain data.
+
+use crate::solid::Solid;
+use bowline_geometry::{Transform, Vec3};
+
+/// A world before anything has moved in it.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// What it is called.
+    pub name: String,
+    /// What pulls, metres a second squared, map frame.
+    pub gravity_mps2: Vec3,
+    /// Where the origin of the map is on earth.
+    pub origin: Origin,
+    /// Where the robot begins.
+    pub spawn: Spawn,
+    /// In the order of the file.
+    pub bodies: Vec<Body>,
+    /// What its file says that is left out, each with its place.
+    pub notes: Vec<String>,
+}
+
+impl Default for World {
+    /// Nothing at all, on earth.
+    fn default() -> Self {
+        Self {
+            name: "world".to_owned(),
+            gravity_mps2: [0.0, 0.0, -9.806_65],
+            origin: Origin::default(),
+            spawn: Spawn::default(),
+            bodies: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Where the origin of the map is on earth, with east along x and north along y.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Origin {
+    /// Degrees, north positive.
+    pub lat_deg: f64,
+    /// Degrees, east positive.
+    pub lon_deg: f64,
+    /// Metres above the ellipsoid.
+    pub alt_m: f64,
+    /// The magnetic field there along east, north and up, tesla.
+    pub field_tesla: Vec3,
+}
+
+impl Default for Origin {
+    /// Suffield, where DRDC drove: 50 degrees north, with the field that is there and north taken for magnetic north.
+    fn default() -> Self {
+        Self {
+            lat_deg: 50.283,
+            lon_deg: -111.166,
+            alt_m: 765.0,
+            field_tesla: [0.0, 1.65e-5, -5.35e-5],
+        }
+    }
+}
+
+/// Where the robot begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spawn {
+    /// East and north, metres. It is put on whatever is below.
+    pub xy_m: [f64; 2],
+    /// From which height the ground is looked for, metres.
+    pub from_z_m: Option<f64>,
+    /// Radians from east, to the left positive.
+    pub heading_rad: f64,
+}
+
+/// A thing in the world.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Unique in its world.
+    pub name: String,
+    /// Where it is at the beginning.
+    pub world_from_body: Transform,
+    /// What it is made of.
+    pub parts: Vec<Part>,
+    /// Whether and how it moves.
+    pub moves: Moves,
+    /// How much it holds on to what touches it: the coefficient, 0 or more.
+    pub friction: f64,
+    /// Red, green and blue, for pictures.
+    pub colour: Option<[u8; 3]>,
+    /// Whether it is there to be driven on, so that wheels on it are no contact.
+    pub is_ground: bool,
+}
+
+/// A piece of a body.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Where it is on the body.
+    pub body_from_part: Transform,
+    /// What it is.
+    pub solid: Solid,
+}
+
+/// How a body moves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Moves {
+    /// It does not.
+    Never,
+    /// As forces move it.
+    Freely {
+        /// What it weighs, kilograms.
+        mass_kg: f64,
+    },
+    /// Along its path, whatever is in the way.
+    Along(Path),
+}
+
+/// A way that a body goes again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// Where to, one after the other, metres, map frame; the first is where it begins.
+    pub points_m: Vec<Vec3>,
+    /// How fast, metres a second, above 0.
+    pub speed_mps: f64,
+    /// What happens at the end.
+    pub end: PathEnd,
+    /// How long it waits before it begins, seconds.
+    pub delay_s: f64,
+}
+
+/// What happens at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathEnd {
+    /// It goes on to the first point.
+    Loop,
+    /// It goes back the way it came.
+    Back,
+    /// It stays there.
+    Stop,
+}
+
+impl Path {
+    /// Where it is after so many seconds, and how fast it goes in which direction.
+    #[must_use]
+    pub fn at(&self, seconds: f64) -> (Vec3, Vec3) {
+        let first = self.points_m.first().copied().unwrap_or_default();
+        let mut legs: Vec<[Vec3; 2]> = self
+            .points_m
+            .array_windows()
+            .map(|[from, to]| [*from, *to])
+            .collect();
+        match (self.end, self.points_m.as_slice()) {
+            (PathEnd::Loop, [first, .., last]) => legs.push([*last, *first]),
+            (PathEnd::Back, _) => {
+                let back: Vec<[Vec3; 2]> =
+                    legs.iter().rev().map(|[from, to]| [*to, *from]).collect();
+                legs.extend(back);
+            }
+            (PathEnd::Loop | PathEnd::Stop, _) => {}
+        }
+        let length: f64 = legs.iter().map(|[from, to]| distance(*from, *to)).sum();
+        let gone = (seconds - self.delay_s).max(0.0) * self.speed_mps;
+        if length <= 0.0 || seconds <= self.delay_s {
+            return (first, [0.0; 3]);
+        }
+        let mut left = match self.end {
+            PathEnd::Stop => gone,
+            PathEnd::Loop | PathEnd::Back => gone % length,
+        };
+        for [from, to] in legs {
+            let leg = distance(from, to);
+            if left < leg {
+                let way = [0, 1, 2].map(|axis| (to[axis] - from[axis]) / leg);
+                let at = [0, 1, 2].map(|axis| from[axis] + way[axis] * left);
+                return (at, way.map(|it| it * self.speed_mps));
+            }
+            left -= leg;
+        }
+        (self.points_m.last().copied().unwrap_or(first), [0.0; 3])
+    }
+}
+
+fn distance(a: Vec3, b: Vec3) -> f64 {
+    (a[0] - b[0]).hypot(a[1] - b[1]).hypot(a[2] - b[2])
+}
+
+impl World {
+    /// A world with nothing but flat ground.
+    #[must_use]
+    pub fn flat() -> Self {
+        let mut world = Self::default();
+        world.bodies.push(Body::new("ground", Solid::Plane));
+        world
+    }
+
+    /// Reads a world file: ours, Gazebo's or BARN's.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each with its place.
+    pub fn load(path: &std::path::Path) -> Result<Self, LoadWorldError> {
+        Err(LoadWorldError::Unknown(path.to_owned()))
+    }
+
+    /// With one more body, for worlds that programs make.
+    #[must_use]
+    pub fn with(mut self, body: Body) -> Self {
+        self.bodies.push(body);
+        self
+    }
+}
+
+impl Body {
+    /// A body of one part that does not move, at the origin.
+    #[must_use]
+    pub fn new(name: impl Into<String>, solid: Solid) -> Self {
+        Self {
+            name: name.into(),
+            world_from_body: Transform::IDENTITY,
+            is_ground: matches!(solid, Solid::Plane),
+            parts: vec![Part {
+                body_from_part: Transform::IDENTITY,
+                solid,
+            }],
+            moves: Moves::Never,
+            friction: 0.9,
+            colour: None,
+        }
+    }
+
+    /// Somewhere else.
+    #[must_use]
+    pub fn at(mut self, xyz: Vec3) -> Self {
+        self.world_from_body = Transform::from_xyz(xyz);
+        self
+    }
+
+    /// In another pose.
+    #[must_use]
+    pub fn posed(mut self, world_from_body: Transform) -> Self {
+        self.world_from_body = world_from_body;
+        self
+    }
+}
+
+/// Why there is no world.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadWorldError {
+    /// Nobody knows how to read it.
+    #[error("expected a world file, found {0:?}")]
+    Unknown(std::path::PathBuf),
+}

@@ -1,0 +1,7 @@
+//! What the simulator promises, through its public interface.
+
+#[path = "it/support.rs"]
+mod support;
+
+#[path = "it/driving.rs"]
+mod driving;
