@@ -201,18 +201,6 @@ impl Search {
         if !sweep.is_free(&problem.start) {
             return Ok(Plan::none(Outcome::StartBlocked));
         }
-        let Goal {
-            at_m, tolerance_m, ..
-        } = problem.goal;
-        let inner_m = problem.outline.inner_m();
-        let is_reachable = [Fit::Middle, Fit::Anywhere].into_iter().any(|fit| {
-            let way = (inner_m, fit);
-            self.distances.begin(&self.field, at_m, tolerance_m, way)
-                && self.distances.at_least_m(start_cell).is_some()
-        });
-        if !is_reachable {
-            return Ok(Plan::none(Outcome::Unreachable));
-        }
         let rule = SampleRule {
             model: problem.model,
             step_m: settings.step_m,
@@ -236,8 +224,20 @@ impl Search {
             nearest: None,
             n_expanded: 0,
         };
-        run.search();
-        Ok(run.answer())
+        // What cannot be done near the middles of cells may still be done elsewhere in them.
+        for fit in [Fit::Middle, Fit::Anywhere] {
+            if !run.reaches(start_cell, fit) {
+                continue;
+            }
+            run.search();
+            if run.best.is_some() || run.is_spent() {
+                return Ok(run.answer());
+            }
+        }
+        Ok(Plan {
+            n_expanded: run.n_expanded,
+            ..Plan::none(Outcome::Unreachable)
+        })
     }
 
     /// The distances to what is blocked, as they were at the latest search.
@@ -321,6 +321,17 @@ struct Nearest {
 }
 
 impl Run<'_> {
+    /// Whether the goal could be reached if the vehicle were a disc; makes the distances ready.
+    fn reaches(&mut self, start_cell: [usize; 2], fit: Fit) -> bool {
+        let Goal {
+            at_m, tolerance_m, ..
+        } = self.problem.goal;
+        let disc = (self.problem.outline.inner_m(), fit);
+        let field = self.sweep.field();
+        self.distances.begin(field, at_m, tolerance_m, disc)
+            && self.distances.at_least_m(start_cell).is_some()
+    }
+
     /// With smaller and smaller weights, while the budget lasts.
     fn search(&mut self) {
         let mut weight = self.settings.first_weight;
@@ -342,6 +353,7 @@ impl Run<'_> {
             key_m: self.settings.key_m,
             n_headings: self.settings.n_headings,
         });
+        self.nearest = None;
         let start = self.problem.start;
         let rest_m = self.rest_m(&start).unwrap_or_default();
         let root = Node {
@@ -541,12 +553,12 @@ impl Run<'_> {
         Way { cost_m, actions }
     }
 
+    /// The way that was found, or the best that there is when the budget is spent.
     fn answer(mut self) -> Plan {
         let best = self.best.take();
         let outcome = match best {
             Some(_) => Outcome::Complete,
-            None if self.is_spent() => Outcome::Partial,
-            None => Outcome::Unreachable,
+            None => Outcome::Partial,
         };
         let nearest = self.nearest.filter(|_| outcome == Outcome::Partial);
         let way = best.or_else(|| {
