@@ -1,8 +1,7 @@
 //! Side-by-side figures against the peers, in one run on one machine.
 //!
 //! Prints tables; asserts nothing. `make bench` sets up the peers and runs this.
-//! `bowline-bench marshal`, `compile`, `model`, `bus`, `logs`, `inspect`, `components`, `supervise`, `arbiter`, `sim` and
-//! `terrain` run one part;
+//! `bowline-bench model arbiter` runs these parts only; [`PARTS`] has all of them.
 //! `--quick` shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod arbiter;
@@ -15,6 +14,7 @@ mod marshal;
 mod model;
 mod namespace;
 mod peers;
+mod planner;
 mod sim;
 mod stopwatch;
 mod supervise;
@@ -33,20 +33,59 @@ pub(crate) enum Length {
     Quick,
 }
 
+/// One part: a file, and a row in [`PARTS`].
+struct Part {
+    name: &'static str,
+    network: Network,
+    run: fn(&Order) -> anyhow::Result<()>,
+}
+
+/// What a part needs of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Network {
+    None,
+    /// One of its own, in which multicast goes nowhere else.
+    Own,
+}
+
+/// What is asked for.
+struct Order {
+    length: Length,
+    /// Questions of the bus, by their names; none means all.
+    questions: Vec<String>,
+}
+
 /// The parts, in their order.
-const PARTS: [&str; 11] = [
-    "marshal",
-    "compile",
-    "model",
-    "bus",
-    "logs",
-    "inspect",
-    "components",
-    "supervise",
-    "arbiter",
-    "sim",
-    "terrain",
+const PARTS: [Part; 12] = [
+    part("marshal", |_| marshal::run(&peers::work_folder()?)),
+    part("compile", |_| compile::run(&peers::work_folder()?)),
+    part("model", |it| model::run(&peers::work_folder()?, it.length)),
+    networked("bus", |it| bus::run(&it.questions, it.length)),
+    networked("logs", |it| logs::run(it.length)),
+    networked("inspect", |it| inspect::run(it.length)),
+    networked("components", |it| components::run(it.length)),
+    networked("supervise", |it| supervise::run(it.length)),
+    part("arbiter", |it| arbiter::run(it.length)),
+    part("terrain", |it| terrain::run(it.length)),
+    part("planner", |it| planner::run(it.length)),
+    part("sim", |it| sim::run(&peers::work_folder()?, it.length)),
 ];
+
+const fn part(name: &'static str, run: fn(&Order) -> anyhow::Result<()>) -> Part {
+    Part {
+        name,
+        network: Network::None,
+        run,
+    }
+}
+
+const fn networked(name: &'static str, run: fn(&Order) -> anyhow::Result<()>) -> Part {
+    Part {
+        name,
+        network: Network::Own,
+        run,
+    }
+}
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -56,20 +95,23 @@ fn main() -> anyhow::Result<()> {
     let (questions, others): (Vec<String>, Vec<String>) =
         args.iter().cloned().partition(|arg| bus::is_question(arg));
     let is_known = |arg: &str| {
-        PARTS.contains(&arg) || [IN_NAMESPACE, "--quick", components::ECHO].contains(&arg)
+        PARTS.iter().any(|part| part.name == arg)
+            || [IN_NAMESPACE, "--quick", components::ECHO].contains(&arg)
     };
     let unknown = others.iter().find(|arg| !is_known(arg));
     ensure!(
         unknown.is_none(),
         "expected {}, a question of the bus such as 1b, or --quick; found {unknown:?}",
-        PARTS.join(", ")
+        PARTS.map(|part| part.name).join(", ")
     );
     if others.iter().any(|arg| arg == components::ECHO) {
         return components::echo();
     }
     let has = |name: &str| args.iter().any(|arg| arg == name);
-    let is_everything = questions.is_empty() && !PARTS.into_iter().any(has);
-    let is_wanted = |part| is_everything || has(part) || part == "bus" && !questions.is_empty();
+    let is_everything = questions.is_empty() && !PARTS.iter().any(|part| has(part.name));
+    let is_wanted = |part: &&Part| {
+        is_everything || has(part.name) || part.name == "bus" && !questions.is_empty()
+    };
     if has(IN_NAMESPACE) {
         namespace::prepare()?;
     } else {
@@ -81,32 +123,27 @@ fn main() -> anyhow::Result<()> {
     } else {
         Length::Full
     };
-    for part in PARTS.into_iter().filter(|part| is_wanted(part)) {
-        match part {
-            "marshal" => marshal::run(&peers::work_folder()?)?,
-            "compile" => compile::run(&peers::work_folder()?)?,
-            "model" => model::run(&peers::work_folder()?, length)?,
-            "arbiter" => arbiter::run(length)?,
-            "sim" => sim::run(&peers::work_folder()?, length)?,
-            "terrain" => terrain::run(length)?,
-            _ if !has(IN_NAMESPACE) => namespace::run_again(&again(part, &questions, length))?,
-            "bus" => bus::run(&questions, length)?,
-            "logs" => logs::run(length)?,
-            "inspect" => inspect::run(length)?,
-            "components" => components::run(length)?,
-            _ => supervise::run(length)?,
+    let order = Order {
+        length,
+        questions: questions.clone(),
+    };
+    for part in PARTS.iter().filter(is_wanted) {
+        if part.network == Network::Own && !has(IN_NAMESPACE) {
+            namespace::run_again(&again(part.name, &order))?;
+        } else {
+            (part.run)(&order)?;
         }
     }
     Ok(())
 }
 
 /// What the program is told that measures one part in its own network.
-fn again(part: &str, questions: &[String], length: Length) -> Vec<String> {
+fn again(part: &str, order: &Order) -> Vec<String> {
     let mut arguments = vec![part.to_owned()];
     if part == "bus" {
-        arguments.extend_from_slice(questions);
+        arguments.extend_from_slice(&order.questions);
     }
-    if length == Length::Quick {
+    if order.length == Length::Quick {
         arguments.push("--quick".to_owned());
     }
     arguments

@@ -9,6 +9,7 @@ pub mod control;
 mod flat;
 pub mod map;
 mod mission;
+pub mod plan;
 pub mod vote;
 mod whereabouts;
 

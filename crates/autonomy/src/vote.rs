@@ -9,8 +9,8 @@ mod decide;
 mod hazard;
 mod sweep;
 mod teleop;
-mod voting;
-mod waypoint;
+pub(crate) mod voting;
+pub(crate) mod waypoint;
 
 pub use arbiter::{Arbiter, ArbiterParameters};
 pub use ballot::{Ballot, Fault, Opinion};

@@ -43,6 +43,23 @@ impl Whereabouts {
         })
     }
 
+    /// The pose of any frame of the model, such as a sensor's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::vehicle`]; and without a model nothing is known of other frames.
+    pub fn frame(&self, pose: &PoseTransform, frame: &str) -> Result<Transform, BadPose> {
+        let bad = |why: String| BadPose::Frame {
+            frame: frame.to_owned(),
+            why,
+        };
+        let map_from_frame = transform_of(pose)?;
+        let model = self.model.as_ref();
+        let model = model.ok_or_else(|| bad("there is no model".to_owned()))?;
+        let frame_from_other = model.transform_by_name(frame, &pose.frame);
+        Ok(map_from_frame * frame_from_other.map_err(|why| bad(why.to_string()))?)
+    }
+
     /// The pose of the vehicle's frame.
     ///
     /// # Errors

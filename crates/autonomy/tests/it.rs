@@ -12,6 +12,10 @@
 
 #[path = "it/arbiter.rs"]
 mod arbiter;
+#[path = "it/barn.rs"]
+mod barn;
+#[path = "it/barn_loop.rs"]
+mod barn_loop;
 #[path = "it/components.rs"]
 mod components;
 #[path = "it/draw.rs"]
@@ -26,6 +30,12 @@ mod grid;
 mod mapper;
 #[path = "it/obstacles.rs"]
 mod obstacles;
+#[path = "it/planner.rs"]
+mod planner;
+#[path = "it/plans.rs"]
+mod plans;
+#[path = "it/sparse.rs"]
+mod sparse;
 #[path = "it/support.rs"]
 mod support;
 #[path = "it/terrain.rs"]

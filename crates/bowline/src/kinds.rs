@@ -2,7 +2,7 @@
 
 mod model;
 
-use bowline_autonomy::{Mission, control, map, vote};
+use bowline_autonomy::{Mission, control, map, plan, vote};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -17,11 +17,16 @@ pub(crate) const KINDS: &[Kind] = &[
         "drive",
         "Keeps commands within limits, and stops without them.",
     ),
+    Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
+    Kind::of::<plan::Planner>(
+        "planner",
+        "Finds a way to the next goal around what is blocked.",
+    ),
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",

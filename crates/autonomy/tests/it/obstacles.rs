@@ -24,7 +24,7 @@ fn pose(utime: i64) -> PoseTransform {
         matrix[diagonal] = 1.0;
     }
     // As high as the inertial unit is mounted.
-    matrix[11] = 0.16;
+    matrix[11] = 0.14;
     PoseTransform {
         utime,
         frame: "INS:SenseCenter".to_owned(),
@@ -57,7 +57,7 @@ fn ahead(range_m: f32) -> [f32; 4] {
 
 fn heard(rig: &mut Rig, scan: &[[f32; 4]], lines: &[[f32; 4]]) -> Option<Map> {
     let utime = rig.now().utime();
-    rig.send("laser", ranges(utime, "Lidar:ScanCenter", scan));
+    rig.send("laser", ranges(utime, "Laser:ScanCenter", scan));
     rig.send("lines", ranges(utime, "Jackal:Vehicle", lines));
     rig.send("pose", pose(utime));
     rig.advance(Duration::from_millis(100));

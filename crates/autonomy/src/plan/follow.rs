@@ -1,0 +1,210 @@
+//! Path planning's voter: arcs that lead along the plan are good.
+
+use super::model::{Action, Control};
+use super::track::Track;
+use crate::vote::voting::{Judgement, vote};
+use crate::vote::waypoint::{curvature_to, favour};
+use crate::{Fan, Place, Whereabouts, forward_speed_mps};
+use bowline_msgs::{Plan, PoseTransform, Vote};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+
+bowline_node::parameters! {
+    /// How a plan is followed.
+    pub struct FollowParameters {
+        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
+        /// The sharpest turn, 1/metres.
+        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        /// Arcs on each side of straight on.
+        n_arcs_each_side: i64 = 20, within 1..=500;
+        /// How far ahead on the plan it steers for at least, metres.
+        ahead_m: f64 = 3.0, within 0.05..=100.0 => live;
+        /// And how much farther for each metre a second, seconds.
+        ahead_s: f64 = 0.5, within 0.0..=10.0 => live;
+        /// Farther beside the plan than this it says nothing, metres.
+        off_m: f64 = 3.0, within 0.05..=100.0;
+        /// How gently it brakes before the end of the plan, metres a second squared.
+        brake_mps2: f64 = 0.5, within 0.05..=20.0;
+        /// How sure it is of its votes: 0 to 1.
+        confidence: f64 = 0.8, within 0.0..=1.0 => live;
+        /// How often it votes, times a second.
+        rate_hz: f64 = 10.0, within 0.1..=100.0;
+        /// Older poses are none.
+        deadline: Duration = Duration::from_millis(400);
+        /// Older plans are none.
+        plan_deadline: Duration = Duration::from_secs(3);
+    }
+}
+
+/// Votes for arcs that lead along the plan.
+#[derive(Debug)]
+pub struct Follow {
+    parameters: FollowParameters,
+    whereabouts: Whereabouts,
+    fan: Fan,
+    track: Track,
+    plan: Input<Plan>,
+    pose: Input<PoseTransform>,
+    votes: Output<Vote>,
+}
+
+impl Build for Follow {
+    type Parameters = FollowParameters;
+
+    fn build(parameters: FollowParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
+        ports.tick(crate::period(parameters.rate_hz));
+        Ok(Self {
+            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
+            track: Track::default(),
+            plan: ports.input_on(
+                "plan",
+                "How to get to the next goal.",
+                Expect::within(parameters.plan_deadline),
+                "plan",
+            ),
+            pose: ports.input_on(
+                "pose",
+                "Where the vehicle is.",
+                Expect::within(parameters.deadline),
+                "pose",
+            ),
+            votes: ports.output_on("vote", "What it thinks of each arc.", "vote.follow"),
+            parameters,
+        })
+    }
+}
+
+impl Component for Follow {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        if let Some(plan) = step.arrived(self.plan) {
+            self.track = track_of(&plan);
+        }
+        if !step.is_tick() {
+            return;
+        }
+        match self.judged(step) {
+            Ok(vote) => {
+                out.health(Health::Good);
+                out.send(self.votes, vote);
+            }
+            Err(why) => out.health(Health::Degraded(why)),
+        }
+    }
+}
+
+/// The track of a plan that came as a message; empty if it is none.
+fn track_of(plan: &Plan) -> Track {
+    let is_finite = plan
+        .states
+        .iter()
+        .flatten()
+        .all(|number| number.is_finite());
+    let actions: Vec<Action> = plan
+        .actions
+        .iter()
+        .map(|action| Action {
+            control: Control {
+                speed_mps: action.speed_mps,
+                turn_radps: action.turn_radps,
+            },
+            duration_s: action.duration_s,
+        })
+        .collect();
+    let is_sound = actions.iter().all(|action| {
+        action.length_m().is_finite() && action.turned_rad().is_finite() && action.duration_s >= 0.0
+    });
+    if !is_finite || !is_sound || plan.states.len() != actions.len() + 1 {
+        return Track::default();
+    }
+    let states: Vec<Place> = plan
+        .states
+        .iter()
+        .map(|[x_m, y_m, heading_rad]| Place::new(*x_m, *y_m, *heading_rad))
+        .collect();
+    Track::along(&states, &actions)
+}
+
+/// What following a track asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wish {
+    /// The arc to the point ahead, 1/metres.
+    pub(crate) curvature_per_m: f64,
+    /// How far it is to the end of the track, metres.
+    pub(crate) left_m: f64,
+    /// How far the vehicle is beside it, metres.
+    pub(crate) off_m: f64,
+    /// Whether the plan goes backward here.
+    pub(crate) is_backward: bool,
+}
+
+/// What following a track asks for from a place; none without a track.
+pub(crate) fn wish(track: &Track, place: Place, ahead_m: f64, max_per_m: f64) -> Option<Wish> {
+    let nearest = track.nearest(place, 0, f64::INFINITY);
+    let ahead = track.ahead(nearest, ahead_m);
+    let on = track.places().get(nearest)?;
+    let to = track.places().get(ahead)?;
+    Some(Wish {
+        curvature_per_m: curvature_to(place, to.position_m(), max_per_m),
+        left_m: track.length_m() - track.along_m(nearest),
+        off_m: on.apart(place).0,
+        is_backward: track.is_backward(ahead),
+    })
+}
+
+impl Follow {
+    fn judged(&self, step: &Step<'_>) -> Result<Vote, String> {
+        let pose = step.fresh(self.pose).ok_or("it has no pose")?;
+        let plan = step.fresh(self.plan).ok_or("it has no plan")?;
+        let place = self.whereabouts.place(&pose);
+        let place = place.map_err(|why| why.to_string())?;
+        let speed_mps = forward_speed_mps(&pose).unwrap_or(0.0).abs();
+        let FollowParameters {
+            ahead_m, ahead_s, ..
+        } = self.parameters;
+        let max_per_m = self.fan.max_per_m();
+        let wish = wish(&self.track, place, ahead_m + ahead_s * speed_mps, max_per_m);
+        // The plan has a deadline of its own; what the vote says about arcs is as new as the pose.
+        let utime = pose.utime;
+        match wish {
+            None => Ok(self.stand(utime, place, "there is no way to the goal")),
+            Some(wish) if wish.off_m > self.parameters.off_m => Err(format!(
+                "the vehicle is {:.1} m beside the plan",
+                wish.off_m
+            )),
+            Some(wish) if wish.is_backward => {
+                Ok(self.stand(utime, place, "the plan goes backward, and arcs do not"))
+            }
+            Some(wish) => Ok(self.along(utime, place, &wish)),
+        }
+    }
+
+    fn along(&self, utime: i64, place: Place, wish: &Wish) -> Vote {
+        let max_speed_mps = (2.0 * self.parameters.brake_mps2 * wish.left_m).sqrt();
+        let reason = format!("{:.1} m of the plan are left", wish.left_m);
+        vote(("follow", reason), utime, place, &self.fan, |curvature| {
+            Judgement {
+                vote: favour(curvature, wish.curvature_per_m, self.fan.max_per_m()),
+                confidence: self.parameters.confidence,
+                max_speed_mps: max_speed_mps.max(0.3),
+                ..Judgement::INDIFFERENT
+            }
+        })
+    }
+
+    fn stand(&self, utime: i64, place: Place, why: &str) -> Vote {
+        vote(("follow", why.to_owned()), utime, place, &self.fan, |_| {
+            Judgement {
+                max_speed_mps: 0.0,
+                ..Judgement::INDIFFERENT
+            }
+        })
+    }
+}
