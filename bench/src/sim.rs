@@ -1,4 +1,4 @@
-//! The simulator: how much faster than time, a laser beside MuJoCo's rays, and how long a large world takes to read.
+//! The simulator: how much faster than time, a laser beside rays of `MuJoCo`, and how long a large world takes to read.
 
 use crate::{Length, stopwatch};
 use anyhow::{Context as _, Result, ensure};

@@ -106,15 +106,13 @@ impl Scene {
             let nearest = middle.length() - placed.radius_m;
             beams.that_may_meet(middle, placed.radius_m, |directions, found| {
                 let found = ranges.get_mut(found).unwrap_or_default();
-                for (direction, range) in directions.iter().zip(found) {
-                    // Infinitely large solids are not nearer than anything, by this measure.
+                let beams = directions.iter().zip(found);
+                for (direction, range) in beams {
                     let limit = range.min(most_m);
-                    if nearest >= limit {
-                        continue;
-                    }
-                    if let Some(met) = placed.solid.meet(origin, turn * *direction, limit) {
-                        *range = met;
-                    }
+                    // Infinitely large solids are not nearer than anything, by this measure.
+                    let met = (nearest < limit).then(|| turn * *direction);
+                    let met = met.and_then(|heading| placed.solid.meet(origin, heading, limit));
+                    *range = met.unwrap_or(*range);
                 }
             });
         }
@@ -155,7 +153,10 @@ mod tests {
             (solid(), pose()).prop_map(|(solid, pose)| match solid {
                 // The ground lies flat, below everything.
                 Solid::Plane => Placed::new(Solid::Plane, Pose::translation(0.0, 0.0, -4.0), 0),
-                other => Placed::new(other, pose, 0),
+                Solid::Box { .. }
+                | Solid::Cylinder { .. }
+                | Solid::Sphere { .. }
+                | Solid::Mesh(_) => Placed::new(solid, pose, 0),
             })
         };
         (

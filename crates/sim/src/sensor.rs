@@ -18,6 +18,10 @@ use bowline_msgs::{
 use rapier3d_f64::math::{Pose, Vector};
 
 /// A message of a sensor.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a pose is a few hundred bytes, and readings are few at a time"
+)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
     /// Of lasers and depth cameras.

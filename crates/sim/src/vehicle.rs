@@ -334,18 +334,9 @@ impl Masses {
         let centre = moments.fold(Vector::ZERO, |sum, it| sum + it) / mass_kg;
         let mut inertia = [[0.0; 3]; 3];
         for piece in &self.pieces {
-            let away = piece.centre - centre;
-            let arm = away.to_array();
-            for (row, sums) in inertia.iter_mut().enumerate() {
-                for (column, sum) in sums.iter_mut().enumerate() {
-                    let diagonal = if row == column {
-                        away.length_squared()
-                    } else {
-                        0.0
-                    };
-                    *sum += piece.inertia[row][column]
-                        + piece.mass_kg * (diagonal - arm[row] * arm[column]);
-                }
+            let moved = about(piece, centre);
+            for (sum, value) in inertia.iter_mut().flatten().zip(moved.iter().flatten()) {
+                *sum += value;
             }
         }
         chassis.mass_kg = mass_kg;
@@ -353,6 +344,20 @@ impl Masses {
         chassis.inertia_kgm2 = inertia;
         Ok(())
     }
+}
+
+/// The inertia of a piece about another centre (Steiner's rule).
+fn about(piece: &Piece, centre: Vector) -> [[f64; 3]; 3] {
+    let away = piece.centre - centre;
+    let (arm, far) = (away.to_array(), away.length_squared());
+    let mut inertia = piece.inertia;
+    for (row, values) in inertia.iter_mut().enumerate() {
+        for (column, value) in values.iter_mut().enumerate() {
+            let diagonal = if row == column { far } else { 0.0 };
+            *value += piece.mass_kg * (diagonal - arm[row] * arm[column]);
+        }
+    }
+    inertia
 }
 
 /// How large a body is along its axes, roughly: its largest shape.

@@ -1,4 +1,5 @@
 //! What the simulator promises, through its public interface.
+#![expect(clippy::panic, reason = "helpers of tests fail as tests do")]
 
 #[path = "it/support.rs"]
 mod support;

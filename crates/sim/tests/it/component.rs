@@ -199,6 +199,11 @@ fn nonsense_is_refused_with_what_was_expected() {
         let failure = ask(&mut rig, "control", &request).expect_err(expected);
         assert!(failure.text.contains(expected), "{failure}");
     }
+}
+
+#[test]
+fn places_that_are_none_are_refused() {
+    let mut rig = rig();
     let spawn = SimPlace {
         action: SimPlace::SPAWN,
         name: "b".to_owned(),
@@ -261,6 +266,11 @@ fn nonsense_is_refused_with_what_was_expected() {
         let failure = ask(&mut rig, "place", &request).expect_err(expected);
         assert!(failure.text.contains(expected), "{failure}");
     }
+}
+
+#[test]
+fn faults_that_are_none_are_refused() {
+    let mut rig = rig();
     let fault = |kind, value| SimFault {
         kind,
         value,

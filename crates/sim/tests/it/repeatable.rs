@@ -79,7 +79,7 @@ fn moments_are_exact_multiples_of_an_exact_period() {
 
 #[test]
 fn noise_is_normal_and_streams_do_not_resemble_each_other() {
-    let n = 40_000;
+    let n: u32 = 40_000;
     let mut bins = [0_u32; 10];
     // Where a normal distribution has its tenths.
     let edges = [
@@ -88,20 +88,20 @@ fn noise_is_normal_and_streams_do_not_resemble_each_other() {
     let mut products = 0.0;
     let mut sums = [0.0; 2];
     for tick in 0..n {
-        let value = Seed(7).stream("laser", tick).normal();
-        let other = Seed(7).stream("gps", tick).normal();
+        let value = Seed(7).stream("laser", tick.into()).normal();
+        let other = Seed(7).stream("gps", tick.into()).normal();
         bins[edges.partition_point(|edge| *edge <= value)] += 1;
         products += value * other;
         sums = [sums[0] + value, sums[1] + value * value];
     }
-    let expected = f64::from(n as u32) / 10.0;
+    let expected = f64::from(n) / 10.0;
     let chi2: f64 = bins
         .iter()
         .map(|found| (f64::from(*found) - expected).powi(2) / expected)
         .sum();
     // 9 degrees of freedom: 27.9 is passed once in a thousand.
     assert!(chi2 < 27.9, "chi-square {chi2}, {bins:?}");
-    let n = n as f64;
+    let n = f64::from(n);
     assert!((sums[0] / n).abs() < 0.02 && (sums[1] / n - 1.0).abs() < 0.03);
     assert!(
         (products / n).abs() < 0.02,

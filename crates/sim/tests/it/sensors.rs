@@ -24,18 +24,22 @@ fn wall_ahead() -> World {
 
 fn scans(simulation: &Simulation, events: &[Event], port: &str) -> Vec<Range3d> {
     let said = readings(simulation, events, port).into_iter();
-    said.map(|reading| match reading {
-        Reading::Range(scan) => scan.clone(),
-        other => panic!("{other:?}"),
+    said.map(|reading| {
+        let Reading::Range(scan) = reading else {
+            panic!("{reading:?}");
+        };
+        scan.clone()
     })
     .collect()
 }
 
 fn imus(simulation: &Simulation, events: &[Event]) -> Vec<Imu> {
     let said = readings(simulation, events, "Cart.I").into_iter();
-    said.map(|reading| match reading {
-        Reading::Imu(imu) => imu.clone(),
-        other => panic!("{other:?}"),
+    said.map(|reading| {
+        let Reading::Imu(imu) = reading else {
+            panic!("{reading:?}");
+        };
+        imu.clone()
     })
     .collect()
 }
@@ -219,9 +223,11 @@ fn navigation_has_the_errors_that_it_says_and_they_last() {
     let events = wait(&mut simulation, 600.0);
     let poses: Vec<PoseTransform> = readings(&simulation, &events, "Cart.P")
         .into_iter()
-        .map(|reading| match reading {
-            Reading::Pose(pose) => pose.clone(),
-            other => panic!("{other:?}"),
+        .map(|reading| {
+            let Reading::Pose(pose) = reading else {
+                panic!("{reading:?}");
+            };
+            pose.clone()
         })
         .collect();
     assert_eq!(

@@ -88,7 +88,7 @@ fn cart_of(sensors: &str, device: Option<String>) -> Vehicle {
 }
 
 pub(crate) fn command(simulation: &mut Simulation, (steering_rad, speed_mps): (f64, f64)) {
-    let utime = (simulation.elapsed_ns() / 1_000) as i64;
+    let utime = (simulation.elapsed_ns() / 1_000).cast_signed();
     simulation.command(&Velocity {
         utime,
         steering_rad,
@@ -115,6 +115,11 @@ pub(crate) fn wait(simulation: &mut Simulation, seconds: f64) -> Vec<Event> {
     events
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "tests last seconds"
+)]
 fn steps(seconds: f64) -> u64 {
     (seconds / STEP_S).round() as u64
 }
