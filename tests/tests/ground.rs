@@ -53,7 +53,7 @@ impl Trial {
         let mut messages = Vec::new();
         while let Some(event) = log.next_event().expect("it can be read") {
             if event.channel == channel {
-                messages.push(M::decode(event.data).expect("a message of its type"));
+                messages.push(M::decode(event.payload).expect("a message of its type"));
             }
         }
         messages

@@ -420,16 +420,14 @@ fn idle(url: &str) -> String {
 
 /// Its only process, as `bowline ps` has it, once it is so.
 fn sleeper(place: &Place, url: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-    for _ in 0..60 {
+    let seen = (0..60).map(|_| {
         let output = place.run(&["ps", "--json", "-l", url]);
         let said = String::from_utf8_lossy(&output.stdout);
         let supervisor: Value = serde_json::from_str(&said).unwrap_or_default();
-        let process = supervisor["processes"][0].clone();
-        if is_so(&process) {
-            return process;
-        }
-    }
-    panic!("expected another state of the process in a minute");
+        supervisor["processes"][0].clone()
+    });
+    let as_wanted = seen.into_iter().find(is_so);
+    as_wanted.expect("the process is as expected within a minute")
 }
 
 #[test]

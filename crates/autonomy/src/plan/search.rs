@@ -3,11 +3,11 @@
 //! In: a sparse map, a problem, and a budget of states to expand. Out: a plan, and what kind of answer it is. The same map,
 //! problem and settings give the same plan to the bit.
 //!
-//! A state is left by its samples ([`samples`]): straight on, the tightest and the half turns, and some of a Halton
+//! A state is left by its samples (`samples`): straight on, the tightest and the half turns, and some of a Halton
 //! sequence, a different choice at each state. Where there is room they are longer. What a sample leads to is kept as it was
 //! integrated; a grid of places and headings only decides which states are alike. What the rest of the way costs at least is
 //! the larger of the straight line and the 2D distance around obstacles, neither of which is too much.
-//! The closed form of the last piece ([`closing`]) is tried now and then, so that the goal is met exactly.
+//! The closed form of the last piece (`closing`) is tried now and then, so that the goal is met exactly.
 //!
 //! Anytime: a search with a large weight on the rest finds a way soon; further ones with smaller weights improve on it while
 //! the budget lasts, and leave out what cannot. A way that is found is straightened where that makes it cheaper.
