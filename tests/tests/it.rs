@@ -7,6 +7,7 @@ mod dynamic;
 mod fingerprints;
 mod generated;
 mod golden;
+mod ground;
 mod hostile;
 mod hubs_and_ports;
 mod inspect;

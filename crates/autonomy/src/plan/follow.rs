@@ -162,7 +162,7 @@ pub(crate) fn wish(track: &Track, place: Place, ahead_m: f64, max_per_m: f64) ->
 impl Follow {
     fn judged(&self, step: &Step<'_>) -> Result<Vote, String> {
         let pose = step.fresh(self.pose).ok_or("it has no pose")?;
-        let plan = step.fresh(self.plan).ok_or("it has no plan")?;
+        step.fresh(self.plan).ok_or("it has no plan")?;
         let place = self.whereabouts.place(&pose);
         let place = place.map_err(|why| why.to_string())?;
         let speed_mps = forward_speed_mps(&pose).unwrap_or(0.0).abs();

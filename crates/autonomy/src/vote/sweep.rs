@@ -107,11 +107,12 @@ impl<'a> Ground<'a> {
     #[must_use]
     pub fn at(&self, [x_m, y_m]: [f64; 2]) -> Footing {
         let cell = |at: f64, origin: f64| {
-            let nth = ((at - origin) / self.map.cell_m).floor();
+            let nth = (at - origin) / self.map.cell_m;
+            // Above 0 the cast rounds down, without the call that `floor` is on old processors.
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "the range is checked; a cast saturates"
+                reason = "the range is checked"
             )]
             (0.0..1e9).contains(&nth).then_some(nth as usize)
         };
@@ -183,8 +184,9 @@ impl Sweeper {
         let mut gone_m = step_m;
         while gone_m <= length_m {
             let at = from.along_arc(curvature_per_m, gone_m);
+            let turned = at.heading_rad.sin_cos();
             for point in &self.rim {
-                match ground.at(at.point(*point)) {
+                match ground.at(placed(at, turned, *point)) {
                     Footing::Known(value) if value < self.blocked_below => {
                         swept.free_m = gone_m - step_m;
                         return swept;
@@ -205,4 +207,12 @@ impl Sweeper {
             matches!(ground.at(at.point(*point)), Footing::Known(value) if value < self.blocked_below)
         })
     }
+}
+
+/// As [`Place::point`], with sine and cosine of the heading worked out once for all points.
+fn placed(at: Place, (sin, cos): (f64, f64), [forward_m, left_m]: [f64; 2]) -> [f64; 2] {
+    [
+        at.x_m + cos * forward_m - sin * left_m,
+        at.y_m + sin * forward_m + cos * left_m,
+    ]
 }

@@ -3,7 +3,7 @@
 use crate::barn_loop::{End, World, pilot_rule, read, run_pilot, run_window};
 
 fn world(number: &str) -> World {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/barn");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../worlds/barn");
     read(&std::fs::read_to_string(format!("{folder}/world_{number}.json")).unwrap())
 }
 
@@ -11,9 +11,9 @@ fn world(number: &str) -> World {
 fn the_pilot_gets_through_worlds_that_it_has_never_seen_and_touches_nothing() {
     for (number, noise_m) in [
         ("000", 0.0),
-        ("090", 0.01),
-        ("176", 0.0),
-        ("240", 0.01),
+        ("064", 0.01),
+        ("148", 0.0),
+        ("234", 0.01),
         ("298", 0.0),
     ] {
         let run = run_pilot(&world(number), noise_m, pilot_rule());
@@ -24,7 +24,7 @@ fn the_pilot_gets_through_worlds_that_it_has_never_seen_and_touches_nothing() {
 
 #[test]
 fn a_drive_is_the_same_each_time() {
-    let world = world("090");
+    let world = world("064");
     let [one, two] = [(), ()].map(|()| run_pilot(&world, 0.01, pilot_rule()));
     assert_eq!(format!("{one:?}"), format!("{two:?}"));
 }
