@@ -14,13 +14,15 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   bowline sim worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml
-                                        on the bus, as time goes by, until ^C; then, elsewhere:
-  bowline pub command bowline.velocity_t --rate 10 '{\"utime\": 0, \"steering_rad\": 0.1, \"speed_mps\": 1.0}'
-  bowline sim worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml --lockstep --for 60s --record still.mcap
-                                        a simulated minute, as fast as it goes, always the same
-  bowline sim check worlds/blocks.toml  whether anything is wrong with a world, and what there is
-  bowline sim view worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml -o blocks.svg
-  bowline sim check barn/world_0.world  Gazebo's worlds are read, too, and BARN's lists of obstacles (.json)
+                            on the bus, as time goes by, until ^C; drive it with `bowline pub command`
+  bowline sim worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml --lockstep --for 60s
+                            a simulated minute, as fast as it goes, always the same
+  bowline sim check worlds/blocks.toml
+                            whether anything is wrong with a world, and what there is
+  bowline sim check barn/world_0.world
+                            Gazebo's worlds are read, too, and BARN's lists of obstacles (.json)
+  bowline sim view worlds/blocks.toml -o blocks.svg
+                            the world from above; with --model the robot and what its lasers reach
 
 Without a command for 0.5 s the vehicle stops. `bowline run --explain sim` lists all parameters;
 --set NAME=VALUE sets one. worlds/example.toml shows every option of a world file.
@@ -49,7 +51,7 @@ pub(crate) struct Arguments {
 
 #[derive(Args, Debug)]
 struct Manner {
-    /// A parameter of the simulator, as in seed=7 or drive=\"skid\"; may be given several times
+    /// A parameter of the simulator, as in seed=7 or 'drive="skid"'; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     settings: Vec<(String, String)>,
     /// As fast as it goes, in simulated time, without a bus
@@ -178,13 +180,14 @@ fn check(arguments: &Check) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Fine);
     }
     let n_bodies = world.bodies.len();
+    let bodies = if n_bodies == 1 { "body" } else { "bodies" };
     let n_moving = world
         .bodies
         .iter()
         .filter(|body| body.moves != Moves::Never)
         .count();
     output::line(&format!(
-        "{}: {n_bodies} bodies, {n_moving} of them moving; the robot begins at {:?} m, heading {:.0} deg",
+        "{}: {n_bodies} {bodies}, {n_moving} of them moving; the robot begins at {:?} m, heading {:.0} deg",
         world.name,
         world.spawn.xy_m,
         world.spawn.heading_rad.to_degrees()
