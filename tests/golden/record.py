@@ -115,7 +115,7 @@ MESSAGES = [
     ("bowline.wheels_t", {"utime": 1763269856250000, "n_wheels": 2, "names": ["RearLeftWheel:Hub", "RearRightWheel:Hub"],
                           "ticks": [4096, -7], "ticks_per_turn": [4096, 4096], "rate_radps": [2.5, -0.125]}),
     ("bowline.heading_t", {"utime": 1763269856250000, "frame": "INS:SenseCenter", "heading_rad": -1.5, "sd_rad": 0.0625,
-                           "field_tesla": [1.52587890625e-05, 0.0, -6.103515625e-05]}),
+                           "field_tesla": [0.125, 0.0, -0.25]}),
     ("bowline.bumper_t", {"utime": 1763269856250000, "frame": "Bumper:Center", "pressed": True, "n_presses": 3}),
     ("bowline.contact_t", {"utime": 1763269856250000, "n_contacts": 1, "bodies": ["Bumper"], "others": ["wall_south"],
                            "since_utime": [1763269856000000], "force_n": [250.5], "n_begun": 2}),

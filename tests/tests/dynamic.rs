@@ -52,7 +52,7 @@ fn a_fault_is_reported_with_its_byte_and_its_field() {
         ("t", b"\x01\x07\xff\0\0\0\0",           10, "x[0].s", DecodeFault::TextLength { found: -16_777_216 }),
         ("t", b"\x01\x07\0\0\0\x02ab",           15, "x[0].s", DecodeFault::NoNul { found: b'b' }),
         ("t", b"\x01\x07\0\0\0\x09ab",           14, "x[0].s", DecodeFault::Truncated { needed: 9, found: 2 }),
-        ("t", b"\x01\x07\0\0\0\x01\0\x05",       15, "grid", DecodeFault::Elements { length: 2, min_size: 1, found: 1 }),
+        ("t", b"\x01\x07\0\0\0\x01\0\x05",       15, "grid", DecodeFault::Elements { length: 1, min_size: 2, found: 1 }),
         ("t", b"\x00!",                           9, "", DecodeFault::Trailing { found: 1 }),
         ("l", b"\x7f\xff\xff\xff\xff\xff\xff\xff", 16, "d", DecodeFault::Elements { length: i64::MAX, min_size: 8, found: 0 }),
     ];

@@ -205,6 +205,11 @@ impl<'a> Reader<'a> {
         Ok(n)
     }
 
+    /// What is left of the bytes, and of the elements that may take none.
+    pub(crate) fn left(&self) -> (usize, usize) {
+        (self.rest.len(), self.free_elements)
+    }
+
     /// Keeps bytes for elements that are about to be read. Without this, each level of a type that contains itself
     /// could claim all the bytes there are, and memory for them.
     #[inline]
@@ -219,7 +224,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Elements that take no bytes cost the sender nothing, so a message may only have so many.
-    fn charge(&mut self, n: usize) -> Result<(), DecodeError> {
+    pub(crate) fn charge(&mut self, n: usize) -> Result<(), DecodeError> {
         match self.free_elements.checked_sub(n) {
             Some(left) => {
                 self.free_elements = left;

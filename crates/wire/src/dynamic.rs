@@ -175,14 +175,9 @@ impl TypeSet {
         let element_size = self.min_size_of(member.ty);
         let earlier = values.get(start..).unwrap_or_default();
         let [dim] = member.dims.as_slice() else {
-            let dims = read_dims(member, earlier, element_size, reader)?;
-            let n = dims.iter().product();
-            let items = self
-                .read_items(member.ty, n, reader)
-                .map_err(|error| unflatten(error, &dims))?;
-            let array =
-                Array::new(&dims, items).expect("as many items were read as the dimensions say");
-            values.push(Value::Array(array));
+            let lines: Vec<Line> = member.dims.iter().map(|dim| line(dim, earlier)).collect();
+            let grid = self.read_grid(member.ty, &lines, reader)?;
+            values.push(Value::Array(grid));
             return Ok(());
         };
         let n = match dim {
@@ -198,6 +193,60 @@ impl TypeSet {
             self.read_items(member.ty, n, reader)?,
         )));
         Ok(())
+    }
+
+    /// Reads an array of arrays as generated code does, so that the two fail at the same place and in the same words: the
+    /// innermost variable dimension is a list, whose elements have what is fixed within it; all around it are rows.
+    fn read_grid<'a>(
+        &self,
+        ty: Type,
+        lines: &[Line],
+        reader: &mut Reader<'a>,
+    ) -> Result<Array<'a>, DecodeError> {
+        let innermost = lines.iter().rposition(|line| line.is_variable);
+        let split = innermost.unwrap_or(lines.len().saturating_sub(1));
+        let (outer, inner) = lines.split_at(split);
+        let (first, fixed) = inner.split_first().expect("an array has a dimension");
+        let n_fixed = fixed
+            .iter()
+            .fold(1_usize, |n, line| n.saturating_mul(line.size()));
+        let element_size = self.min_size_of(ty).saturating_mul(n_fixed);
+        let sizes: Vec<usize> = inner.iter().map(Line::size).collect();
+        let start = reader.rest();
+        let mut values = Vec::new();
+        let n = read_rows(outer, reader, &mut |reader| {
+            let n = match first.is_variable {
+                true => reader.count(first.length, element_size)?,
+                false => first.size(),
+            };
+            let n = n.saturating_mul(n_fixed);
+            let items = self.read_items(ty, n, reader);
+            match items.map_err(|error| unflatten(error, &sizes))? {
+                // They stay where they are.
+                Items::Numbers { .. } => {}
+                Items::Structs { mut members, .. } => values.append(&mut members),
+                Items::Values(mut row) => values.append(&mut row),
+            }
+            Ok(n)
+        })?;
+        let n_bytes = start.len() - reader.rest().len();
+        let items = match (numbers(ty, n), self.struct_of(ty)) {
+            (Some((ty, _)), _) => Items::Numbers {
+                ty,
+                bytes: Cow::Borrowed(start.get(..n_bytes).unwrap_or_default()),
+            },
+            (None, Some(_)) => Items::Structs { n, members: values },
+            (None, None) => Items::Values(values),
+        };
+        let dims: Vec<usize> = lines.iter().map(Line::size).collect();
+        Ok(Array::new(&dims, items).expect("as many items were read as the dimensions say"))
+    }
+
+    fn struct_of(&self, ty: Type) -> Option<&Struct> {
+        match ty {
+            Type::Named(id) => self.as_struct(id),
+            Type::Primitive(_) => None,
+        }
     }
 
     fn read_items<'a>(
@@ -243,44 +292,61 @@ fn numbers(ty: Type, n: usize) -> Option<(Primitive, usize)> {
     }
 }
 
-/// The dimensions of a grid, checked against the bytes that are left in the same way as [`Reader::rows`] does.
-fn read_dims(
-    member: &Member,
-    earlier: &[Value<'_>],
-    element_size: usize,
-    reader: &mut Reader<'_>,
-) -> Result<Vec<usize>, DecodeError> {
-    let mut dims = Vec::with_capacity(member.dims.len());
-    for dim in &member.dims {
-        dims.push(match dim {
-            Dim::Fixed { size, .. } => *size,
-            Dim::Variable { member } => {
-                let length = length(earlier, *member);
-                usize::try_from(length)
-                    .ok()
-                    .ok_or_else(|| reader.fault(DecodeFault::Length { found: length }))?
-            }
-        });
+/// One dimension of an array.
+struct Line {
+    is_variable: bool,
+    length: i64,
+}
+
+impl Line {
+    /// Nothing where the length makes no sense: then nothing is read.
+    fn size(&self) -> usize {
+        usize::try_from(self.length).unwrap_or(0)
     }
-    let n = dims.iter().fold(1_usize, |n, &dim| n.saturating_mul(dim));
-    if n > 0 && element_size > 0 {
-        let total = i64::try_from(n).unwrap_or(i64::MAX);
-        reader.count(total, element_size)?;
-        return Ok(dims);
+}
+
+fn line(dim: &Dim, earlier: &[Value<'_>]) -> Line {
+    match dim {
+        Dim::Fixed { size, .. } => Line {
+            is_variable: false,
+            length: i64::try_from(*size).unwrap_or(i64::MAX),
+        },
+        Dim::Variable { member } => Line {
+            is_variable: true,
+            length: length(earlier, *member),
+        },
     }
-    let innermost = member
-        .dims
-        .iter()
-        .rposition(|dim| matches!(dim, Dim::Variable { .. }));
-    let mut n_rows = 1_usize;
-    for (place, (dim, size)) in member.dims.iter().zip(&dims).enumerate() {
-        n_rows = n_rows.saturating_mul(*size);
-        let is_charged = element_size == 0 || Some(place) != innermost;
-        if is_charged && matches!(dim, Dim::Variable { .. }) {
-            reader.count(i64::try_from(n_rows).unwrap_or(i64::MAX), 0)?;
+}
+
+/// Reads rows of rows, as [`Reader::rows`] and [`Reader::array`] do. Returns how many elements there are.
+fn read_rows<'a>(
+    lines: &[Line],
+    reader: &mut Reader<'a>,
+    row: &mut dyn FnMut(&mut Reader<'a>) -> Result<usize, DecodeError>,
+) -> Result<usize, DecodeError> {
+    let Some((line, inner)) = lines.split_first() else {
+        return row(reader);
+    };
+    let Ok(n_rows) = usize::try_from(line.length) else {
+        let found = line.length;
+        return Err(reader.fault(DecodeFault::Length { found }));
+    };
+    let mut n = 0_usize;
+    for i in 0..n_rows {
+        let before = reader.left();
+        let n_here = read_rows(inner, reader, row).map_err(|error| error.at_index(i))?;
+        n = n.saturating_add(n_here);
+        if reader.left().0 < before.0 {
+            continue;
+        }
+        if line.is_variable {
+            reader.charge(1)?;
+        } else if reader.left() == before {
+            // A row that costs nothing is like all that follow, of which there may be many.
+            return Ok(n_here.saturating_mul(n_rows));
         }
     }
-    Ok(dims)
+    Ok(n)
 }
 
 /// The value of a length field: the schema has checked that it is an earlier integer.
