@@ -1,4 +1,6 @@
-//! `bowline demo`: what there is so far, at work on the types of the LCM paper. Needs no network and no files.
+//! `bowline demo`: what there is so far, at work. Needs no network and no files.
+
+mod raptor;
 
 use crate::{Outcome, output};
 use anyhow::Context as _;
@@ -7,6 +9,7 @@ use bowline_lang::emit::rust_modules;
 use bowline_lang::{Rules, Source, compile, diff};
 use bowline_wire::schema::{Docs, Type, TypeId, TypeSet};
 use bowline_wire::{FieldPath, Items, Value};
+use clap::{Args, Subcommand};
 
 const TYPES: &[(&str, &str)] = &[
     (
@@ -30,7 +33,32 @@ const PATH: &str = r#"{
   ]
 }"#;
 
-pub(crate) fn run() -> anyhow::Result<Outcome> {
+const EXAMPLES: &str = "\
+Examples:
+  bowline demo           messages: types of the LCM paper, their code, a bus
+  bowline demo raptor    a ground vehicle that drives itself, in simulation, and a page that shows how";
+
+#[derive(Args, Debug)]
+#[command(about = "Show what Bowline does, in a minute, with no set-up", after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    which: Option<Which>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Which {
+    Raptor(raptor::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    match &arguments.which {
+        Some(Which::Raptor(arguments)) => raptor::run(arguments),
+        None => messages(),
+    }
+}
+
+/// The types of the LCM paper, all the way to a bus.
+fn messages() -> anyhow::Result<Outcome> {
     let sources: Vec<Source> = TYPES
         .iter()
         .map(|(name, text)| Source::new(*name, *text))
@@ -63,6 +91,9 @@ pub(crate) fn run() -> anyhow::Result<Outcome> {
         "  bowline list, doctor, hub  what is on a bus, why messages do not arrive, a hub for tcpq://",
     )?;
     output::line("  bowline log --help         record, play, look into and repair logs")?;
+    output::line(
+        "  bowline demo raptor        a ground vehicle that drives itself, in simulation",
+    )?;
     output::line(
         "  make bench                 the speed of all this, side by side with lcm-gen's C",
     )?;

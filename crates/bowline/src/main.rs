@@ -84,9 +84,7 @@ fn verbs() -> Command {
         .arg_required_else_help(true)
         .infer_long_args(false)
         .subcommand(bench::command())
-        .subcommand(
-            Command::new("demo").about("Show what Bowline does, in a minute, with no set-up"),
-        )
+        .subcommand(demo::Arguments::augment_args(Command::new("demo")))
         .subcommand(run::component::Arguments::augment_args(Command::new("component")).hide(true))
         .subcommand(run::keeper::Arguments::augment_args(Command::new("keeper")).hide(true))
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
@@ -121,7 +119,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("component", matches)) => {
             run::component::run(&run::component::Arguments::from_arg_matches(matches)?)
         }
-        Some(("demo", _)) => demo::run(),
+        Some(("demo", matches)) => demo::run(&demo::Arguments::from_arg_matches(matches)?),
         Some(("doctor", matches)) => doctor::run(&doctor::Doctor::from_arg_matches(matches)?),
         Some(("echo", matches)) => echo::run(&echo::Arguments::from_arg_matches(matches)?),
         Some(("gen", matches)) => generate::run(matches),
