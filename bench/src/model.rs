@@ -77,9 +77,8 @@ type Burst = Box<dyn Fn(Range<i64>)>;
 fn burst(question: impl Fn(i64) -> Result<Transform, TransformError> + 'static) -> Burst {
     Box::new(move |numbers| {
         for number in numbers {
-            if let Ok(answer) = question(number) {
-                black_box(&answer);
-            }
+            // Looked at where it is: a copy would be the bench's own.
+            black_box(&question(number));
         }
     })
 }
