@@ -5,6 +5,7 @@
 //! `--quick` shortens all but the first two, and `bowline-bench bus 1b 3` asks only some of the bus's questions.
 
 mod arbiter;
+mod barn;
 mod bus;
 mod compile;
 mod components;
@@ -56,7 +57,7 @@ struct Order {
 }
 
 /// The parts, in their order.
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 13] = [
     part("marshal", |_| marshal::run(&peers::work_folder()?)),
     part("compile", |_| compile::run(&peers::work_folder()?)),
     part("model", |it| model::run(&peers::work_folder()?, it.length)),
@@ -69,6 +70,7 @@ const PARTS: [Part; 12] = [
     part("terrain", |it| terrain::run(it.length)),
     part("planner", |it| planner::run(it.length)),
     part("sim", |it| sim::run(&peers::work_folder()?, it.length)),
+    part("barn", |it| barn::run(it.length)),
 ];
 
 const fn part(name: &'static str, run: fn(&Order) -> anyhow::Result<()>) -> Part {

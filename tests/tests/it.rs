@@ -1,5 +1,6 @@
 //! Tests across crates, against the reference, and of the repository itself.
 
+mod barn;
 mod build_script;
 mod datagrams;
 mod drop_in;

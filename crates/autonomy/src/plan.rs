@@ -6,6 +6,7 @@
 //! Deliberately absent: the time. A search is bounded by how many states it may look at.
 
 pub mod drive;
+mod drivers;
 pub mod dubins;
 pub mod dwa;
 pub mod field;
@@ -20,5 +21,6 @@ pub mod sweep;
 pub mod track;
 pub mod worlds;
 
+pub use drivers::{PilotDriver, PilotParameters, WindowDriver, WindowParameters};
 pub use follow::{Follow, FollowParameters};
 pub use planner::{Planner, PlannerParameters};

@@ -12,16 +12,14 @@
 
 #[path = "it/arbiter.rs"]
 mod arbiter;
-#[path = "it/barn.rs"]
-mod barn;
-#[path = "it/barn_loop.rs"]
-mod barn_loop;
 #[path = "it/components.rs"]
 mod components;
 #[path = "it/draw.rs"]
 mod draw;
 #[path = "it/drive.rs"]
 mod drive;
+#[path = "it/drivers.rs"]
+mod drivers;
 #[path = "it/fusion.rs"]
 mod fusion;
 #[path = "it/grid.rs"]

@@ -17,12 +17,20 @@ pub(crate) const KINDS: &[Kind] = &[
         "drive",
         "Keeps commands within limits, and stops without them.",
     ),
+    Kind::of::<plan::WindowDriver>(
+        "dynamic_window",
+        "Drives by a laser alone, along the arc that looks best now.",
+    ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
+    Kind::of::<plan::PilotDriver>(
+        "pilot",
+        "Drives by a laser alone, along plans around what it has met.",
+    ),
     Kind::of::<plan::Planner>(
         "planner",
         "Finds a way to the next goal around what is blocked.",

@@ -37,7 +37,7 @@ pub struct PilotRule {
 #[derive(Clone, Debug)]
 pub struct Pilot {
     rule: PilotRule,
-    goal: Goal,
+    goal: Option<Goal>,
     map: SparseMap,
     search: Search,
     near: Field,
@@ -57,12 +57,12 @@ const NEAR_M: f64 = 3.0;
 const CLEAR_M: f64 = 3.0;
 
 impl Pilot {
-    /// A pilot with an empty map.
+    /// A pilot with a map that is empty so far, and nowhere to go.
     #[must_use]
-    pub fn new(rule: PilotRule, goal: Goal, map: SparseMap) -> Self {
+    pub fn new(rule: PilotRule, map: SparseMap) -> Self {
         Self {
             rule,
-            goal,
+            goal: None,
             map,
             search: Search::default(),
             near: Field::default(),
@@ -113,8 +113,19 @@ impl Pilot {
         }
     }
 
-    /// What to do now.
+    /// Says where to go from now on.
+    pub fn head_for(&mut self, goal: Goal) {
+        if self.goal != Some(goal) {
+            self.goal = Some(goal);
+            self.track = Track::default();
+        }
+    }
+
+    /// What to do now; standing still without a goal.
     pub fn drive(&mut self, place: Place, speed_mps: f64) -> Control {
+        let Some(goal) = self.goal else {
+            return Control::default();
+        };
         self.age += 1;
         let here = place.position_m();
         let Some(area) = Area::around([here, here], NEAR_M, self.map.cell_m(), self.rule.max_cells)
@@ -123,7 +134,7 @@ impl Pilot {
         };
         self.near.measure(&self.map, area);
         if self.must_plan() {
-            self.plan(place);
+            self.plan(place, goal);
         }
         let outline = self.rule.outline.with_margin(self.drive_margin_m(place));
         let sweep = Sweep::new(&self.near, outline);
@@ -178,9 +189,9 @@ impl Pilot {
         self.rule.drive_margin_m.min(room_m).max(0.0)
     }
 
-    fn plan(&mut self, place: Place) {
+    fn plan(&mut self, place: Place, goal: Goal) {
         self.known_changes = self.map.n_changes();
-        let ends = [place.position_m(), self.goal.at_m];
+        let ends = [place.position_m(), goal.at_m];
         let Some(area) = Area::around(
             ends,
             self.rule.around_m,
@@ -192,7 +203,7 @@ impl Pilot {
         for margin_m in &self.rule.margins_m {
             let problem = Problem {
                 start: place,
-                goal: self.goal,
+                goal,
                 model: self.rule.drive.model,
                 outline: self.rule.outline.with_margin(*margin_m),
                 area,

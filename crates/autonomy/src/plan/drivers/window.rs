@@ -1,0 +1,155 @@
+//! The plain dynamic-window driver as a component: the baseline beside the pilot. It knows its latest scan and no more.
+
+use super::{Driver, Scan, Seat, SeatRule, Situation};
+use crate::plan::dwa::{WindowRule, drive_window};
+use crate::plan::field::{Area, Field};
+use crate::plan::model::Control;
+use crate::plan::sparse::SparseMap;
+use crate::plan::sweep::{Outline, Sweep};
+use bowline_node::{Build, BuildError, Component, Outbox, Ports, Step};
+use std::path::PathBuf;
+use std::time::Duration;
+
+bowline_node::parameters! {
+    /// How the dynamic-window driver judges. What is not set is for a robot the size of a Jackal.
+    pub struct WindowParameters {
+        /// The robot's model, to know where on the vehicle pose and laser are; without it the robot's own.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
+        vehicle: String = String::new();
+        /// From the vehicle's origin to its front, metres.
+        front_m: f64 = 0.254, within 0.0..=50.0;
+        /// From the vehicle's origin to its back, metres.
+        rear_m: f64 = 0.254, within 0.0..=50.0;
+        /// Its width, metres.
+        width_m: f64 = 0.43, within 0.0..=50.0;
+        /// What is left all around it, metres.
+        margin_m: f64 = 0.03, within 0.0..=10.0;
+        /// Between the axles of the car that steering angles of commands are meant for, metres: as the drive has it.
+        wheelbase_m: f64 = 0.262, within 0.01..=20.0;
+        /// The fastest forward, metres a second.
+        forward_mps: f64 = 2.0, within 0.01..=100.0;
+        /// The fastest turn, radians a second.
+        max_turn_radps: f64 = 2.0, within 0.001..=100.0;
+        /// How it speeds up and brakes, metres a second squared.
+        accelerate_mps2: f64 = 2.0, within 0.05..=20.0;
+        /// How it changes its turn, radians a second squared.
+        accelerate_radps2: f64 = 6.0, within 0.05..=100.0;
+        /// How far into the future an arc is looked at, seconds.
+        horizon_s: f64 = 1.5, within 0.1..=10.0;
+        /// What counts how much: looking at the goal, room, speed.
+        weights: Vec<f64> = vec![0.8, 0.6, 0.25];
+        /// The side of the map's cells, metres.
+        cell_m: f64 = 0.05, within 0.01..=10.0;
+        /// What is lower than this is not in the way, metres above the ground below the vehicle.
+        lowest_m: f64 = 0.1, within -10.0..=10.0;
+        /// What is higher than this is not in the way, metres above the ground below the vehicle.
+        highest_m: f64 = 0.6, within -10.0..=50.0;
+        /// How often it commands, times a second.
+        rate_hz: f64 = 20.0, within 1.0..=100.0;
+        /// Older poses and ranges are none: it stops.
+        deadline: Duration = Duration::from_millis(200);
+    }
+}
+
+/// Tiles of the map: a scan has fewer points than that.
+const MAX_TILES: usize = 1 << 14;
+/// The most cells around the vehicle.
+const MAX_CELLS: usize = 1 << 20;
+
+/// Drives along the arc that looks best now.
+#[derive(Debug)]
+pub struct WindowDriver {
+    seat: Seat,
+    view: View,
+}
+
+/// What is around the vehicle, as the latest scan has it, and how that is judged.
+#[derive(Debug)]
+struct View {
+    rule: WindowRule,
+    outline: Outline,
+    around_m: f64,
+    map: SparseMap,
+    field: Field,
+}
+
+impl Build for WindowDriver {
+    type Parameters = WindowParameters;
+
+    fn build(parameters: WindowParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let seat = SeatRule {
+            model: &parameters.model,
+            vehicle: &parameters.vehicle,
+            wheelbase_m: parameters.wheelbase_m,
+            heights_m: parameters.lowest_m..=parameters.highest_m,
+            period: crate::period(parameters.rate_hz),
+            deadline: parameters.deadline,
+        };
+        let rule = rule(&parameters)?;
+        let outline = Outline {
+            front_m: parameters.front_m,
+            rear_m: parameters.rear_m,
+            half_width_m: parameters.width_m / 2.0,
+            margin_m: parameters.margin_m,
+        };
+        Ok(Self {
+            seat: Seat::new(seat, ports)?,
+            view: View {
+                around_m: rule.max_speed_mps * rule.horizon_s + outline.reach_m() + 1.0,
+                rule,
+                outline,
+                map: SparseMap::new(parameters.cell_m, MAX_TILES),
+                field: Field::default(),
+            },
+        })
+    }
+}
+
+fn rule(parameters: &WindowParameters) -> Result<WindowRule, BuildError> {
+    let is_weight = |weight: &f64| (0.0..1e6).contains(weight);
+    let weights: [f64; 3] = match parameters.weights[..] {
+        [heading, room, speed] if parameters.weights.iter().all(is_weight) => {
+            [heading, room, speed]
+        }
+        _ => return Err("weights must be three numbers of 0 or more".into()),
+    };
+    Ok(WindowRule {
+        max_speed_mps: parameters.forward_mps,
+        max_turn_radps: parameters.max_turn_radps,
+        accelerate_mps2: parameters.accelerate_mps2,
+        accelerate_radps2: parameters.accelerate_radps2,
+        period_s: 1.0 / parameters.rate_hz,
+        horizon_s: parameters.horizon_s,
+        weights,
+    })
+}
+
+impl Component for WindowDriver {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        self.seat.step(&mut self.view, step, out);
+    }
+}
+
+impl Driver for View {
+    fn see(&mut self, scan: &Scan) {
+        self.map.clear();
+        for hit in &scan.hits_m {
+            if let Some(cell) = self.map.cell_at(*hit) {
+                self.map.block(cell);
+            }
+        }
+    }
+
+    fn drive(&mut self, situation: &Situation) -> Control {
+        let Situation { place, now, goal_m } = *situation;
+        let here = place.position_m();
+        let area = Area::around([here, here], self.around_m, self.map.cell_m(), MAX_CELLS);
+        let Some(area) = area else {
+            return Control::default();
+        };
+        self.field.measure(&self.map, area);
+        let sweep = Sweep::new(&self.field, self.outline);
+        drive_window((place, now), goal_m, &sweep, &self.rule)
+    }
+}
