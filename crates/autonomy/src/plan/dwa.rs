@@ -1,11 +1,12 @@
-//! A plain dynamic-window driver (Fox, Burgard and Thrun, 1997): the baseline beside the planner.
+//! A plain dynamic-window driver (Fox, Burgard and Thrun, 1997): the baseline beside the pilot.
 //!
-//! In: where the vehicle is, how fast, what is blocked nearby, and the goal. Out: the control, among those that can be had
-//! within a control period, that is best by heading to the goal, clearance and speed. It looks no farther than an arc.
+//! In: where the vehicle is, how fast, what is blocked nearby, and how far it is to the goal around that. Out: the control,
+//! among those that can be had within a control period, that is best by how near it leads, room and speed. It looks no
+//! farther than an arc: what lies beyond is in the distances to the goal, as in the dynamic window of ROS's `move_base`.
 
 use super::model::{Action, Control};
 use super::sweep::Sweep;
-use crate::{Place, within_half_turn};
+use crate::Place;
 
 /// How the driver judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,33 +23,23 @@ pub struct WindowRule {
     pub period_s: f64,
     /// How far into the future an arc is looked at, seconds.
     pub horizon_s: f64,
-    /// What counts how much: looking at the goal, room, speed.
+    /// How far before the vehicle's origin is looked at how near the goal is, metres: so it turns to where it should go.
+    pub ahead_m: f64,
+    /// Room from which on more is no better, metres.
+    pub comfort_m: f64,
+    /// What counts how much: getting nearer to the goal, room, speed.
     pub weights: [f64; 3],
-}
-
-impl Default for WindowRule {
-    fn default() -> Self {
-        Self {
-            max_speed_mps: 2.0,
-            max_turn_radps: 2.0,
-            accelerate_mps2: 2.0,
-            accelerate_radps2: 6.0,
-            period_s: 0.05,
-            horizon_s: 1.5,
-            weights: [0.8, 0.6, 0.25],
-        }
-    }
 }
 
 /// Samples of speeds and of turns.
 const N_SPEEDS: u32 = 9;
 const N_TURNS: u32 = 21;
 
-/// What to do now; standing still if nothing is free.
+/// What to do now; standing still if nothing is free. `rest_m` says how far it is from a point to the goal.
 #[must_use]
 pub fn drive_window(
     (place, now): (Place, Control),
-    goal_m: [f64; 2],
+    rest_m: &mut dyn FnMut([f64; 2]) -> f64,
     sweep: &Sweep<'_>,
     rule: &WindowRule,
 ) -> Control {
@@ -69,7 +60,7 @@ pub fn drive_window(
                 speed_mps,
                 turn_radps,
             };
-            let score = judge(place, control, goal_m, sweep, rule);
+            let score = judge(place, control, rest_m, sweep, rule);
             if score.is_some_and(|score| score > best.0) {
                 best = (score.unwrap_or_default(), control);
             }
@@ -93,7 +84,7 @@ fn samples((low, high): (f64, f64), n: u32) -> impl Iterator<Item = f64> {
 fn judge(
     place: Place,
     control: Control,
-    goal_m: [f64; 2],
+    rest_m: &mut dyn FnMut([f64; 2]) -> f64,
     sweep: &Sweep<'_>,
     rule: &WindowRule,
 ) -> Option<f64> {
@@ -102,21 +93,21 @@ fn judge(
         duration_s: rule.horizon_s,
     };
     let free_s = sweep.free_s(&place, &action);
-    let free_m = free_s * control.speed_mps;
-    let stop_s = control.speed_mps / rule.accelerate_mps2 + 2.0 * rule.period_s;
-    let is_safe = free_s >= rule.horizon_s || free_m / 2.0 > control.speed_mps * stop_s / 2.0;
-    if !is_safe {
+    // It goes on for two periods before it brakes, and then half as fast on average.
+    let brake_s = control.speed_mps / rule.accelerate_mps2;
+    let turn_s = control.turn_radps.abs() / rule.accelerate_radps2;
+    let stop_s = 2.0 * rule.period_s + brake_s.max(turn_s) / 2.0;
+    if free_s < stop_s.min(rule.horizon_s) {
         return None;
     }
-    let end = control.advance(&place, free_s.min(rule.horizon_s));
-    let [forward_m, left_m] = end.see(goal_m);
-    let off_rad = within_half_turn(left_m.atan2(forward_m)).abs();
-    let room_m = sweep.room_m(&end).min(0.5);
-    let clear = free_s / rule.horizon_s * (0.5 + room_m);
-    let [heading, clearance, speed] = rule.weights;
+    let end = control.advance(&place, free_s);
+    let before = [place, end].map(|it| it.point([rule.ahead_m, 0.0]));
+    let nearer_m = rest_m(before[0]) - rest_m(before[1]);
+    let room_m = sweep.room_m(&end).clamp(0.0, rule.comfort_m);
+    let [nearer, room, speed] = rule.weights;
     Some(
-        heading * (1.0 - off_rad / std::f64::consts::PI)
-            + clearance * clear
+        nearer * nearer_m / (rule.max_speed_mps * rule.horizon_s)
+            + room * room_m / rule.comfort_m.max(1e-3)
             + speed * control.speed_mps / rule.max_speed_mps,
     )
 }

@@ -94,23 +94,8 @@ impl Pilot {
     }
 
     /// Remembers where a laser at a point has met something, points in the map's coordinates.
-    ///
-    /// What its rays have passed through nearby is free again, so that noise does not add up; what they end at stays.
     pub fn see(&mut self, from_m: [f64; 2], hits_m: &[[f64; 2]]) {
-        let short_m = self.map.cell_m();
-        for hit in hits_m {
-            let [dx, dy] = [hit[0] - from_m[0], hit[1] - from_m[1]];
-            let range_m = dx.hypot(dy);
-            let part = (CLEAR_M / range_m).min(1.0);
-            let to_m = [from_m[0] + dx * part, from_m[1] + dy * part];
-            self.map
-                .free_ray(from_m, to_m, if part < 1.0 { 0.0 } else { short_m });
-        }
-        for hit in hits_m {
-            if let Some(cell) = self.map.cell_at(*hit) {
-                self.map.block(cell);
-            }
-        }
+        self.map.see(from_m, hits_m, CLEAR_M);
     }
 
     /// Says where to go from now on.

@@ -324,6 +324,25 @@ impl SparseMap {
         }
     }
 
+    /// Blocks the cells in which a planar laser at a point has met something.
+    ///
+    /// What its rays have passed through within `clear_m` is free again, so that noise does not add up; what they end at
+    /// stays.
+    pub fn see(&mut self, from_m: [f64; 2], hits_m: &[[f64; 2]], clear_m: f64) {
+        for hit in hits_m {
+            let [dx, dy] = [hit[0] - from_m[0], hit[1] - from_m[1]];
+            let part = (clear_m / dx.hypot(dy)).min(1.0);
+            let to_m = [from_m[0] + dx * part, from_m[1] + dy * part];
+            let short_m = if part < 1.0 { 0.0 } else { self.cell_m };
+            self.free_ray(from_m, to_m, short_m);
+        }
+        for hit in hits_m {
+            if let Some(cell) = self.cell_at(*hit) {
+                self.block(cell);
+            }
+        }
+    }
+
     /// Frees the cells that a ray has passed through, up to `short_m` before its end.
     pub fn free_ray(&mut self, from_m: [f64; 2], to_m: [f64; 2], short_m: f64) {
         let [dx, dy] = [to_m[0] - from_m[0], to_m[1] - from_m[1]];

@@ -1,8 +1,9 @@
-//! The plain dynamic-window driver as a component: the baseline beside the pilot. It knows its latest scan and no more.
+//! The plain dynamic-window driver as a component: the baseline beside the pilot.
 
 use super::{Driver, Scan, Seat, SeatRule, Situation};
 use crate::plan::dwa::{WindowRule, drive_window};
 use crate::plan::field::{Area, Field};
+use crate::plan::grid::{Distances, Fit};
 use crate::plan::model::Control;
 use crate::plan::sparse::SparseMap;
 use crate::plan::sweep::{Outline, Sweep};
@@ -37,8 +38,14 @@ bowline_node::parameters! {
         accelerate_radps2: f64 = 6.0, within 0.05..=100.0;
         /// How far into the future an arc is looked at, seconds.
         horizon_s: f64 = 1.5, within 0.1..=10.0;
-        /// What counts how much: looking at the goal, room, speed.
-        weights: Vec<f64> = vec![0.8, 0.6, 0.25];
+        /// How far before the vehicle's origin is looked at how near the goal is, metres.
+        ahead_m: f64 = 0.3, within 0.0..=10.0;
+        /// Room from which on more is no better, metres.
+        comfort_m: f64 = 0.3, within 0.0..=50.0;
+        /// What counts how much: getting nearer to the goal, room, speed.
+        weights: Vec<f64> = vec![1.0, 0.2, 0.1];
+        /// How far around vehicle and goal a way may lead, metres.
+        around_m: f64 = 2.5, within 0.5..=1000.0;
         /// The side of the map's cells, metres.
         cell_m: f64 = 0.05, within 0.01..=10.0;
         /// What is lower than this is not in the way, metres above the ground below the vehicle.
@@ -52,10 +59,16 @@ bowline_node::parameters! {
     }
 }
 
-/// Tiles of the map: a scan has fewer points than that.
+/// How much may be blocked: tiles of 8 by 8 cells.
 const MAX_TILES: usize = 1 << 14;
 /// The most cells around the vehicle.
 const MAX_CELLS: usize = 1 << 20;
+/// How far from the laser what it no longer meets is forgotten, metres.
+const CLEAR_M: f64 = 3.0;
+/// This near to the goal is there, metres.
+const TOLERANCE_M: f64 = 0.3;
+/// How far it is from where there is no way, metres.
+const NO_WAY_M: f64 = 1e3;
 
 /// Drives along the arc that looks best now.
 #[derive(Debug)]
@@ -64,7 +77,7 @@ pub struct WindowDriver {
     view: View,
 }
 
-/// What is around the vehicle, as the latest scan has it, and how that is judged.
+/// What is around the vehicle, as far as its laser has met it, and how that is judged.
 #[derive(Debug)]
 struct View {
     rule: WindowRule,
@@ -72,6 +85,7 @@ struct View {
     around_m: f64,
     map: SparseMap,
     field: Field,
+    distances: Distances,
 }
 
 impl Build for WindowDriver {
@@ -96,11 +110,15 @@ impl Build for WindowDriver {
         Ok(Self {
             seat: Seat::new(seat, ports)?,
             view: View {
-                around_m: rule.max_speed_mps * rule.horizon_s + outline.reach_m() + 1.0,
+                // Arcs must end within the area, and what is beside them be in it.
+                around_m: parameters
+                    .around_m
+                    .max(rule.max_speed_mps * rule.horizon_s + outline.reach_m() + 1.0),
                 rule,
                 outline,
                 map: SparseMap::new(parameters.cell_m, MAX_TILES),
                 field: Field::default(),
+                distances: Distances::default(),
             },
         })
     }
@@ -121,6 +139,8 @@ fn rule(parameters: &WindowParameters) -> Result<WindowRule, BuildError> {
         accelerate_radps2: parameters.accelerate_radps2,
         period_s: 1.0 / parameters.rate_hz,
         horizon_s: parameters.horizon_s,
+        ahead_m: parameters.ahead_m,
+        comfort_m: parameters.comfort_m,
         weights,
     })
 }
@@ -133,23 +153,27 @@ impl Component for WindowDriver {
 
 impl Driver for View {
     fn see(&mut self, scan: &Scan) {
-        self.map.clear();
-        for hit in &scan.hits_m {
-            if let Some(cell) = self.map.cell_at(*hit) {
-                self.map.block(cell);
-            }
-        }
+        self.map.see(scan.from_m, &scan.hits_m, CLEAR_M);
     }
 
     fn drive(&mut self, situation: &Situation) -> Control {
         let Situation { place, now, goal_m } = *situation;
-        let here = place.position_m();
-        let area = Area::around([here, here], self.around_m, self.map.cell_m(), MAX_CELLS);
+        let ends = [place.position_m(), goal_m];
+        let area = Area::around(ends, self.around_m, self.map.cell_m(), MAX_CELLS);
         let Some(area) = area else {
             return Control::default();
         };
         self.field.measure(&self.map, area);
-        let sweep = Sweep::new(&self.field, self.outline);
-        drive_window((place, now), goal_m, &sweep, &self.rule)
+        let Self {
+            field, distances, ..
+        } = self;
+        let disc = (self.outline.inner_m(), Fit::Middle);
+        distances.begin(field, goal_m, TOLERANCE_M, disc);
+        let mut rest_m = |at: [f64; 2]| {
+            let known = field.at(at).and_then(|cell| distances.at_least_m(cell));
+            known.unwrap_or(NO_WAY_M)
+        };
+        let sweep = Sweep::new(field, self.outline);
+        drive_window((place, now), &mut rest_m, &sweep, &self.rule)
     }
 }
