@@ -101,8 +101,12 @@ fn judge(
         return None;
     }
     let end = control.advance(&place, free_s);
-    let before = [place, end].map(|it| it.point([rule.ahead_m, 0.0]));
-    let nearer_m = rest_m(before[0]) - rest_m(before[1]);
+    // Where something is right before it, that leads nowhere.
+    let mut rest_before_m = |at: Place| {
+        let here_m = rest_m(at.position_m());
+        rest_m(at.point([rule.ahead_m, 0.0])).min(here_m + rule.ahead_m)
+    };
+    let nearer_m = rest_before_m(place) - rest_before_m(end);
     let room_m = sweep.room_m(&end).clamp(0.0, rule.comfort_m);
     let [nearer, room, speed] = rule.weights;
     Some(

@@ -167,13 +167,32 @@ impl Driver for View {
         let Self {
             field, distances, ..
         } = self;
-        let disc = (self.outline.inner_m(), Fit::Middle);
-        distances.begin(field, goal_m, TOLERANCE_M, disc);
+        // Where it can turn as it likes, if there is such a way, or else where it fits at all.
+        let Outline { margin_m, .. } = self.outline;
+        let (wide_m, narrow_m) = (self.outline.reach_m(), self.outline.inner_m());
+        let here = field.at(place.position_m());
+        for disc_m in [
+            wide_m,
+            (wide_m + narrow_m) / 2.0,
+            narrow_m,
+            narrow_m - margin_m,
+        ] {
+            let disc = (disc_m, Fit::Middle);
+            let is_way = distances.begin(field, goal_m, TOLERANCE_M, disc)
+                && here.is_some_and(|here| distances.at_least_m(here).is_some());
+            if is_way {
+                break;
+            }
+        }
         let mut rest_m = |at: [f64; 2]| {
             let known = field.at(at).and_then(|cell| distances.at_least_m(cell));
             known.unwrap_or(NO_WAY_M)
         };
-        let sweep = Sweep::new(field, self.outline);
+        // What it has where it stands must do, or it could never leave.
+        let room_m = Sweep::new(field, self.outline.with_margin(0.0)).room_m(&place);
+        let room_m = (room_m - 0.1 * field.cell_m()).max(0.0);
+        let outline = self.outline.with_margin(margin_m.min(room_m));
+        let sweep = Sweep::new(field, outline);
         drive_window((place, now), &mut rest_m, &sweep, &self.rule)
     }
 }
