@@ -29,7 +29,7 @@ bowline_node::parameters! {
         /// Between the axles of the car that steering angles of commands are meant for, metres: as the drive has it.
         wheelbase_m: f64 = 0.262, within 0.01..=20.0;
         /// The fastest forward, metres a second.
-        forward_mps: f64 = 2.0, within 0.01..=100.0;
+        forward_mps: f64 = 1.2, within 0.01..=100.0;
         /// The fastest turn, radians a second.
         max_turn_radps: f64 = 2.0, within 0.001..=100.0;
         /// How it speeds up and brakes, metres a second squared.
@@ -37,13 +37,13 @@ bowline_node::parameters! {
         /// How it changes its turn, radians a second squared.
         accelerate_radps2: f64 = 6.0, within 0.05..=100.0;
         /// How far into the future an arc is looked at, seconds.
-        horizon_s: f64 = 1.5, within 0.1..=10.0;
+        horizon_s: f64 = 1.0, within 0.1..=10.0;
         /// How far before the vehicle's origin is looked at how near the goal is, metres.
         ahead_m: f64 = 0.3, within 0.0..=10.0;
         /// Room from which on more is no better, metres.
-        comfort_m: f64 = 0.3, within 0.0..=50.0;
+        comfort_m: f64 = 0.1, within 0.0..=50.0;
         /// What counts how much: getting nearer to the goal, room, speed.
-        weights: Vec<f64> = vec![1.0, 0.2, 0.1];
+        weights: Vec<f64> = vec![1.0, 0.2, 0.05];
         /// How far around vehicle and goal a way may lead, metres.
         around_m: f64 = 2.5, within 0.5..=1000.0;
         /// The side of the map's cells, metres.
