@@ -350,10 +350,21 @@ impl SparseMap {
         let step_m = self.cell_m / 2.0;
         // Half a cell a step: a cell whose corner is cut stays until a ray goes through its middle.
         let n_steps = index((range_m - short_m) / step_m).unwrap_or_default();
+        let mut empty: Option<Cell> = None;
         for nth in 0..n_steps.min(4_096) {
             let along = f64::from(nth) * step_m / range_m;
-            if let Some(cell) = self.cell_at([from_m[0] + dx * along, from_m[1] + dy * along]) {
+            let Some(cell) = self.cell_at([from_m[0] + dx * along, from_m[1] + dy * along]) else {
+                continue;
+            };
+            // Most tiles have nothing in them, and a ray stays in one for several steps.
+            let (tile, _) = tile_of(cell);
+            if empty == Some(tile) {
+                continue;
+            }
+            if self.tiles.contains_key(&tile) {
                 self.free(cell);
+            } else {
+                empty = Some(tile);
             }
         }
     }

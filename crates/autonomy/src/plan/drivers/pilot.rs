@@ -27,7 +27,7 @@ bowline_node::parameters! {
         /// Between the axles of the car that steering angles of commands are meant for, metres: as the drive has it.
         wheelbase_m: f64 = 0.262, within 0.01..=20.0;
         /// What is left all around when it plans, metres; if there is no way with one, the next is tried.
-        margins_m: Vec<f64> = vec![0.05, 0.02, 0.0];
+        margins_m: Vec<f64> = vec![0.08, 0.04, 0.02, 0.0];
         /// What is left all around when it drives, metres, where there is so much.
         drive_margin_m: f64 = 0.03, within 0.0..=10.0;
         /// Room from which on a way costs no more, metres.
@@ -35,7 +35,7 @@ bowline_node::parameters! {
         /// How much more a way costs where there is no room, as a part of its length.
         comfort_cost: f64 = 2.0, within 0.0..=100.0;
         /// The fastest forward, metres a second.
-        forward_mps: f64 = 2.0, within 0.01..=100.0;
+        forward_mps: f64 = 1.5, within 0.01..=100.0;
         /// The fastest turn, radians a second.
         max_turn_radps: f64 = 2.0, within 0.001..=100.0;
         /// How hard it counts on braking, metres a second squared.
@@ -55,7 +55,7 @@ bowline_node::parameters! {
         /// How long a sampled motion is, metres.
         step_m: f64 = 0.3, within 0.01..=100.0;
         /// The side of the map's cells, metres.
-        cell_m: f64 = 0.05, within 0.01..=10.0;
+        cell_m: f64 = 0.03, within 0.01..=10.0;
         /// How much may be blocked: tiles of 8 by 8 cells. What is beyond is counted.
         max_tiles: i64 = 16384, within 1..=16777216;
         /// How far around vehicle and goal a way may lead, metres.
