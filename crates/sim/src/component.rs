@@ -97,6 +97,7 @@ impl Build for Sim {
     fn build(parameters: SimParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let world = world(&parameters.world)?;
         let vehicle = vehicle(&parameters.model, &parameters.frame)?;
+        check_faults(&world, &vehicle)?;
         let settings = settings(&parameters, &vehicle);
         ports.tick(parameters.step);
         let command = ports.input_on(
@@ -125,6 +126,16 @@ fn world(path: &Path) -> Result<World, BuildError> {
         return Ok(World::flat());
     }
     Ok(World::load(path)?)
+}
+
+/// A world does not know what the vehicle in it has.
+fn check_faults(world: &World, vehicle: &Vehicle) -> Result<(), BuildError> {
+    let ports = world.faults.iter().filter_map(|fault| fault.port.as_ref());
+    for port in ports {
+        let checked = vehicle.check_breakable(port);
+        checked.map_err(|error| format!("a fault of the world {:?}: {error}", world.name))?;
+    }
+    Ok(())
 }
 
 fn vehicle(path: &Path, frame: &str) -> Result<Vehicle, BuildError> {
@@ -191,7 +202,9 @@ impl SimParameters {
     /// When a file is not there, or wrong.
     pub fn load(&self) -> Result<Simulation, BuildError> {
         let vehicle = vehicle(&self.model, &self.frame)?;
-        Ok(self.simulation(world(&self.world)?, vehicle))
+        let world = world(&self.world)?;
+        check_faults(&world, &vehicle)?;
+        Ok(self.simulation(world, vehicle))
     }
 }
 

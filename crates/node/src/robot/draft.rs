@@ -141,6 +141,8 @@ pub(super) fn read<'v, 'i>(file: &'v DeTable<'i>, problems: &mut Problems<'_>) -
 fn read_robot(mut table: Table<'_, '_>, draft: &mut Draft<'_, '_>, problems: &mut Problems<'_>) {
     draft.name = table.text("name", problems);
     table.require("name", "give the robot a name: name = \"...\"", problems);
+    // Whatever that is like is in here already.
+    let _like = table.text("like", problems);
     draft.bus = table.text("bus", problems);
     draft.model = table.text("model", problems);
     draft.types = table.texts("types", problems).unwrap_or_default();

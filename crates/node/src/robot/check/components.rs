@@ -187,7 +187,8 @@ impl KindDraft<'_, '_, '_> {
                 continue;
             };
             let table = scratch.table();
-            let Some(setting) = resolved(table, name.get_ref(), setting, context.folder) else {
+            let folder = problems.folder(&value.span());
+            let Some(setting) = resolved(table, name.get_ref(), setting, folder) else {
                 n_empty += 1;
                 continue;
             };
@@ -369,8 +370,11 @@ fn check_command(
     problems: &mut Problems<'_>,
 ) -> (Program, Located) {
     let folder = match &draft.folder {
-        Some(folder) => super::existing(folder, context.folder, "folder", problems),
-        None => context.folder.to_owned(),
+        Some(folder) => super::existing(folder, "folder", problems),
+        None => {
+            let at = draft.command.first().map_or(0..0, Word::span);
+            problems.folder(&at).to_owned()
+        }
     };
     if let Some(program) = draft.command.first() {
         look_for(program, component, &folder, context, problems);
