@@ -264,6 +264,16 @@ impl Faults {
     }
 }
 
+impl std::fmt::Display for PlannedFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "after {:?}: {}", self.at, self.clone().begun(0))?;
+        match self.lasts {
+            Some(lasts) => write!(f, ", for {lasts:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl PlannedFault {
     fn begun(self, now_ns: u64) -> Fault {
         Fault {
