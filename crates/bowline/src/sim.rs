@@ -174,6 +174,9 @@ fn check(arguments: &Check) -> anyhow::Result<Outcome> {
         world.spawn.xy_m,
         world.spawn.heading_rad.to_degrees()
     ))?;
+    for fault in &world.faults {
+        output::line(&format!("  {fault}"))?;
+    }
     for note in &world.notes {
         output::note(note);
     }
@@ -198,6 +201,7 @@ fn report(world: &World) -> Value {
         "gravity_mps2": world.gravity_mps2,
         "spawn": { "xy_m": world.spawn.xy_m, "heading_rad": world.spawn.heading_rad },
         "bodies": bodies.collect::<Vec<_>>(),
+        "faults": world.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": world.notes,
     })
 }

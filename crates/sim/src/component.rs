@@ -99,6 +99,7 @@ impl Build for Sim {
     fn build(parameters: SimParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let world = World::load_or_flat(&parameters.world)?;
         let vehicle = vehicle(&parameters.model, &parameters.frame)?;
+        check_faults(&world, &vehicle)?;
         let settings = settings(&parameters, &vehicle);
         ports.tick(parameters.step);
         let command = ports.input_on(
@@ -120,6 +121,16 @@ impl Build for Sim {
             events: Vec::new(),
         })
     }
+}
+
+/// A world does not know what the vehicle in it has.
+fn check_faults(world: &World, vehicle: &Vehicle) -> Result<(), BuildError> {
+    let ports = world.faults.iter().filter_map(|fault| fault.port.as_ref());
+    for port in ports {
+        let checked = vehicle.check_breakable(port);
+        checked.map_err(|error| format!("a fault of the world {:?}: {error}", world.name))?;
+    }
+    Ok(())
 }
 
 fn vehicle(path: &Path, frame: &str) -> Result<Vehicle, BuildError> {
@@ -187,7 +198,9 @@ impl SimParameters {
     /// When a file is not there, or wrong.
     pub fn load(&self) -> Result<Simulation, BuildError> {
         let vehicle = vehicle(&self.model, &self.frame)?;
-        Ok(self.simulation(World::load_or_flat(&self.world)?, vehicle))
+        let world = World::load_or_flat(&self.world)?;
+        check_faults(&world, &vehicle)?;
+        Ok(self.simulation(world, vehicle))
     }
 }
 

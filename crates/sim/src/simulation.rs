@@ -101,7 +101,7 @@ impl Simulation {
                 .map(|mounted| Device::new(mounted.clone(), step_hz))
                 .collect(),
             truth: Schedule::new(Rate::from_hz(settings.truth_hz).unwrap_or(step_hz)),
-            faults: Faults::default(),
+            faults: Faults::planned(world.faults.clone()),
             contacts: Contacts::default(),
             n_steps: 0,
             world,
@@ -267,6 +267,7 @@ impl Simulation {
         let moment = Moment {
             physics: &self.physics,
             world_from_vehicle: state.pose,
+            share: 1.0,
             state,
             before: state,
             step_s: seconds(self.settings.step_ns),
@@ -277,6 +278,7 @@ impl Simulation {
             seed: self.settings.seed,
             noise: self.settings.noise,
             jump_m: 0.0,
+            turn_rad: 0.0,
             wheel: self.wheels.state(device.mounted.part),
         };
         device.measure(tick, &moment)
@@ -289,7 +291,7 @@ impl Simulation {
 
     /// One step. What is due in it goes to `events`, in the order of time; `epoch` is when the simulation began.
     pub fn step(&mut self, epoch: Time, events: &mut Vec<Event>) {
-        self.faults.expire(self.elapsed_ns());
+        self.faults.advance(self.elapsed_ns());
         let Some(before) = self.physics.vehicle() else {
             return;
         };
@@ -328,6 +330,7 @@ impl Simulation {
             Moment {
                 physics: &self.physics,
                 world_from_vehicle: between(&before.pose, &state.pose, share),
+                share,
                 state,
                 before,
                 step_s: seconds(step_ns),
@@ -338,6 +341,7 @@ impl Simulation {
                 seed: self.settings.seed,
                 noise: self.settings.noise,
                 jump_m: 0.0,
+                turn_rad: 0.0,
                 wheel: None,
             }
         };
@@ -347,6 +351,7 @@ impl Simulation {
                 let moment = Moment {
                     noise: self.settings.noise * self.faults.noise(port),
                     jump_m: self.faults.jump_m(port),
+                    turn_rad: self.faults.turn_rad(port),
                     wheel: self.wheels.state(device.mounted.part),
                     ..moment(at_ns)
                 };

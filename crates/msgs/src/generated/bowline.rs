@@ -7091,7 +7091,7 @@ pub struct SimFault {
     pub kind: i8,
     /// which port is hit; empty: all that can be
     pub port: String,
-    /// how much, for those that say so (ratio or metres); 0 or more
+    /// how much, for those that say so: a ratio, 0 or more, metres or radians
     pub value: f64,
     /// for how long, microseconds; 0: until it is cleared
     pub duration_us: i64,
@@ -7110,8 +7110,10 @@ impl SimFault {
     pub const WEAK: i8 = 4;
     /// the network is cut: nothing comes out of the port, or of all sensors, and no command in
     pub const CUT: i8 = 5;
-    /// positions and headings of a navigation sensor are off by value metres, to the east
+    /// positions of a navigation sensor are off by value metres, to the east
     pub const JUMP: i8 = 6;
+    /// headings of a navigation sensor or a compass are off by value radians, to the left
+    pub const TURN: i8 = 7;
 }
 
 impl wire::Message for SimFault {
@@ -7166,7 +7168,7 @@ pub struct SimFaultRef<'a> {
     pub kind: i8,
     /// which port is hit; empty: all that can be
     pub port: &'a str,
-    /// how much, for those that say so (ratio or metres); 0 or more
+    /// how much, for those that say so: a ratio, 0 or more, metres or radians
     pub value: f64,
     /// for how long, microseconds; 0: until it is cleared
     pub duration_us: i64,

@@ -97,7 +97,7 @@ impl World {
     }
 }
 
-fn text(path: &Path, files: &mut dyn Files) -> Result<String, LoadWorldError> {
+pub(super) fn text(path: &Path, files: &mut dyn Files) -> Result<String, LoadWorldError> {
     let path_of = || path.to_owned();
     let bytes = files.read(path).map_err(|source| LoadWorldError::Read {
         path: path_of(),
