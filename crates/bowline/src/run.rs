@@ -3,6 +3,7 @@
 //! In: a robot file and a source of data. Out: what is wrong with it, what it is, or a robot that runs.
 
 pub(crate) mod component;
+mod deaths;
 mod explain;
 pub(crate) mod keeper;
 mod lockstep;
@@ -14,7 +15,7 @@ use crate::input::{self, Usage};
 use crate::kinds::KINDS;
 use crate::known_types::Types;
 use crate::log::choice;
-use crate::robot_file::{self, SourceArgument};
+use crate::robot_file::{self, Presets, SourceArgument};
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_bus::Url;
@@ -22,6 +23,7 @@ use bowline_log::record::increments;
 use bowline_node::presence::ThisProcess;
 use bowline_node::robot::{Here, Robot, Source};
 use clap::Args;
+use deaths::{Deaths, Kill};
 use lockstep::Order;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,6 +38,10 @@ Examples:
   bowline run robots/example.toml --source log:day.mcap
   bowline run robots/example.toml --source sim --lockstep --for 60s --record sim.mcap
                                                   a simulated minute, as fast as it goes, always the same
+  bowline run robots/raptor.toml --source sim --lockstep --for 90s --set sim.seed=7 --set arbiter.max_speed_mps=1.5
+                                                  other noise, and slower
+  bowline run robots/raptor.toml --source sim --lockstep --for 30s --kill arbiter@20s
+                                                  what happens when a component dies
   bowline run robots/example.toml --source log:day.mcap --verify
                                                   do the components say what they said that day?
 
@@ -72,6 +78,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    presets: Presets,
+    #[command(flatten)]
     manner: Manner,
     #[command(flatten)]
     types: Types,
@@ -98,6 +106,9 @@ struct Manner {
     /// Write everything that is heard and said to a log
     #[arg(long, value_name = "FILE", requires = "lockstep")]
     record: Option<PathBuf>,
+    /// Kill a component, or all of a process, after so much simulated time, as in arbiter@20s; may be given several times
+    #[arg(long = "kill", value_name = "NAME@TIME", value_parser = Kill::parse, requires = "lockstep")]
+    kills: Vec<Kill>,
     /// How many threads; the result does not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, requires = "lockstep")]
     threads: usize,
@@ -143,19 +154,20 @@ fn open(path: &Path, arguments: &Arguments) -> anyhow::Result<Option<Robot>> {
         verify,
         ..
     } = &arguments.manner;
+    let presets = &arguments.presets.presets;
     if *lockstep || *verify {
-        return robot_file::open(path);
+        return robot_file::open(path, presets);
     }
     let here = Here {
         source: arguments.source.source(),
         host: host.as_deref().unwrap_or(&ThisProcess::get().host),
     };
-    robot_file::open_to_run(path, here)
+    robot_file::open_to_run(path, presets, here)
 }
 
 /// Everything that is wrong, or what the robot is.
 fn check(path: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let checked = robot_file::check(path)?;
+    let checked = robot_file::check(path, &arguments.presets.presets)?;
     let source = &arguments.source;
     if arguments.json {
         let json = summary::json(checked.robot.as_ref(), source.source(), &checked.problems);
@@ -210,7 +222,7 @@ fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
     // Before there are threads, so that all of them leave the signals to us.
     let signals = terminal::end_signals().context("cannot wait for signals")?;
     if manner.lockstep {
-        let order = order(source, manner)?;
+        let order = order(robot, source, manner)?;
         return lockstep::run(robot, &order, signals);
     }
     let log = match source {
@@ -245,11 +257,12 @@ pub(crate) fn simulate(simulated: &Simulated) -> anyhow::Result<Outcome> {
         duration,
         record: simulated.record.clone(),
         threads: 1,
+        deaths: Deaths::default(),
     };
     lockstep::run(&simulated.robot, &order, signals)
 }
 
-fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
+fn order(robot: &Robot, source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
     let log = match source {
         SourceArgument::Live => {
             let message =
@@ -265,6 +278,7 @@ fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
         duration: manner.duration,
         record: manner.record.clone(),
         threads: manner.threads,
+        deaths: Deaths::of(robot, source.source(), &manner.kills)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::simulation::Simulation;
 use crate::solid::Solid;
 use crate::vehicle::Vehicle;
-use crate::world::{Body, Moves, World};
+use crate::world::{Body, Moves, PathEnd, World};
 use bowline_geometry::{SensorKind, Transform};
 use std::fmt::Write as _;
 
@@ -35,7 +35,8 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
         .map(|body| (body, outlines(body)))
         .collect();
     let points = outlines.iter().flat_map(|(_, it)| it).flatten().copied();
-    let mut page = Page::around(points.chain([world.spawn.xy_m]));
+    let ways = world.bodies.iter().flat_map(way);
+    let mut page = Page::around(points.chain(ways).chain([world.spawn.xy_m]));
     page.begin(&world.name);
     // What is driven on lies below what stands on it.
     for is_ground in [true, false] {
@@ -54,6 +55,18 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
         None => page.arrow(world.spawn.xy_m, world.spawn.heading_rad, 1.5),
     }
     page.finish()
+}
+
+/// The points that a body goes to, seen from above; back to the first, if it goes round.
+fn way(body: &Body) -> Vec<[f64; 2]> {
+    let Moves::Along(path) = &body.moves else {
+        return Vec::new();
+    };
+    let mut points: Vec<[f64; 2]> = path.points_m.iter().map(|[x, y, _]| [*x, *y]).collect();
+    if path.end == PathEnd::Loop {
+        points.extend(points.first().copied());
+    }
+    points
 }
 
 /// A polygon, seen from above.
@@ -232,14 +245,10 @@ impl Page {
     }
 
     fn path(&mut self, body: &Body) {
-        let Moves::Along(path) = &body.moves else {
+        let points: Vec<String> = way(body).iter().map(|point| self.at(*point)).collect();
+        if points.is_empty() {
             return;
-        };
-        let points: Vec<String> = path
-            .points_m
-            .iter()
-            .map(|[x, y, _]| self.at([*x, *y]))
-            .collect();
+        }
         self.add(format_args!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"#b03a2e\" stroke-dasharray=\"6 4\"/>",
             points.join(" ")

@@ -5,12 +5,13 @@ mod names;
 mod processes;
 mod ring;
 mod safe_state;
+mod settings;
 mod wiring;
 
 use super::draft::{Draft, RecordDraft};
 use super::message::{KnownTypes, find_type};
 use super::{Component, Loader, Port, Record, Robot, Source};
-use crate::document::{Problems, Span, Word, did_you_mean};
+use crate::document::{Problems, Span, Value, Word, did_you_mean};
 use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::transport::SCHEMES;
@@ -31,10 +32,11 @@ struct Checked {
 /// What the parts of the check share.
 struct Context<'a> {
     loader: &'a Loader<'a>,
-    folder: &'a Path,
     types: &'a KnownTypes,
     /// What the file says once for all components that have a parameter of that name: paths.
     common: &'a [(&'static str, Setting)],
+    /// The same for parameters of any kind.
+    shared: &'a [(Word, &'a Value<'a>)],
     /// Components that do not run here and now, because something else takes their place.
     replaced: &'a [Word],
 }
@@ -58,29 +60,30 @@ pub(super) fn check(
 ) -> Option<Robot> {
     let folder = path.parent().unwrap_or(Path::new(""));
     names::check(draft, problems);
+    settings::check_taken(draft, loader.kinds, loader.presets, problems);
     let bus = draft.bus.as_ref().and_then(|url| check_bus(url, problems));
     let model = draft
         .model
         .as_ref()
-        .map(|model| existing(model, folder, "model", problems));
+        .map(|model| existing(model, "model", problems));
     let types: Vec<PathBuf> = draft
         .types
         .iter()
-        .map(|path| existing(path, folder, "types", problems))
+        .map(|path| existing(path, "types", problems))
         .collect();
     let types_known = read_types(draft, &types, loader, problems);
     let common = common(model.as_deref(), &types);
     let context = Context {
         loader,
-        folder,
         types: &types_known,
         common: &common,
+        shared: &draft.parameters,
         replaced: replaced_here(draft, loader),
     };
     let record = draft
         .record
         .as_ref()
-        .map(|record| check_record(record, folder, problems));
+        .map(|record| check_record(record, problems));
     let checked: Vec<Checked> = draft
         .components
         .iter()
@@ -106,6 +109,7 @@ pub(super) fn check(
         safe_state,
         sim_replaces: draft.sim.as_deref().map(texts),
         log_replaces: draft.log.as_deref().map(texts),
+        presets: loader.presets.to_vec(),
     })
 }
 
@@ -158,8 +162,8 @@ fn complain_of_bus(url: &Word, error: &BadUrl, problems: &mut Problems<'_>) {
 }
 
 /// A path, which should be there.
-fn existing(path: &Word, folder: &Path, what: &str, problems: &mut Problems<'_>) -> PathBuf {
-    let found = folder.join(path.get_ref());
+fn existing(path: &Word, what: &str, problems: &mut Problems<'_>) -> PathBuf {
+    let found = problems.folder(&path.span()).join(path.get_ref());
     if !found.exists() {
         let message = format!("{what}: there is no {}", found.display());
         problems
@@ -193,7 +197,7 @@ fn read_types(
     }
 }
 
-fn check_record(record: &RecordDraft, folder: &Path, problems: &mut Problems<'_>) -> Record {
+fn check_record(record: &RecordDraft, problems: &mut Problems<'_>) -> Record {
     let all = || Pattern::new(".*").into_iter().collect();
     let channels = record.channels.as_ref().map_or_else(all, |patterns| {
         let checked = patterns
@@ -208,7 +212,9 @@ fn check_record(record: &RecordDraft, folder: &Path, problems: &mut Problems<'_>
         checked.collect()
     });
     Record {
-        file: folder.join(record.file.get_ref()),
+        file: problems
+            .folder(&record.file.span())
+            .join(record.file.get_ref()),
         host: record.host.as_ref().map(|host| host.get_ref().clone()),
         channels,
     }
