@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result, bail};
 use bowline_autonomy::{Mission, plan};
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{Contact, PoseTransform};
-use bowline_node::engine::{Engine, Instance, Sent, Sink};
+use bowline_node::engine::{Engine, Sent, Sink};
 use bowline_node::host::{Lockstep, Silence};
-use bowline_node::robot::{Loader, Program, Robot, Source, load};
+use bowline_node::robot::{Loader, Preset, Robot, Source, load};
 use bowline_node::{Kind, Setting, Time};
 use bowline_sim::{Barn, Sim};
 use bowline_wire::Message as _;
@@ -74,7 +74,7 @@ pub(crate) fn run(length: Length) -> Result<()> {
         ("pilot", "jackal.toml"),
         ("dynamic window", "jackal_window.toml"),
     ] {
-        let robot = robot(&root().join("robots").join(file))?;
+        let robot = root().join("robots").join(file);
         let mut runs = Ok(Vec::new());
         let took = stopwatch::time(|| runs = drive_all(&robot, &worlds, seeds.clone()));
         tell(name, &runs?, took);
@@ -110,19 +110,29 @@ fn worlds_of(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn robot(path: &Path) -> Result<Robot> {
+/// A robot of ours, its simulator in another world and with another seed than its file says.
+fn robot(file: &Path, world: &Path, seed: i64) -> Result<Robot> {
+    let preset = |name: &str, value: Setting| Preset {
+        component: Some("sim".to_owned()),
+        name: name.to_owned(),
+        value,
+    };
     let loader = Loader {
         kinds: KINDS,
         types: &|_| Ok(Catalog::new(Schemas::default())),
         search_path: &[],
         here: None,
+        presets: &[
+            preset("world", Setting::Text(world.display().to_string())),
+            preset("seed", Setting::Integer(seed)),
+        ],
     };
-    Ok(load(path, &loader)?.robot)
+    Ok(load(file, &loader)?.robot)
 }
 
 /// Every world with every seed, in this order, whoever drives them.
 fn drive_all(
-    robot: &Robot,
+    robot: &Path,
     worlds: &[PathBuf],
     seeds: std::ops::RangeInclusive<i64>,
 ) -> Result<Vec<Run>> {
@@ -154,11 +164,11 @@ fn drive_all(
 }
 
 /// One run, until it is there, touches something, or will not arrive.
-fn drive(robot: &Robot, file: &Path, seed: i64) -> Result<Run> {
+fn drive(robot: &Path, file: &Path, seed: i64) -> Result<Run> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let world = Barn::parse(&text).with_context(|| format!("{} is no world", file.display()))?;
-    let engine = Engine::new(instances(robot, file, seed)?)?;
+    let engine = Engine::new(self::robot(robot, file, seed)?.make(Source::Sim)?)?;
     let mut judge = Judge::default();
     let mut lockstep = Lockstep::start(engine, Silence, Time::ZERO, &mut judge)?;
     while judge.end.is_none() {
@@ -177,29 +187,6 @@ fn drive(robot: &Robot, file: &Path, seed: i64) -> Result<Run> {
         took_s,
         metric,
     })
-}
-
-/// The robot's components, its simulator in another world and with another seed than its file says.
-fn instances(robot: &Robot, world: &Path, seed: i64) -> Result<Vec<Instance>> {
-    let mut instances = Vec::new();
-    for component in robot.components(Source::Sim) {
-        let mut component = component.clone();
-        if let Program::Kind { kind, settings } = &mut component.program
-            && kind.name == "sim"
-        {
-            let world = Setting::Text(world.display().to_string());
-            settings.push(("world".to_owned(), world));
-            settings.push(("seed".to_owned(), Setting::Integer(seed)));
-        }
-        let made = component.make().with_context(|| {
-            format!(
-                "{} is a program, and lives by another clock",
-                component.name
-            )
-        })?;
-        instances.push(made?);
-    }
-    Ok(instances)
 }
 
 /// Hears the truth, and says when a run is over.
@@ -264,6 +251,9 @@ fn tell(name: &str, runs: &[Run], took: Duration) {
         took.as_secs_f64(),
     );
     for run in runs.iter().filter(|run| run.end != End::Reached) {
-        println!("  {run:?}");
+        let Run {
+            world, seed, end, ..
+        } = run;
+        println!("    world {world:03}, seed {seed}: {end:?}");
     }
 }
