@@ -6,7 +6,7 @@
 //! on which one drives what.
 
 use crate::{Length, stopwatch};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use bowline_autonomy::{Mission, plan};
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{Contact, PoseTransform};
@@ -18,6 +18,7 @@ use bowline_sim::{Barn, Sim};
 use bowline_wire::Message as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The challenge's: a run that takes longer has failed.
@@ -140,25 +141,26 @@ fn drive_all(
         .iter()
         .flat_map(|world| seeds.clone().map(move |seed| (world, seed)))
         .collect();
-    let left = Mutex::new(errands.iter().enumerate());
+    let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            let Some((world, seed)) = errands.get(nth) else {
+                break;
+            };
+            let run = drive(robot, world, *seed);
+            let mut done = done.lock().expect("nobody panics while it is held");
+            done.push((nth, run));
+        }
+    };
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..n_threads {
-            scope.spawn(|| {
-                loop {
-                    let next = left.lock().expect("nobody panics while he holds it").next();
-                    let Some((nth, (world, seed))) = next else {
-                        break;
-                    };
-                    let run = drive(robot, world, *seed);
-                    let mut done = done.lock().expect("nobody panics while he holds it");
-                    done.push((nth, run));
-                }
-            });
+            scope.spawn(work);
         }
     });
-    let mut done = done.into_inner().expect("nobody panics while he holds it");
+    let mut done = done.into_inner().expect("nobody panics while it is held");
     done.sort_by_key(|(nth, _)| *nth);
     done.into_iter().map(|(_, run)| run).collect()
 }
@@ -173,6 +175,10 @@ fn drive(robot: &Path, file: &Path, seed: i64) -> Result<Run> {
     let mut lockstep = Lockstep::start(engine, Silence, Time::ZERO, &mut judge)?;
     while judge.end.is_none() {
         lockstep.step(&mut judge)?;
+        ensure!(
+            lockstep.now().since(Time::ZERO) <= 2 * LONGEST,
+            "the simulator does not tell the truth"
+        );
     }
     let (end, took) = judge.end.context("it has ended")?;
     let (took_s, best_s) = (took.as_secs_f64(), world.optimal_time_s());
