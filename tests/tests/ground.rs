@@ -1,7 +1,11 @@
 //! Ground vehicles that drive themselves in simulation, as their robot files have it.
 
+use crate::robots::{Place, Running};
 use bowline_msgs::{Contact, MapError, Path as Goals, PoseTransform};
 use bowline_tests::drive::Drive;
+use bowline_tests::peers::workspace;
+use bowline_tests::process::Process;
+use serde_json::Value;
 
 #[test]
 fn the_raptor_finds_its_way_through_the_blocks_world_and_touches_nothing() {
@@ -24,6 +28,36 @@ fn the_raptor_finds_its_way_through_the_blocks_world_and_touches_nothing() {
 fn what_the_raptor_decided_in_simulation_it_decides_again_from_the_log_to_the_bit() {
     let drive = Drive::new("raptor.toml", &["--source", "sim", "--for", "15s"]);
     drive.verify().expect("the same decisions");
+}
+
+/// As on the vehicle itself: a process for each, a bus between them, time that does not wait.
+#[test]
+fn what_the_raptor_decided_in_processes_on_a_bus_it_decides_again_from_the_log_to_the_bit() {
+    let place = Place::new("ground_live");
+    let like = workspace().join("robots/raptor.toml");
+    let robot = format!(
+        "[robot]\nname = \"ground_live\"\nlike = {like:?}\n[record]\nfile = \"drive.mcap\"\n"
+    );
+    place.write("robot.toml", &robot);
+    let commands = &mut place.command(&["echo", "command", "--json"]);
+    let commands = Process::start("commands", commands);
+    let robot = Running::start_with(&place, &["robot.toml", "--source", "sim"]);
+    let mut n_moving = 0;
+    // Ten times a second: a real minute, which only guards against a hang.
+    for _ in 0..1_200 {
+        let event: Value = serde_json::from_str(&commands.line()).expect("JSON");
+        let speed_mps = event["message"]["speed_mps"].as_f64().expect("a speed");
+        n_moving += usize::from(speed_mps > 0.1);
+        if n_moving == 50 {
+            break;
+        }
+    }
+    assert_eq!(n_moving, 50, "it sets off");
+    robot.end();
+    let verdict = place.says(&["run", "robot.toml", "--source=log:drive.mcap", "--verify"]);
+    for component in ["terrain_map", "planner", "hazard", "arbiter", "sim"] {
+        assert!(verdict.contains(component), "{component}: {verdict}");
+    }
 }
 
 /// How good maps are that are made of a drive, all of them together: the root-mean-square error of heights, metres.
