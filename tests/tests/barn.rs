@@ -1,7 +1,8 @@
 //! The Jackal in worlds of the BARN challenge that it has never seen, by laser alone, as its robot file has it.
 
-use crate::ground::Trial;
 use bowline_msgs::{Contact, Path as Goals, PoseTransform};
+use bowline_tests::drive::Drive;
+use bowline_tests::peers::workspace;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Evenly chosen among all.
@@ -12,32 +13,25 @@ const WORLDS: [&str; 15] = [
 const GOAL_M: [f64; 2] = [-2.25, 13.0];
 
 fn drive(world: &str) {
-    let file = format!("world_{world}.json");
-    let trial = Trial::new(
-        &format!("barn_{world}"),
+    let file = workspace().join(format!("worlds/barn/world_{world}.json"));
+    let preset = format!("sim.world={}", file.display());
+    let drive = Drive::new(
         "jackal.toml",
-        &[("world_148.json", &file)],
+        &["--source", "sim", "--for", "40s", "--set", &preset],
     );
-    trial.drive("60s");
-    let contacts = trial.heard::<Contact>("truth.contact");
-    let contact = contacts.last().expect("the truth");
+    let contact: Contact = drive.last("truth.contact");
     assert_eq!(
         contact.n_begun, 0,
         "world {world}: it touched {:?}",
         contact.others
     );
-    let left = trial.heard::<Goals>("goals").pop().expect("a mission");
+    let left: Goals = drive.last("goals");
     assert_eq!(left.waypoints, [], "world {world}: it is not there");
-    let truth = trial.heard::<PoseTransform>("truth.pose");
-    let PoseTransform {
-        matrix,
-        velocity_mps,
-        ..
-    } = truth.last().expect("the truth");
-    let away_m = (matrix[3] - GOAL_M[0]).hypot(matrix[7] - GOAL_M[1]);
+    let truth: PoseTransform = drive.last("truth.pose");
+    let away_m = (truth.matrix[3] - GOAL_M[0]).hypot(truth.matrix[7] - GOAL_M[1]);
     assert!(away_m < 1.0, "world {world}: the goal is {away_m} m away");
     assert!(
-        velocity_mps[0].abs() < 0.05,
+        truth.velocity_mps[0].abs() < 0.05,
         "world {world}: it stands at the end"
     );
 }
