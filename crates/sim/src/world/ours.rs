@@ -1,4 +1,6 @@
-//! World files of our own: TOML, with a table for each body.
+//! World files of our own: TOML, with a table for each body and each painted line.
+
+mod line;
 
 use super::load::LoadWorldError;
 use super::{Body, Moves, Origin, Path, PathEnd, Spawn, World, heights, mesh};
@@ -88,6 +90,9 @@ fn read(file: &DeTable<'_>, (folder, files): Beside<'_>, problems: &mut Problems
             let body = read_body(&name, value, (folder, &mut *files), problems);
             world.bodies.extend(body);
         }
+    }
+    if let Some(table) = root.table("line", "[line]", problems) {
+        line::read(&table, &mut world, problems);
     }
     root.finish(problems);
     world

@@ -1,7 +1,7 @@
 //! World files: what they say, and what is said about those that are wrong.
 
 use crate::support::repository;
-use bowline_sim::{Barn, Moves, Solid, World};
+use bowline_sim::{Barn, Line, Moves, Solid, World, world_to_svg};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ fn near(found: [f64; 3], expected: [f64; 3]) -> bool {
 
 #[test]
 fn every_world_of_ours_can_be_read() {
-    for (name, n_bodies) in [("blocks", 18), ("example", 8)] {
+    for (name, n_bodies) in [("blocks", 18), ("example", 8), ("igvc", 21)] {
         let path = repository().join("worlds").join(format!("{name}.toml"));
         let world = World::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((world.name.as_str(), world.bodies.len()), (name, n_bodies));
@@ -68,8 +68,50 @@ mass_kg = 3
 }
 
 #[test]
+fn a_world_file_says_where_lines_are() {
+    let text = r##"
+[world]
+name = "w"
+[line.plain]
+points_m = [[0, 0], [3, 4]]
+[line.dashed]
+points_m = [[0, 0], [1, 0], [1, 1]]
+width_m = 0.2
+dash_m = [0.6, 0.4]
+colour = "#102030"
+"##;
+    let world = read("w.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let [plain, dashed] = world.lines.as_slice() else {
+        panic!("two lines");
+    };
+    assert_eq!(*plain, Line::new("plain", vec![[0.0, 0.0], [3.0, 4.0]]));
+    assert!((plain.length_m() - 5.0).abs() < 1e-12);
+    let expected = Line {
+        width_m: 0.2,
+        dash_m: Some([0.6, 0.4]),
+        colour: [16, 32, 48],
+        ..Line::new("dashed", vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    };
+    assert_eq!(*dashed, expected);
+}
+
+#[test]
+fn a_picture_of_a_world_has_its_lines() {
+    let line = Line {
+        dash_m: Some([1.0, 1.0]),
+        ..Line::new("edge", vec![[0.0, 0.0], [4.0, 0.0]])
+    };
+    let drawing = world_to_svg(&World::flat().with_line(line));
+    let strokes = drawing.lines().filter(|line| line.contains("<title>edge"));
+    // A dark edge and the paint, each of two dashes.
+    let dashes: Vec<usize> = strokes.map(|it| it.matches('L').count()).collect();
+    assert_eq!(dashes, [2, 2], "{drawing}");
+}
+
+#[test]
 fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
     let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
+    let line = |text: &str| format!("[world]\nname = \"w\"\n[line.a]\n{text}\n");
     let cases = [
         ("", "expected a table [world], found none"),
         ("[world", "w.toml:1:"),
@@ -142,6 +184,37 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             "has no spaces and colons",
         ),
         ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
+        ("line = 3\n[world]\nname = \"w\"", "[line] is a table"),
+        (&line(""), "expected points_m in [line.a]"),
+        (&line("points_m = [[0, 0]]"), "2 to 1000 points"),
+        (
+            &line("points_m = [[0, 0], [1, 1, 1]]"),
+            "each of points_m is 2 numbers",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1], [1, 1]]"),
+            "found [1.0, 1.0] twice",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\nwidth_m = 0"),
+            "width_m is a number from",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\ndash_m = [1]"),
+            "dash_m is a list of 2 numbers",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\nwith_m = 1"),
+            "did you mean \"width_m\"?",
+        ),
+        (
+            &line("points_m = [[0, 0], [30000, 0]]"),
+            "at most 20000 m long together",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\n[body.a]\nshape = \"plane\""),
+            "expected a name that no body has",
+        ),
     ];
     for (text, expected) in cases {
         let error = read("w.toml", text).expect_err(text);
