@@ -13,12 +13,12 @@ fn root() -> PathBuf {
 }
 
 /// A robot of ours with changes, in a folder of its own.
-struct Trial {
+pub(crate) struct Trial {
     folder: PathBuf,
 }
 
 impl Trial {
-    fn new(name: &str, robot: &str, changes: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(name: &str, robot: &str, changes: &[(&str, &str)]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("the last run's folder can go");
@@ -34,21 +34,21 @@ impl Trial {
         Self { folder }
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         let mut command = Command::new(bowline());
         command.args(["run", "robot.toml"]).args(args);
         command.current_dir(&self.folder).output().expect("it runs")
     }
 
     /// Drives in simulated time.
-    fn drive(&self, duration: &str) {
+    pub(crate) fn drive(&self, duration: &str) {
         let args = ["--source", "sim", "--lockstep", "--for", duration];
         let output = self.run(&[&args[..], &["--record", "drive.mcap"]].concat());
         assert!(output.status.success(), "{}", said(&output));
     }
 
     /// All messages of a channel.
-    fn heard<M: Message + for<'a> Decode<'a>>(&self, channel: &str) -> Vec<M> {
+    pub(crate) fn heard<M: Message + for<'a> Decode<'a>>(&self, channel: &str) -> Vec<M> {
         let mut log = Reader::open(self.folder.join("drive.mcap")).expect("a log");
         let mut messages = Vec::new();
         while let Some(event) = log.next_event().expect("it can be read") {
@@ -60,7 +60,7 @@ impl Trial {
     }
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
