@@ -7,9 +7,10 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Built for the benchmark only, each in a workspace of its own; zenoh takes minutes, once.
 BENCH_PEERS := iceoryx2 zenoh
 BENCH ?=
-FUZZ_TARGETS := datagrams dynamic eventlog generated language log_damage log_files log_index models robot_files tcpq worlds
-# `make test` fuzzes each target this long, `make soak` that long.
-FUZZ_SECONDS ?= 10
+# How many inputs `make test` tries on each parser: the same ones every time, some ten seconds' worth. `make soak` looks
+# for new ones, so many seconds on each.
+FUZZ_RUNS := datagrams=3000 dynamic=50000 eventlog=50000 generated=50000 language=5000 log_damage=1500 log_files=4000 \
+	log_index=15000 models=6000 robot_files=3000 tcpq=200000 worlds=6000
 SOAK_SECONDS ?= 1200
 
 .PHONY: demo test gen liblcm python bench soak peers check models fuzz
@@ -51,7 +52,8 @@ bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" fo
 peers: ## the real peers, in target/peers: the lcm wheel and TypeScript
 	@scripts/setup-peers $(PEERS)
 
-fuzz: FUZZ_TIME = $(FUZZ_SECONDS)
-soak: FUZZ_TIME = $(SOAK_SECONDS)
-fuzz soak: ## every parser and decoder against hostile input
-	@scripts/fuzz $(FUZZ_TIME) $(FUZZ_TARGETS)
+fuzz: ## every parser and decoder against hostile input, the same every time
+	@scripts/fuzz runs $(FUZZ_RUNS)
+
+soak: ## the same for as long as one likes, looking for what nobody thought of
+	@scripts/fuzz $(SOAK_SECONDS) $(FUZZ_RUNS)

@@ -16,6 +16,7 @@ fuzz_target!(|text: &str| {
         types: &|_| Ok(Catalog::new(Schemas::default())),
         search_path: &[],
         here: None,
+        presets: &[],
     };
     match parse(text, Path::new("/nowhere/robot.toml"), &loader) {
         Ok(loaded) => {

@@ -75,7 +75,7 @@ const PERIOD: Duration = Duration::from_secs(6);
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let graph = match &arguments.file {
         Some(file) => {
-            let checked = robot_file::check(file)?;
+            let checked = robot_file::check(file, &[])?;
             let Some(robot) = checked.robot else {
                 output::problems(&checked.problems);
                 return Ok(Outcome::Diagnostics);

@@ -4,7 +4,10 @@ use crate::input::{self, Usage};
 use crate::kinds::KINDS;
 use crate::output;
 use bowline_log::{Catalog, Schemas};
-use bowline_node::robot::{Here, LoadError, Loaded, Loader, Problem, Robot, Source, load, parse};
+use bowline_node::robot::{
+    BadPreset, Here, LoadError, Loaded, Loader, Preset, Problem, Robot, Source, load, parse,
+};
+use clap::Args;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -15,30 +18,44 @@ pub(crate) struct Checked {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Reads a robot file and checks everything in it, as far as it can be told without running it.
-pub(crate) fn check(path: &Path) -> anyhow::Result<Checked> {
-    check_for(path, None)
+/// What counts more than a robot file.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Presets {
+    /// A parameter, in place of what the file says: of one component, or of all that have it; may be given several times
+    #[arg(long = "set", value_name = "[COMPONENT.]NAME=VALUE", value_parser = preset)]
+    pub(crate) presets: Vec<Preset>,
 }
 
-fn check_for(path: &Path, here: Option<Here<'_>>) -> anyhow::Result<Checked> {
+fn preset(text: &str) -> Result<Preset, BadPreset> {
+    text.parse()
+}
+
+/// Reads a robot file and checks everything in it, as far as it can be told without running it.
+pub(crate) fn check(path: &Path, presets: &[Preset]) -> anyhow::Result<Checked> {
+    check_for(path, presets, None)
+}
+
+fn check_for(path: &Path, presets: &[Preset], here: Option<Here<'_>>) -> anyhow::Result<Checked> {
     let search_path = search_path();
     let loader = Loader {
         kinds: KINDS,
         types: &types,
         search_path: &search_path,
         here,
+        presets,
     };
     checked(load(path, &loader))
 }
 
 /// Checks the text of a robot that has no file of its own; paths in it are relative to `folder`.
-pub(crate) fn check_text(text: &str, folder: &Path) -> anyhow::Result<Checked> {
+pub(crate) fn check_text(text: &str, folder: &Path, presets: &[Preset]) -> anyhow::Result<Checked> {
     let search_path = search_path();
     let loader = Loader {
         kinds: KINDS,
         types: &types,
         search_path: &search_path,
         here: None,
+        presets,
     };
     checked(parse(text, &folder.join("robot.toml"), &loader))
 }
@@ -70,15 +87,19 @@ fn search_path() -> Vec<PathBuf> {
 }
 
 /// Reads a robot file and shows what is wrong with it; `None` if it cannot be used.
-pub(crate) fn open(path: &Path) -> anyhow::Result<Option<Robot>> {
-    let checked = check(path)?;
+pub(crate) fn open(path: &Path, presets: &[Preset]) -> anyhow::Result<Option<Robot>> {
+    let checked = check(path, presets)?;
     output::problems(&checked.problems);
     Ok(checked.robot)
 }
 
 /// The same, to run a part of it on this machine: then the programs of that part must be there.
-pub(crate) fn open_to_run(path: &Path, here: Here<'_>) -> anyhow::Result<Option<Robot>> {
-    let checked = check_for(path, Some(here))?;
+pub(crate) fn open_to_run(
+    path: &Path,
+    presets: &[Preset],
+    here: Here<'_>,
+) -> anyhow::Result<Option<Robot>> {
+    let checked = check_for(path, presets, Some(here))?;
     output::problems(&checked.problems);
     Ok(checked.robot)
 }

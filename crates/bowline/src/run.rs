@@ -14,7 +14,7 @@ use crate::input::{self, Usage};
 use crate::kinds::KINDS;
 use crate::known_types::Types;
 use crate::log::choice;
-use crate::robot_file::{self, SourceArgument};
+use crate::robot_file::{self, Presets, SourceArgument};
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_bus::Url;
@@ -36,6 +36,8 @@ Examples:
   bowline run robots/example.toml --source log:day.mcap
   bowline run robots/example.toml --source sim --lockstep --for 60s --record sim.mcap
                                                   a simulated minute, as fast as it goes, always the same
+  bowline run robots/raptor.toml --source sim --lockstep --for 90s --set sim.seed=7 --set arbiter.max_speed_mps=1.5
+                                                  other noise, and slower
   bowline run robots/example.toml --source log:day.mcap --verify
                                                   do the components say what they said that day?
 
@@ -71,6 +73,8 @@ pub(crate) struct Arguments {
     /// Print JSON, with --check and --explain
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    presets: Presets,
     #[command(flatten)]
     manner: Manner,
     #[command(flatten)]
@@ -143,19 +147,20 @@ fn open(path: &Path, arguments: &Arguments) -> anyhow::Result<Option<Robot>> {
         verify,
         ..
     } = &arguments.manner;
+    let presets = &arguments.presets.presets;
     if *lockstep || *verify {
-        return robot_file::open(path);
+        return robot_file::open(path, presets);
     }
     let here = Here {
         source: arguments.source.source(),
         host: host.as_deref().unwrap_or(&ThisProcess::get().host),
     };
-    robot_file::open_to_run(path, here)
+    robot_file::open_to_run(path, presets, here)
 }
 
 /// Everything that is wrong, or what the robot is.
 fn check(path: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let checked = robot_file::check(path)?;
+    let checked = robot_file::check(path, &arguments.presets.presets)?;
     let source = &arguments.source;
     if arguments.json {
         let json = summary::json(checked.robot.as_ref(), source.source(), &checked.problems);

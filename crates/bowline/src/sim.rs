@@ -1,8 +1,9 @@
 //! `bowline sim`: a world with a robot in it and nothing else, to drive it by hand or to look at it.
 
 use crate::input;
+use crate::robot_file::{self, Presets};
 use crate::run::{self, Simulated};
-use crate::{Outcome, output, robot_file};
+use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Url;
 use bowline_sim::{Moves, SimParameters, Simulation, Solid, World, to_svg, world_to_svg};
@@ -51,9 +52,8 @@ pub(crate) struct Arguments {
 
 #[derive(Args, Debug)]
 struct Manner {
-    /// A parameter of the simulator, as in seed=7 or 'drive="skid"'; may be given several times
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
-    settings: Vec<(String, String)>,
+    #[command(flatten)]
+    presets: Presets,
     /// As fast as it goes, in simulated time, without a bus
     #[arg(long)]
     lockstep: bool,
@@ -100,20 +100,6 @@ pub(crate) struct View {
     out: Option<PathBuf>,
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("expected NAME=VALUE, found {text:?}"))?;
-    let is_name = name
-        .chars()
-        .all(|it| it.is_ascii_alphanumeric() || it == '_');
-    let is_line = !value.contains(['\n', '\r']);
-    if !is_name || !is_line || name.is_empty() {
-        return Err(format!("expected NAME=VALUE, found {text:?}"));
-    }
-    Ok((name.to_owned(), value.to_owned()))
-}
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     match (&arguments.verb, &arguments.world) {
         (Some(Verb::Check(check)), _) => self::check(check),
@@ -131,8 +117,8 @@ fn simulate(world: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
         return Err(input::Usage(message.to_owned()).into());
     };
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
-    let text = robot_text(world, model, &manner.settings);
-    let checked = robot_file::check_text(&text, &folder)?;
+    let text = robot_text(world, model);
+    let checked = robot_file::check_text(&text, &folder, &manner.presets.presets)?;
     output::problems(&checked.problems);
     let Some(mut robot) = checked.robot else {
         return Ok(Outcome::Diagnostics);
@@ -148,17 +134,13 @@ fn simulate(world: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// What somebody would write who makes a robot file of it.
-fn robot_text(world: &Path, model: &Path, settings: &[(String, String)]) -> String {
+fn robot_text(world: &Path, model: &Path) -> String {
     let quoted = |path: &Path| Value::from(path.display().to_string()).to_string();
-    let mut text = format!(
+    format!(
         "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ command = \"bowline.velocity_t\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
         quoted(model),
         quoted(world)
-    );
-    for (name, value) in settings {
-        text.push_str(&format!("{name} = {value}\n"));
-    }
-    text
+    )
 }
 
 fn load(path: &Path) -> anyhow::Result<Option<World>> {

@@ -285,9 +285,13 @@ impl Reader {
     /// # Errors
     /// When the file cannot be read.
     pub fn seek_to(&mut self, utime: i64) -> Result<(), ReadError> {
+        let is_damaged = self
+            .known_damages
+            .as_ref()
+            .is_some_and(|known| !known.is_empty());
         let sought = match &mut self.source {
             Source::Lcm(reader) => reader.seek_to(utime),
-            Source::Mcap(reader) => reader.seek_to(utime),
+            Source::Mcap(reader) => reader.seek_to(utime, is_damaged),
         };
         sought.map_err(|source| self.failed(source))
     }

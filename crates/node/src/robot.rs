@@ -13,11 +13,13 @@ mod instance;
 mod message;
 mod plan;
 mod presence;
+mod preset;
 
 pub use crate::document::{Place, Problem, Severity};
 pub use crate::supervise::{Restart, Start, StopSignal};
 pub use message::{MessageType, SafeMessage};
 pub use plan::{Programs, RECORDER};
+pub use preset::{BadPreset, Preset};
 
 use crate::document::{self, Problems};
 use crate::kind::Kind;
@@ -45,6 +47,8 @@ pub struct Loader<'a> {
     pub search_path: &'a [PathBuf],
     /// What is to run on this machine now, if anything is: its programs must be here.
     pub here: Option<Here<'a>>,
+    /// Parameters that count more than what the file says.
+    pub presets: &'a [Preset],
 }
 
 /// The part of a robot that is to run on this machine.
@@ -159,6 +163,7 @@ pub struct Robot {
     /// Names of components.
     sim_replaces: Option<Vec<String>>,
     log_replaces: Option<Vec<String>>,
+    presets: Vec<Preset>,
 }
 
 /// Where data comes from.
@@ -295,6 +300,12 @@ pub struct Process<'r> {
 }
 
 impl Robot {
+    /// What counted more than its file, for others who are to read the file in the same way.
+    #[must_use]
+    pub fn presets(&self) -> &[Preset] {
+        &self.presets
+    }
+
     /// What it is called.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -108,7 +108,7 @@ pub(crate) fn run(show: &Show, arguments: &Arguments) -> anyhow::Result<Outcome>
         fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let checked = robot_file::check(&folder.join(format!("robots/{name}.toml")))?;
+    let checked = robot_file::check(&folder.join(format!("robots/{name}.toml")), &[])?;
     let Some(robot) = checked.robot else {
         output::problems(&checked.problems);
         bail!("the robot of the demonstration is not whole");

@@ -1,6 +1,6 @@
 //! `bowline component`: some components of a robot in a process of their own, as a supervisor starts them.
 
-use crate::robot_file::{self, SourceArgument};
+use crate::robot_file::{self, Presets, SourceArgument};
 use crate::{Outcome, output, terminal};
 use anyhow::{Context as _, bail};
 use bowline_bus::{Bus, Url};
@@ -31,11 +31,13 @@ pub(crate) struct Arguments {
     /// Where the bus is; without it as the robot file says
     #[arg(short = 'l', long, value_name = "URL")]
     url: Option<String>,
+    #[command(flatten)]
+    presets: Presets,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let signals = terminal::end_signals().context("cannot wait for signals")?;
-    let checked = robot_file::check(&arguments.robot)?;
+    let checked = robot_file::check(&arguments.robot, &arguments.presets.presets)?;
     let Some(mut robot) = checked.robot else {
         output::problems(&checked.problems);
         return Ok(Outcome::Diagnostics);

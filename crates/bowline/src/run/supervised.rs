@@ -67,7 +67,13 @@ fn host_command(
         "--url",
         &robot.url(),
     ];
-    arguments.map(str::to_owned).into()
+    let presets = robot.presets().iter();
+    let presets = presets.flat_map(|preset| ["--set".to_owned(), preset.to_string()]);
+    arguments
+        .into_iter()
+        .map(str::to_owned)
+        .chain(presets)
+        .collect()
 }
 
 fn record_command(program: &str, url: &str, record: &Record) -> Vec<String> {

@@ -169,10 +169,13 @@ impl McapReader {
     }
 
     /// Goes to the first event that is not before `utime`, by the directory if there is one.
-    pub(crate) fn seek_to(&mut self, utime: i64) -> io::Result<()> {
+    ///
+    /// What is found behind damage depends on where reading began, so a log that is known to be damaged is read from its
+    /// beginning: the same events are met as without seeking.
+    pub(crate) fn seek_to(&mut self, utime: i64, is_damaged: bool) -> io::Result<()> {
         self.rewind()?;
         let from_ns = u64::try_from(utime).unwrap_or(0).saturating_mul(1_000);
-        if let Some(chunks) = self.directory()? {
+        if !is_damaged && let Some(chunks) = self.directory()? {
             let chunk = chunks.iter().find(|chunk| chunk.end_ns >= from_ns);
             let place = chunk.map(|chunk| chunk.offset);
             match place {
@@ -373,7 +376,7 @@ impl McapReader {
         };
         let body = front.get(HEAD_LEN..).unwrap_or_default();
         let is_room = len <= self.size.saturating_sub(end + HEAD_LEN as u64);
-        Ok(op >= 0x80 || is_room && record::is_plausible(op, len, body))
+        Ok(is_room && (op >= 0x80 || record::is_plausible(op, len, body)))
     }
 
     fn take_record(&mut self, op: u8, place: u64) -> Option<Found> {

@@ -89,6 +89,26 @@ fn seeking_finds_the_first_event_in_the_order_of_the_log_that_is_not_earlier() {
     }
 }
 
+/// Logs that were found to be hard to read, each of them once.
+const HARD_LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/log_files");
+
+#[test]
+fn seeking_in_a_damaged_log_meets_the_events_that_reading_it_meets() {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(HARD_LOGS).unwrap() {
+        let hard = entry.unwrap().path();
+        let path = folder.path().join(hard.file_name().unwrap());
+        std::fs::copy(&hard, &path).unwrap();
+        let mut reader = open(&path, IndexUse::Make);
+        let met = rest(&mut reader);
+        for utime in met.iter().map(|event| event.utime) {
+            reader.seek_to(utime).unwrap();
+            let from = met.iter().position(|event| event.utime >= utime).unwrap();
+            assert_eq!(rest(&mut reader), met[from..], "{hard:?} from {utime}");
+        }
+    }
+}
+
 #[test]
 fn a_log_that_grows_is_read_on_and_its_index_stays_good() {
     let folder = tempfile::tempdir().unwrap();

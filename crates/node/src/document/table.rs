@@ -145,7 +145,9 @@ impl<'v, 'i> Table<'v, 'i> {
         if duration.is_none() {
             let found = describe(value.get_ref());
             let message = format!("{key} is a duration such as \"700ms\" or \"3s\", found {found}");
-            let help = with_unit(value.get_ref()).map(|text| format!("{key} = {text:?}"));
+            let help = setting(value.get_ref())
+                .and_then(|value| with_unit(&value))
+                .map(|text| format!("{key} = {text:?}"));
             problems.error(value.span(), message).maybe_help(help);
         }
         duration
@@ -286,11 +288,11 @@ impl<'v, 'i> Table<'v, 'i> {
 }
 
 /// A number that lacks its unit, with the one that was meant most likely.
-pub(crate) fn with_unit(value: &DeValue<'_>) -> Option<String> {
-    let number = match setting(value)? {
+pub(crate) fn with_unit(value: &Setting) -> Option<String> {
+    let number = match value {
         Setting::Text(text) => text.trim().parse().ok()?,
-        Setting::Real(number) => number,
-        Setting::Integer(number) => f64::from(i32::try_from(number).ok()?),
+        Setting::Real(number) => *number,
+        Setting::Integer(number) => f64::from(i32::try_from(*number).ok()?),
         Setting::Boolean(_) | Setting::List(_) => return None,
     };
     (number > 0.0).then(|| format!("{number}s"))

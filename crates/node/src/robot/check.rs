@@ -5,12 +5,13 @@ mod names;
 mod processes;
 mod ring;
 mod safe_state;
+mod settings;
 mod wiring;
 
 use super::draft::{Draft, RecordDraft};
 use super::message::{KnownTypes, find_type};
 use super::{Component, Loader, Port, Record, Robot, Source};
-use crate::document::{Problems, Span, Word, did_you_mean};
+use crate::document::{Problems, Span, Value, Word, did_you_mean};
 use crate::parameter::Setting;
 use crate::port::Direction;
 use bowline_bus::transport::SCHEMES;
@@ -35,6 +36,8 @@ struct Context<'a> {
     types: &'a KnownTypes,
     /// What the file says once for all components that have a parameter of that name: paths.
     common: &'a [(&'static str, Setting)],
+    /// The same for parameters of any kind.
+    shared: &'a [(Word, &'a Value<'a>)],
     /// Components that do not run here and now, because something else takes their place.
     replaced: &'a [Word],
 }
@@ -58,6 +61,7 @@ pub(super) fn check(
 ) -> Option<Robot> {
     let folder = path.parent().unwrap_or(Path::new(""));
     names::check(draft, problems);
+    settings::check_taken(draft, loader.kinds, loader.presets, problems);
     let bus = draft.bus.as_ref().and_then(|url| check_bus(url, problems));
     let model = draft
         .model
@@ -75,6 +79,7 @@ pub(super) fn check(
         folder,
         types: &types_known,
         common: &common,
+        shared: &draft.parameters,
         replaced: replaced_here(draft, loader),
     };
     let record = draft
@@ -106,6 +111,7 @@ pub(super) fn check(
         safe_state,
         sim_replaces: draft.sim.as_deref().map(texts),
         log_replaces: draft.log.as_deref().map(texts),
+        presets: loader.presets.to_vec(),
     })
 }
 

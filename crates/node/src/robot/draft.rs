@@ -14,6 +14,8 @@ pub(super) struct Draft<'v, 'i> {
     pub(super) bus: Option<Word>,
     pub(super) model: Option<Word>,
     pub(super) types: Vec<Word>,
+    /// Of every component that has them.
+    pub(super) parameters: Vec<(Word, &'v Value<'i>)>,
     /// Channel and type.
     pub(super) external: Vec<(Word, Word)>,
     pub(super) external_services: Vec<ServiceDraft>,
@@ -138,12 +140,19 @@ pub(super) fn read<'v, 'i>(file: &'v DeTable<'i>, problems: &mut Problems<'_>) -
     draft
 }
 
-fn read_robot(mut table: Table<'_, '_>, draft: &mut Draft<'_, '_>, problems: &mut Problems<'_>) {
+fn read_robot<'v, 'i>(
+    mut table: Table<'v, 'i>,
+    draft: &mut Draft<'v, 'i>,
+    problems: &mut Problems<'_>,
+) {
     draft.name = table.text("name", problems);
     table.require("name", "give the robot a name: name = \"...\"", problems);
     draft.bus = table.text("bus", problems);
     draft.model = table.text("model", problems);
     draft.types = table.texts("types", problems).unwrap_or_default();
+    if let Some(parameters) = table.table("parameters", "[robot.parameters]", problems) {
+        draft.parameters = parameters.entries();
+    }
     draft.external = table.pairs("external", problems);
     draft.external_services = read_services(&mut table, "external_services", problems);
     table.finish(problems);

@@ -3,7 +3,7 @@
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{Laser, Path as PathMessage, Pose, Waypoint};
 use bowline_node::robot::{
-    self, Here, LoadError, Loaded, Loader, Problem, Program, Programs, Severity, Source,
+    self, Here, LoadError, Loaded, Loader, Preset, Problem, Program, Programs, Severity, Source,
 };
 use bowline_node::supervise::{self, Plan};
 use bowline_node::{
@@ -126,6 +126,7 @@ fn loader() -> Loader<'static> {
         types: &types,
         search_path: &[],
         here: None,
+        presets: &[],
     }
 }
 
@@ -292,6 +293,108 @@ fn messages_of_the_safe_state_are_encoded_and_stamped() {
     assert_eq!(goal.every, Duration::from_millis(50));
     let pose = Pose::decode(&pose.publication().at(123)).unwrap();
     assert_eq!((pose.utime, pose.state[3]), (123, 1.5));
+}
+
+const SHARING: &str = "\
+    [robot]\nname = \"patrol\"\nparameters = { distance_m = 7.0, sweeps = 5 }\n\
+    [component.laser]\nkind = \"laser\"\n\
+    [component.sink]\ncommand = [\"./right.toml\"]\n\
+    [component.near]\nkind = \"keeper\"\nchannels = { scan = \"laser.scan\" }\nparameters = { distance_m = 2.0 }\n\
+    [component.far]\nkind = \"keeper\"\nchannels = { scan = \"laser.scan\" }\n";
+
+/// What a robot's keepers are set to with `--set`, or what is said against it.
+fn preset(presets: &[&str]) -> Result<Vec<String>, String> {
+    let presets: Vec<Preset> = presets.iter().map(|text| text.parse().unwrap()).collect();
+    let loader = Loader {
+        presets: &presets,
+        ..loader()
+    };
+    let loaded = robot::parse(SHARING, Path::new("tests/robots/x.toml"), &loader);
+    let robot = loaded.map_err(|error| error.to_string())?.robot;
+    let settings = robot.components(Source::Live).filter_map(|component| {
+        let Program::Kind { settings, .. } = &component.program else {
+            return None;
+        };
+        let settings = settings.iter();
+        let mut settings: Vec<String> = settings
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        settings.sort();
+        (component.name != "laser").then(|| format!("{}: {}", component.name, settings.join(" ")))
+    });
+    Ok(settings.collect())
+}
+
+#[test]
+fn parameters_are_what_the_robot_says_unless_the_component_does_unless_the_command_line_does() {
+    let cases: [(&[&str], [&str; 2]); 4] = [
+        (
+            &[],
+            [
+                "near: distance_m=2.0 sweeps=5",
+                "far: distance_m=7.0 sweeps=5",
+            ],
+        ),
+        (
+            &["near.distance_m=3.0"],
+            [
+                "near: distance_m=3.0 sweeps=5",
+                "far: distance_m=7.0 sweeps=5",
+            ],
+        ),
+        (
+            &["sweeps=9"],
+            [
+                "near: distance_m=2.0 sweeps=9",
+                "far: distance_m=7.0 sweeps=9",
+            ],
+        ),
+        (
+            &["distance_m=9.0", "far.alone=go"],
+            [
+                "near: distance_m=9.0 sweeps=5",
+                "far: alone=\"go\" distance_m=9.0 sweeps=5",
+            ],
+        ),
+    ];
+    for (presets, expected) in cases {
+        let found = preset(presets).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found, expected, "{presets:?}");
+    }
+}
+
+#[test]
+fn what_the_command_line_sets_is_checked_as_the_file_is() {
+    let cases = [
+        (
+            "near.sweeps=many",
+            "--set near.sweeps: parameter \"sweeps\" is a whole number, found the text \"many\"",
+        ),
+        (
+            "near.swep=1",
+            "--set near.swep: kind \"keeper\" has no parameter \"swep\"",
+        ),
+        (
+            "nera.sweeps=1",
+            "--set nera.sweeps: there is no component \"nera\"",
+        ),
+        (
+            "sink.sweeps=1",
+            "--set sink.sweeps: \"sink\" is a command, which has no parameters",
+        ),
+        (
+            "swep=1",
+            "--set swep: no component has a parameter \"swep\"",
+        ),
+        (
+            "near.distance_m=900",
+            "--set near.distance_m: parameter \"distance_m\" must be 0.5 to 50.0, found 900",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = preset(&[text]).expect_err(text);
+        assert!(error.contains(expected), "{text}: {error}");
+    }
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! Each component by itself: its kind, its parameters, its ports and their channels; or its command.
 
+use super::settings::{self, Settings};
 use super::{Checked, Context, RESERVED, check_channel_name, check_name_on_bus, check_service};
 
-use crate::document::{
-    Problems, Span, Value, Word, describe, did_you_mean, quoted, setting, with_unit, words_of,
-};
+use crate::document::{Problems, Span, Value, Word, did_you_mean, quoted, words_of};
 use crate::kind::{Kind, MakeError};
-use crate::parameter::{BadParameter, Parameter, Setting};
+use crate::parameter::Setting;
 use crate::port::{Direction, Expect, Need, PortInfo};
 use crate::robot::draft::{CommandDraft, ComponentDraft, ProgramDraft, ServiceDraft};
 use crate::robot::message::find_type;
@@ -126,13 +125,6 @@ struct KindDraft<'d, 'v, 'i> {
     channels: &'d [(Word, Word)],
 }
 
-/// What a robot file sets.
-struct Settings {
-    settings: Vec<(String, Setting)>,
-    /// Whether all of it could be set.
-    is_whole: bool,
-}
-
 impl KindDraft<'_, '_, '_> {
     fn check(
         &self,
@@ -140,7 +132,8 @@ impl KindDraft<'_, '_, '_> {
         problems: &mut Problems<'_>,
     ) -> Option<(Program, Located)> {
         let kind = find_kind(self.kind, context.loader.kinds, problems)?;
-        let Settings { settings, is_whole } = self.settings(&kind, context, problems);
+        let Settings { settings, is_whole } =
+            settings::settings(&kind, self.component, self.parameters, context, problems);
         let borrowed: Vec<(&str, Setting)> = settings
             .iter()
             .map(|(name, setting)| (name.as_str(), setting.clone()))
@@ -167,45 +160,6 @@ impl KindDraft<'_, '_, '_> {
         let ports = infos.iter().map(|info| self.connect(info, problems));
         let ports = ports.collect();
         is_whole.then_some((Program::Kind { kind, settings }, ports))
-    }
-
-    /// Every parameter is tried, so that all that is wrong is said.
-    fn settings(
-        &self,
-        kind: &Kind,
-        context: &Context<'_>,
-        problems: &mut Problems<'_>,
-    ) -> Settings {
-        let mut scratch = kind.defaults();
-        let mut settings = Vec::new();
-        let mut n_empty = 0;
-        for (name, value) in self.parameters {
-            let Some(setting) = setting(value.get_ref()) else {
-                let found = describe(value.get_ref());
-                let message = format!("no parameter can be {found}");
-                problems.error(value.span(), message);
-                continue;
-            };
-            let table = scratch.table();
-            let Some(setting) = resolved(table, name.get_ref(), setting, context.folder) else {
-                n_empty += 1;
-                continue;
-            };
-            match scratch.set(name.get_ref(), &setting) {
-                Ok(()) => settings.push((name.get_ref().clone(), setting)),
-                Err(error) => complain(&error, kind, name, value, &mut *problems),
-            }
-        }
-        let is_whole = settings.len() + n_empty == self.parameters.len();
-        for (name, setting) in context.common {
-            let is_set = settings.iter().any(|(set, _)| set == name);
-            let parameter = kind.parameters().iter().find(|it| it.name == *name);
-            let takes = |it: &Parameter| it.kind.ends_with("path") || it.kind.ends_with("paths");
-            if !is_set && parameter.is_some_and(takes) && scratch.set(name, setting).is_ok() {
-                settings.push(((*name).to_owned(), setting.clone()));
-            }
-        }
-        Settings { settings, is_whole }
     }
 
     fn check_names(&self, infos: &[&PortInfo], problems: &mut Problems<'_>) {
@@ -286,80 +240,6 @@ fn find_kind(kind: &Word, kinds: &[Kind], problems: &mut Problems<'_>) -> Option
             .help(help);
     }
     found.copied()
-}
-
-/// Paths are relative to the robot file, wherever the robot is started from. An empty one is as if it were not given:
-/// `None`, as the folder itself is not what anybody means by it.
-fn resolved(table: &[Parameter], name: &str, setting: Setting, folder: &Path) -> Option<Setting> {
-    let parameter = table.iter().find(|parameter| parameter.name == name);
-    let is_path = parameter.is_some_and(|parameter| parameter.kind.ends_with("path"));
-    let are_paths = parameter.is_some_and(|parameter| parameter.kind.ends_with("paths"));
-    let joined = |path: &str| Setting::Text(folder.join(path).display().to_string());
-    let is_empty = |item: &Setting| *item == Setting::Text(String::new());
-    Some(match setting {
-        Setting::Text(path) if is_path && path.is_empty() => return None,
-        Setting::Text(path) if is_path => joined(&path),
-        Setting::List(items) if are_paths => {
-            let items = items.into_iter().filter(|item| !is_empty(item));
-            let items = items.map(|item| match item {
-                Setting::Text(path) => joined(&path),
-                other @ (Setting::Boolean(_)
-                | Setting::Integer(_)
-                | Setting::Real(_)
-                | Setting::List(_)) => other,
-            });
-            Setting::List(items.collect())
-        }
-        other @ (Setting::Boolean(_)
-        | Setting::Integer(_)
-        | Setting::Real(_)
-        | Setting::Text(_)
-        | Setting::List(_)) => other,
-    })
-}
-
-/// A parameter that is unknown is marked itself; otherwise its value is.
-fn complain(
-    error: &BadParameter,
-    kind: &Kind,
-    name: &Word,
-    value: &Value<'_>,
-    problems: &mut Problems<'_>,
-) {
-    match error {
-        BadParameter::Unknown {
-            name: written,
-            suggestion,
-        } => {
-            let message = format!("kind {:?} has no parameter {written:?}", kind.name);
-            let known: Vec<&str> = kind
-                .parameters()
-                .iter()
-                .map(|parameter| parameter.name)
-                .collect();
-            let help = match (suggestion, known.is_empty()) {
-                (Some(suggestion), _) => format!("did you mean {suggestion:?}?"),
-                (None, true) => "it has no parameters".to_owned(),
-                (None, false) => format!("its parameters are {}", quoted(&known)),
-            };
-            problems.error(name.span(), message).help(help);
-        }
-        BadParameter::Type { name, .. }
-        | BadParameter::Limits { name, .. }
-        | BadParameter::AtStart { name } => {
-            let parameter = kind
-                .parameters()
-                .iter()
-                .find(|parameter| parameter.name == *name);
-            let help = parameter.map(|parameter| match with_unit(value.get_ref()) {
-                Some(text) if parameter.kind == "duration" => format!("{name} = {text:?}"),
-                Some(_) | None => format!("{name}: {}", parameter.doc.trim()),
-            });
-            problems
-                .error(value.span(), error.to_string())
-                .maybe_help(help);
-        }
-    }
 }
 
 fn check_command(
