@@ -4,6 +4,7 @@ mod build_script;
 mod datagrams;
 mod drop_in;
 mod dynamic;
+mod faults;
 mod fingerprints;
 mod generated;
 mod golden;

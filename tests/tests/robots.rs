@@ -20,13 +20,13 @@ const SCANS: i64 = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder of its own in a network of its own.
-struct Place {
+pub(crate) struct Place {
     namespace: Namespace,
     folder: PathBuf,
 }
 
 impl Place {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         if folder.exists() {
             fs::remove_dir_all(&folder).expect("the last run's folder can go");
@@ -38,11 +38,11 @@ impl Place {
         }
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.folder.join(name), text).expect("a file");
     }
 
-    fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.namespace.command(bowline());
         // What supervisors leave for each other is the test's own, too.
         let runtime = self.folder.join("runtime");
@@ -64,7 +64,7 @@ impl Place {
     }
 
     /// What a command says that must succeed.
-    fn says(&self, args: &[&str]) -> String {
+    pub(crate) fn says(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert!(output.status.success(), "{args:?}: {output:?}");
         String::from_utf8(output.stdout).expect("text")
@@ -73,15 +73,19 @@ impl Place {
 
 /// A robot that runs. It is asked to end, also by a test that fails: what a supervisor leaves behind when it is killed
 /// goes on running.
-struct Running(Option<Process>);
+pub(crate) struct Running(Option<Process>);
 
 impl Running {
     fn start(place: &Place, file: &str) -> Self {
-        let command = &mut place.command(&["run", file]);
+        Self::start_with(place, &[file])
+    }
+
+    pub(crate) fn start_with(place: &Place, args: &[&str]) -> Self {
+        let command = &mut place.command(&[&["run"], args].concat());
         Self(Some(Process::start("robot", command)))
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         let (status, lines) = self.ask().expect("it ends once");
         assert!(status.success(), "{status}: {lines:?}");
     }

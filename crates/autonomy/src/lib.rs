@@ -7,6 +7,7 @@
 mod arcs;
 pub mod control;
 mod flat;
+mod jump;
 pub mod map;
 mod mission;
 pub mod plan;
@@ -15,6 +16,7 @@ mod whereabouts;
 
 pub use arcs::{Fan, MAX_ARCS};
 pub use flat::{Place, within_half_turn};
+pub use jump::{Agility, Jump, JumpWatch};
 pub use mission::{Mission, MissionParameters};
 pub use whereabouts::{BadPose, Whereabouts, forward_speed_mps, transform_of};
 

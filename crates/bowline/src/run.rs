@@ -3,6 +3,7 @@
 //! In: a robot file and a source of data. Out: what is wrong with it, what it is, or a robot that runs.
 
 pub(crate) mod component;
+mod deaths;
 mod explain;
 pub(crate) mod keeper;
 mod lockstep;
@@ -22,6 +23,7 @@ use bowline_log::record::increments;
 use bowline_node::presence::ThisProcess;
 use bowline_node::robot::{Here, Robot, Source};
 use clap::Args;
+use deaths::{Deaths, Kill};
 use lockstep::Order;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,6 +40,8 @@ Examples:
                                                   a simulated minute, as fast as it goes, always the same
   bowline run robots/raptor.toml --source sim --lockstep --for 90s --set sim.seed=7 --set arbiter.max_speed_mps=1.5
                                                   other noise, and slower
+  bowline run robots/raptor.toml --source sim --lockstep --for 30s --kill arbiter@20s
+                                                  what happens when a component dies
   bowline run robots/example.toml --source log:day.mcap --verify
                                                   do the components say what they said that day?
 
@@ -102,6 +106,9 @@ struct Manner {
     /// Write everything that is heard and said to a log
     #[arg(long, value_name = "FILE", requires = "lockstep")]
     record: Option<PathBuf>,
+    /// Kill a component, or all of a process, after so much simulated time, as in arbiter@20s; may be given several times
+    #[arg(long = "kill", value_name = "NAME@TIME", value_parser = Kill::parse, requires = "lockstep")]
+    kills: Vec<Kill>,
     /// How many threads; the result does not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, requires = "lockstep")]
     threads: usize,
@@ -215,7 +222,7 @@ fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
     // Before there are threads, so that all of them leave the signals to us.
     let signals = terminal::end_signals().context("cannot wait for signals")?;
     if manner.lockstep {
-        let order = order(source, manner)?;
+        let order = order(robot, source, manner)?;
         return lockstep::run(robot, &order, signals);
     }
     let log = match source {
@@ -250,11 +257,12 @@ pub(crate) fn simulate(simulated: &Simulated) -> anyhow::Result<Outcome> {
         duration,
         record: simulated.record.clone(),
         threads: 1,
+        deaths: Deaths::default(),
     };
     lockstep::run(&simulated.robot, &order, signals)
 }
 
-fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
+fn order(robot: &Robot, source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
     let log = match source {
         SourceArgument::Live => {
             let message =
@@ -270,6 +278,7 @@ fn order(source: &SourceArgument, manner: &Manner) -> anyhow::Result<Order> {
         duration: manner.duration,
         record: manner.record.clone(),
         threads: manner.threads,
+        deaths: Deaths::of(robot, source.source(), &manner.kills)?,
     })
 }
 

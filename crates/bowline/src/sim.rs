@@ -179,6 +179,9 @@ fn check(arguments: &Check) -> anyhow::Result<Outcome> {
         world.spawn.xy_m,
         world.spawn.heading_rad.to_degrees()
     ))?;
+    for fault in &world.faults {
+        output::line(&format!("  {fault}"))?;
+    }
     for note in &world.notes {
         output::note(note);
     }
@@ -212,6 +215,7 @@ fn report(world: &World) -> Value {
         "spawn": { "xy_m": world.spawn.xy_m, "heading_rad": world.spawn.heading_rad },
         "bodies": bodies.collect::<Vec<_>>(),
         "lines": lines.collect::<Vec<_>>(),
+        "faults": world.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": world.notes,
     })
 }

@@ -236,13 +236,28 @@ impl Engine {
     /// # Errors
     /// When a component panicked.
     pub fn stop(&mut self, now: Time, sink: &mut dyn Sink) -> Result<(), EngineError> {
-        for (index, cell) in self.cells.iter_mut().enumerate() {
+        let living = self.cells.iter_mut().enumerate();
+        for (index, cell) in living.filter(|(_, cell)| !cell.is_dead) {
             cell.abandon(now);
             self.busy.push(index);
         }
         self.collect(now, sink)?;
         self.wave.clear();
         Ok(())
+    }
+
+    /// Ends a component at once, as its process would end if it were killed: it hears and says nothing from now on, and
+    /// who waits for an answer of it waits in vain. `false` if there is none of that name.
+    pub fn kill(&mut self, component: &str) -> bool {
+        let found = self.cells.iter().position(|cell| cell.name == component);
+        let Some(index) = found else {
+            return false;
+        };
+        if let (Some(cell), Some(due)) = (self.cells.get_mut(index), self.due.get_mut(index)) {
+            cell.is_dead = true;
+            *due = Time::MAX;
+        }
+        true
     }
 
     /// When something is due next.
@@ -378,7 +393,7 @@ impl Engine {
             wave, cells, busy, ..
         } = self;
         for (index, event) in wave.drain(..) {
-            let Some(cell) = cells.get_mut(index) else {
+            let Some(cell) = cells.get_mut(index).filter(|cell| !cell.is_dead) else {
                 continue;
             };
             if cell.inbox.is_empty() {

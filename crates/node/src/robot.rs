@@ -21,7 +21,7 @@ pub use message::{MessageType, SafeMessage};
 pub use plan::{Programs, RECORDER};
 pub use preset::{BadPreset, Preset};
 
-use crate::document::{self, Problems};
+use crate::document::{self, Problems, Texts};
 use crate::kind::Kind;
 use crate::parameter::Setting;
 use crate::port::Direction;
@@ -74,6 +74,10 @@ pub struct Loaded {
 /// # Errors
 /// When it cannot be read, or anything is wrong with it: then with all that is.
 pub fn load(path: &Path, loader: &Loader<'_>) -> Result<Loaded, LoadError> {
+    parse(&read(path)?, path, loader)
+}
+
+fn read(path: &Path) -> Result<String, LoadError> {
     let refused = |source| LoadError::Read {
         path: path.to_owned(),
         source,
@@ -91,8 +95,7 @@ pub fn load(path: &Path, loader: &Loader<'_>) -> Result<Loaded, LoadError> {
     let not_text = |_| LoadError::NotText {
         path: path.to_owned(),
     };
-    let text = String::from_utf8(bytes).map_err(not_text)?;
-    parse(&text, path, loader)
+    String::from_utf8(bytes).map_err(not_text)
 }
 
 /// Checks the text of a robot file; relative paths in it are relative to the folder of `path`.
@@ -100,8 +103,10 @@ pub fn load(path: &Path, loader: &Loader<'_>) -> Result<Loaded, LoadError> {
 /// # Errors
 /// When anything is wrong with it: then with all that is.
 pub fn parse(text: &str, path: &Path, loader: &Loader<'_>) -> Result<Loaded, LoadError> {
-    let mut problems = Problems::new(&path.display().to_string(), text);
-    let robot = document::parse(text, &mut problems, |file, problems| {
+    let mut other = |path: &Path| read(path).map_err(|error| error.to_string());
+    let texts = Texts::new(path, text, "robot", &mut other);
+    let mut problems = Problems::new(&texts);
+    let robot = document::parse(&texts, &mut problems, |file, problems| {
         let draft = draft::read(file, problems);
         check::check(&draft, path, loader, problems)
     });

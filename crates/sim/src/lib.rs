@@ -24,20 +24,22 @@ mod schedule;
 mod sensor;
 mod simulation;
 mod solid;
+mod survey;
 mod vehicle;
 mod view;
 mod world;
 
 pub use component::{Sim, SimParameters};
-pub use fault::{Fault, FaultKind};
+pub use fault::{Fault, FaultKind, PlannedFault};
 pub use noise::{Seed, Stream};
 pub use schedule::{Rate, Schedule};
 pub use sensor::Reading;
 pub use simulation::{Event, Settings, Simulation};
 pub use solid::{MakeMeshError, Mesh, Solid};
+pub use survey::{Survey, SurveyParameters};
 pub use vehicle::turning::{Motion, Steering};
 pub use vehicle::wheels::WheelState;
-pub use vehicle::{MakeVehicleError, Mounted, VEHICLE_FRAME, Vehicle, Wheel};
+pub use vehicle::{MakeVehicleError, Mounted, NoSuchPort, VEHICLE_FRAME, Vehicle, Wheel};
 pub use view::{to_svg, world_to_svg};
 pub use world::{
     BadBarn, Barn, Body, Line, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Spawn, World,

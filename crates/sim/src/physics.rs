@@ -9,7 +9,7 @@ use rapier3d_f64::dynamics::{MassProperties, RigidBodyBuilder, RigidBodyHandle};
 use rapier3d_f64::geometry::{
     ColliderBuilder, ColliderHandle, Group, InteractionGroups, InteractionTestMode,
 };
-use rapier3d_f64::math::{Matrix, Pose, Rotation, Vector};
+use rapier3d_f64::math::{Matrix, Pose, Vector};
 use rapier3d_f64::pipeline::PhysicsWorld;
 
 /// A world that moves.
@@ -203,11 +203,11 @@ impl Physics {
                 Moves::Freely { .. } | Moves::Along(_) => self.scene.moving.extend(placed),
             }
         }
-        self.follow();
+        self.follow(|placed, at| placed.world_from_solid = at);
     }
 
     /// Moves what rays meet to where it is now.
-    fn follow(&mut self) {
+    fn follow(&mut self, go: impl Fn(&mut Placed, Pose)) {
         let mut moving = self.scene.moving.iter_mut();
         for living in &self.bodies {
             if living.body.moves == Moves::Never {
@@ -218,7 +218,7 @@ impl Physics {
             };
             for part in &living.body.parts {
                 if let Some(placed) = moving.next() {
-                    placed.world_from_solid = *body.position() * pose(&part.body_from_part);
+                    go(placed, *body.position() * pose(&part.body_from_part));
                 }
             }
         }
@@ -331,17 +331,11 @@ impl Physics {
             if let Moves::Along(path) = &living.body.moves
                 && let Some(body) = self.engine.bodies.get_mut(living.handle)
             {
-                let (at, way) = path.at(seconds);
-                let rotation = if way[0].hypot(way[1]) > 0.0 {
-                    Rotation::from_rotation_z(way[1].atan2(way[0]))
-                } else {
-                    *body.rotation()
-                };
-                body.set_next_kinematic_position(Pose::from_parts(vector(at), rotation));
+                body.set_next_kinematic_position(pose(&path.pose_at(seconds)));
             }
         }
         self.engine.step();
-        self.follow();
+        self.follow(Placed::step_to);
     }
 
     /// What the vehicle touches, in a fixed order. The engine's own order depends on how its tables grew.

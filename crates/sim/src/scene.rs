@@ -4,6 +4,7 @@
 //! the ball around it, and asks only those. In a world of blocks each beam is then asked about a few of them.
 
 use crate::beams::Beams;
+use crate::math::between;
 use crate::solid::Solid;
 use rapier3d_f64::math::{Matrix, Pose, Vector};
 
@@ -12,6 +13,8 @@ use rapier3d_f64::math::{Matrix, Pose, Vector};
 pub(crate) struct Placed {
     pub(crate) solid: Solid,
     pub(crate) world_from_solid: Pose,
+    /// Where it was before the last step, if it moves.
+    before: Option<Pose>,
     radius_m: f64,
     /// Whose it is: an index into the world's bodies.
     pub(crate) body: usize,
@@ -23,7 +26,22 @@ impl Placed {
             radius_m: solid.radius_m(),
             solid,
             world_from_solid,
+            before: None,
             body,
+        }
+    }
+
+    /// Moves it on, to where it is after a step.
+    pub(crate) fn step_to(&mut self, world_from_solid: Pose) {
+        self.before = Some(self.world_from_solid);
+        self.world_from_solid = world_from_solid;
+    }
+
+    /// Where it was when so much of the last step was over, 0 to 1.
+    fn at(&self, share: f64) -> Pose {
+        match &self.before {
+            Some(before) => between(before, &self.world_from_solid, share),
+            None => self.world_from_solid,
         }
     }
 }
@@ -83,23 +101,25 @@ impl Scene {
         })
     }
 
-    /// How far each beam of a sensor goes; infinite where it meets nothing within `most_m`.
+    /// How far each beam of a sensor goes; infinite where it meets nothing within `most_m`. The sensor is where it was
+    /// when a share of the last step was over, and so is everything else.
     pub(crate) fn scan(
         &self,
         beams: &Beams,
-        world_from_sensor: &Pose,
+        (world_from_sensor, share): (&Pose, f64),
         most_m: f64,
         ranges: &mut Vec<f64>,
     ) {
         ranges.clear();
         ranges.resize(beams.len(), f64::INFINITY);
         for placed in self.all() {
-            let middle = placed.world_from_solid.translation - world_from_sensor.translation;
+            let world_from_solid = placed.at(share);
+            let middle = world_from_solid.translation - world_from_sensor.translation;
             let reach = most_m + placed.radius_m;
             if middle.length_squared() > reach * reach {
                 continue;
             }
-            let solid_from_sensor = placed.world_from_solid.inv_mul(world_from_sensor);
+            let solid_from_sensor = world_from_solid.inv_mul(world_from_sensor);
             let middle = world_from_sensor.inverse_transform_vector(middle);
             let origin = solid_from_sensor.translation;
             let turn = Matrix::from_quat(solid_from_sensor.rotation);
@@ -221,7 +241,7 @@ mod tests {
         ) {
             for beams in [Beams::of_laser(&laser(n_rows, half_rad)), Beams::of_depth(&CAMERA)] {
                 let mut ranges = Vec::new();
-                scene.scan(&beams, &pose, 20.0, &mut ranges);
+                scene.scan(&beams, (&pose, 1.0), 20.0, &mut ranges);
                 let expected = brute(&scene, &beams, &pose, 20.0);
                 for (idx, (found, expected)) in ranges.iter().zip(&expected).enumerate() {
                     prop_assert!(same(*found, *expected), "beam {idx}: {found} for {expected}");

@@ -65,6 +65,8 @@ pub(crate) struct Moment<'s> {
     pub(crate) paint: &'s Paint,
     /// The vehicle at this very moment, between two steps.
     pub(crate) world_from_vehicle: Pose,
+    /// How much of the step is over at the moment, 0 to 1.
+    pub(crate) share: f64,
     /// After the step that has the moment in it, and before.
     pub(crate) state: ChassisState,
     pub(crate) before: ChassisState,
@@ -80,6 +82,8 @@ pub(crate) struct Moment<'s> {
     pub(crate) noise: f64,
     /// How far positions are off, metres to the east.
     pub(crate) jump_m: f64,
+    /// How far headings are off, radians to the left.
+    pub(crate) turn_rad: f64,
     /// The wheel that the sensor's body is, if it is one.
     pub(crate) wheel: Option<WheelState>,
 }

@@ -22,6 +22,8 @@ use rapier3d_f64::math::Vector;
 pub struct Settings {
     /// What all noise comes from.
     pub seed: Seed,
+    /// What all noise of sensors is multiplied with.
+    pub noise: f64,
     /// How long a step is, nanoseconds.
     pub step_ns: u64,
     /// What the vehicle may do.
@@ -118,7 +120,7 @@ impl Simulation {
                 .map(|mounted| Device::new(mounted.clone(), step_hz))
                 .collect(),
             truth: Schedule::new(Rate::from_hz(settings.truth_hz).unwrap_or(step_hz)),
-            faults: Faults::default(),
+            faults: Faults::planned(world.faults.clone()),
             contacts: Contacts::default(),
             n_steps: 0,
             vehicle,
@@ -286,6 +288,7 @@ impl Simulation {
             physics: &self.physics,
             paint: &self.paint,
             world_from_vehicle: state.pose,
+            share: 1.0,
             state,
             before: state,
             step_s: seconds(self.settings.step_ns),
@@ -294,8 +297,9 @@ impl Simulation {
             utime: 0,
             elapsed_ns: self.n_steps * self.settings.step_ns,
             seed: self.settings.seed,
-            noise: 1.0,
+            noise: self.settings.noise,
             jump_m: 0.0,
+            turn_rad: 0.0,
             wheel: self.wheels.state(device.mounted.part),
         };
         device.measure(tick, &moment)
@@ -308,7 +312,7 @@ impl Simulation {
 
     /// One step. What is due in it goes to `events`, in the order of time; `epoch` is when the simulation began.
     pub fn step(&mut self, epoch: Time, events: &mut Vec<Event>) {
-        self.faults.expire(self.elapsed_ns());
+        self.faults.advance(self.elapsed_ns());
         let Some(before) = self.physics.vehicle() else {
             return;
         };
@@ -350,6 +354,7 @@ impl Simulation {
                 physics: &self.physics,
                 paint: &self.paint,
                 world_from_vehicle: between(&before.pose, &state.pose, share),
+                share,
                 state,
                 before,
                 step_s: seconds(step_ns),
@@ -358,8 +363,9 @@ impl Simulation {
                 utime: (epoch + std::time::Duration::from_nanos(at_ns)).utime(),
                 elapsed_ns: at_ns,
                 seed: self.settings.seed,
-                noise: 1.0,
+                noise: self.settings.noise,
                 jump_m: 0.0,
+                turn_rad: 0.0,
                 wheel: None,
             }
         };
@@ -367,8 +373,9 @@ impl Simulation {
             while let Some((tick, at_ns)) = device.schedule.next_by(now_ns) {
                 let port = &device.mounted.port;
                 let moment = Moment {
-                    noise: self.faults.noise(port),
+                    noise: self.settings.noise * self.faults.noise(port),
                     jump_m: self.faults.jump_m(port),
+                    turn_rad: self.faults.turn_rad(port),
                     wheel: self.wheels.state(device.mounted.part),
                     ..moment(at_ns)
                 };

@@ -91,7 +91,33 @@ pub enum MakeVehicleError {
     },
 }
 
+/// There is no such port to break.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of {}, or nothing for all, found {found:?}", known.join(", "))]
+pub struct NoSuchPort {
+    /// What can be broken.
+    pub known: Vec<String>,
+    /// What was meant to be.
+    pub found: String,
+}
+
 impl Vehicle {
+    /// Whether a port of that name can be broken: a sensor's, or the one for commands.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn check_breakable(&self, port: &str) -> Result<(), NoSuchPort> {
+        let sensors = self.sensors.iter().map(|it| it.port.clone());
+        let known: Vec<String> = sensors.chain(["command".to_owned()]).collect();
+        if known.iter().any(|it| it == port) {
+            return Ok(());
+        }
+        Err(NoSuchPort {
+            known,
+            found: port.to_owned(),
+        })
+    }
+
     /// Takes a model apart. `frame` is the name of the vehicle's frame, or `Body:Frame`.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::outline::{N_CIRCLE, Outline, outline};
 use crate::simulation::Simulation;
 use crate::vehicle::Vehicle;
-use crate::world::{Body, Line, Moves, World};
+use crate::world::{Body, Line, Moves, PathEnd, World};
 use bowline_geometry::{SensorKind, Transform};
 use std::fmt::Write as _;
 
@@ -33,8 +33,10 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
         .map(|body| (body, outlines(body)))
         .collect();
     let points = outlines.iter().flat_map(|(_, it)| it).flatten().copied();
+    let ways = world.bodies.iter().flat_map(way);
     let painted = world.lines.iter().flat_map(|line| &line.points_m).copied();
-    let mut page = Page::around(points.chain(painted).chain([world.spawn.xy_m]));
+    let points = points.chain(ways).chain(painted);
+    let mut page = Page::around(points.chain([world.spawn.xy_m]));
     page.begin(&world.name);
     // What is driven on lies below what is painted on it, and that below what stands there.
     let (ground, things): (Vec<_>, Vec<_>) = outlines.iter().partition(|(body, _)| body.is_ground);
@@ -55,6 +57,18 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
         None => page.arrow(world.spawn.xy_m, world.spawn.heading_rad, 1.5),
     }
     page.finish()
+}
+
+/// The points that a body goes to, seen from above; back to the first, if it goes round.
+fn way(body: &Body) -> Vec<[f64; 2]> {
+    let Moves::Along(path) = &body.moves else {
+        return Vec::new();
+    };
+    let mut points: Vec<[f64; 2]> = path.points_m.iter().map(|[x, y, _]| [*x, *y]).collect();
+    if path.end == PathEnd::Loop {
+        points.extend(points.first().copied());
+    }
+    points
 }
 
 fn outlines(body: &Body) -> Vec<Outline> {
@@ -194,14 +208,10 @@ impl Page {
     }
 
     fn path(&mut self, body: &Body) {
-        let Moves::Along(path) = &body.moves else {
+        let points: Vec<String> = way(body).iter().map(|point| self.at(*point)).collect();
+        if points.is_empty() {
             return;
-        };
-        let points: Vec<String> = path
-            .points_m
-            .iter()
-            .map(|[x, y, _]| self.at([*x, *y]))
-            .collect();
+        }
         self.add(format_args!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"#b03a2e\" stroke-dasharray=\"6 4\"/>",
             points.join(" ")

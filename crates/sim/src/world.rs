@@ -7,11 +7,14 @@ pub(crate) mod line;
 mod load;
 mod mesh;
 mod ours;
+mod path;
 
 pub use barn::{BadBarn, Barn};
 pub use line::Line;
 pub use load::LoadWorldError;
+pub use path::{Path, PathEnd};
 
+use crate::fault::PlannedFault;
 use crate::solid::Solid;
 use bowline_geometry::{Transform, Vec3};
 
@@ -30,6 +33,8 @@ pub struct World {
     pub bodies: Vec<Body>,
     /// What is painted on the ground, in the order of the file.
     pub lines: Vec<Line>,
+    /// What breaks by itself, and when; in the order of the file.
+    pub faults: Vec<PlannedFault>,
     /// What its file says that is left out, each with its place.
     pub notes: Vec<String>,
 }
@@ -44,6 +49,7 @@ impl Default for World {
             spawn: Spawn::default(),
             bodies: Vec::new(),
             lines: Vec::new(),
+            faults: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -125,75 +131,6 @@ pub enum Moves {
     },
     /// Along its path, whatever is in the way.
     Along(Path),
-}
-
-/// A way that a body goes again and again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Path {
-    /// Where to, one after the other, metres, map frame; the first is where it begins.
-    pub points_m: Vec<Vec3>,
-    /// How fast, metres a second, above 0.
-    pub speed_mps: f64,
-    /// What happens at the end.
-    pub end: PathEnd,
-    /// How long it waits before it begins, seconds.
-    pub delay_s: f64,
-}
-
-/// What happens at the end of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathEnd {
-    /// It goes on to the first point.
-    Loop,
-    /// It goes back the way it came.
-    Back,
-    /// It stays there.
-    Stop,
-}
-
-impl Path {
-    /// Where it is after so many seconds, and how fast it goes in which direction.
-    #[must_use]
-    pub fn at(&self, seconds: f64) -> (Vec3, Vec3) {
-        let first = self.points_m.first().copied().unwrap_or_default();
-        let mut legs: Vec<[Vec3; 2]> = self
-            .points_m
-            .array_windows()
-            .map(|[from, to]| [*from, *to])
-            .collect();
-        match (self.end, self.points_m.as_slice()) {
-            (PathEnd::Loop, [first, .., last]) => legs.push([*last, *first]),
-            (PathEnd::Back, _) => {
-                let back: Vec<[Vec3; 2]> =
-                    legs.iter().rev().map(|[from, to]| [*to, *from]).collect();
-                legs.extend(back);
-            }
-            (PathEnd::Loop | PathEnd::Stop, _) => {}
-        }
-        let length: f64 = legs.iter().map(|[from, to]| distance(*from, *to)).sum();
-        let gone = (seconds - self.delay_s).max(0.0) * self.speed_mps;
-        if length <= 0.0 || seconds <= self.delay_s {
-            return (first, [0.0; 3]);
-        }
-        let mut left = match self.end {
-            PathEnd::Stop => gone,
-            PathEnd::Loop | PathEnd::Back => gone % length,
-        };
-        for [from, to] in legs {
-            let leg = distance(from, to);
-            if left < leg {
-                let way = [0, 1, 2].map(|axis| (to[axis] - from[axis]) / leg);
-                let at = [0, 1, 2].map(|axis| from[axis] + way[axis] * left);
-                return (at, way.map(|it| it * self.speed_mps));
-            }
-            left -= leg;
-        }
-        (self.points_m.last().copied().unwrap_or(first), [0.0; 3])
-    }
-}
-
-fn distance(a: Vec3, b: Vec3) -> f64 {
-    (a[0] - b[0]).hypot(a[1] - b[1]).hypot(a[2] - b[2])
 }
 
 impl World {

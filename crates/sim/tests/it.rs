@@ -4,6 +4,8 @@
 #[path = "it/support.rs"]
 mod support;
 
+#[path = "it/bad_days.rs"]
+mod bad_days;
 #[path = "it/component.rs"]
 mod component;
 #[path = "it/driving.rs"]

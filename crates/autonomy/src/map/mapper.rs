@@ -9,9 +9,10 @@
 use super::chart::Chart;
 use super::noise::{SensorNoise, View};
 use super::track::{NoPose, Posed, Refused, Taken, Track};
+use crate::jump::Agility;
 use bowline_geometry::{Model, Transform, TransformError};
 use bowline_msgs::{Map, PoseTransform, Range3d};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// Messages that may wait for a pose.
@@ -24,8 +25,8 @@ const SLOT_US: i64 = 100;
 pub struct MapperSettings {
     /// How far apart poses may be to interpolate between, and how long ranges wait for one.
     pub pose_timeout: Duration,
-    /// Faster than this the vehicle does not move: a pose that is further off is a jump, and the map is forgotten.
-    pub max_speed_mps: f64,
+    /// What the vehicle can do: a pose that it cannot have moved to is a jump, and the map is forgotten.
+    pub agility: Agility,
     /// One ray in so many is looked at for what it goes through; 0: none.
     pub clear_every: usize,
 }
@@ -83,6 +84,8 @@ pub struct Mapper<C> {
     counts: MapperCounts,
     /// The latest of what was fused.
     utime: Option<i64>,
+    /// The same for each device, by its frame. Only frames of the model are fused, so they are few.
+    utimes: BTreeMap<String, i64>,
     trouble: Option<String>,
 }
 
@@ -99,10 +102,11 @@ impl<C: Chart> Mapper<C> {
             model,
             settings,
             chart,
-            track: Track::new(settings.pose_timeout, settings.max_speed_mps),
+            track: Track::new(settings.pose_timeout, settings.agility),
             waiting: VecDeque::with_capacity(MAX_WAITING),
             counts: MapperCounts::default(),
             utime: None,
+            utimes: BTreeMap::new(),
             trouble: None,
         }
     }
@@ -142,6 +146,12 @@ impl<C: Chart> Mapper<C> {
         self.utime
     }
 
+    /// The same for one device, by its frame.
+    #[must_use]
+    pub fn utime_of(&self, frame: &str) -> Option<i64> {
+        self.utimes.get(frame).copied()
+    }
+
     /// What was last wrong with a message since this was last asked, in words.
     pub fn take_trouble(&mut self) -> Option<String> {
         self.trouble.take()
@@ -157,13 +167,12 @@ impl<C: Chart> Mapper<C> {
     pub fn take_pose(&mut self, pose: &PoseTransform) {
         match self.track.take(pose) {
             Ok(Taken::Steady) => {}
-            Ok(Taken::Jumped { by_m }) => {
+            Ok(Taken::Jumped(jump)) => {
                 self.counts.jumps += 1;
                 self.chart.forget();
                 self.utime = None;
-                self.trouble = Some(format!(
-                    "the pose jumped by {by_m:.1} m: the map begins anew"
-                ));
+                self.utimes.clear();
+                self.trouble = Some(format!("{jump}: the map begins anew"));
             }
             Err(refused) => {
                 self.counts.poses_refused += 1;
@@ -252,6 +261,12 @@ impl<C: Chart> Mapper<C> {
             return;
         }
         self.utime = self.utime.max(Some(ranges.utime));
+        match self.utimes.get_mut(&ranges.frame) {
+            Some(utime) => *utime = (*utime).max(ranges.utime),
+            None => {
+                self.utimes.insert(ranges.frame.clone(), ranges.utime);
+            }
+        }
         self.clear(&seen, sensor, ranges.utime);
     }
 

@@ -4,6 +4,7 @@
 //! latest pose there is none yet, and across a gap there is none at all.
 
 use super::noise::PoseNoise;
+use crate::jump::{Agility, Jump};
 use bowline_geometry::{MakeTransformError, Transform, Vec3};
 use bowline_msgs::PoseTransform;
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ pub const MAX_POSES: usize = 512;
 #[derive(Clone, Debug)]
 pub struct Track {
     max_gap_us: i64,
-    max_speed_mps: f64,
+    agility: Agility,
     poses: VecDeque<Posed>,
     frame: String,
     reference: String,
@@ -61,10 +62,7 @@ pub enum Taken {
     /// It goes on from the one before.
     Steady,
     /// No vehicle moves like that: what was mapped before is somewhere else now.
-    Jumped {
-        /// How far it is from the pose before, metres.
-        by_m: f64,
-    },
+    Jumped(Jump),
 }
 
 /// Why there is no pose at a time.
@@ -76,17 +74,14 @@ pub enum NoPose {
     Never,
 }
 
-/// Poses that agree within this are no jump, however close in time: the noise of a position.
-const JUMP_M: f64 = 0.5;
-
 impl Track {
     /// Without a pose. Between poses that are further apart than the gap nothing is known; one that is further from the
-    /// last than the speed allows is a jump.
+    /// last than a vehicle can move is a jump.
     #[must_use]
-    pub fn new(max_gap: Duration, max_speed_mps: f64) -> Self {
+    pub fn new(max_gap: Duration, agility: Agility) -> Self {
         Self {
             max_gap_us: i64::try_from(max_gap.as_micros()).unwrap_or(i64::MAX),
-            max_speed_mps,
+            agility,
             poses: VecDeque::with_capacity(MAX_POSES),
             frame: String::new(),
             reference: String::new(),
@@ -101,10 +96,10 @@ impl Track {
         let posed = self.checked(pose)?;
         let mut taken = Taken::Steady;
         if let Some(last) = self.poses.back() {
-            let by_m = distance(last.map_from_frame.xyz(), posed.map_from_frame.xyz());
-            let seconds = seconds(posed.utime - last.utime);
-            if by_m > JUMP_M + self.max_speed_mps * seconds {
-                taken = Taken::Jumped { by_m };
+            let elapsed_s = seconds(posed.utime - last.utime);
+            let (from, to) = (&last.map_from_frame, &posed.map_from_frame);
+            if let Some(jump) = self.agility.jump(from, to, elapsed_s) {
+                taken = Taken::Jumped(jump);
                 self.poses.clear();
             }
         }
@@ -206,10 +201,6 @@ fn between(a: &Transform, b: &Transform, part: f64) -> Transform {
     let turn = std::array::from_fn(|at| mix(one[at], other[at]));
     let xyz = [mix(ax, bx), mix(ay, by), mix(az, bz)];
     Transform::from_xyz_quat(xyz, turn).unwrap_or(*a)
-}
-
-fn distance([ax, ay, az]: Vec3, [bx, by, bz]: Vec3) -> f64 {
-    (ax - bx).hypot(ay - by).hypot(az - bz)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "spans are short")]

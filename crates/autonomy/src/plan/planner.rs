@@ -6,7 +6,7 @@ use super::search::{Goal, Outcome, Plan, Problem, Search, Settings};
 use super::sparse::{PlaneRule, PointRule, SparseMap, Unknown};
 use super::sweep::{Outline, Sweep};
 use super::track::Track;
-use crate::{Place, Whereabouts};
+use crate::{Agility, JumpWatch, Place, Whereabouts};
 use bowline_msgs::{Action, Map, Path, Plan as PlanMessage, PoseTransform, Range3d};
 use bowline_node::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
@@ -79,6 +79,10 @@ bowline_node::parameters! {
         off_m: f64 = 1.0, within 0.01..=100.0;
         /// How often it looks whether its plan still holds, times a second.
         rate_hz: f64 = 5.0, within 0.1..=100.0;
+        /// Faster than this the vehicle does not move, metres a second: a pose that is further off makes its map begin anew.
+        jump_mps: f64 = 20.0, within 0.1..=1000.0;
+        /// Nor does it turn faster than this, radians a second.
+        jump_radps: f64 = 5.0, within 0.1..=1000.0;
         /// Older poses and maps are none.
         deadline: Duration = Duration::from_millis(1000);
     }
@@ -97,6 +101,7 @@ pub struct Planner {
     search: Search,
     field: Field,
     current: Option<Current>,
+    watch: JumpWatch,
     pose: Input<PoseTransform>,
     goals: Input<Path>,
     ground: Input<Map>,
@@ -129,6 +134,10 @@ impl Build for Planner {
             search: Search::default(),
             field: Field::default(),
             current: None,
+            watch: JumpWatch::new(Agility {
+                max_speed_mps: parameters.jump_mps,
+                max_turn_radps: parameters.jump_radps,
+            }),
             pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),
             goals: ports.input_on(
                 "goals",
@@ -176,6 +185,14 @@ impl Component for Planner {
 impl Planner {
     /// Takes in what has come.
     fn hear(&mut self, step: &Step<'_>) -> Result<(), String> {
+        if let Some(pose) = step.arrived(self.pose)
+            && let Ok(vehicle) = self.whereabouts.vehicle(&pose)
+            && self.watch.see(pose.utime, vehicle).is_some()
+        {
+            // What was blocked before is somewhere else now.
+            self.map.clear();
+            self.current = None;
+        }
         if let Some(ground) = step.arrived(self.ground) {
             let rule = self.plane_rule();
             let read = self.map.read_map(&ground, &rule);

@@ -2,7 +2,7 @@
 
 use super::ballot::{Ballot, Fault};
 use super::decide::{Decision, Motion, Rules, Voter, decide};
-use crate::{Fan, Place, Whereabouts};
+use crate::{Agility, Fan, Jump, JumpWatch, Place, Whereabouts};
 use bowline_msgs::{Arbitration, PoseTransform, Velocity, Vote};
 use bowline_node::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
@@ -60,6 +60,8 @@ bowline_node::parameters! {
         max_turned_rad: f64 = 0.5, within 0.0..=3.2;
         /// Faster than this the vehicle does not move, metres a second: a pose that is further off is a jump.
         jump_mps: f64 = 10.0, within 0.1..=1000.0;
+        /// Nor does it turn faster than this, radians a second.
+        jump_radps: f64 = 5.0, within 0.1..=1000.0;
         /// After a jump of the pose the vehicle stands still for so long.
         settle: Duration = Duration::from_secs(2);
         /// How often it decides even without new votes, times a second.
@@ -100,14 +102,10 @@ pub struct Arbiter {
     command: Output<Velocity>,
     why: Output<Arbitration>,
     last: Option<(Time, f64)>,
-    /// Where the vehicle was last, by which time of the pose.
-    seen: Option<(i64, Place)>,
+    watch: JumpWatch,
     /// The last jump of the pose: when, and how far.
-    jumped: Option<(Time, f64)>,
+    jumped: Option<(Time, Jump)>,
 }
-
-/// A pose that is no further off than this is no jump, whatever the time between: the noise of a position, metres.
-const JUMP_M: f64 = 0.5;
 
 /// A voter's place at the table, with its latest vote.
 #[derive(Debug)]
@@ -146,6 +144,10 @@ impl Build for Arbiter {
         };
         let seats = names.iter().map(seat).collect();
         ports.tick(crate::period(parameters.rate_hz));
+        let watch = JumpWatch::new(Agility {
+            max_speed_mps: parameters.jump_mps,
+            max_turn_radps: parameters.jump_radps,
+        });
         Ok(Self {
             rules: parameters.rules(),
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
@@ -160,7 +162,7 @@ impl Build for Arbiter {
             why: ports.output_on("why", "Why it is to move so.", "arbiter"),
             parameters,
             last: None,
-            seen: None,
+            watch,
             jumped: None,
         })
     }
@@ -282,24 +284,18 @@ impl Arbiter {
 
     /// A place that no vehicle could have moved to means that one of the two is wrong, and so is what voters knew.
     fn watch_for_jumps(&mut self, now: Time, pose: &PoseTransform) {
-        let Ok(place) = self.whereabouts.place(pose) else {
-            return;
-        };
-        if let Some((utime, last)) = self.seen {
-            let elapsed_s = (pose.utime.saturating_sub(utime)) as f64 / 1e6;
-            let (moved_m, _) = last.apart(place);
-            if moved_m > JUMP_M + self.parameters.jump_mps * elapsed_s.max(0.0) {
-                self.jumped = Some((now, moved_m));
-            }
+        if let Ok(vehicle) = self.whereabouts.vehicle(pose)
+            && let Some(jump) = self.watch.see(pose.utime, vehicle)
+        {
+            self.jumped = Some((now, jump));
         }
-        self.seen = Some((pose.utime, place));
     }
 
     fn here(&self, step: &Step<'_>) -> Result<Place, String> {
-        if let Some((at, moved_m)) = self.jumped
+        if let Some((at, jump)) = self.jumped
             && step.now().since(at) < self.parameters.settle
         {
-            return Err(format!("stopped: the pose jumped by {moved_m:.1} m"));
+            return Err(format!("stopped: {jump}"));
         }
         let pose = step
             .fresh(self.pose)

@@ -444,12 +444,34 @@ fn after_a_jump_of_the_pose_the_vehicle_stands_still_for_a_while() {
     rig.advance(Duration::from_millis(50));
     assert_eq!(format!("{}", last_speed(&mut rig)), "0");
     let why = rig.take::<Arbitration>("why").pop().unwrap();
-    assert_eq!(why.reason, "stopped: the pose jumped by 1.6 m");
+    assert_eq!(
+        why.reason,
+        "stopped: the pose jumped by 1.6 m and 0 degrees"
+    );
     // It jumps back, which is a jump, too.
     drive_for(&mut rig, 19, &["hazard", "waypoint"]);
     assert_eq!(format!("{}", last_speed(&mut rig)), "0");
     drive_for(&mut rig, 2, &["hazard", "waypoint"]);
     assert!(last_speed(&mut rig) > 1.9);
+}
+
+#[test]
+fn a_pose_that_suddenly_looks_elsewhere_has_jumped_too() {
+    let mut rig = rig();
+    drive_for(&mut rig, 5, &["hazard", "waypoint"]);
+    assert!(last_speed(&mut rig) > 1.9);
+    let mut turned = pose_at(&rig);
+    let (sin, cos) = 30_f64.to_radians().sin_cos();
+    [turned.matrix[0], turned.matrix[1]] = [cos, -sin];
+    [turned.matrix[4], turned.matrix[5]] = [sin, cos];
+    rig.send("pose", turned);
+    rig.advance(Duration::from_millis(50));
+    assert_eq!(format!("{}", last_speed(&mut rig)), "0");
+    let why = rig.take::<Arbitration>("why").pop().unwrap();
+    assert_eq!(
+        why.reason,
+        "stopped: the pose jumped by 0.0 m and 30 degrees"
+    );
 }
 
 #[test]

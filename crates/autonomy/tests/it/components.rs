@@ -11,6 +11,11 @@ const MODEL: &str = concat!(
     "/../../models/raptor/raptor.xml"
 );
 
+const RAPTOR_UGV: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../models/raptor_ugv/raptor_ugv.xml"
+);
+
 fn terrain() -> Rig {
     Rig::new::<TerrainMapComponent>(TerrainMapParameters {
         model: MODEL.into(),
@@ -87,6 +92,37 @@ fn without_ranges_or_poses_there_is_no_map_and_health_says_why() {
             "{why}"
         );
     }
+}
+
+#[test]
+fn a_map_is_as_old_as_the_source_that_has_been_silent_for_longest() {
+    let (left, right) = ("LeftLaser:ScanCenter", "RightLaser:ScanCenter");
+    let mut rig = Rig::new::<TerrainMapComponent>(TerrainMapParameters {
+        model: RAPTOR_UGV.into(),
+        ..TerrainMapParameters::default()
+    });
+    let died = rig.now().utime() + 1_000_000;
+    while rig.now().utime() < died + 1_000_000 {
+        let utime = rig.now().utime();
+        let mut at = pose(utime, 0.0, 0.0, 0.0);
+        "INS:SenseCenter".clone_into(&mut at.frame);
+        rig.send("pose", at);
+        for (source, frame) in [("laser.left", left), ("laser.right", right)] {
+            let mut laser = ranges(utime, 0, vec![[4.0, 0.0, 0.0, 4.0]; 5]);
+            frame.clone_into(&mut laser.frame);
+            if source == "laser.right" || utime <= died {
+                rig.send(source, laser);
+            }
+        }
+        rig.advance(Duration::from_millis(10));
+    }
+    let maps: Vec<Map> = rig.take("terrain");
+    assert!(maps.len() >= 5, "there were maps while both were alive");
+    let newest = maps.iter().map(|map| map.utime).max();
+    assert!(
+        newest.is_some_and(|newest| newest <= died),
+        "a map says {newest:?}, and one source died at {died}"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use crate::support::{EXACT, Scene, beams, model, pose, ranges};
+use bowline_autonomy::Agility;
 use bowline_autonomy::map::{MAX_WAITING, Mapper, MapperSettings, Terrain, TerrainSettings};
 use bowline_geometry::Transform;
 use bowline_msgs::{PoseTransform, Range3d};
@@ -12,7 +13,10 @@ fn mapper(down_rad: f64) -> Mapper<Terrain> {
     };
     let settings = MapperSettings {
         pose_timeout: Duration::from_millis(200),
-        max_speed_mps: 20.0,
+        agility: Agility {
+            max_speed_mps: 20.0,
+            max_turn_radps: 5.0,
+        },
         clear_every: 1,
     };
     let terrain = Terrain::new(terrain).expect("it is a map");

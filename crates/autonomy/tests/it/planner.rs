@@ -159,6 +159,32 @@ fn without_a_goal_left_the_plan_is_to_stay_and_said_once() {
 }
 
 #[test]
+fn what_it_kept_in_mind_is_forgotten_when_the_pose_jumps() {
+    let mut rig = Rig::new::<Planner>(PlannerParameters {
+        unknown: "kept".to_owned(),
+        ..PlannerParameters::default()
+    });
+    let look_away = |rig: &mut Rig, at: Place| {
+        let utime = rig.now().utime();
+        let mut map = map(utime, is_wall);
+        for cell in map.cells.iter_mut().flatten().flatten() {
+            *cell = f32::NAN;
+        }
+        rig.send("pose", pose(utime, at));
+        rig.send("goals", goal([12.0, 0.0]));
+        rig.send("ground", map);
+        rig.advance(Duration::from_millis(201));
+        rig.take::<Plan>("plan").pop().map(|plan| plan.length_m)
+    };
+    assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], is_wall).len(), 1);
+    let kept = (0..6).find_map(|_| look_away(&mut rig, WEST));
+    assert!(kept.is_some_and(|length_m| length_m > 25.0), "{kept:?}");
+    let elsewhere = Place::new(-12.0, -6.0, 0.0);
+    let anew = look_away(&mut rig, elsewhere);
+    assert!(anew.is_some_and(|length_m| length_m < 26.0), "{anew:?}");
+}
+
+#[test]
 fn without_a_way_it_says_so() {
     let is_ring = |[x, y]: [f64; 2]| {
         let away = (x - 12.0).hypot(y);

@@ -1,6 +1,7 @@
 //! A robot in this process, on the time of its events: simulated, or a log's.
 
 use super::component::stop_at_signal;
+use super::deaths::Deaths;
 use crate::log::choice;
 use crate::{Outcome, output};
 use anyhow::{Context as _, bail};
@@ -36,6 +37,8 @@ pub(super) struct Order {
     /// Where everything that happens is written to.
     pub(super) record: Option<PathBuf>,
     pub(super) threads: usize,
+    /// What dies on the way, in the order of time.
+    pub(super) deaths: Deaths,
 }
 
 impl Order {
@@ -169,6 +172,7 @@ fn go_on<S: Events>(
     let pace = order.rate.map(|rate| Pace::new(start, rate));
     let started = clock::Live::new();
     let mut complaints = Complaints::default();
+    let mut deaths = order.deaths.iter();
     let mut n_instants = 0_u64;
     let outcome = loop {
         let is_over = order.log.is_some() && lockstep.is_source_done();
@@ -178,6 +182,10 @@ fn go_on<S: Events>(
         };
         if pace.as_ref().is_some_and(|pace| !pace.wait_for(next, stop)) {
             break Ok(());
+        }
+        for death in deaths.by(next.since(start)) {
+            lockstep.engine_mut().kill(&death.component);
+            output::note(&death.to_string());
         }
         if let Err(error) = lockstep.step(sinks) {
             break Err(error.into());

@@ -1,7 +1,9 @@
 //! What is wrong with a file, where, and what to write instead.
 
+use super::texts::Texts;
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Where something is in a text: bytes from its beginning.
@@ -100,8 +102,7 @@ impl fmt::Display for Problem {
 /// Problems while they are found, and the text that they are found in.
 #[derive(Debug)]
 pub struct Problems<'t> {
-    file: Arc<str>,
-    text: &'t str,
+    texts: &'t Texts,
     found: Vec<(Span, Problem)>,
 }
 
@@ -113,10 +114,9 @@ const MAX_NOTES: usize = 10;
 impl<'t> Problems<'t> {
     /// Nothing is wrong yet.
     #[must_use]
-    pub fn new(file: &str, text: &'t str) -> Self {
+    pub fn new(texts: &'t Texts) -> Self {
         Self {
-            file: file.into(),
-            text,
+            texts,
             found: Vec::new(),
         }
     }
@@ -133,7 +133,7 @@ impl<'t> Problems<'t> {
 
     fn add(&mut self, severity: Severity, at: Span, message: String) -> Added<'_> {
         let (place, line) = self.locate(at.start);
-        let n_marked = self.text.get(at.clone()).unwrap_or_default().chars();
+        let n_marked = self.texts.slice(&at).unwrap_or_default().chars();
         let n_marked = n_marked.take_while(|c| *c != '\n').count();
         let problem = Problem {
             severity,
@@ -144,11 +144,11 @@ impl<'t> Problems<'t> {
             notes: Vec::new(),
         };
         // What is wrong with all sources of data, or with one word at several places, is told once.
-        let text = self.text;
+        let texts = self.texts;
         let is_same = |(span, told): &&mut (Span, Problem)| {
             told.severity == severity
                 && told.message == problem.message
-                && text.get(span.clone()) == text.get(at.clone())
+                && texts.slice(span) == texts.slice(&at)
         };
         if let Some((span, told)) = self.found.iter_mut().find(is_same) {
             told.add_place(*span == at, problem.place);
@@ -169,13 +169,26 @@ impl<'t> Problems<'t> {
         self.locate(at.start).0
     }
 
+    /// The folder of the file that a byte is in, which paths there are relative to.
+    #[must_use]
+    pub fn folder(&self, at: &Span) -> &'t Path {
+        let text = self.texts.at(at.start);
+        text.map_or(Path::new(""), |text| &text.folder)
+    }
+
     fn locate(&self, start: usize) -> (Place, &'t str) {
-        let before = self.text.get(..start).unwrap_or(self.text);
+        let found = self.texts.at(start);
+        let (file, text) = found.map_or_else(
+            || ("".into(), ""),
+            |found| (Arc::clone(&found.file), found.text.as_str()),
+        );
+        let start = start - found.map_or(0, |found| found.start);
+        let before = text.get(..start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
-        let rest = self.text.get(line_start..).unwrap_or_default();
+        let rest = text.get(line_start..).unwrap_or_default();
         let place = Place {
-            file: Arc::clone(&self.file),
+            file,
             line: before.matches('\n').count() + 1,
             column,
         };

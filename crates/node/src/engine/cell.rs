@@ -30,6 +30,8 @@ pub(crate) struct Cell {
     pub(crate) inbox: Vec<Event>,
     pub(crate) trace: Option<Trace>,
     pub(crate) panicked: Option<Panicked>,
+    /// Whether nothing happens in it any more.
+    pub(crate) is_dead: bool,
     component: Box<dyn Component>,
     declared: Vec<Declared>,
     slots: Vec<Slot>,
@@ -112,6 +114,7 @@ impl Cell {
             inbox: Vec::new(),
             trace: None,
             panicked: None,
+            is_dead: false,
             tick,
         }
     }

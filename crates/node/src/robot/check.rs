@@ -32,7 +32,6 @@ struct Checked {
 /// What the parts of the check share.
 struct Context<'a> {
     loader: &'a Loader<'a>,
-    folder: &'a Path,
     types: &'a KnownTypes,
     /// What the file says once for all components that have a parameter of that name: paths.
     common: &'a [(&'static str, Setting)],
@@ -66,17 +65,16 @@ pub(super) fn check(
     let model = draft
         .model
         .as_ref()
-        .map(|model| existing(model, folder, "model", problems));
+        .map(|model| existing(model, "model", problems));
     let types: Vec<PathBuf> = draft
         .types
         .iter()
-        .map(|path| existing(path, folder, "types", problems))
+        .map(|path| existing(path, "types", problems))
         .collect();
     let types_known = read_types(draft, &types, loader, problems);
     let common = common(model.as_deref(), &types);
     let context = Context {
         loader,
-        folder,
         types: &types_known,
         common: &common,
         shared: &draft.parameters,
@@ -85,7 +83,7 @@ pub(super) fn check(
     let record = draft
         .record
         .as_ref()
-        .map(|record| check_record(record, folder, problems));
+        .map(|record| check_record(record, problems));
     let checked: Vec<Checked> = draft
         .components
         .iter()
@@ -164,8 +162,8 @@ fn complain_of_bus(url: &Word, error: &BadUrl, problems: &mut Problems<'_>) {
 }
 
 /// A path, which should be there.
-fn existing(path: &Word, folder: &Path, what: &str, problems: &mut Problems<'_>) -> PathBuf {
-    let found = folder.join(path.get_ref());
+fn existing(path: &Word, what: &str, problems: &mut Problems<'_>) -> PathBuf {
+    let found = problems.folder(&path.span()).join(path.get_ref());
     if !found.exists() {
         let message = format!("{what}: there is no {}", found.display());
         problems
@@ -199,7 +197,7 @@ fn read_types(
     }
 }
 
-fn check_record(record: &RecordDraft, folder: &Path, problems: &mut Problems<'_>) -> Record {
+fn check_record(record: &RecordDraft, problems: &mut Problems<'_>) -> Record {
     let all = || Pattern::new(".*").into_iter().collect();
     let channels = record.channels.as_ref().map_or_else(all, |patterns| {
         let checked = patterns
@@ -214,7 +212,9 @@ fn check_record(record: &RecordDraft, folder: &Path, problems: &mut Problems<'_>
         checked.collect()
     });
     Record {
-        file: folder.join(record.file.get_ref()),
+        file: problems
+            .folder(&record.file.span())
+            .join(record.file.get_ref()),
         host: record.host.as_ref().map(|host| host.get_ref().clone()),
         channels,
     }

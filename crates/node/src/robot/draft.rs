@@ -147,6 +147,8 @@ fn read_robot<'v, 'i>(
 ) {
     draft.name = table.text("name", problems);
     table.require("name", "give the robot a name: name = \"...\"", problems);
+    // Whatever that is like is in here already.
+    let _like = table.text("like", problems);
     draft.bus = table.text("bus", problems);
     draft.model = table.text("model", problems);
     draft.types = table.texts("types", problems).unwrap_or_default();

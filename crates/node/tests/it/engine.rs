@@ -330,3 +330,25 @@ fn kinds_show_what_they_are() {
         "{ports:?}"
     );
 }
+
+#[test]
+fn a_component_that_is_killed_says_nothing_more_and_the_others_go_on() {
+    let (start, mut heard) = (Time::from_utime(1_000_000), Heard::default());
+    let mut lockstep =
+        Lockstep::start(engine(circle(3)), Silence, start, &mut heard).expect("it starts");
+    let go_on = |lockstep: &mut Lockstep<Silence>, to| {
+        let mut heard = Heard::default();
+        lockstep.run_until(start + ms(to), &mut heard).unwrap();
+        let channels = heard.0.into_iter().map(|(_, channel, _)| channel);
+        channels.collect::<Vec<_>>()
+    };
+    assert_eq!(go_on(&mut lockstep, 100).len(), 30);
+    assert!(!lockstep.engine_mut().kill("nobody"));
+    assert!(lockstep.engine_mut().kill("talker1"));
+    let after = go_on(&mut lockstep, 200);
+    assert_eq!(after, ["talker0.said", "talker2.said"].repeat(10));
+    lockstep
+        .engine_mut()
+        .stop(start + ms(200), &mut heard)
+        .expect("the others can end");
+}

@@ -553,3 +553,57 @@ fn all_lines() -> Vec<String> {
         .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
         .collect()
 }
+
+#[test]
+fn a_robot_that_is_like_another_says_only_what_is_different() {
+    let (right, like) = (
+        load("tests/robots/right.toml").robot,
+        load("tests/robots/like.toml").robot,
+    );
+    let names = |robot: &robot::Robot| -> Vec<String> {
+        let components = robot.components(Source::Live);
+        components.map(|it| it.name.clone()).collect()
+    };
+    let mut expected = names(&right);
+    expected.push("lamp".to_owned());
+    assert_eq!(
+        names(&like),
+        expected,
+        "in the order of the file that it is like"
+    );
+    assert_eq!((like.name(), right.name()), ("patrol_at_night", "patrol"));
+    assert_eq!(
+        like.model(),
+        right.model(),
+        "paths are found where they were"
+    );
+    let laser = like.component("laser", Source::Live).expect("it is there");
+    let Program::Kind { settings, .. } = &laser.program else {
+        panic!("{laser:?}");
+    };
+    let setting = |name: &str| settings.iter().find(|(it, _)| it == name).map(|(_, it)| it);
+    assert_eq!(setting("rate_hz"), Some(&Setting::Integer(5)));
+    assert!(setting("device").is_some(), "the rest of the table stays");
+}
+
+#[test]
+fn paths_are_relative_to_the_file_that_they_are_in() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("like_from_elsewhere");
+    fs::create_dir_all(&folder).unwrap();
+    let base = fs::canonicalize("tests/robots/right.toml").unwrap();
+    let text = format!(
+        "[robot]\nname = \"far\"\nlike = {:?}\n[component.laser]\nparameters = {{ device = \"tty\" }}\n",
+        base.display().to_string()
+    );
+    let far = robot::parse(&text, &folder.join("far.toml"), &loader());
+    let far = far.unwrap_or_else(|error| panic!("{error}")).robot;
+    assert_eq!(far.model(), Some(base.as_path()));
+    assert_eq!(far.folder(), folder);
+    let laser = far.component("laser", Source::Live).expect("it is there");
+    let Program::Kind { settings, .. } = &laser.program else {
+        panic!("{laser:?}");
+    };
+    let device = settings.iter().find(|(name, _)| name == "device");
+    let expected = Setting::Text(folder.join("tty").display().to_string());
+    assert_eq!(device.map(|(_, device)| device), Some(&expected));
+}

@@ -1,7 +1,7 @@
 //! What can be asked of a simulation: its time, where things are, what is broken.
 
 use super::{Pace, Sim};
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, KINDS, until};
 use crate::noise::Seed;
 use crate::solid::Solid;
 use crate::world::{Body, Moves, Spawn};
@@ -9,6 +9,7 @@ use bowline_geometry::{Transform, is_name};
 use bowline_msgs::{SimControl, SimFault, SimPlace, SimState};
 use bowline_node::service::{CallId, Failure};
 use bowline_node::{Outbox, Ports, Service, Step, Time};
+use std::time::Duration;
 
 /// Codes of what is refused.
 const NONSENSE: i32 = 1;
@@ -258,38 +259,26 @@ impl Sim {
     fn fault(&mut self, request: &SimFault) -> Result<(), Failure> {
         let nonsense = |why: String| Failure::new(NONSENSE, why);
         let SimFault { kind, value, .. } = *request;
-        let is_share = (0.0..=1.0).contains(&value);
-        let kind = match kind {
-            SimFault::CLEAR => {
-                self.simulation.mend();
-                return Ok(());
-            }
-            SimFault::DEAD => FaultKind::Dead,
-            SimFault::STUCK => FaultKind::Stuck,
-            SimFault::NOISY if (0.0..=1e6).contains(&value) => FaultKind::Noisy(value),
-            SimFault::NOISY => {
-                return Err(nonsense(format!(
-                    "expected a factor of 0 to 1000000, found {value}"
-                )));
-            }
-            SimFault::WEAK if is_share => FaultKind::Weak(value),
-            SimFault::WEAK => {
-                return Err(nonsense(format!(
-                    "expected a share of 0 to 1, found {value}"
-                )));
-            }
-            SimFault::CUT => FaultKind::Cut,
-            SimFault::JUMP if value.abs() <= MAX_METRES => FaultKind::Jump(value),
-            SimFault::JUMP => {
-                return Err(nonsense(format!(
-                    "expected a jump of at most {MAX_METRES} m, found {value}"
-                )));
-            }
-            other => {
-                let why = "expected a kind of fault: CLEAR (0), DEAD (1), STUCK (2), NOISY (3), WEAK (4), CUT (5) or JUMP (6)";
-                return Err(nonsense(format!("{why}, found {other}")));
-            }
+        if kind == SimFault::CLEAR {
+            self.simulation.mend();
+            return Ok(());
+        }
+        let Some(named) = KINDS.iter().find(|named| named.code == kind) else {
+            let kinds = KINDS.iter();
+            let kinds = kinds.map(|it| format!("{} ({})", it.word.to_uppercase(), it.code));
+            let kinds: Vec<String> = kinds.collect();
+            return Err(nonsense(format!(
+                "expected a kind of fault: CLEAR (0), {}, found {kind}",
+                kinds.join(", ")
+            )));
         };
+        let kind = named.of(value).map_err(|amount| {
+            let (least, most) = (amount.limits.start(), amount.limits.end());
+            nonsense(format!(
+                "expected a value of {least} to {most} for {}, found {value}",
+                named.word.to_uppercase()
+            ))
+        })?;
         let port = self.port(&request.port)?;
         let duration = u64::try_from(request.duration_us).map_err(|_error| {
             nonsense(format!(
@@ -298,8 +287,7 @@ impl Sim {
             ))
         })?;
         let now_ns = self.simulation.elapsed_ns();
-        let until_ns =
-            (duration > 0).then(|| now_ns.saturating_add(duration.saturating_mul(1_000)));
+        let until_ns = (duration > 0).then(|| until(now_ns, Duration::from_micros(duration)));
         let fault = Fault {
             kind,
             port,
@@ -318,22 +306,9 @@ impl Sim {
         if name.is_empty() {
             return Ok(None);
         }
-        let mut ports: Vec<&str> = self
-            .simulation
-            .vehicle()
-            .sensors
-            .iter()
-            .map(|it| it.port.as_str())
-            .collect();
-        ports.push("command");
-        if ports.contains(&name) {
-            return Ok(Some(name.to_owned()));
-        }
-        let why = format!(
-            "expected one of {}, or nothing for all, found {name:?}",
-            ports.join(", ")
-        );
-        Err(Failure::new(NOT_THERE, why))
+        let known = self.simulation.vehicle().check_breakable(name);
+        known.map_err(|error| Failure::new(NOT_THERE, error.to_string()))?;
+        Ok(Some(name.to_owned()))
     }
 }
 

@@ -59,9 +59,10 @@ pub(super) fn ins(mounted: &Mounted, ins: &Ins, moment: &Moment<'_>) -> PoseTran
         error(4, ins.attitude_sd_rad),
         error(5, ins.heading_sd_rad),
     );
+    let turned = Rotation::from_rotation_z(moment.turn_rad);
     let measured = Pose::from_parts(
         truth.translation + shift,
-        Rotation::from_scaled_axis(tilt) * truth.rotation,
+        turned * Rotation::from_scaled_axis(tilt) * truth.rotation,
     );
     message.matrix = matrix(&measured);
     let squared = |deviation: f64| deviation * deviation;
@@ -161,7 +162,7 @@ pub(super) fn compass(
     Heading {
         utime: moment.utime,
         frame: mounted.frame.clone(),
-        heading_rad: wrapped(std::f64::consts::FRAC_PI_2 - north),
+        heading_rad: wrapped(std::f64::consts::FRAC_PI_2 - north + moment.turn_rad),
         sd_rad: compass.field_sd_t / across,
         field_tesla: measured.to_array(),
     }

@@ -20,7 +20,7 @@ pub(super) fn laser(
 ) -> Range3d {
     let pose = world_from(mounted, moment);
     let scene = &moment.physics.scene;
-    scene.scan(beams, &pose, laser.range_max_m, ranges);
+    scene.scan(beams, (&pose, moment.share), laser.range_max_m, ranges);
     let mut points = Vec::with_capacity(beams.len());
     for (direction, true_range) in beams.directions().iter().zip(&*ranges) {
         // Every beam takes its numbers, whether it needs them or not: those of one do not hang on another's luck.
@@ -121,7 +121,8 @@ pub(super) fn depth(
         .map(|direction| direction.x)
         .fold(1.0, f64::min);
     let most_m = camera.far_m / slant;
-    moment.physics.scene.scan(beams, &pose, most_m, ranges);
+    let scene = &moment.physics.scene;
+    scene.scan(beams, (&pose, moment.share), most_m, ranges);
     let deviation = |depth: f64| camera.depth_sd_m + camera.depth_sd_per_m2 * depth * depth;
     let mut points = Vec::with_capacity(beams.len());
     for (direction, range) in beams.directions().iter().zip(&*ranges) {

@@ -62,6 +62,14 @@ impl World {
         Self::load_from(path, &mut Disk)
     }
 
+    /// The same, and flat ground where no file is named.
+    pub(crate) fn load_or_flat(path: &Path) -> Result<Self, LoadWorldError> {
+        if path.as_os_str().is_empty() {
+            return Ok(Self::flat());
+        }
+        Self::load(path)
+    }
+
     /// Reads a world file from wherever files are.
     ///
     /// # Errors
@@ -89,7 +97,7 @@ impl World {
     }
 }
 
-fn text(path: &Path, files: &mut dyn Files) -> Result<String, LoadWorldError> {
+pub(super) fn text(path: &Path, files: &mut dyn Files) -> Result<String, LoadWorldError> {
     let path_of = || path.to_owned();
     let bytes = files.read(path).map_err(|source| LoadWorldError::Read {
         path: path_of(),

@@ -4,9 +4,10 @@ mod line;
 
 use super::load::LoadWorldError;
 use super::{Body, Moves, Origin, Path, PathEnd, Spawn, World, heights, mesh};
+use crate::fault::{KINDS, MAX_FAULTS, NamedKind, PlannedFault};
 use crate::solid::Solid;
 use bowline_geometry::{Files, Transform, Vec3, is_name};
-use bowline_node::document::{self, Problems, Table, Value, Word, describe, numbers};
+use bowline_node::document::{self, Problems, Table, Texts, Value, Word, describe, numbers};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -19,6 +20,8 @@ const DEGREES: RangeInclusive<f64> = -3_600.0..=3_600.0;
 /// More bodies are a city.
 const MAX_BODIES: usize = 10_000;
 const MAX_POINTS: usize = 1_000;
+/// As many as may be broken at once.
+const MAX_PLANNED: usize = MAX_FAULTS;
 
 const SHAPES: &[(&str, Shape)] = &[
     ("box", Shape::Box),
@@ -44,10 +47,14 @@ pub(super) fn parse(
     path: &std::path::Path,
     files: &mut dyn Files,
 ) -> Result<World, LoadWorldError> {
-    let mut problems = Problems::new(&path.display().to_string(), text);
-    let folder = path.parent().unwrap_or(std::path::Path::new(""));
-    let world = document::parse(text, &mut problems, |file, problems| {
-        Some(read(file, (folder, files), problems))
+    let mut other = |path: &std::path::Path| {
+        let text = super::load::text(path, files);
+        text.map_err(|error| error.to_string())
+    };
+    let texts = Texts::new(path, text, "world", &mut other);
+    let mut problems = Problems::new(&texts);
+    let world = document::parse(&texts, &mut problems, |file, problems| {
+        Some(read(file, files, problems))
     });
     match world {
         Some(mut world) if !problems.has_errors() => {
@@ -59,9 +66,7 @@ pub(super) fn parse(
     }
 }
 
-type Beside<'a> = (&'a std::path::Path, &'a mut dyn Files);
-
-fn read(file: &DeTable<'_>, (folder, files): Beside<'_>, problems: &mut Problems<'_>) -> World {
+fn read(file: &DeTable<'_>, files: &mut dyn Files, problems: &mut Problems<'_>) -> World {
     let mut world = World::default();
     let mut root = Table::root("the world file", file);
     match root.table("world", "[world]", problems) {
@@ -87,19 +92,22 @@ fn read(file: &DeTable<'_>, (folder, files): Beside<'_>, problems: &mut Problems
             return world;
         }
         for (name, value) in entries {
-            let body = read_body(&name, value, (folder, &mut *files), problems);
+            let body = read_body(&name, value, files, problems);
             world.bodies.extend(body);
         }
     }
     if let Some(table) = root.table("line", "[line]", problems) {
         line::read(&table, &mut world, problems);
     }
+    world.faults = read_faults(&mut root, problems);
     root.finish(problems);
     world
 }
 
 fn read_world(mut table: Table<'_, '_>, world: &mut World, problems: &mut Problems<'_>) {
     table.require("name", "name = \"...\"", problems);
+    // Whatever that is like is in here already.
+    let _like = table.text("like", problems);
     if let Some(name) = table.text("name", problems) {
         world.name = name.into_inner();
     }
@@ -142,7 +150,7 @@ fn read_spawn(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Spawn {
 fn read_body(
     name: &Word,
     value: &Value<'_>,
-    beside: Beside<'_>,
+    files: &mut dyn Files,
     problems: &mut Problems<'_>,
 ) -> Option<Body> {
     if !is_name(name.get_ref()) {
@@ -157,12 +165,12 @@ fn read_body(
     let mut table = Table::of(&what, value, problems);
     table.require("shape", "shape = \"box\"", problems);
     let shape = table.choice("shape", SHAPES, problems);
-    let solid = shape.and_then(|shape| read_solid(shape, &mut table, beside, problems));
+    let solid = shape.and_then(|shape| read_solid(shape, &mut table, files, problems));
     let pose = read_pose(&mut table, solid.as_ref(), problems);
     let friction = table.number("friction", 0.0..=10.0, problems);
     let colour = read_colour(&mut table, problems);
     let is_ground = table.boolean("ground", problems);
-    let moves = read_moves(&mut table, &pose, problems);
+    let (moves, pose) = read_moves(&mut table, pose, problems);
     table.finish(problems);
     let mut body = Body::new(name.get_ref().clone(), solid?).posed(pose);
     body.is_ground = is_ground.unwrap_or(matches!(shape, Some(Shape::Plane | Shape::Heightmap)));
@@ -175,7 +183,7 @@ fn read_body(
 fn read_solid(
     shape: Shape,
     table: &mut Table<'_, '_>,
-    beside: Beside<'_>,
+    files: &mut dyn Files,
     problems: &mut Problems<'_>,
 ) -> Option<Solid> {
     match shape {
@@ -202,19 +210,19 @@ fn read_solid(
             let radius_m = table.number("radius_m", SIZE, problems)?;
             Some(Solid::Sphere { radius_m })
         }
-        Shape::Mesh => read_mesh(table, beside, problems),
-        Shape::Heightmap => read_heights(table, beside, problems),
+        Shape::Mesh => read_mesh(table, files, problems),
+        Shape::Heightmap => read_heights(table, files, problems),
     }
 }
 
 /// The bytes of a file that a body names.
 fn read_file(
     table: &mut Table<'_, '_>,
-    (folder, files): Beside<'_>,
+    files: &mut dyn Files,
     problems: &mut Problems<'_>,
 ) -> Option<(Word, Vec<u8>)> {
     let file = table.text("file", problems)?;
-    let path = folder.join(file.get_ref());
+    let path = problems.folder(&file.span()).join(file.get_ref());
     match files.read(&path) {
         Ok(bytes) => Some((file, bytes)),
         Err(error) => {
@@ -227,14 +235,14 @@ fn read_file(
 
 fn read_mesh(
     table: &mut Table<'_, '_>,
-    beside: Beside<'_>,
+    files: &mut dyn Files,
     problems: &mut Problems<'_>,
 ) -> Option<Solid> {
     table.require("file", "file = \"rock.obj\"", problems);
     let scale = table
         .numbers("scale", 1e-6..=1e6, problems)
         .unwrap_or([1.0; 3]);
-    let (file, bytes) = read_file(table, beside, problems)?;
+    let (file, bytes) = read_file(table, files, problems)?;
     match mesh::read(file.get_ref(), &bytes, scale) {
         Ok(mesh) => Some(Solid::Mesh(Arc::new(mesh))),
         Err(error) => {
@@ -246,7 +254,7 @@ fn read_mesh(
 
 fn read_heights(
     table: &mut Table<'_, '_>,
-    beside: Beside<'_>,
+    files: &mut dyn Files,
     problems: &mut Problems<'_>,
 ) -> Option<Solid> {
     table.require(
@@ -256,7 +264,7 @@ fn read_heights(
     );
     let size: Option<Vec3> = table.numbers("size_m", SIZE, problems);
     let inline = table.list("heights", problems);
-    let file = read_file(table, beside, problems);
+    let file = read_file(table, files, problems);
     let at = table
         .key("heights")
         .or(file.as_ref().map(|(file, _)| file.span()));
@@ -347,7 +355,12 @@ fn read_pose(
         Some(Solid::Sphere { radius_m }) => *radius_m,
         Some(Solid::Plane | Solid::Mesh(_)) | None => 0.0,
     };
-    let xyz = at.or(on.map(|[x, y]| [x, y, half])).unwrap_or_default();
+    // What has a path stands on the ground, unless its points say otherwise.
+    let unsaid = match table.key("path") {
+        Some(_) => [0.0, 0.0, half],
+        None => [0.0; 3],
+    };
+    let xyz = at.or(on.map(|[x, y]| [x, y, half])).unwrap_or(unsaid);
     let turned = rpy.unwrap_or([0.0, 0.0, heading.unwrap_or(0.0)]);
     Transform::from_xyz_rpy(xyz, turned.map(f64::to_radians))
 }
@@ -372,19 +385,50 @@ fn hex(text: &str) -> Option<[u8; 3]> {
     Some([red, green, blue])
 }
 
-fn read_moves(table: &mut Table<'_, '_>, pose: &Transform, problems: &mut Problems<'_>) -> Moves {
+/// How a body moves, and where it is at the beginning.
+fn read_moves(
+    table: &mut Table<'_, '_>,
+    pose: Transform,
+    problems: &mut Problems<'_>,
+) -> (Moves, Transform) {
     let mass = table.number("mass_kg", 1e-3..=1e6, problems);
     let path = table.table("path", "path", problems);
     match (mass, path) {
-        (None, None) => Moves::Never,
-        (Some(mass_kg), None) => Moves::Freely { mass_kg },
-        (None, Some(path)) => read_path(path, pose, problems).map_or(Moves::Never, Moves::Along),
+        (None, None) => (Moves::Never, pose),
+        (Some(mass_kg), None) => (Moves::Freely { mass_kg }, pose),
+        (None, Some(path)) => match read_path(path, &pose, problems) {
+            Some(path) => {
+                check_begin(table, &path, &pose, problems);
+                let begin = path.pose_at(0.0);
+                (Moves::Along(path), begin)
+            }
+            None => (Moves::Never, pose),
+        },
         (Some(_), Some(path)) => {
             let message =
                 "expected one of mass_kg and path, found both: what is pushed leaves its path";
             problems.error(path.at(), message);
-            Moves::Never
+            (Moves::Never, pose)
         }
+    }
+}
+
+/// A path says where its body begins and where it looks; nothing else may say otherwise.
+fn check_begin(table: &Table<'_, '_>, path: &Path, pose: &Transform, problems: &mut Problems<'_>) {
+    let first = path.points_m.first().copied().unwrap_or_default();
+    if let Some(at) = table.key("on_m").or(table.key("at_m"))
+        && first.map(f64::to_bits) != pose.xyz().map(f64::to_bits)
+    {
+        let message = format!(
+            "expected the first of points_m, {first:?}, found {:?}",
+            pose.xyz()
+        );
+        let help = "a body begins at the first of its points: leave this out";
+        problems.error(at, message).help(help);
+    }
+    if let Some(at) = table.key("heading_deg").or(table.key("rpy_deg")) {
+        let message = "expected no heading files a path, found one: it looks where it goes";
+        problems.error(at, message);
     }
 }
 
@@ -440,4 +484,47 @@ fn read_path(
 
 fn table_at(points: &[Value<'_>]) -> document::Span {
     points.first().map_or(0..0, Value::span)
+}
+
+/// What breaks by itself.
+fn read_faults(root: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Vec<PlannedFault> {
+    let list = root.list("fault", problems).unwrap_or_default();
+    if let Some(beyond) = list.get(MAX_PLANNED) {
+        let found = list.len();
+        let message = format!("expected at most {MAX_PLANNED} faults, found {found}");
+        problems.error(beyond.span(), message);
+        return Vec::new();
+    }
+    let faults = list.iter().map(|value| read_fault(value, problems));
+    faults.flatten().collect()
+}
+
+fn read_fault(value: &Value<'_>, problems: &mut Problems<'_>) -> Option<PlannedFault> {
+    let mut table = Table::of("each [[fault]]", value, problems);
+    table.require("at", "at = \"10s\"", problems);
+    table.require("kind", "kind = \"dead\"", problems);
+    let at = table.duration("at", problems);
+    let lasts = table.duration("for", problems);
+    let port = table.text("port", problems).map(Word::into_inner);
+    let kinds: Vec<(&str, &NamedKind)> = KINDS.iter().map(|kind| (kind.word, kind)).collect();
+    let kind = table.choice("kind", &kinds, problems);
+    let kind = kind.and_then(|named| match named.amount {
+        None => named.of(0.0).ok(),
+        Some(amount) => {
+            let help = format!("{} says how much is wrong", amount.key);
+            table.require(amount.key, &help, problems);
+            let (least, most) = (amount.limits.start(), amount.limits.end());
+            let limits = least / amount.unit..=most / amount.unit;
+            let found = table.number(amount.key, limits, problems)?;
+            // Half a turn is half a turn, whichever way it is rounded.
+            named.of((found * amount.unit).clamp(*least, *most)).ok()
+        }
+    });
+    table.finish(problems);
+    Some(PlannedFault {
+        at: at?,
+        kind: kind?,
+        port,
+        lasts,
+    })
 }

@@ -278,8 +278,11 @@ fn faults_that_are_none_are_refused() {
     };
     for (request, expected) in [
         (fault(42, 0.0), "expected a kind of fault"),
-        (fault(SimFault::WEAK, 2.0), "expected a share of 0 to 1"),
-        (fault(SimFault::NOISY, f64::NAN), "expected a factor"),
+        (
+            fault(SimFault::WEAK, 2.0),
+            "expected a value of 0 to 1 for WEAK",
+        ),
+        (fault(SimFault::NOISY, f64::NAN), "expected a value of 0"),
         (
             SimFault {
                 port: "Nobody".to_owned(),

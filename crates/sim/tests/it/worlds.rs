@@ -1,7 +1,7 @@
 //! World files: what they say, and what is said about those that are wrong.
 
 use crate::support::repository;
-use bowline_sim::{Barn, Line, Moves, Solid, World, world_to_svg};
+use bowline_sim::{Barn, FaultKind, Line, Moves, Solid, World, world_to_svg};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,16 @@ fn near(found: [f64; 3], expected: [f64; 3]) -> bool {
 
 #[test]
 fn every_world_of_ours_can_be_read() {
-    for (name, n_bodies) in [("blocks", 18), ("example", 8), ("igvc", 21)] {
+    let worlds = [
+        ("alley", 5),
+        ("blocks", 18),
+        ("crossing", 4),
+        ("dead_end", 4),
+        ("example", 8),
+        ("faults", 18),
+        ("igvc", 21),
+    ];
+    for (name, n_bodies) in worlds {
         let path = repository().join("worlds").join(format!("{name}.toml"));
         let world = World::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((world.name.as_str(), world.bodies.len()), (name, n_bodies));
@@ -112,6 +121,7 @@ fn a_picture_of_a_world_has_its_lines() {
 fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
     let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
     let line = |text: &str| format!("[world]\nname = \"w\"\n[line.a]\n{text}\n");
+    let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
     let cases = [
         ("", "expected a table [world], found none"),
         ("[world", "w.toml:1:"),
@@ -161,6 +171,55 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
                 "shape = \"sphere\"\nradius_m = 1\npath = { points_m = [[0], [1]], speed_mps = 1 }",
             ),
             "2 or 3 numbers",
+        ),
+        (
+            &body(
+                "shape = \"sphere\"\nradius_m = 1\non_m = [3, 0]\npath = { points_m = [[0, 0], [1, 1]], speed_mps = 1 }",
+            ),
+            "expected the first of points_m, [0.0, 0.0, 1.0], found [3.0, 0.0, 1.0]",
+        ),
+        (
+            &body(
+                "shape = \"sphere\"\nradius_m = 1\nheading_deg = 3\npath = { points_m = [[0, 0], [1, 1]], speed_mps = 1 }",
+            ),
+            "it looks where it goes",
+        ),
+        (&fault(""), "expected at in each [[fault]]"),
+        (
+            &fault("at = \"1s\"\nkind = \"ded\""),
+            "did you mean \"dead\"?",
+        ),
+        (
+            &fault("at = 3\nkind = \"dead\""),
+            "at is a duration such as",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"jump\""),
+            "expected jump_m in each [[fault]]",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"weak\"\nshare = 2"),
+            "share is a number from 0 to 1",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"turn\"\nturn_deg = 200"),
+            "turn_deg is a number from -180 to 180",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"dead\"\nfactor = 2"),
+            "unknown key \"factor\"",
+        ),
+        (
+            &"[[fault]]\nat = \"1s\"\nkind = \"dead\"\n".repeat(65),
+            "expected at most 64 faults, found 65",
+        ),
+        (
+            "[world]\nname = \"w\"\nlike = \"nowhere.toml\"",
+            "w.toml:3:8",
+        ),
+        (
+            "[world]\nname = \"w\"\nlike = \"w.toml\"",
+            "found that they go round",
         ),
         (
             &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
@@ -325,4 +384,49 @@ fn files_that_are_no_worlds_are_refused() {
         let error = World::load(Path::new(name)).expect_err(name).to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn a_body_with_a_path_begins_at_its_first_point_and_looks_along_it() {
+    let text = r#"
+[world]
+name = "w"
+[body.cart]
+shape = "box"
+size_m = [2, 1, 3]
+path = { points_m = [[5, 1], [5, 4]], speed_mps = 1, delay = "9s" }
+"#;
+    let world = read("w.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let pose = world.bodies[0].world_from_body;
+    assert!(near(pose.xyz(), [5.0, 1.0, 1.5]), "it stands on the ground");
+    assert!((pose.rpy()[2] - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
+}
+
+#[test]
+fn a_world_that_is_like_another_says_only_what_is_different() {
+    let folder = repository().join("worlds");
+    let load = |name: &str| World::load(&folder.join(name)).expect("it can be read");
+    let (blocks, faults) = (load("blocks.toml"), load("faults.toml"));
+    assert_eq!(blocks.bodies.len(), faults.bodies.len());
+    let names = |world: &World| {
+        world
+            .bodies
+            .iter()
+            .map(|it| it.name.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&blocks), names(&faults), "in the same order");
+    assert_eq!(blocks.origin, faults.origin);
+    assert!(blocks.faults.is_empty() && faults.faults.len() == 8);
+    let turn = faults.faults.iter().find_map(|fault| match fault.kind {
+        FaultKind::Turn(radians) => Some(radians),
+        FaultKind::Dead
+        | FaultKind::Stuck
+        | FaultKind::Noisy(_)
+        | FaultKind::Weak(_)
+        | FaultKind::Cut
+        | FaultKind::Jump(_) => None,
+    });
+    let expected = 30_f64.to_radians();
+    assert!(turn.is_some_and(|turn| (turn - expected).abs() < 1e-12));
 }

@@ -12,11 +12,20 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Intake<C> {
     mapper: Mapper<C>,
-    sources: Vec<(String, Input<Range3d>)>,
+    sources: Vec<Source>,
     pose: Input<PoseTransform>,
     /// Up to when what was last published is known, and what had been dropped by then.
     published: Option<i64>,
     reported: MapperCounts,
+}
+
+/// A device that measures ranges.
+#[derive(Debug)]
+struct Source {
+    channel: String,
+    ranges: Input<Range3d>,
+    /// What its ranges are measured from, by the last of them.
+    frame: Option<String>,
 }
 
 impl<C: Chart> Intake<C> {
@@ -30,8 +39,12 @@ impl<C: Chart> Intake<C> {
     ) -> Self {
         let silent = Expect::within(timeout);
         let input = |channel: &String| {
-            let input = ports.input_on(channel, "What a device has measured.", silent, channel);
-            (channel.clone(), input)
+            let doc = "What a device has measured.";
+            Source {
+                channel: channel.clone(),
+                ranges: ports.input_on(channel, doc, silent, channel),
+                frame: None,
+            }
         };
         Self {
             mapper,
@@ -51,8 +64,11 @@ impl<C: Chart> Intake<C> {
         if let Some(pose) = step.arrived(self.pose) {
             self.mapper.take_pose(&pose);
         }
-        for (_, source) in &self.sources {
-            if let Some(ranges) = step.arrived(*source) {
+        for source in &mut self.sources {
+            if let Some(ranges) = step.arrived(source.ranges) {
+                if source.frame.as_ref() != Some(&ranges.frame) {
+                    source.frame = Some(ranges.frame.clone());
+                }
                 self.mapper.take_ranges(&ranges, step.now().utime());
             }
         }
@@ -68,6 +84,23 @@ impl<C: Chart> Intake<C> {
         Some(map)
     }
 
+    /// The same for those who need all sources: nothing while one of them is silent, and as old as the one that has said
+    /// nothing for longest. Whoever drives by a map must not take half a view for a new one.
+    pub(super) fn new_whole_map(&mut self, silent: &[String]) -> Option<Map> {
+        let utimes = self.sources.iter().map(|source| {
+            let frame = source.frame.as_ref()?;
+            self.mapper.utime_of(frame)
+        });
+        let oldest = utimes.collect::<Option<Vec<i64>>>()?.into_iter().min();
+        if !silent.is_empty() || oldest <= self.published {
+            return None;
+        }
+        let mut map = self.mapper.map()?;
+        map.utime = oldest?;
+        self.published = oldest;
+        Some(map)
+    }
+
     /// The map as it is.
     pub(super) fn map(&self) -> Option<Map> {
         self.mapper.map()
@@ -78,8 +111,8 @@ impl<C: Chart> Intake<C> {
         let sources = self
             .sources
             .iter()
-            .filter(|(_, source)| step.fresh(*source).is_none())
-            .map(|(channel, _)| channel.clone());
+            .filter(|source| step.fresh(source.ranges).is_none())
+            .map(|source| source.channel.clone());
         let pose = step.fresh(self.pose).is_none().then(|| "pose".to_owned());
         sources.chain(pose).collect()
     }

@@ -1,9 +1,9 @@
 //! The obstacle map as a component.
 
 use super::intake::{Intake, model, trouble};
-use crate::Whereabouts;
 use crate::map::mapper::{Mapper, MapperSettings};
 use crate::map::obstacles::{ObstacleSettings, Obstacles};
+use crate::{Agility, Whereabouts};
 use bowline_msgs::{Map, PoseTransform};
 use bowline_node::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
@@ -38,6 +38,8 @@ bowline_node::parameters! {
         source_timeout: Duration = Duration::from_millis(300), within Duration::from_millis(1)..=Duration::from_secs(60);
         /// Faster than this the vehicle does not move, m/s: a pose that is further off makes the map begin anew.
         max_speed_mps: f64 = 20.0, within 0.1..=1000.0;
+        /// Nor does it turn faster than this, rad/s.
+        max_turn_radps: f64 = 5.0, within 0.1..=1000.0;
     }
 }
 
@@ -70,7 +72,10 @@ impl Build for ObstacleMap {
             };
             let settings_of_mapper = MapperSettings {
                 pose_timeout: parameters.pose_timeout,
-                max_speed_mps: parameters.max_speed_mps,
+                agility: Agility {
+                    max_speed_mps: parameters.max_speed_mps,
+                    max_turn_radps: parameters.max_turn_radps,
+                },
                 clear_every,
             };
             let chart = Obstacles::new(settings)?;
@@ -108,9 +113,8 @@ impl Component for ObstacleMap {
         silent.dedup();
         let mut others = self.standing.tidy(step);
         others.extend(self.lines.tidy(step));
-        let is_whole = silent.is_empty();
         out.health(trouble(&silent, others).map_or(Health::Good, Health::Degraded));
-        if is_whole && let Some(mut map) = self.standing.new_map() {
+        if let Some(mut map) = self.standing.new_whole_map(&silent) {
             if let Some(lines) = self.lines.map() {
                 draw(&lines, &mut map);
             }

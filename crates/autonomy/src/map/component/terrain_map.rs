@@ -1,6 +1,7 @@
 //! The terrain map as a component.
 
 use super::intake::{Intake, model, trouble};
+use crate::Agility;
 use crate::map::mapper::{Mapper, MapperSettings};
 use crate::map::terrain::{Terrain, TerrainSettings, Weighting};
 use bowline_msgs::Map;
@@ -35,6 +36,8 @@ bowline_node::parameters! {
         needs_all: bool = true;
         /// Faster than this the vehicle does not move, m/s: a pose that is further off makes the map begin anew.
         max_speed_mps: f64 = 20.0, within 0.1..=1000.0;
+        /// Nor does it turn faster than this, rad/s.
+        max_turn_radps: f64 = 5.0, within 0.1..=1000.0;
         /// One ray in so many is looked at for things that are no longer there; 0 keeps everything that was ever seen.
         clear_every: i64 = 1, within 0..=100_000;
     }
@@ -90,7 +93,10 @@ fn terrain_settings(parameters: &TerrainMapParameters) -> TerrainSettings {
 fn mapper_settings(parameters: &TerrainMapParameters) -> MapperSettings {
     MapperSettings {
         pose_timeout: parameters.pose_timeout,
-        max_speed_mps: parameters.max_speed_mps,
+        agility: Agility {
+            max_speed_mps: parameters.max_speed_mps,
+            max_turn_radps: parameters.max_turn_radps,
+        },
         clear_every: usize::try_from(parameters.clear_every).unwrap_or(0),
     }
 }
@@ -104,8 +110,11 @@ impl Component for TerrainMapComponent {
         let silent = self.intake.silent(step);
         let others = self.intake.tidy(step);
         out.health(trouble(&silent, others).map_or(Health::Good, Health::Degraded));
-        let is_whole = !self.needs_all || silent.is_empty();
-        if is_whole && let Some(map) = self.intake.new_map() {
+        let map = match self.needs_all {
+            true => self.intake.new_whole_map(&silent),
+            false => self.intake.new_map(),
+        };
+        if let Some(map) = map {
             out.send(self.terrain, map);
         }
     }

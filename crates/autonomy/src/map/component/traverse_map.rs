@@ -1,5 +1,6 @@
 //! The traversability map as a component.
 
+use crate::map::movers::Movers;
 use crate::map::traverse::{Limits, traverse};
 use bowline_msgs::Map;
 use bowline_node::{
@@ -20,6 +21,8 @@ bowline_node::parameters! {
         window_m: f64 = 0.6, within 0.01..=10.0 => live;
         /// How far behind an edge a drop is looked for, metres.
         shadow_m: f64 = 2.0, within 0.0..=20.0 => live;
+        /// For how long into the future what moves is followed: what it is heading for is not free. 0s: not at all.
+        foresee: Duration = Duration::from_secs(3), within Duration::ZERO..=Duration::from_secs(20);
         /// For how long a terrain map is good.
         fresh_for: Duration = Duration::from_secs(1), within Duration::from_millis(10)..=Duration::from_secs(60);
     }
@@ -29,6 +32,7 @@ bowline_node::parameters! {
 #[derive(Debug)]
 pub struct TraverseMapComponent {
     parameters: TraverseMapParameters,
+    movers: Movers,
     terrain: Input<Map>,
     traverse: Output<Map>,
 }
@@ -39,6 +43,7 @@ impl Build for TraverseMapComponent {
     fn build(parameters: TraverseMapParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let expect = Expect::within(parameters.fresh_for);
         Ok(Self {
+            movers: Movers::new(parameters.foresee.as_secs_f64()),
             terrain: ports.input_on("terrain", "How high the ground is.", expect, "terrain"),
             traverse: ports.output_on("traverse", "Where one can drive.", "traverse"),
             parameters,
@@ -54,7 +59,9 @@ impl Component for TraverseMapComponent {
         let Some(terrain) = step.arrived(self.terrain) else {
             return;
         };
-        match traverse(&terrain, &self.limits()) {
+        let judged = traverse(&terrain, &self.limits());
+        let foreseen = judged.and_then(|mut map| self.movers.foresee(&mut map).map(|()| map));
+        match foreseen {
             Ok(map) => {
                 out.health(Health::Good);
                 out.send(self.traverse, map);
@@ -76,6 +83,7 @@ impl TraverseMapComponent {
             max_roughness_m,
             window_m,
             shadow_m,
+            foresee: _,
             fresh_for: _,
         } = self.parameters;
         Limits {

@@ -249,8 +249,11 @@ fn check_command(
     problems: &mut Problems<'_>,
 ) -> (Program, Located) {
     let folder = match &draft.folder {
-        Some(folder) => super::existing(folder, context.folder, "folder", problems),
-        None => context.folder.to_owned(),
+        Some(folder) => super::existing(folder, "folder", problems),
+        None => {
+            let at = draft.command.first().map_or(0..0, Word::span);
+            problems.folder(&at).to_owned()
+        }
     };
     if let Some(program) = draft.command.first() {
         look_for(program, component, &folder, context, problems);

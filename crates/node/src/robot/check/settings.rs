@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::parameter::{BadParameter, Parameter, Setting};
 use crate::robot::Preset;
 use crate::robot::draft::{Draft, ProgramDraft};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// What a component's parameters are set to.
 pub(super) struct Settings {
@@ -24,7 +24,7 @@ struct Given<'a> {
     name_at: Span,
     value_at: Span,
     /// What paths are relative to.
-    folder: &'a Path,
+    folder: PathBuf,
     preset: Option<&'a Preset>,
 }
 
@@ -51,9 +51,9 @@ pub(super) fn settings(
     let is_own = |name: &str| parameters.iter().any(|(own, _)| own.get_ref() == name);
     let shared = context.shared.iter();
     let shared = shared.filter(|(name, _)| has(name.get_ref()) && !is_own(name.get_ref()));
-    let written = in_file(shared, context.folder, problems)
+    let written = in_file(shared, problems)
         .into_iter()
-        .chain(in_file(parameters.iter(), context.folder, problems));
+        .chain(in_file(parameters.iter(), problems));
     let presets = context
         .loader
         .presets
@@ -67,7 +67,7 @@ pub(super) fn settings(
         value: preset.value.clone(),
         name_at: component.span(),
         value_at: component.span(),
-        folder: Path::new(""),
+        folder: PathBuf::new(),
         preset: Some(preset),
     });
     // Who comes later counts more.
@@ -95,7 +95,6 @@ fn parameter<'k>(kind: &'k Kind, name: &str) -> Option<&'k Parameter> {
 
 fn in_file<'a>(
     written: impl Iterator<Item = &'a (Word, &'a Value<'a>)>,
-    folder: &'a Path,
     problems: &mut Problems<'_>,
 ) -> Vec<Given<'a>> {
     let given = written.filter_map(|(name, value)| {
@@ -109,7 +108,7 @@ fn in_file<'a>(
             value: setting,
             name_at: name.span(),
             value_at: value.span(),
-            folder,
+            folder: problems.folder(&value.span()).to_owned(),
             preset: None,
         })
     });
@@ -180,7 +179,7 @@ pub(super) fn check_taken(
     }
 }
 
-/// Paths are relative to the robot file, wherever the robot is started from. An empty one is as if it were not given:
+/// Paths are relative to the file that they are in, wherever the robot is started from. An empty one is as if it were not given:
 /// `None`, as the folder itself is not what anybody means by it.
 fn resolved(table: &[Parameter], given: &Given<'_>) -> Option<Setting> {
     let parameter = table.iter().find(|parameter| parameter.name == given.name);
@@ -201,7 +200,11 @@ fn resolved(table: &[Parameter], given: &Given<'_>) -> Option<Setting> {
             let items = items.iter().filter(|item| !is_empty(item));
             Some(Setting::List(items.map(join).collect()))
         }
-        other => Some(other.clone()),
+        Setting::Boolean(_)
+        | Setting::Integer(_)
+        | Setting::Real(_)
+        | Setting::Text(_)
+        | Setting::List(_) => Some(given.value.clone()),
     }
 }
 
