@@ -14,7 +14,7 @@ fn root() -> PathBuf {
 
 /// A robot of ours with changes, in a folder of its own.
 pub(crate) struct Trial {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 impl Trial {
@@ -42,8 +42,15 @@ impl Trial {
 
     /// Drives in simulated time.
     pub(crate) fn drive(&self, duration: &str) {
-        let args = ["--source", "sim", "--lockstep", "--for", duration];
-        let output = self.run(&[&args[..], &["--record", "drive.mcap"]].concat());
+        self.drive_with(duration, &[]);
+    }
+
+    /// Drives in simulated time, with parameters in place of those of the robot file.
+    pub(crate) fn drive_with(&self, duration: &str, parameters: &[&str]) {
+        let mut args = vec!["--source", "sim", "--lockstep", "--for", duration];
+        args.extend(["--record", "drive.mcap"]);
+        args.extend(parameters.iter().flat_map(|it| ["--set", *it]));
+        let output = self.run(&args);
         assert!(output.status.success(), "{}", said(&output));
     }
 
