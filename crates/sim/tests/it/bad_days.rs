@@ -37,12 +37,12 @@ fn what_moves_is_seen_where_it_is_at_the_moment_of_a_scan_between_two_steps() {
     assert!(scans.len() > 100);
     let places: Vec<f64> = scans
         .iter()
-        .map(|reading| match reading {
-            Reading::Range(scan) => {
-                let elapsed_us = i32::try_from(scan.utime - EPOCH.utime()).expect("seconds");
-                f64::from(scan.points[1][3]) + 4.0 * f64::from(elapsed_us) / 1e6
-            }
-            other => panic!("{other:?}"),
+        .map(|reading| {
+            let Reading::Range(scan) = reading else {
+                panic!("{reading:?}");
+            };
+            let elapsed_us = i32::try_from(scan.utime - EPOCH.utime()).expect("seconds");
+            f64::from(scan.points[1][3]) + 4.0 * f64::from(elapsed_us) / 1e6
         })
         .collect();
     let (least, most) = (

@@ -117,12 +117,18 @@ fn a_picture_of_a_world_has_its_lines() {
     assert_eq!(dashes, [2, 2], "{drawing}");
 }
 
+/// Each file is refused with words that hold these, and with its place.
+fn refused(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let error = read("w.toml", text).expect_err(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+        assert!(error.contains("w.toml:"), "{text}\n{error}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
-    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
-    let line = |text: &str| format!("[world]\nname = \"w\"\n[line.a]\n{text}\n");
-    let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
-    let cases = [
+    refused(&[
         ("", "expected a table [world], found none"),
         ("[world", "w.toml:1:"),
         ("[world]\nname = 3", "w.toml:2:8"),
@@ -130,6 +136,26 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             "[world]\nname = \"w\"\ngravty_mps2 = [0, 0, 0]",
             "did you mean \"gravity_mps2\"?",
         ),
+        (
+            "[world]\nname = \"w\"\nlike = \"nowhere.toml\"",
+            "w.toml:3:8",
+        ),
+        (
+            "[world]\nname = \"w\"\nlike = \"w.toml\"",
+            "found that they go round",
+        ),
+        (
+            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
+            "has no spaces and colons",
+        ),
+        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_body_is_said_with_its_place() {
+    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
+    refused(&[
         (&body(""), "expected shape in [body.a]"),
         (&body("shape = \"bock\""), "did you mean \"box\"?"),
         (&body("shape = \"box\""), "expected size_m in [body.a]"),
@@ -184,43 +210,6 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             ),
             "it looks where it goes",
         ),
-        (&fault(""), "expected at in each [[fault]]"),
-        (
-            &fault("at = \"1s\"\nkind = \"ded\""),
-            "did you mean \"dead\"?",
-        ),
-        (
-            &fault("at = 3\nkind = \"dead\""),
-            "at is a duration such as",
-        ),
-        (
-            &fault("at = \"1s\"\nkind = \"jump\""),
-            "expected jump_m in each [[fault]]",
-        ),
-        (
-            &fault("at = \"1s\"\nkind = \"weak\"\nshare = 2"),
-            "share is a number from 0 to 1",
-        ),
-        (
-            &fault("at = \"1s\"\nkind = \"turn\"\nturn_deg = 200"),
-            "turn_deg is a number from -180 to 180",
-        ),
-        (
-            &fault("at = \"1s\"\nkind = \"dead\"\nfactor = 2"),
-            "unknown key \"factor\"",
-        ),
-        (
-            &"[[fault]]\nat = \"1s\"\nkind = \"dead\"\n".repeat(65),
-            "expected at most 64 faults, found 65",
-        ),
-        (
-            "[world]\nname = \"w\"\nlike = \"nowhere.toml\"",
-            "w.toml:3:8",
-        ),
-        (
-            "[world]\nname = \"w\"\nlike = \"w.toml\"",
-            "found that they go round",
-        ),
         (
             &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
             "expected a file at nowhere.obj",
@@ -238,11 +227,13 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
             "expected a PNG picture",
         ),
-        (
-            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
-            "has no spaces and colons",
-        ),
-        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_line_is_said_with_its_place() {
+    let line = |text: &str| format!("[world]\nname = \"w\"\n[line.a]\n{text}\n");
+    refused(&[
         ("line = 3\n[world]\nname = \"w\"", "[line] is a table"),
         (&line(""), "expected points_m in [line.a]"),
         (&line("points_m = [[0, 0]]"), "2 to 1000 points"),
@@ -274,12 +265,43 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             &line("points_m = [[0, 0], [1, 1]]\n[body.a]\nshape = \"plane\""),
             "expected a name that no body has",
         ),
-    ];
-    for (text, expected) in cases {
-        let error = read("w.toml", text).expect_err(text);
-        assert!(error.contains(expected), "{text}\n{error}");
-        assert!(error.contains("w.toml:"), "{text}\n{error}");
-    }
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_fault_is_said_with_its_place() {
+    let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
+    refused(&[
+        (&fault(""), "expected at in each [[fault]]"),
+        (
+            &fault("at = \"1s\"\nkind = \"ded\""),
+            "did you mean \"dead\"?",
+        ),
+        (
+            &fault("at = 3\nkind = \"dead\""),
+            "at is a duration such as",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"jump\""),
+            "expected jump_m in each [[fault]]",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"weak\"\nshare = 2"),
+            "share is a number from 0 to 1",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"turn\"\nturn_deg = 200"),
+            "turn_deg is a number from -180 to 180",
+        ),
+        (
+            &fault("at = \"1s\"\nkind = \"dead\"\nfactor = 2"),
+            "unknown key \"factor\"",
+        ),
+        (
+            &"[[fault]]\nat = \"1s\"\nkind = \"dead\"\n".repeat(65),
+            "expected at most 64 faults, found 65",
+        ),
+    ]);
 }
 
 #[test]
