@@ -1,7 +1,8 @@
 //! World files: what they say, and what is said about those that are wrong.
 
-use crate::support::repository;
-use bowline_sim::{Barn, FaultKind, Line, Moves, Solid, World, world_to_svg};
+use crate::support::{repository, vehicle};
+use bowline_geometry::SensorKind;
+use bowline_sim::{Barn, FaultKind, Line, Moves, SimParameters, Solid, World, world_to_svg};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -451,4 +452,36 @@ fn a_world_that_is_like_another_says_only_what_is_different() {
     });
     let expected = 30_f64.to_radians();
     assert!(turn.is_some_and(|turn| (turn - expected).abs() < 1e-12));
+}
+
+#[test]
+fn figure_11_of_the_paper_is_our_raptor() {
+    let vehicle = vehicle("raptor_ugv/raptor_ugv.xml");
+    let near =
+        |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    near(vehicle.track_m(), 0.9);
+    assert_eq!(vehicle.wheels.len(), 4);
+    for wheel in &vehicle.wheels {
+        near(wheel.radius_m, 0.4);
+    }
+    near(SimParameters::default().steering_deg, 50.0);
+    let lasers = vehicle.sensors.iter().filter_map(|it| {
+        let SensorKind::Laser(laser) = &it.sensor.kind else {
+            return None;
+        };
+        Some((laser, it.sensor.rate_hz))
+    });
+    let lasers: Vec<_> = lasers.collect();
+    assert_eq!(lasers.len(), 2);
+    for (laser, rate_hz) in lasers {
+        assert_eq!((laser.n_beams, laser.n_rows), (361, 1));
+        near(laser.first_rad, (-90.0_f64).to_radians());
+        near(laser.last_rad, 90.0_f64.to_radians());
+        near(laser.range_min_m, 0.6);
+        near(laser.range_max_m, 15.0);
+        near(laser.resolution_m, 0.05);
+        near(rate_hz, 37.6);
+    }
+    let world = World::load(&repository().join("worlds/blocks.toml"));
+    assert!(world.expect("a world").bodies.len() > 5);
 }
