@@ -180,7 +180,7 @@ fn it_gets_out_of_a_dead_end_and_to_its_goal() {
             "raptor_dead_end.toml",
             &seeded(seed),
         );
-        let drive = Drive::run(&folder, "90s", &[]);
+        let drive = Drive::run(&folder, "80s", &[]);
         drive.touched_nothing();
         drive.reached_its_goals();
         let farthest = drive.truth.iter().map(|(_, pose)| {
@@ -218,7 +218,7 @@ fn it_lets_others_pass_goes_round_them_and_on_to_its_goal() {
             "raptor_crossing.toml",
             &seeded(seed),
         );
-        let drive = Drive::run(&folder, "60s", &[]);
+        let drive = Drive::run(&folder, "45s", &[]);
         drive.touched_nothing();
         drive.reached_its_goals();
     }
@@ -227,16 +227,16 @@ fn it_lets_others_pass_goes_round_them_and_on_to_its_goal() {
 #[test]
 fn it_stops_in_time_for_all_that_fails_and_goes_on_when_that_is_mended() {
     let folder = variant("faults", "raptor_faults.toml", "");
-    let drive = Drive::run(&folder, "125s", &[]);
+    let drive = Drive::run(&folder, "130s", &[]);
     // When, and for how long, as worlds/faults.toml has it; a jump is over when the pose has settled.
     let faults = [
         (13.0, 3.0, "left laser dead", "without hazard"),
         (19.0, 3.0, "right laser dead", "without hazard"),
         (25.0, 3.0, "both lasers dead", "without hazard"),
         (31.0, 3.0, "INS dead", "without hazard"),
-        (37.0, 3.0, "network cut", "without hazard"),
-        (43.0, 2.0, "INS jumps by 2 m", "the pose jumped by 2.0 m"),
-        (88.0, 2.0, "INS turns by 30 degrees", "and 30 degrees"),
+        (50.0, 2.0, "INS jumps by 2 m", "the pose jumped by 2.0 m"),
+        (70.0, 3.0, "network cut", "without hazard"),
+        (84.0, 2.0, "INS turns by 30 degrees", "and 30 degrees"),
     ];
     for (at_s, lasts_s, what, why) in faults {
         let stop = drive.stop(at_s, lasts_s);

@@ -4,7 +4,8 @@
 //!
 //! Something has *arrived* where all the ground around was known to be free a moment ago, and is blocked now. What merely
 //! comes into sight had unknown ground behind it, so that a wall does not pass for a mover. An arrival came from the
-//! nearest place that was blocked then, and goes on like that for as long as is looked ahead.
+//! nearest place that was blocked then, and goes on like that for as long as is looked ahead. It is remembered for a while,
+//! because it may leave the sight of the sensors and come all the same.
 //!
 //! Deliberately absent: things, with shapes and names. Each cell goes its own way.
 
@@ -20,6 +21,8 @@ const MAX_SPEED_MPS: f64 = 4.0;
 const BLOCKED_BELOW: f32 = 0.3;
 /// So many cells around an arrival must have been free, so that the edge of something that stands is none.
 const OPEN: isize = 2;
+/// What moved is expected to go on for so long after it was last seen to, seconds.
+const REMEMBERED_S: f64 = 2.0;
 /// Fewer cells at once are noise.
 const MIN_ARRIVALS: usize = 3;
 /// More cells at once are another world, and not looked at.
@@ -35,6 +38,15 @@ pub struct Movers {
     ahead_s: f64,
     /// The oldest first.
     kept: VecDeque<Snapshot>,
+    /// What was seen to move lately, and when.
+    moving: VecDeque<(i64, Vec<Heading>)>,
+}
+
+/// A cell that moves, counted in cells.
+#[derive(Clone, Copy, Debug)]
+struct Heading {
+    from: [f64; 2],
+    per_s: [f64; 2],
 }
 
 /// What a cell is.
@@ -65,6 +77,7 @@ impl Movers {
         Self {
             ahead_s,
             kept: VecDeque::with_capacity(MAX_KEPT),
+            moving: VecDeque::with_capacity(MAX_KEPT),
         }
     }
 
@@ -77,13 +90,12 @@ impl Movers {
             return Ok(());
         }
         let now = Snapshot::of(map)?;
-        let ahead_s = self.ahead_s;
         let before = self.before(&now);
-        let taken = before.map(|(before, elapsed_s)| taken(&now, before, elapsed_s, ahead_s));
+        let headings = before.map(|(before, elapsed_s)| headings(&now, before, elapsed_s));
+        self.remember(now.utime, headings.unwrap_or_default());
         let plane = map.names.iter().position(|name| name == PLANE);
-        let plane = plane.and_then(|nth| map.cells.get_mut(nth));
-        if let (Some(plane), Some(taken)) = (plane, taken) {
-            for cell in taken {
+        if let Some(plane) = plane.and_then(|nth| map.cells.get_mut(nth)) {
+            for cell in self.taken(now.utime) {
                 if let Some(value) = now.index(cell).and_then(|at| plane_at(plane, at)) {
                     *value = 0.0;
                 }
@@ -99,6 +111,9 @@ impl Movers {
         let is_same = |it: &Snapshot| it.cell_m.to_bits() == now.cell_m.to_bits();
         // Time that goes back is another time, and other cells are another map.
         self.kept.retain(|it| age_s(it) > 0.0 && is_same(it));
+        if self.kept.is_empty() {
+            self.moving.clear();
+        }
         while self.kept.get(1).is_some_and(|next| age_s(next) >= WINDOW_S) {
             self.kept.pop_front();
         }
@@ -107,6 +122,29 @@ impl Movers {
         (WINDOW_S..2.0 * WINDOW_S)
             .contains(&elapsed_s)
             .then_some((oldest, elapsed_s))
+    }
+
+    fn remember(&mut self, utime: i64, headings: Vec<Heading>) {
+        let lately = 0.0..REMEMBERED_S;
+        let age_s = |then: i64| seconds(utime.saturating_sub(then));
+        self.moving
+            .retain(|(then, _)| lately.contains(&age_s(*then)));
+        if !headings.is_empty() {
+            if self.moving.len() == MAX_KEPT {
+                self.moving.pop_front();
+            }
+            self.moving.push_back((utime, headings));
+        }
+    }
+
+    /// The cells that something is heading for.
+    fn taken(&self, utime: i64) -> impl Iterator<Item = Cell> {
+        self.moving.iter().flat_map(move |(then, headings)| {
+            let age_s = seconds(utime.saturating_sub(*then));
+            headings
+                .iter()
+                .flat_map(move |heading| heading.onward(age_s, self.ahead_s))
+        })
     }
 
     fn keep(&mut self, now: Snapshot) {
@@ -183,29 +221,35 @@ impl Snapshot {
     }
 }
 
-/// The cells that something is heading for.
-fn taken(now: &Snapshot, before: &Snapshot, elapsed_s: f64, ahead_s: f64) -> Vec<Cell> {
+/// What has moved between two moments.
+fn headings(now: &Snapshot, before: &Snapshot, elapsed_s: f64) -> Vec<Heading> {
     let arrivals = now.blocked().filter(|cell| before.is_open(*cell));
     let arrivals: Vec<Cell> = arrivals.take(MAX_ARRIVALS).collect();
     if arrivals.len() < MIN_ARRIVALS {
         return Vec::new();
     }
     let farthest = whole(MAX_SPEED_MPS * elapsed_s / now.cell_m).min(MAX_CELLS);
-    let ways = arrivals.iter().filter_map(|cell| {
+    let moving = arrivals.iter().filter_map(|cell| {
         let way = before.way_to(*cell, farthest)?;
-        Some(onward(*cell, way.map(|it| real(it) * ahead_s / elapsed_s)))
+        Some(Heading {
+            from: cell.map(real),
+            per_s: way.map(|it| real(it) / elapsed_s),
+        })
     });
-    ways.flatten().collect()
+    moving.collect()
 }
 
-/// Cells on the way on from one, as far as this, in cells.
-fn onward([east, north]: Cell, [x, y]: [f64; 2]) -> impl Iterator<Item = Cell> {
-    // Two steps in a cell leave out none that is more than touched.
-    let n = whole(2.0 * x.abs().max(y.abs())).clamp(1, 2 * MAX_CELLS);
-    (0..=n).map(move |nth| {
-        let share = real(nth) / real(n);
-        [east + whole(x * share), north + whole(y * share)]
-    })
+impl Heading {
+    /// Cells on its way, from where it is now: so long after it was seen, and for so long.
+    fn onward(self, age_s: f64, ahead_s: f64) -> impl Iterator<Item = Cell> {
+        let [x, y] = self.per_s.map(|it| it * ahead_s);
+        // Two steps in a cell leave out none that is more than touched.
+        let n = whole(2.0 * x.abs().max(y.abs())).clamp(1, 2 * MAX_CELLS);
+        (0..=n).map(move |nth| {
+            let after_s = age_s + ahead_s * real(nth) / real(n);
+            [0, 1].map(|axis| whole(self.from[axis] + self.per_s[axis] * after_s))
+        })
+    }
 }
 
 #[expect(
@@ -332,8 +376,21 @@ mod tests {
     }
 
     #[test]
+    fn what_leaves_the_sight_of_the_sensors_comes_all_the_same() {
+        // Nothing is known any more for the last second: it is from 8.6 to 9.6 m north by then.
+        let hidden = north().chain((21..=30).map(|tenths| {
+            let mut map = map(tenths, 10.0, 0.0, [0.0; 2]);
+            for cell in map.cells[0].iter_mut().flatten() {
+                *cell = f32::NAN;
+            }
+            map
+        }));
+        assert!(foreseen(3.0, hidden, [10.1, 11.9]));
+    }
+
+    #[test]
     fn what_stops_leaves_the_ground_before_it_free_after_a_moment() {
-        let stopping = (0..=40_i32).map(|tenths| {
+        let stopping = (0..=60_i32).map(|tenths| {
             let south_m = 5.0 + 0.12 * f64::from(tenths.min(20));
             map(tenths.into(), 10.0, south_m, [0.0; 2])
         });
