@@ -117,6 +117,8 @@ MESSAGES = [
     ("bowline.heading_t", {"utime": 1763269856250000, "frame": "INS:SenseCenter", "heading_rad": -1.5, "sd_rad": 0.0625,
                            "field_tesla": [0.125, 0.0, -0.25]}),
     ("bowline.bumper_t", {"utime": 1763269856250000, "frame": "Bumper:Center", "pressed": True, "n_presses": 3}),
+    ("bowline.map_error_t", {"utime": 1763269856250000, "plane": "height", "n_compared": 12000, "n_edges": 310,
+                             "rms_m": 0.0125, "bias_m": -0.0025, "worst_m": 0.25, "boldness": 1.125}),
     ("bowline.contact_t", {"utime": 1763269856250000, "n_contacts": 1, "bodies": ["Bumper"], "others": ["wall_south"],
                            "since_utime": [1763269856000000], "force_n": [250.5], "n_begun": 2}),
     ("bowline.sim_control_t", {"action": 3, "n_steps": 10, "seed": -1}),

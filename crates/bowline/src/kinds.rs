@@ -32,6 +32,10 @@ pub(crate) const KINDS: &[Kind] = &[
         "Publishes what is on one channel on another, not too often.",
     ),
     Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
+    Kind::of::<bowline_sim::Survey>(
+        "survey",
+        "Compares a map of heights with the world that it is a map of.",
+    ),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
     Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
     Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),

@@ -30,6 +30,8 @@ bowline_node::parameters! {
         frame: String = VEHICLE_FRAME.into();
         /// What all noise comes from.
         seed: i64 = 1, within 0..=i64::MAX;
+        /// What all noise of sensors is multiplied with: 0 for none, 2 for twice as much.
+        noise: f64 = 1.0, within 0.0..=100.0;
         /// How long a step of the physics is.
         step: Duration = Duration::from_millis(5), within Duration::from_micros(500)..=Duration::from_millis(20);
         /// How it turns: by front wheels, by two wheels on one axle, or by wheels that skid.
@@ -95,7 +97,7 @@ impl Build for Sim {
     type Parameters = SimParameters;
 
     fn build(parameters: SimParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let world = world(&parameters.world)?;
+        let world = World::load_or_flat(&parameters.world)?;
         let vehicle = vehicle(&parameters.model, &parameters.frame)?;
         check_faults(&world, &vehicle)?;
         let settings = settings(&parameters, &vehicle);
@@ -119,13 +121,6 @@ impl Build for Sim {
             events: Vec::new(),
         })
     }
-}
-
-fn world(path: &Path) -> Result<World, BuildError> {
-    if path.as_os_str().is_empty() {
-        return Ok(World::flat());
-    }
-    Ok(World::load(path)?)
 }
 
 /// A world does not know what the vehicle in it has.
@@ -171,6 +166,7 @@ fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
     };
     Settings {
         seed: Seed(parameters.seed.unsigned_abs()),
+        noise: parameters.noise,
         step_ns: u64::try_from(parameters.step.as_nanos()).unwrap_or(u64::MAX),
         limits: DriveLimits {
             max_speed_mps: parameters.speed_mps,
@@ -202,7 +198,7 @@ impl SimParameters {
     /// When a file is not there, or wrong.
     pub fn load(&self) -> Result<Simulation, BuildError> {
         let vehicle = vehicle(&self.model, &self.frame)?;
-        let world = world(&self.world)?;
+        let world = World::load_or_flat(&self.world)?;
         check_faults(&world, &vehicle)?;
         Ok(self.simulation(world, vehicle))
     }

@@ -21,6 +21,8 @@ use rapier3d_f64::math::Vector;
 pub struct Settings {
     /// What all noise comes from.
     pub seed: Seed,
+    /// What all noise of sensors is multiplied with.
+    pub noise: f64,
     /// How long a step is, nanoseconds.
     pub step_ns: u64,
     /// What the vehicle may do.
@@ -274,7 +276,7 @@ impl Simulation {
             utime: 0,
             elapsed_ns: self.n_steps * self.settings.step_ns,
             seed: self.settings.seed,
-            noise: 1.0,
+            noise: self.settings.noise,
             jump_m: 0.0,
             turn_rad: 0.0,
             wheel: self.wheels.state(device.mounted.part),
@@ -337,7 +339,7 @@ impl Simulation {
                 utime: (epoch + std::time::Duration::from_nanos(at_ns)).utime(),
                 elapsed_ns: at_ns,
                 seed: self.settings.seed,
-                noise: 1.0,
+                noise: self.settings.noise,
                 jump_m: 0.0,
                 turn_rad: 0.0,
                 wheel: None,
@@ -347,7 +349,7 @@ impl Simulation {
             while let Some((tick, at_ns)) = device.schedule.next_by(now_ns) {
                 let port = &device.mounted.port;
                 let moment = Moment {
-                    noise: self.faults.noise(port),
+                    noise: self.settings.noise * self.faults.noise(port),
                     jump_m: self.faults.jump_m(port),
                     turn_rad: self.faults.turn_rad(port),
                     wheel: self.wheels.state(device.mounted.part),

@@ -2826,6 +2826,176 @@ impl<'a> wire::Decode<'a> for Laser {
     }
 }
 
+/// How far a map of heights is from the world that it is a map of: only a simulation can tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MapError {
+    /// of the map, microseconds since the epoch
+    pub utime: i64,
+    /// which plane of the map is compared
+    pub plane: String,
+    /// cells that are compared: known, and not at an edge
+    pub n_compared: i32,
+    /// known cells that are not, because the world is steep there: no one height is right
+    pub n_edges: i32,
+    /// root of the mean square of the errors, metres
+    pub rms_m: f64,
+    /// mean of the errors, metres; positive: the map is too high
+    pub bias_m: f64,
+    /// largest error, without its sign, metres
+    pub worst_m: f64,
+    /// root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it does not say
+    pub boldness: f64,
+}
+
+impl wire::Message for MapError {
+    const NAME: &'static str = "bowline.map_error_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3c4d_df7d_e7d8_d3ca);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for MapError {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.plane, meter).in_field("plane")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.plane, writer);
+        wire::Encode::write(&self.n_compared, writer);
+        wire::Encode::write(&self.n_edges, writer);
+        wire::Encode::write(&self.rms_m, writer);
+        wire::Encode::write(&self.bias_m, writer);
+        wire::Encode::write(&self.worst_m, writer);
+        wire::Encode::write(&self.boldness, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for MapError {
+    const MIN_SIZE: usize = 53;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let plane: String = wire::Decode::read(reader).in_field("plane")?;
+        let n_compared: i32 = wire::Decode::read(reader).in_field("n_compared")?;
+        let n_edges: i32 = wire::Decode::read(reader).in_field("n_edges")?;
+        let rms_m: f64 = wire::Decode::read(reader).in_field("rms_m")?;
+        let bias_m: f64 = wire::Decode::read(reader).in_field("bias_m")?;
+        let worst_m: f64 = wire::Decode::read(reader).in_field("worst_m")?;
+        let boldness: f64 = wire::Decode::read(reader).in_field("boldness")?;
+        Ok(Self { utime, plane, n_compared, n_edges, rms_m, bias_m, worst_m, boldness })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.plane, reader).in_field("plane")?;
+        wire::Decode::read_into(&mut self.n_compared, reader).in_field("n_compared")?;
+        wire::Decode::read_into(&mut self.n_edges, reader).in_field("n_edges")?;
+        wire::Decode::read_into(&mut self.rms_m, reader).in_field("rms_m")?;
+        wire::Decode::read_into(&mut self.bias_m, reader).in_field("bias_m")?;
+        wire::Decode::read_into(&mut self.worst_m, reader).in_field("worst_m")?;
+        wire::Decode::read_into(&mut self.boldness, reader).in_field("boldness")?;
+        Ok(())
+    }
+}
+
+/// A [`MapError`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MapErrorRef<'a> {
+    /// of the map, microseconds since the epoch
+    pub utime: i64,
+    /// which plane of the map is compared
+    pub plane: &'a str,
+    /// cells that are compared: known, and not at an edge
+    pub n_compared: i32,
+    /// known cells that are not, because the world is steep there: no one height is right
+    pub n_edges: i32,
+    /// root of the mean square of the errors, metres
+    pub rms_m: f64,
+    /// mean of the errors, metres; positive: the map is too high
+    pub bias_m: f64,
+    /// largest error, without its sign, metres
+    pub worst_m: f64,
+    /// root of the mean square of errors by their standard deviations as the map has them (ratio); above 1: surer than it should be; 0: it does not say
+    pub boldness: f64,
+}
+
+impl wire::Message for MapErrorRef<'_> {
+    const NAME: &'static str = "bowline.map_error_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x3c4d_df7d_e7d8_d3ca);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for MapErrorRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(48);
+        wire::Encode::measure(&self.plane, meter).in_field("plane")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.plane, writer);
+        wire::Encode::write(&self.n_compared, writer);
+        wire::Encode::write(&self.n_edges, writer);
+        wire::Encode::write(&self.rms_m, writer);
+        wire::Encode::write(&self.bias_m, writer);
+        wire::Encode::write(&self.worst_m, writer);
+        wire::Encode::write(&self.boldness, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for MapErrorRef<'a> {
+    const MIN_SIZE: usize = 53;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let plane: &'a str = wire::Decode::read(reader).in_field("plane")?;
+        let n_compared: i32 = wire::Decode::read(reader).in_field("n_compared")?;
+        let n_edges: i32 = wire::Decode::read(reader).in_field("n_edges")?;
+        let rms_m: f64 = wire::Decode::read(reader).in_field("rms_m")?;
+        let bias_m: f64 = wire::Decode::read(reader).in_field("bias_m")?;
+        let worst_m: f64 = wire::Decode::read(reader).in_field("worst_m")?;
+        let boldness: f64 = wire::Decode::read(reader).in_field("boldness")?;
+        Ok(Self { utime, plane, n_compared, n_edges, rms_m, bias_m, worst_m, boldness })
+    }
+}
+
+impl wire::IntoOwned for MapErrorRef<'_> {
+    type Owned = MapError;
+
+    fn into_owned(self) -> MapError {
+        MapError {
+            utime: self.utime,
+            plane: wire::IntoOwned::into_owned(self.plane),
+            n_compared: self.n_compared,
+            n_edges: self.n_edges,
+            rms_m: self.rms_m,
+            bias_m: self.bias_m,
+            worst_m: self.worst_m,
+            boldness: self.boldness,
+        }
+    }
+}
+
 /// A grid on the ground with any number of named planes of data (DRDC's Map): heights, slopes, traversability.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {

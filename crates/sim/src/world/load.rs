@@ -62,6 +62,14 @@ impl World {
         Self::load_from(path, &mut Disk)
     }
 
+    /// The same, and flat ground where no file is named.
+    pub(crate) fn load_or_flat(path: &Path) -> Result<Self, LoadWorldError> {
+        if path.as_os_str().is_empty() {
+            return Ok(Self::flat());
+        }
+        Self::load(path)
+    }
+
     /// Reads a world file from wherever files are.
     ///
     /// # Errors
