@@ -78,7 +78,6 @@ mass_kg = 3
 #[test]
 fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
     let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
-    let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
     let cases = [
         ("", "expected a table [world], found none"),
         ("[world", "w.toml:1:"),
@@ -112,6 +111,44 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             "colour is text such as",
         ),
         (
+            &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
+            "expected a file at nowhere.obj",
+        ),
+        (&body("shape = \"mesh\"\nfile = \"bad.obj\""), "in line 1"),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]"),
+            "expected heights or a file",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nheights = [[0, 1], [0]]"),
+            "rows of as many heights",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
+            "expected a PNG picture",
+        ),
+        (
+            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
+            "has no spaces and colons",
+        ),
+        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
+    ];
+    all_refused(&cases);
+}
+
+fn all_refused(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let error = read("w.toml", text).expect_err(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+        assert!(error.contains("w.toml:"), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_path_is_said_with_its_place() {
+    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
+    all_refused(&[
+        (
             &body(
                 "shape = \"sphere\"\nradius_m = 1\nmass_kg = 1\npath = { points_m = [[0, 0], [1, 1]], speed_mps = 1 }",
             ),
@@ -141,6 +178,13 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             ),
             "it looks where it goes",
         ),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_fault_or_a_likeness_is_said_with_its_place() {
+    let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
+    all_refused(&[
         (&fault(""), "expected at in each [[fault]]"),
         (
             &fault("at = \"1s\"\nkind = \"ded\""),
@@ -178,34 +222,7 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             "[world]\nname = \"w\"\nlike = \"w.toml\"",
             "found that they go round",
         ),
-        (
-            &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
-            "expected a file at nowhere.obj",
-        ),
-        (&body("shape = \"mesh\"\nfile = \"bad.obj\""), "in line 1"),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]"),
-            "expected heights or a file",
-        ),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nheights = [[0, 1], [0]]"),
-            "rows of as many heights",
-        ),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
-            "expected a PNG picture",
-        ),
-        (
-            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
-            "has no spaces and colons",
-        ),
-        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
-    ];
-    for (text, expected) in cases {
-        let error = read("w.toml", text).expect_err(text);
-        assert!(error.contains(expected), "{text}\n{error}");
-        assert!(error.contains("w.toml:"), "{text}\n{error}");
-    }
+    ]);
 }
 
 #[test]
