@@ -8,6 +8,8 @@
 //! ([`bus_peers`]), a bad network between them ([`relay`]), a sender that means harm ([`hostile`]), and a listener that
 //! knows what was on the wire ([`tap`]). [`python`] installs our Python module.
 //!
+//! For robots: whole drives in simulated time ([`drive`]).
+//!
 //! The promises themselves are in `tests/it.rs`.
 //!
 //! The reference is never skipped: a missing peer fails the tests and says which command brings it.
@@ -22,6 +24,7 @@
 pub mod bus_peers;
 pub mod cases;
 pub mod content;
+pub mod drive;
 pub mod drivers;
 pub mod dump;
 pub mod hostile;

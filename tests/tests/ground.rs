@@ -1,107 +1,105 @@
 //! Ground vehicles that drive themselves in simulation, as their robot files have it.
 
-use bowline_log::Reader;
-use bowline_msgs::{Contact, Path as Goals, PoseTransform};
-use bowline_tests::peers::bowline;
-use bowline_wire::{Decode, Message};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// A robot of ours with changes, in a folder of its own.
-struct Trial {
-    folder: PathBuf,
-}
-
-impl Trial {
-    fn new(name: &str, robot: &str, changes: &[(&str, &str)]) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        if folder.exists() {
-            fs::remove_dir_all(&folder).expect("the last run's folder can go");
-        }
-        fs::create_dir_all(&folder).expect("a folder");
-        let text = fs::read_to_string(root().join("robots").join(robot)).expect("a robot file");
-        let mut text = text.replace("\"../", &format!("\"{}/", root().display()));
-        for (old, new) in changes {
-            assert!(text.contains(old), "{robot} has no {old:?}");
-            text = text.replace(old, new);
-        }
-        fs::write(folder.join("robot.toml"), text).expect("a file");
-        Self { folder }
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(bowline());
-        command.args(["run", "robot.toml"]).args(args);
-        command.current_dir(&self.folder).output().expect("it runs")
-    }
-
-    /// Drives in simulated time.
-    fn drive(&self, duration: &str) {
-        let args = ["--source", "sim", "--lockstep", "--for", duration];
-        let output = self.run(&[&args[..], &["--record", "drive.mcap"]].concat());
-        assert!(output.status.success(), "{}", said(&output));
-    }
-
-    /// All messages of a channel.
-    fn heard<M: Message + for<'a> Decode<'a>>(&self, channel: &str) -> Vec<M> {
-        let mut log = Reader::open(self.folder.join("drive.mcap")).expect("a log");
-        let mut messages = Vec::new();
-        while let Some(event) = log.next_event().expect("it can be read") {
-            if event.channel == channel {
-                messages.push(M::decode(event.payload).expect("a message of its type"));
-            }
-        }
-        messages
-    }
-}
-
-fn said(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    format!("{}{}", text(&output.stdout), text(&output.stderr))
-}
+use crate::robots::{Place, Running};
+use bowline_msgs::{Contact, MapError, Path as Goals, PoseTransform};
+use bowline_tests::drive::Drive;
+use bowline_tests::peers::workspace;
+use bowline_tests::process::Process;
+use serde_json::Value;
 
 #[test]
 fn the_raptor_finds_its_way_through_the_blocks_world_and_touches_nothing() {
     for seed in [1, 2, 3] {
-        let world = "blocks.toml\" }";
-        let seeded = format!("blocks.toml\", seed = {seed} }}");
-        let trial = Trial::new(
-            &format!("ground_blocks_{seed}"),
-            "raptor.toml",
-            &[(world, &seeded)],
-        );
-        trial.drive("90s");
-        let left = trial.heard::<Goals>("goals").pop().expect("a mission");
+        let seeded = format!("sim.seed={seed}");
+        let args = ["--source", "sim", "--for", "90s", "--set", &seeded];
+        let drive = Drive::new("raptor.toml", &args);
+        let left: Goals = drive.last("goals");
         assert_eq!(left.waypoints, [], "seed {seed}: goals are left");
-        let contact = trial
-            .heard::<Contact>("truth.contact")
-            .pop()
-            .expect("the truth");
-        assert_eq!(
-            contact.n_begun, 0,
-            "seed {seed}: it touched {:?}",
-            contact.others
-        );
-        let at_rest = trial
-            .heard::<PoseTransform>("truth.pose")
-            .pop()
-            .expect("the truth");
-        assert!(
-            at_rest.velocity_mps[0].abs() < 0.05,
-            "seed {seed}: it stands at the end"
-        );
+        let contact: Contact = drive.last("truth.contact");
+        let touched = &contact.others;
+        assert_eq!(contact.n_begun, 0, "seed {seed}: it touched {touched:?}");
+        let at_rest: PoseTransform = drive.last("truth.pose");
+        let speed_mps = at_rest.velocity_mps[0].abs();
+        assert!(speed_mps < 0.05, "seed {seed}: {speed_mps} m/s at the end");
     }
 }
 
 #[test]
 fn what_the_raptor_decided_in_simulation_it_decides_again_from_the_log_to_the_bit() {
-    let trial = Trial::new("ground_verify", "raptor.toml", &[]);
-    trial.drive("15s");
-    let verified = trial.run(&["--source", "log:drive.mcap", "--verify"]);
-    assert!(verified.status.success(), "{}", said(&verified));
+    let drive = Drive::new("raptor.toml", &["--source", "sim", "--for", "15s"]);
+    drive.verify().expect("the same decisions");
+}
+
+/// As on the vehicle itself: a process for each, a bus between them, time that does not wait.
+#[test]
+fn what_the_raptor_decided_in_processes_on_a_bus_it_decides_again_from_the_log_to_the_bit() {
+    let place = Place::new("ground_live");
+    let like = workspace().join("robots/raptor.toml");
+    let robot = format!(
+        "[robot]\nname = \"ground_live\"\nlike = {like:?}\n[record]\nfile = \"drive.mcap\"\n"
+    );
+    place.write("robot.toml", &robot);
+    let commands = &mut place.command(&["echo", "command", "--json"]);
+    let commands = Process::start("commands", commands);
+    let robot = Running::start_with(&place, &["robot.toml", "--source", "sim"]);
+    let mut n_moving = 0;
+    // Ten times a second: a real minute, which only guards against a hang.
+    for _ in 0..1_200 {
+        let event: Value = serde_json::from_str(&commands.line()).expect("JSON");
+        let speed_mps = event["message"]["speed_mps"].as_f64().expect("a speed");
+        n_moving += usize::from(speed_mps > 0.1);
+        if n_moving == 50 {
+            break;
+        }
+    }
+    assert_eq!(n_moving, 50, "it sets off");
+    robot.end();
+    let verdict = place.says(&["run", "robot.toml", "--source=log:drive.mcap", "--verify"]);
+    for component in ["terrain_map", "planner", "hazard", "arbiter", "sim"] {
+        assert!(verdict.contains(component), "{component}: {verdict}");
+    }
+}
+
+/// How good maps are that are made of a drive, all of them together: the root-mean-square error of heights, metres.
+fn survey(drive: &Drive, weighting: &str) -> f64 {
+    let source = drive.as_source();
+    let weighting = format!("terrain_map.weighting={weighting}");
+    let args = ["--source", &source, "--set", &weighting];
+    let errors: Vec<MapError> = Drive::new("survey.toml", &args).heard("truth.map_error");
+    let sum = |of: &dyn Fn(&MapError) -> f64| errors.iter().map(of).sum::<f64>();
+    let n_compared = sum(&|error| f64::from(error.n_compared));
+    assert!(n_compared > 100_000.0, "{n_compared} cells");
+    (sum(&|error| f64::from(error.n_compared) * error.rms_m.powi(2)) / n_compared).sqrt()
+}
+
+/// DRDC's experiment with logged data (seed 004, 5.2.3): where the truth is known, weighing ranges by their variance can
+/// be seen to be the better way.
+#[test]
+fn a_map_of_a_logged_drive_is_the_world_within_millimetres_and_weighing_by_variance_keeps_noise_out()
+ {
+    let drive = |noise: &str| {
+        let noise_is = format!("sim.noise={noise}");
+        let args = [
+            "--source",
+            "sim",
+            "--for",
+            "30s",
+            "--set",
+            "sim.exact=[\"INS.Pose\"]",
+        ];
+        let args = [&args[..], &["--set", &noise_is]].concat();
+        Drive::new("raptor_stereo.toml", &args)
+    };
+    let (exact, noisy) = (drive("0"), drive("1"));
+    let [exact, noisy] =
+        [exact, noisy].map(|drive| ["variance", "mean"].map(|it| survey(&drive, it)));
+    println!("root-mean-square error of heights, metres: weighed by variance, all alike");
+    println!("  without noise {exact:.4?}\n  with noise    {noisy:.4?}");
+    assert!(exact.iter().all(|rms_m| *rms_m < 0.003), "{exact:?}");
+    let [weighed, alike] = noisy;
+    assert!(weighed < 0.02, "{weighed}");
+    assert!(
+        weighed < 0.97 * alike,
+        "{weighed} is not better than {alike}"
+    );
 }

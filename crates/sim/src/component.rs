@@ -32,6 +32,8 @@ bowline_node::parameters! {
         seed: i64 = 1, within 0..=i64::MAX;
         /// What all noise of sensors is multiplied with: 0 for none, 2 for twice as much.
         noise: f64 = 1.0, within 0.0..=100.0;
+        /// Sensors without noise, by their ports: ["INS.Pose"] to know where the vehicle is.
+        exact: Vec<String> = Vec::new();
         /// How long a step of the physics is.
         step: Duration = Duration::from_millis(5), within Duration::from_micros(500)..=Duration::from_millis(20);
         /// How it turns: by front wheels, by two wheels on one axle, or by wheels that skid.
@@ -100,6 +102,10 @@ impl Build for Sim {
         let world = World::load_or_flat(&parameters.world)?;
         let vehicle = vehicle(&parameters.model, &parameters.frame)?;
         check_faults(&world, &vehicle)?;
+        for port in &parameters.exact {
+            let checked = vehicle.check_breakable(port);
+            checked.map_err(|error| format!("exact: {error}"))?;
+        }
         let settings = settings(&parameters, &vehicle);
         ports.tick(parameters.step);
         let command = ports.input_on(
@@ -167,6 +173,7 @@ fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
     Settings {
         seed: Seed(parameters.seed.unsigned_abs()),
         noise: parameters.noise,
+        exact: parameters.exact.clone(),
         step_ns: u64::try_from(parameters.step.as_nanos()).unwrap_or(u64::MAX),
         limits: DriveLimits {
             max_speed_mps: parameters.speed_mps,

@@ -23,6 +23,8 @@ pub struct Settings {
     pub seed: Seed,
     /// What all noise of sensors is multiplied with.
     pub noise: f64,
+    /// Ports of sensors that measure without any.
+    pub exact: Vec<String>,
     /// How long a step is, nanoseconds.
     pub step_ns: u64,
     /// What the vehicle may do.
@@ -35,6 +37,14 @@ pub struct Settings {
     pub bounce_hz: f64,
     /// How often the truth is told, hertz.
     pub truth_hz: f64,
+}
+
+impl Settings {
+    /// What the noise of a sensor is multiplied with.
+    fn noise_of(&self, port: &str) -> f64 {
+        let is_exact = self.exact.iter().any(|exact| exact == port);
+        if is_exact { 0.0 } else { self.noise }
+    }
 }
 
 /// A world with a vehicle in it.
@@ -277,7 +287,7 @@ impl Simulation {
             utime: 0,
             elapsed_ns: self.n_steps * self.settings.step_ns,
             seed: self.settings.seed,
-            noise: self.settings.noise,
+            noise: self.settings.noise_of(port),
             jump_m: 0.0,
             turn_rad: 0.0,
             wheel: self.wheels.state(device.mounted.part),
@@ -351,7 +361,7 @@ impl Simulation {
             while let Some((tick, at_ns)) = device.schedule.next_by(now_ns) {
                 let port = &device.mounted.port;
                 let moment = Moment {
-                    noise: self.settings.noise * self.faults.noise(port),
+                    noise: self.settings.noise_of(port) * self.faults.noise(port),
                     jump_m: self.faults.jump_m(port),
                     turn_rad: self.faults.turn_rad(port),
                     wheel: self.wheels.state(device.mounted.part),

@@ -1,0 +1,80 @@
+//! Robots of ours that drive in simulated time, and what came of it.
+
+use crate::peers::{bowline, workspace};
+use bowline_log::Reader;
+use bowline_wire::{Decode, Message};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A run of a robot that was recorded.
+#[derive(Debug)]
+pub struct Drive {
+    robot: PathBuf,
+    log: PathBuf,
+    _folder: TempDir,
+}
+
+impl Drive {
+    /// Runs a robot of `robots/` to its end, in lockstep, with arguments such as `--source sim --for 90s`.
+    #[must_use]
+    pub fn new(robot: &str, args: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let drive = Self {
+            robot: workspace().join("robots").join(robot),
+            log: folder.path().join("drive.mcap"),
+            _folder: folder,
+        };
+        let log = drive.log.display().to_string();
+        let output = drive.run(&[args, &["--lockstep", "--record", &log]].concat());
+        assert!(output.status.success(), "{robot}: {}", said(&output));
+        drive
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(bowline());
+        command.arg("run").arg(&self.robot).args(args);
+        command.output().expect("it runs")
+    }
+
+    /// As a source of data.
+    #[must_use]
+    pub fn as_source(&self) -> String {
+        format!("log:{}", self.log.display())
+    }
+
+    /// Whether the components say again what they said, when they hear what they heard.
+    ///
+    /// # Errors
+    /// With what is different.
+    pub fn verify(&self) -> Result<(), String> {
+        let verified = self.run(&["--source", &self.as_source(), "--verify"]);
+        let is_same = verified.status.success();
+        is_same.then_some(()).ok_or_else(|| said(&verified))
+    }
+
+    /// All messages of a channel, in their order.
+    #[must_use]
+    pub fn heard<M: Message + for<'a> Decode<'a>>(&self, channel: &str) -> Vec<M> {
+        let mut log = Reader::open(&self.log).expect("a log");
+        let mut messages = Vec::new();
+        while let Some(event) = log.next_event().expect("it can be read") {
+            if event.channel == channel {
+                messages.push(M::decode(event.payload).expect("a message of its type"));
+            }
+        }
+        messages
+    }
+
+    /// The last message of a channel.
+    #[must_use]
+    pub fn last<M: Message + for<'a> Decode<'a>>(&self, channel: &str) -> M {
+        let last = self.heard(channel).pop();
+        last.unwrap_or_else(|| panic!("{}: nothing on {channel}", self.robot.display()))
+    }
+}
+
+fn said(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}{}", text(&output.stdout), text(&output.stderr))
+}
