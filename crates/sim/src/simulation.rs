@@ -140,6 +140,7 @@ impl Simulation {
             world,
         };
         simulation.drive.advance(Time::ZERO);
+        simulation.faults.advance(0);
         simulation
     }
 
@@ -322,7 +323,6 @@ impl Simulation {
 
     /// One step. What is due in it goes to `events`, in the order of time; `epoch` is when the simulation began.
     pub fn step(&mut self, epoch: Time, events: &mut Vec<Event>) {
-        self.faults.advance(self.elapsed_ns());
         let Some(before) = self.physics.vehicle() else {
             return;
         };
@@ -344,6 +344,8 @@ impl Simulation {
         self.contacts
             .update(&touches, &crossings, self.elapsed_ns());
         self.observe((before, began_ns), epoch, events);
+        // From now on, for the next command as for the next step.
+        self.faults.advance(self.elapsed_ns());
     }
 
     /// What is due in the step that was just taken.

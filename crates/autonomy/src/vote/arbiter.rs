@@ -61,7 +61,7 @@ bowline_node::parameters! {
         /// Faster than this the vehicle does not move, metres a second: a pose that is further off is a jump.
         jump_mps: f64 = 10.0, within 0.1..=1000.0;
         /// Nor does it turn faster than this, radians a second.
-        jump_radps: f64 = 5.0, within 0.1..=1000.0;
+        jump_radps: f64 = 3.0, within 0.1..=1000.0;
         /// After a jump of the pose the vehicle stands still for so long.
         settle: Duration = Duration::from_secs(2);
         /// How often it decides even without new votes, times a second.
