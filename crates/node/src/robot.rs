@@ -98,7 +98,8 @@ fn read(path: &Path) -> Result<String, LoadError> {
     String::from_utf8(bytes).map_err(not_text)
 }
 
-/// Checks the text of a robot file; relative paths in it are relative to the folder of `path`.
+/// Checks the text of a robot file; relative paths in it are relative to the folder of `path`. The file that it is like
+/// is read from there, if it is like one.
 ///
 /// # Errors
 /// When anything is wrong with it: then with all that is.

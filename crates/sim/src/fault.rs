@@ -21,7 +21,7 @@ pub struct Fault {
 /// A fault that comes by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFault {
-    /// When, since the simulation began: from the first step on that begins then or later.
+    /// When, since the simulation began: from the first step on that begins then or later, and the command before it.
     pub at: Duration,
     /// What is wrong then.
     pub kind: FaultKind,

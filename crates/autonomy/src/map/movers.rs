@@ -2,9 +2,11 @@
 //!
 //! In: one map of traversability after the other. Out: the same, with what is about to be taken blocked.
 //!
-//! Something has *arrived* where all the ground around was known to be free a moment ago, and is blocked now. What merely
-//! comes into sight had unknown ground behind it, so that a wall does not pass for a mover. An arrival came from the
-//! nearest place that was blocked then, and goes on like that for as long as is looked ahead.
+//! Something has *arrived* where all the ground around was known to be free a moment ago, and something stands now. What
+//! merely comes into sight had unknown ground behind it, so that a wall does not pass for a mover; and ground that turns
+//! out to be worse than it looked has no step. An arrival came from the nearest place where something stood then, and goes
+//! on like that for as long as is looked ahead. It is remembered for a while, because it may leave the sight of the
+//! sensors and come all the same.
 //!
 //! Deliberately absent: things, with shapes and names. Each cell goes its own way.
 
@@ -18,8 +20,12 @@ const WINDOW_S: f64 = 1.0;
 const MAX_SPEED_MPS: f64 = 4.0;
 /// Ground that is worse than this cannot be driven on: as those who drive by the map have it.
 const BLOCKED_BELOW: f32 = 0.3;
+/// What is lower than this does not stand on the ground but is the ground, metres.
+const STANDS_M: f32 = 0.3;
 /// So many cells around an arrival must have been free, so that the edge of something that stands is none.
 const OPEN: isize = 2;
+/// What moved is expected to go on for so long after it was last seen to, seconds.
+const REMEMBERED_S: f64 = 2.0;
 /// Fewer cells at once are noise.
 const MIN_ARRIVALS: usize = 3;
 /// More cells at once are another world, and not looked at.
@@ -35,6 +41,15 @@ pub struct Movers {
     ahead_s: f64,
     /// The oldest first.
     kept: VecDeque<Snapshot>,
+    /// What was seen to move lately, and when.
+    moving: VecDeque<(i64, Vec<Heading>)>,
+}
+
+/// A cell that moves, counted in cells.
+#[derive(Clone, Copy, Debug)]
+struct Heading {
+    from: [f64; 2],
+    per_s: [f64; 2],
 }
 
 /// What a cell is.
@@ -42,7 +57,10 @@ pub struct Movers {
 enum Footing {
     Unknown,
     Free,
-    Blocked,
+    /// Bad ground.
+    Rough,
+    /// Something is there.
+    Taken,
 }
 
 /// A cell, counted from the origin of the reference frame: east and north.
@@ -65,25 +83,25 @@ impl Movers {
         Self {
             ahead_s,
             kept: VecDeque::with_capacity(MAX_KEPT),
+            moving: VecDeque::with_capacity(MAX_KEPT),
         }
     }
 
     /// Takes a map in, and blocks in it what something that moves is heading for.
     ///
     /// # Errors
-    /// When the map has no traversability, or planes of different sizes.
+    /// When the map has no traversability or steps, or planes of different sizes.
     pub fn foresee(&mut self, map: &mut Map) -> Result<(), ReadMapError> {
         if self.ahead_s <= 0.0 {
             return Ok(());
         }
         let now = Snapshot::of(map)?;
-        let ahead_s = self.ahead_s;
         let before = self.before(&now);
-        let taken = before.map(|(before, elapsed_s)| taken(&now, before, elapsed_s, ahead_s));
+        let headings = before.map(|(before, elapsed_s)| headings(&now, before, elapsed_s));
+        self.remember(now.utime, headings.unwrap_or_default());
         let plane = map.names.iter().position(|name| name == PLANE);
-        let plane = plane.and_then(|nth| map.cells.get_mut(nth));
-        if let (Some(plane), Some(taken)) = (plane, taken) {
-            for cell in taken {
+        if let Some(plane) = plane.and_then(|nth| map.cells.get_mut(nth)) {
+            for cell in self.taken(now.utime) {
                 if let Some(value) = now.index(cell).and_then(|at| plane_at(plane, at)) {
                     *value = 0.0;
                 }
@@ -99,6 +117,9 @@ impl Movers {
         let is_same = |it: &Snapshot| it.cell_m.to_bits() == now.cell_m.to_bits();
         // Time that goes back is another time, and other cells are another map.
         self.kept.retain(|it| age_s(it) > 0.0 && is_same(it));
+        if self.kept.is_empty() {
+            self.moving.clear();
+        }
         while self.kept.get(1).is_some_and(|next| age_s(next) >= WINDOW_S) {
             self.kept.pop_front();
         }
@@ -107,6 +128,29 @@ impl Movers {
         (WINDOW_S..2.0 * WINDOW_S)
             .contains(&elapsed_s)
             .then_some((oldest, elapsed_s))
+    }
+
+    fn remember(&mut self, utime: i64, headings: Vec<Heading>) {
+        let lately = 0.0..REMEMBERED_S;
+        let age_s = |then: i64| seconds(utime.saturating_sub(then));
+        self.moving
+            .retain(|(then, _)| lately.contains(&age_s(*then)));
+        if !headings.is_empty() {
+            if self.moving.len() == MAX_KEPT {
+                self.moving.pop_front();
+            }
+            self.moving.push_back((utime, headings));
+        }
+    }
+
+    /// The cells that something is heading for.
+    fn taken(&self, utime: i64) -> impl Iterator<Item = Cell> {
+        self.moving.iter().flat_map(move |(then, headings)| {
+            let age_s = seconds(utime.saturating_sub(*then));
+            headings
+                .iter()
+                .flat_map(move |heading| heading.onward(age_s, self.ahead_s))
+        })
     }
 
     fn keep(&mut self, now: Snapshot) {
@@ -132,17 +176,20 @@ fn plane_at(plane: &mut [Vec<f32>], [column, row]: [usize; 2]) -> Option<&mut f3
 impl Snapshot {
     fn of(map: &Map) -> Result<Self, ReadMapError> {
         let planes = Planes::new(map)?;
-        let footing = |value: &f32| match *value {
+        let footing = |(value, step_m): (&f32, &f32)| match *value {
             value if value.is_nan() => Footing::Unknown,
-            value if value < BLOCKED_BELOW => Footing::Blocked,
-            _ => Footing::Free,
+            value if value >= BLOCKED_BELOW => Footing::Free,
+            _ if *step_m >= STANDS_M => Footing::Taken,
+            _ => Footing::Rough,
         };
-        let rows = planes.plane(PLANE)?.iter();
+        let rows = planes.plane(PLANE)?.iter().zip(planes.plane("step")?);
         Ok(Self {
             utime: map.utime,
             cell_m: map.cell_m,
             corner: map.origin_m.map(|origin_m| whole(origin_m / map.cell_m)),
-            rows: rows.map(|row| row.iter().map(footing).collect()).collect(),
+            rows: rows
+                .map(|(row, steps)| row.iter().zip(steps).map(footing).collect())
+                .collect(),
         })
     }
 
@@ -158,12 +205,13 @@ impl Snapshot {
         found.copied().unwrap_or(Footing::Unknown)
     }
 
-    fn blocked(&self) -> impl Iterator<Item = Cell> {
+    /// Where something stands.
+    fn taken(&self) -> impl Iterator<Item = Cell> {
         let rows = self.rows.iter().zip(self.corner[1]..);
         rows.flat_map(|(row, north)| {
             let cells = row.iter().zip(self.corner[0]..);
-            let blocked = cells.filter(|(footing, _)| **footing == Footing::Blocked);
-            blocked.map(move |(_, east)| [east, north])
+            let taken = cells.filter(|(footing, _)| **footing == Footing::Taken);
+            taken.map(move |(_, east)| [east, north])
         })
     }
 
@@ -173,39 +221,45 @@ impl Snapshot {
         around.all(|[x, y]| self.at([east + x, north + y]) == Footing::Free)
     }
 
-    /// The way to a cell from the nearest one that is blocked, no farther than this, in cells.
+    /// The way to a cell from the nearest one where something stands, no farther than this, in cells.
     fn way_to(&self, [east, north]: Cell, farthest: isize) -> Option<Cell> {
         let ways = (-farthest..=farthest).flat_map(|x| (-farthest..=farthest).map(move |y| [x, y]));
-        let blocked = ways.filter(|[x, y]| self.at([east - x, north - y]) == Footing::Blocked);
+        let taken = ways.filter(|[x, y]| self.at([east - x, north - y]) == Footing::Taken);
         let away2 = |[x, y]: &Cell| x * x + y * y;
-        let nearest = blocked.min_by_key(away2)?;
+        let nearest = taken.min_by_key(away2)?;
         (away2(&nearest) <= farthest * farthest).then_some(nearest)
     }
 }
 
-/// The cells that something is heading for.
-fn taken(now: &Snapshot, before: &Snapshot, elapsed_s: f64, ahead_s: f64) -> Vec<Cell> {
-    let arrivals = now.blocked().filter(|cell| before.is_open(*cell));
+/// What has moved between two moments.
+fn headings(now: &Snapshot, before: &Snapshot, elapsed_s: f64) -> Vec<Heading> {
+    let arrivals = now.taken().filter(|cell| before.is_open(*cell));
     let arrivals: Vec<Cell> = arrivals.take(MAX_ARRIVALS).collect();
     if arrivals.len() < MIN_ARRIVALS {
         return Vec::new();
     }
     let farthest = whole(MAX_SPEED_MPS * elapsed_s / now.cell_m).min(MAX_CELLS);
-    let ways = arrivals.iter().filter_map(|cell| {
+    let moving = arrivals.iter().filter_map(|cell| {
         let way = before.way_to(*cell, farthest)?;
-        Some(onward(*cell, way.map(|it| real(it) * ahead_s / elapsed_s)))
+        Some(Heading {
+            from: cell.map(real),
+            per_s: way.map(|it| real(it) / elapsed_s),
+        })
     });
-    ways.flatten().collect()
+    moving.collect()
 }
 
-/// Cells on the way on from one, as far as this, in cells.
-fn onward([east, north]: Cell, [x, y]: [f64; 2]) -> impl Iterator<Item = Cell> {
-    // Two steps in a cell leave out none that is more than touched.
-    let n = whole(2.0 * x.abs().max(y.abs())).clamp(1, 2 * MAX_CELLS);
-    (0..=n).map(move |nth| {
-        let share = real(nth) / real(n);
-        [east + whole(x * share), north + whole(y * share)]
-    })
+impl Heading {
+    /// Cells on its way, from where it is now: so long after it was seen, and for so long.
+    fn onward(self, age_s: f64, ahead_s: f64) -> impl Iterator<Item = Cell> {
+        let [x, y] = self.per_s.map(|it| it * ahead_s);
+        // Two steps in a cell leave out none that is more than touched.
+        let n = whole(2.0 * x.abs().max(y.abs())).clamp(1, 2 * MAX_CELLS);
+        (0..=n).map(move |nth| {
+            let after_s = age_s + ahead_s * real(nth) / real(n);
+            [0, 1].map(|axis| whole(self.from[axis] + self.per_s[axis] * after_s))
+        })
+    }
 }
 
 #[expect(
@@ -228,27 +282,27 @@ mod tests {
     const SIDE: usize = 100;
     const CELL_M: f64 = 0.2;
 
-    /// A map of 20 by 20 m, ten times a second: free but for a block 1 m wide, and unknown behind it, to the east.
+    /// A map of 20 by 20 m: free but for something 1 m wide and 1.4 m high, and unknown behind it, to the east.
     fn map(tenths: i64, west_m: f64, south_m: f64, origin_m: [f64; 2]) -> Map {
-        let row = |row: usize| {
-            let cell = |column: usize| {
-                let x = origin_m[0] + middle(column);
-                let y = origin_m[1] + middle(row);
-                let is_beside = (south_m..south_m + 1.0).contains(&y);
-                match x - west_m {
-                    x if is_beside && (0.0..0.4).contains(&x) => 0.0,
-                    x if is_beside && x >= 0.4 => f32::NAN,
-                    _ => 1.0,
-                }
-            };
-            (0..SIDE).map(cell).collect()
+        let cell = |[x, y]: [f64; 2]| match x - west_m {
+            _ if !(south_m..south_m + 1.0).contains(&y) => 1.0,
+            x if (0.0..0.4).contains(&x) => 0.0,
+            x if x >= 0.4 => f32::NAN,
+            _ => 1.0,
         };
+        let row = |row: usize| {
+            let at = |column: usize| [origin_m[0] + middle(column), origin_m[1] + middle(row)];
+            (0..SIDE).map(|column| cell(at(column))).collect()
+        };
+        let plane: Vec<Vec<f32>> = (0..SIDE).map(row).collect();
+        let step = |value: &f32| if *value < BLOCKED_BELOW { 1.4 } else { 0.0 };
+        let steps = plane.iter().map(|row| row.iter().map(step).collect());
         Map {
             utime: tenths * 100_000,
             origin_m,
             cell_m: CELL_M,
-            names: vec![PLANE.to_owned()],
-            cells: vec![(0..SIDE).map(row).collect()],
+            names: vec![PLANE.to_owned(), "step".to_owned()],
+            cells: vec![plane.clone(), steps.collect()],
             ..Map::default()
         }
     }
@@ -296,6 +350,14 @@ mod tests {
             assert_eq!(foreseen(3.0, north(), place), expected, "{what}");
         }
         assert!(!foreseen(0.0, north(), [10.1, 9.0]), "nobody looks ahead");
+        let low = north().map(|mut map| {
+            map.cells[1]
+                .iter_mut()
+                .flatten()
+                .for_each(|step_m| *step_m = 0.1);
+            map
+        });
+        assert!(!foreseen(3.0, low, [10.1, 9.0]), "ground that looks worse");
     }
 
     #[test]
@@ -332,8 +394,21 @@ mod tests {
     }
 
     #[test]
+    fn what_leaves_the_sight_of_the_sensors_comes_all_the_same() {
+        // Nothing is known any more for the last second: it is from 8.6 to 9.6 m north by then.
+        let hidden = north().chain((21..=30).map(|tenths| {
+            let mut map = map(tenths, 10.0, 0.0, [0.0; 2]);
+            for cell in map.cells[0].iter_mut().flatten() {
+                *cell = f32::NAN;
+            }
+            map
+        }));
+        assert!(foreseen(3.0, hidden, [10.1, 11.9]));
+    }
+
+    #[test]
     fn what_stops_leaves_the_ground_before_it_free_after_a_moment() {
-        let stopping = (0..=40_i32).map(|tenths| {
+        let stopping = (0..=60_i32).map(|tenths| {
             let south_m = 5.0 + 0.12 * f64::from(tenths.min(20));
             map(tenths.into(), 10.0, south_m, [0.0; 2])
         });

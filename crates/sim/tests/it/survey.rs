@@ -9,10 +9,13 @@ const N: usize = 10;
 
 /// Flat ground, and from x = 3 on something 2 m high.
 fn world() -> tempfile::NamedTempFile {
-    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    let mut file = tempfile::Builder::new()
+        .suffix(".toml")
+        .tempfile()
+        .expect("a file");
     let text = "[world]\nname = \"w\"\n[body.ground]\nshape = \"plane\"\n\
                 [body.wall]\nshape = \"box\"\nsize_m = [20.0, 100.0, 2.0]\non_m = [13.0, 0.0]\n";
-    file.write_all(text.as_bytes()).unwrap();
+    file.write_all(text.as_bytes()).expect("it can be written");
     file
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{repository, vehicle};
 use bowline_geometry::SensorKind;
-use bowline_sim::{Barn, FaultKind, Moves, SimParameters, Solid, World};
+use bowline_sim::{Barn, FaultKind, Line, Moves, SimParameters, Solid, World, world_to_svg};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,7 @@ fn every_world_of_ours_can_be_read() {
         ("dead_end", 4),
         ("example", 8),
         ("faults", 18),
+        ("igvc", 21),
     ];
     for (name, n_bodies) in worlds {
         let path = repository().join("worlds").join(format!("{name}.toml"));
@@ -77,10 +78,58 @@ mass_kg = 3
 }
 
 #[test]
+fn a_world_file_says_where_lines_are() {
+    let text = r##"
+[world]
+name = "w"
+[line.plain]
+points_m = [[0, 0], [3, 4]]
+[line.dashed]
+points_m = [[0, 0], [1, 0], [1, 1]]
+width_m = 0.2
+dash_m = [0.6, 0.4]
+colour = "#102030"
+"##;
+    let world = read("w.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let [plain, dashed] = world.lines.as_slice() else {
+        panic!("two lines");
+    };
+    assert_eq!(*plain, Line::new("plain", vec![[0.0, 0.0], [3.0, 4.0]]));
+    assert!((plain.length_m() - 5.0).abs() < 1e-12);
+    let expected = Line {
+        width_m: 0.2,
+        dash_m: Some([0.6, 0.4]),
+        colour: [16, 32, 48],
+        ..Line::new("dashed", vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    };
+    assert_eq!(*dashed, expected);
+}
+
+#[test]
+fn a_picture_of_a_world_has_its_lines() {
+    let line = Line {
+        dash_m: Some([1.0, 1.0]),
+        ..Line::new("edge", vec![[0.0, 0.0], [4.0, 0.0]])
+    };
+    let drawing = world_to_svg(&World::flat().with_line(line));
+    let strokes = drawing.lines().filter(|line| line.contains("<title>edge"));
+    // A dark edge and the paint, each of two dashes.
+    let dashes: Vec<usize> = strokes.map(|it| it.matches('L').count()).collect();
+    assert_eq!(dashes, [2, 2], "{drawing}");
+}
+
+/// Each file is refused with words that hold these, and with its place.
+fn refused(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let error = read("w.toml", text).expect_err(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+        assert!(error.contains("w.toml:"), "{text}\n{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
-    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
-    let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
-    let cases = [
+    refused(&[
         ("", "expected a table [world], found none"),
         ("[world", "w.toml:1:"),
         ("[world]\nname = 3", "w.toml:2:8"),
@@ -88,6 +137,26 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             "[world]\nname = \"w\"\ngravty_mps2 = [0, 0, 0]",
             "did you mean \"gravity_mps2\"?",
         ),
+        (
+            "[world]\nname = \"w\"\nlike = \"nowhere.toml\"",
+            "w.toml:3:8",
+        ),
+        (
+            "[world]\nname = \"w\"\nlike = \"w.toml\"",
+            "found that they go round",
+        ),
+        (
+            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
+            "has no spaces and colons",
+        ),
+        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_body_is_said_with_its_place() {
+    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
+    refused(&[
         (&body(""), "expected shape in [body.a]"),
         (&body("shape = \"bock\""), "did you mean \"box\"?"),
         (&body("shape = \"box\""), "expected size_m in [body.a]"),
@@ -142,6 +211,68 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             ),
             "it looks where it goes",
         ),
+        (
+            &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
+            "expected a file at nowhere.obj",
+        ),
+        (&body("shape = \"mesh\"\nfile = \"bad.obj\""), "in line 1"),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]"),
+            "expected heights or a file",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nheights = [[0, 1], [0]]"),
+            "rows of as many heights",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
+            "expected a PNG picture",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_line_is_said_with_its_place() {
+    let line = |text: &str| format!("[world]\nname = \"w\"\n[line.a]\n{text}\n");
+    refused(&[
+        ("line = 3\n[world]\nname = \"w\"", "[line] is a table"),
+        (&line(""), "expected points_m in [line.a]"),
+        (&line("points_m = [[0, 0]]"), "2 to 1000 points"),
+        (
+            &line("points_m = [[0, 0], [1, 1, 1]]"),
+            "each of points_m is 2 numbers",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1], [1, 1]]"),
+            "found [1.0, 1.0] twice",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\nwidth_m = 0"),
+            "width_m is a number from",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\ndash_m = [1]"),
+            "dash_m is a list of 2 numbers",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\nwith_m = 1"),
+            "did you mean \"width_m\"?",
+        ),
+        (
+            &line("points_m = [[0, 0], [30000, 0]]"),
+            "at most 20000 m long together",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\n[body.a]\nshape = \"plane\""),
+            "expected a name that no body has",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_fault_is_said_with_its_place() {
+    let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
+    refused(&[
         (&fault(""), "expected at in each [[fault]]"),
         (
             &fault("at = \"1s\"\nkind = \"ded\""),
@@ -171,42 +302,7 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             &"[[fault]]\nat = \"1s\"\nkind = \"dead\"\n".repeat(65),
             "expected at most 64 faults, found 65",
         ),
-        (
-            "[world]\nname = \"w\"\nlike = \"nowhere.toml\"",
-            "w.toml:3:8",
-        ),
-        (
-            "[world]\nname = \"w\"\nlike = \"w.toml\"",
-            "found that they go round",
-        ),
-        (
-            &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
-            "expected a file at nowhere.obj",
-        ),
-        (&body("shape = \"mesh\"\nfile = \"bad.obj\""), "in line 1"),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]"),
-            "expected heights or a file",
-        ),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nheights = [[0, 1], [0]]"),
-            "rows of as many heights",
-        ),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
-            "expected a PNG picture",
-        ),
-        (
-            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
-            "has no spaces and colons",
-        ),
-        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
-    ];
-    for (text, expected) in cases {
-        let error = read("w.toml", text).expect_err(text);
-        assert!(error.contains(expected), "{text}\n{error}");
-        assert!(error.contains("w.toml:"), "{text}\n{error}");
-    }
+    ]);
 }
 
 #[test]

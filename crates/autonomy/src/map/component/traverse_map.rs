@@ -22,7 +22,7 @@ bowline_node::parameters! {
         /// How far behind an edge a drop is looked for, metres.
         shadow_m: f64 = 2.0, within 0.0..=20.0 => live;
         /// For how long into the future what moves is followed: what it is heading for is not free. 0s: not at all.
-        foresee: Duration = Duration::from_secs(3), within Duration::ZERO..=Duration::from_secs(20);
+        foresee: Duration = Duration::from_secs(5), within Duration::ZERO..=Duration::from_secs(20);
         /// For how long a terrain map is good.
         fresh_for: Duration = Duration::from_secs(1), within Duration::from_millis(10)..=Duration::from_secs(60);
     }

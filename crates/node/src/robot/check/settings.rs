@@ -200,7 +200,11 @@ fn resolved(table: &[Parameter], given: &Given<'_>) -> Option<Setting> {
             let items = items.iter().filter(|item| !is_empty(item));
             Some(Setting::List(items.map(join).collect()))
         }
-        other => Some(other.clone()),
+        Setting::Boolean(_)
+        | Setting::Integer(_)
+        | Setting::Real(_)
+        | Setting::Text(_)
+        | Setting::List(_) => Some(given.value.clone()),
     }
 }
 
