@@ -68,6 +68,7 @@ fn rules(n_each_side: u16) -> Rules {
         reaction_s: 0.3,
         margin_m: 0.5,
         side_mps2: 2.0,
+        max_turn_radps: 10.0,
         max_curvature_rate: 0.7,
         band: 0.1,
         fresh_s: 0.25,

@@ -11,6 +11,7 @@ mod golden;
 mod ground;
 mod hostile;
 mod hubs_and_ports;
+mod igvc;
 mod inspect;
 mod interop;
 mod liblcm;

@@ -1,6 +1,6 @@
 //! `bowline demo`: what there is so far, at work. Needs no network and no files.
 
-mod raptor;
+mod drive;
 
 use crate::{Outcome, output};
 use anyhow::Context as _;
@@ -36,7 +36,8 @@ const PATH: &str = r#"{
 const EXAMPLES: &str = "\
 Examples:
   bowline demo           messages: types of the LCM paper, their code, a bus
-  bowline demo raptor    a ground vehicle that drives itself, in simulation, and a page that shows how";
+  bowline demo raptor    a ground vehicle that drives itself, in simulation, and a page that shows how
+  bowline demo igvc      another one, between painted lines and barrels";
 
 #[derive(Args, Debug)]
 #[command(about = "Show what Bowline does, in a minute, with no set-up", after_help = EXAMPLES)]
@@ -47,12 +48,16 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Which {
-    Raptor(raptor::Arguments),
+    /// DRDC's Raptor drives itself through a blocks world; a page shows how
+    Raptor(drive::Arguments),
+    /// A robot for the IGVC drives itself through its course; a page shows how
+    Igvc(drive::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     match &arguments.which {
-        Some(Which::Raptor(arguments)) => raptor::run(arguments),
+        Some(Which::Raptor(arguments)) => drive::run(&drive::RAPTOR, arguments),
+        Some(Which::Igvc(arguments)) => drive::run(&drive::IGVC, arguments),
         None => messages(),
     }
 }

@@ -190,7 +190,7 @@ mod tests {
             .collect();
         assert!(!robots.is_empty());
         for path in robots {
-            let checked = check(&path).unwrap();
+            let checked = check(&path, &[]).unwrap();
             let told: Vec<String> = checked.problems.iter().map(ToString::to_string).collect();
             let robot = checked
                 .robot

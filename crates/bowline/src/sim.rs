@@ -74,7 +74,7 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:\n  bowline sim check worlds/blocks.toml\n  \
                             bowline sim check worlds/blocks.toml --json | jq .bodies")]
     Check(Check),
-    /// Draw a world from above, as SVG: shapes, where the robot begins, what its lasers reach
+    /// Draw a world from above, as SVG: shapes, lines, where the robot begins, what its sensors reach
     #[command(after_help = "Example:\n  bowline sim view worlds/blocks.toml -o blocks.svg")]
     View(View),
 }
@@ -168,8 +168,13 @@ fn check(arguments: &Check) -> anyhow::Result<Outcome> {
         .iter()
         .filter(|body| body.moves != Moves::Never)
         .count();
+    let lines = match world.lines.len() {
+        0 => String::new(),
+        1 => ", 1 painted line".to_owned(),
+        n_lines => format!(", {n_lines} painted lines"),
+    };
     output::line(&format!(
-        "{}: {n_bodies} {bodies}, {n_moving} of them moving; the robot begins at {:?} m, heading {:.0} deg",
+        "{}: {n_bodies} {bodies}, {n_moving} of them moving{lines}; the robot begins at {:?} m, heading {:.0} deg",
         world.name,
         world.spawn.xy_m,
         world.spawn.heading_rad.to_degrees()
@@ -196,11 +201,20 @@ fn report(world: &World) -> Value {
             "friction": body.friction,
         })
     });
+    let lines = world.lines.iter().map(|line| {
+        json!({
+            "name": line.name,
+            "points_m": line.points_m,
+            "width_m": line.width_m,
+            "dash_m": line.dash_m,
+        })
+    });
     json!({
         "name": world.name,
         "gravity_mps2": world.gravity_mps2,
         "spawn": { "xy_m": world.spawn.xy_m, "heading_rad": world.spawn.heading_rad },
         "bodies": bodies.collect::<Vec<_>>(),
+        "lines": lines.collect::<Vec<_>>(),
         "faults": world.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": world.notes,
     })

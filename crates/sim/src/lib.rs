@@ -16,6 +16,8 @@ mod component;
 mod fault;
 mod math;
 mod noise;
+mod outline;
+mod paint;
 mod physics;
 mod scene;
 mod schedule;
@@ -40,5 +42,5 @@ pub use vehicle::wheels::WheelState;
 pub use vehicle::{MakeVehicleError, Mounted, NoSuchPort, VEHICLE_FRAME, Vehicle, Wheel};
 pub use view::{to_svg, world_to_svg};
 pub use world::{
-    BadBarn, Barn, Body, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Spawn, World,
+    BadBarn, Barn, Body, Line, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Spawn, World,
 };

@@ -49,6 +49,17 @@ pub(crate) struct ChassisPlan {
     pub(crate) inertia_kgm2: [[f64; 3]; 3],
 }
 
+impl ChassisPlan {
+    /// From the vehicle's origin to the farthest point of it, metres, or a little more.
+    pub(crate) fn reach_m(&self) -> f64 {
+        let reaches = self.shapes.iter().map(|shape| {
+            let middle = vector(shape.vehicle_from_shape.xyz()).length();
+            middle + shape.solid.radius_m()
+        });
+        reaches.fold(0.0, f64::max)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct ChassisShape {
     pub(crate) part: usize,
@@ -300,6 +311,18 @@ impl Physics {
     /// What a ray meets.
     pub(crate) fn cast(&self, origin: Vector, direction: Vector, most_m: f64) -> Option<Met> {
         self.scene.cast(origin, direction, most_m)
+    }
+
+    /// What is there to be driven on, and stays where it is.
+    pub(crate) fn ground(&self) -> Scene {
+        let is_ground = |placed: &&Placed| {
+            let living = self.bodies.get(placed.body);
+            living.is_some_and(|living| living.body.is_ground)
+        };
+        Scene {
+            fixed: self.scene.fixed.iter().filter(is_ground).cloned().collect(),
+            moving: Vec::new(),
+        }
     }
 
     /// One step, to the moment `seconds` after the beginning.

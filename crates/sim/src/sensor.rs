@@ -1,10 +1,12 @@
 //! What sensors measure at a moment: a function of where everything is, the seed and the number of the measurement.
 
 mod inertial;
+mod lines;
 mod sight;
 
 use crate::beams::Beams;
 use crate::noise::{Seed, Stream};
+use crate::paint::Paint;
 use crate::physics::{ChassisState, Physics, Touch};
 use crate::schedule::{Rate, Schedule};
 use crate::vehicle::Mounted;
@@ -24,7 +26,7 @@ use rapier3d_f64::math::{Pose, Vector};
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// Of lasers and depth cameras.
+    /// Of lasers, depth cameras, and cameras that look for lines.
     Range(Range3d),
     /// Of inertial navigation.
     Pose(PoseTransform),
@@ -60,6 +62,7 @@ impl Reading {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment<'s> {
     pub(crate) physics: &'s Physics,
+    pub(crate) paint: &'s Paint,
     /// The vehicle at this very moment, between two steps.
     pub(crate) world_from_vehicle: Pose,
     /// How much of the step is over at the moment, 0 to 1.
@@ -186,7 +189,11 @@ impl Device {
                 pressed: self.is_pressed,
                 n_presses: self.n_presses,
             })),
-            SensorKind::Camera(_) | SensorKind::Sonar(_) => None,
+            SensorKind::Camera(camera) => {
+                let message = lines::lines(&self.mounted, camera, (moment, &mut stream));
+                Some(Reading::Range(message))
+            }
+            SensorKind::Sonar(_) => None,
         }
     }
 }

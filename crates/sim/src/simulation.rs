@@ -3,6 +3,7 @@
 use crate::fault::{Fault, Faults};
 use crate::math::{between, transform, vector};
 use crate::noise::Seed;
+use crate::paint::{Crossing, Paint};
 use crate::physics::{ChassisState, Physics, Touch};
 use crate::schedule::{Rate, Schedule};
 use crate::sensor::{self, Device, Moment, Reading};
@@ -54,6 +55,7 @@ pub struct Simulation {
     vehicle: Vehicle,
     settings: Settings,
     physics: Physics,
+    paint: Paint,
     wheels: Wheels,
     drive: Drive,
     motion: Motion,
@@ -80,10 +82,27 @@ pub enum Event {
     Contact(Contact),
 }
 
+/// What the vehicle should not touch, and touches.
 #[derive(Clone, Debug, Default)]
 struct Contacts {
-    touching: Vec<(Touch, u64)>,
+    touching: Vec<Contacting>,
     n_begun: i32,
+}
+
+/// A part of the vehicle, what it touches, how hard, and since when.
+#[derive(Clone, Copy, Debug)]
+struct Contacting {
+    part: usize,
+    other: Other,
+    force_n: f64,
+    since_ns: u64,
+}
+
+/// What can be touched: a body or a line of the world, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Other {
+    Body(usize),
+    Line(usize),
 }
 
 impl Simulation {
@@ -114,10 +133,11 @@ impl Simulation {
             faults: Faults::planned(world.faults.clone()),
             contacts: Contacts::default(),
             n_steps: 0,
-            world,
             vehicle,
             settings,
+            paint: Paint::new(&world, &physics),
             physics,
+            world,
         };
         simulation.drive.advance(Time::ZERO);
         simulation.faults.advance(0);
@@ -277,6 +297,7 @@ impl Simulation {
         let device = self.devices.iter_mut().find(|it| it.mounted.port == port)?;
         let moment = Moment {
             physics: &self.physics,
+            paint: &self.paint,
             world_from_vehicle: state.pose,
             share: 1.0,
             state,
@@ -319,7 +340,9 @@ impl Simulation {
         for device in &mut self.devices {
             device.feel(&touches);
         }
-        self.contacts.update(touches, self.elapsed_ns());
+        let crossings = self.crossings();
+        self.contacts
+            .update(&touches, &crossings, self.elapsed_ns());
         self.observe((before, began_ns), epoch, events);
         // From now on, for the next command as for the next step.
         self.faults.advance(self.elapsed_ns());
@@ -341,6 +364,7 @@ impl Simulation {
             let share = seconds(at_ns.saturating_sub(began_ns)) / seconds(step_ns);
             Moment {
                 physics: &self.physics,
+                paint: &self.paint,
                 world_from_vehicle: between(&before.pose, &state.pose, share),
                 share,
                 state,
@@ -396,31 +420,40 @@ impl Simulation {
             n_begun: self.contacts.n_begun,
             ..Contact::default()
         };
-        for (touch, since_ns) in &self.contacts.touching {
-            let part = self.vehicle.parts.get(touch.part);
-            let other = self.physics.body(touch.body).map(|body| &body.name);
-            message.bodies.push(part.cloned().unwrap_or_default());
-            message.others.push(other.cloned().unwrap_or_default());
-            let since = epoch + std::time::Duration::from_nanos(*since_ns);
+        for contact in &self.contacts.touching {
+            let (part, other) = self.names(contact);
+            message.bodies.push(part.to_owned());
+            message.others.push(other.to_owned());
+            let since = epoch + std::time::Duration::from_nanos(contact.since_ns);
             message.since_utime.push(since.utime());
-            message.force_n.push(touch.force_n);
+            message.force_n.push(contact.force_n);
         }
         message.with_lengths()
     }
 
-    /// What the vehicle touches now, in words: its part, and what that touches.
+    /// What the vehicle touches now, in words: its part, and the body or line that it touches.
     pub fn touches(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.contacts.touching.iter().map(|(touch, _)| {
-            let part = self.vehicle.parts.get(touch.part);
-            let other = self.physics.body(touch.body);
-            (
-                part.map_or("", String::as_str),
-                other.map_or("", |body| body.name.as_str()),
-            )
+        let touching = self.contacts.touching.iter();
+        touching.map(|contact| self.names(contact))
+    }
+
+    fn names(&self, contact: &Contacting) -> (&str, &str) {
+        let part = self.vehicle.parts.get(contact.part);
+        let other = match contact.other {
+            Other::Body(at) => self.physics.body(at).map(|body| body.name.as_str()),
+            Other::Line(at) => self.paint.name(at),
+        };
+        (part.map_or("", String::as_str), other.unwrap_or(""))
+    }
+
+    fn crossings(&self) -> Vec<Crossing> {
+        let state = self.physics.vehicle();
+        state.map_or_else(Vec::new, |state| {
+            self.paint.crossings(&self.vehicle, &state.pose)
         })
     }
 
-    /// How often the vehicle has begun to touch something.
+    /// How often the vehicle has begun to touch something, or to cross a line.
     #[must_use]
     pub const fn n_contacts_begun(&self) -> i32 {
         self.contacts.n_begun
@@ -434,15 +467,27 @@ impl Simulation {
 }
 
 impl Contacts {
-    fn update(&mut self, touches: Vec<Touch>, now_ns: u64) {
-        let mut touching = Vec::with_capacity(touches.len());
-        for touch in touches {
-            let same = |(old, _): &&(Touch, u64)| old.part == touch.part && old.body == touch.body;
-            let since = self.touching.iter().find(same).map(|(_, since)| *since);
-            if since.is_none() {
-                self.n_begun = self.n_begun.saturating_add(1);
+    fn update(&mut self, touches: &[Touch], crossings: &[Crossing], now_ns: u64) {
+        let bodies = touches.iter().map(|touch| Contacting {
+            part: touch.part,
+            other: Other::Body(touch.body),
+            force_n: touch.force_n,
+            since_ns: now_ns,
+        });
+        // Paint does not push back.
+        let lines = crossings.iter().map(|crossing| Contacting {
+            part: crossing.part,
+            other: Other::Line(crossing.line),
+            force_n: 0.0,
+            since_ns: now_ns,
+        });
+        let mut touching: Vec<Contacting> = bodies.chain(lines).collect();
+        for contact in &mut touching {
+            let same = |old: &&Contacting| old.part == contact.part && old.other == contact.other;
+            match self.touching.iter().find(same) {
+                Some(old) => contact.since_ns = old.since_ns,
+                None => self.n_begun = self.n_begun.saturating_add(1),
             }
-            touching.push((touch, since.unwrap_or(now_ns)));
         }
         self.touching = touching;
     }

@@ -242,7 +242,7 @@ impl Vehicle {
             let Some(frame) = found else {
                 continue;
             };
-            if let SensorKind::Camera(_) | SensorKind::Sonar(_) = sensor.kind {
+            if let SensorKind::Sonar(_) = sensor.kind {
                 let what = sensor.kind.word();
                 let note = format!(
                     "{}.{} is left out: no {what} is simulated",

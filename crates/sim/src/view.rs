@@ -1,9 +1,9 @@
-//! A world from above, as SVG: shapes, paths, where the robot begins and what its lasers reach.
+//! A world from above, as SVG: shapes, lines, paths, where the robot begins and what its lasers reach.
 
+use crate::outline::{N_CIRCLE, Outline, outline};
 use crate::simulation::Simulation;
-use crate::solid::Solid;
 use crate::vehicle::Vehicle;
-use crate::world::{Body, Moves, PathEnd, World};
+use crate::world::{Body, Line, Moves, PathEnd, World};
 use bowline_geometry::{SensorKind, Transform};
 use std::fmt::Write as _;
 
@@ -11,8 +11,6 @@ use std::fmt::Write as _;
 const SIDE_PX: f64 = 1_000.0;
 /// Around everything, metres.
 const MARGIN_M: f64 = 3.0;
-/// Points of a circle, where it is seen from the side.
-const N_CIRCLE: u32 = 24;
 
 /// Draws a world from above, with a vehicle where its robot begins.
 #[must_use]
@@ -36,16 +34,20 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
         .collect();
     let points = outlines.iter().flat_map(|(_, it)| it).flatten().copied();
     let ways = world.bodies.iter().flat_map(way);
-    let mut page = Page::around(points.chain(ways).chain([world.spawn.xy_m]));
+    let painted = world.lines.iter().flat_map(|line| &line.points_m).copied();
+    let points = points.chain(ways).chain(painted);
+    let mut page = Page::around(points.chain([world.spawn.xy_m]));
     page.begin(&world.name);
-    // What is driven on lies below what stands on it.
-    for is_ground in [true, false] {
-        for (body, outlines) in outlines
-            .iter()
-            .filter(|(body, _)| body.is_ground == is_ground)
-        {
-            page.body(body, outlines);
-        }
+    // What is driven on lies below what is painted on it, and that below what stands there.
+    let (ground, things): (Vec<_>, Vec<_>) = outlines.iter().partition(|(body, _)| body.is_ground);
+    for (body, outlines) in ground {
+        page.body(body, outlines);
+    }
+    for line in &world.lines {
+        page.line(line);
+    }
+    for (body, outlines) in things {
+        page.body(body, outlines);
     }
     for body in &world.bodies {
         page.path(body);
@@ -69,71 +71,11 @@ fn way(body: &Body) -> Vec<[f64; 2]> {
     points
 }
 
-/// A polygon, seen from above.
-type Outline = Vec<[f64; 2]>;
-
 fn outlines(body: &Body) -> Vec<Outline> {
     let parts = body.parts.iter();
     parts
         .filter_map(|part| outline(&part.solid, &(body.world_from_body * part.body_from_part)))
         .collect()
-}
-
-fn outline(solid: &Solid, at: &Transform) -> Option<Outline> {
-    let points: Vec<[f64; 3]> = match solid {
-        Solid::Plane => return None,
-        Solid::Box { half_m: [x, y, z] } => {
-            let signs = [-1.0, 1.0];
-            let corner = |sx: f64, sy: f64, sz: f64| [sx * x, sy * y, sz * z];
-            let pairs = signs.iter().flat_map(|sx| signs.map(|sy| (*sx, sy)));
-            pairs
-                .flat_map(|(sx, sy)| signs.map(|sz| corner(sx, sy, sz)))
-                .collect()
-        }
-        Solid::Cylinder { radius_m, half_m } => circle(*radius_m)
-            .flat_map(|[x, y]| [[x, y, -half_m], [x, y, *half_m]])
-            .collect(),
-        Solid::Sphere { radius_m } => {
-            let [x, y, _] = at.xyz();
-            return Some(circle(*radius_m).map(|[cx, cy]| [x + cx, y + cy]).collect());
-        }
-        Solid::Mesh(mesh) => mesh.points().collect(),
-    };
-    let flat = points.into_iter().map(|point| {
-        let [x, y, _] = at.apply(point);
-        [x, y]
-    });
-    Some(hull(flat.collect()))
-}
-
-fn circle(radius: f64) -> impl Iterator<Item = [f64; 2]> {
-    (0..N_CIRCLE).map(move |nth| {
-        let (sin, cos) = (std::f64::consts::TAU * f64::from(nth) / f64::from(N_CIRCLE)).sin_cos();
-        [radius * cos, radius * sin]
-    })
-}
-
-/// The polygon around points (Andrew's way).
-fn hull(mut points: Vec<[f64; 2]>) -> Outline {
-    points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
-    let half = |points: &mut dyn Iterator<Item = &[f64; 2]>| {
-        let mut chain: Outline = Vec::new();
-        for point in points {
-            while let [.., a, b] = chain.as_slice() {
-                let turn = (b[0] - a[0]) * (point[1] - a[1]) - (b[1] - a[1]) * (point[0] - a[0]);
-                if turn > 0.0 {
-                    break;
-                }
-                chain.pop();
-            }
-            chain.push(*point);
-        }
-        chain.pop();
-        chain
-    };
-    let mut lower = half(&mut points.iter());
-    lower.extend(half(&mut points.iter().rev()));
-    lower
 }
 
 struct Page {
@@ -244,6 +186,27 @@ impl Page {
         }
     }
 
+    /// As broad as it is, but not thinner than can be seen, with a dark edge: most paint is white.
+    fn line(&mut self, line: &Line) {
+        let [red, green, blue] = line.colour;
+        let wide_px = (line.width_m * self.scale).max(1.5);
+        let painted = line.painted();
+        let strokes: Vec<String> = painted
+            .iter()
+            .map(|[from, to]| format!("M{}L{}", self.at(*from), self.at(*to)))
+            .collect();
+        let strokes = strokes.concat();
+        let name = escaped(&line.name);
+        for (stroke, px) in [
+            ("#4a463c".to_owned(), wide_px + 1.5),
+            (format!("rgb({red},{green},{blue})"), wide_px),
+        ] {
+            self.add(format_args!(
+                "<path d=\"{strokes}\" stroke=\"{stroke}\" stroke-width=\"{px:.1}\" stroke-linecap=\"round\"><title>{name}</title></path>"
+            ));
+        }
+    }
+
     fn path(&mut self, body: &Body) {
         let points: Vec<String> = way(body).iter().map(|point| self.at(*point)).collect();
         if points.is_empty() {
@@ -263,8 +226,10 @@ impl Page {
                 SensorKind::Depth(depth) => {
                     (-depth.fov_rad / 2.0, depth.fov_rad / 2.0, depth.far_m)
                 }
-                SensorKind::Camera(_)
-                | SensorKind::Ins(_)
+                SensorKind::Camera(camera) => {
+                    (-camera.fov_rad / 2.0, camera.fov_rad / 2.0, camera.far_m)
+                }
+                SensorKind::Ins(_)
                 | SensorKind::Gps(_)
                 | SensorKind::Imu(_)
                 | SensorKind::Magnetometer(_)

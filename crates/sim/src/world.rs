@@ -3,12 +3,14 @@
 mod barn;
 mod gazebo;
 mod heights;
+pub(crate) mod line;
 mod load;
 mod mesh;
 mod ours;
 mod path;
 
 pub use barn::{BadBarn, Barn};
+pub use line::Line;
 pub use load::LoadWorldError;
 pub use path::{Path, PathEnd};
 
@@ -29,6 +31,8 @@ pub struct World {
     pub spawn: Spawn,
     /// In the order of the file.
     pub bodies: Vec<Body>,
+    /// What is painted on the ground, in the order of the file.
+    pub lines: Vec<Line>,
     /// What breaks by itself, and when; in the order of the file.
     pub faults: Vec<PlannedFault>,
     /// What its file says that is left out, each with its place.
@@ -44,6 +48,7 @@ impl Default for World {
             origin: Origin::default(),
             spawn: Spawn::default(),
             bodies: Vec::new(),
+            lines: Vec::new(),
             faults: Vec::new(),
             notes: Vec::new(),
         }
@@ -141,6 +146,13 @@ impl World {
     #[must_use]
     pub fn with(mut self, body: Body) -> Self {
         self.bodies.push(body);
+        self
+    }
+
+    /// With one more line on its ground, for worlds that programs make.
+    #[must_use]
+    pub fn with_line(mut self, line: Line) -> Self {
+        self.lines.push(line);
         self
     }
 }

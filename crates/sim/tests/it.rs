@@ -14,5 +14,7 @@ mod driving;
 mod repeatable;
 #[path = "it/sensors.rs"]
 mod sensors;
+#[path = "it/survey.rs"]
+mod survey;
 #[path = "it/worlds.rs"]
 mod worlds;

@@ -4,7 +4,7 @@ use super::model::{Action, Control};
 use super::track::Track;
 use crate::vote::voting::{Judgement, vote};
 use crate::vote::waypoint::{curvature_to, favour};
-use crate::{Fan, Place, Whereabouts, forward_speed_mps};
+use crate::{Fan, Place, Whereabouts, forward_speed_mps, within_half_turn};
 use bowline_msgs::{Plan, PoseTransform, Vote};
 use bowline_node::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
@@ -135,27 +135,51 @@ fn track_of(plan: &Plan) -> Track {
 /// What following a track asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wish {
-    /// The arc to the point ahead, 1/metres.
+    /// The arc to the point ahead, 1/metres; the sharpest one where the plan turns on the spot.
     pub(crate) curvature_per_m: f64,
-    /// How far it is to the end of the track, metres.
+    /// How far it is to the end of the track, or to where it turns on the spot, metres.
     pub(crate) left_m: f64,
     /// How far the vehicle is beside it, metres.
     pub(crate) off_m: f64,
     /// Whether the plan goes backward here.
     pub(crate) is_backward: bool,
+    /// Whether the plan ends here.
+    pub(crate) is_end: bool,
 }
+
+/// Smaller turns on the spot need none: the arc to the point ahead turns as much on the way.
+const TURN_RAD: f64 = 0.6;
+/// With as little of the plan left as this, it is at its end, metres: the arc to a point so near may be any.
+const END_M: f64 = 0.1;
+/// As near as this to where the plan turns on the spot, it turns, metres.
+const CORNER_M: f64 = 0.2;
 
 /// What following a track asks for from a place; none without a track.
 pub(crate) fn wish(track: &Track, place: Place, ahead_m: f64, max_per_m: f64) -> Option<Wish> {
     let nearest = track.nearest(place, 0, f64::INFINITY);
+    let here_m = track.along_m(nearest);
     let ahead = track.ahead(nearest, ahead_m);
-    let on = track.places().get(nearest)?;
-    let to = track.places().get(ahead)?;
+    let wish = |to: usize, left_m: f64| {
+        let (on, to_m) = (track.places().get(nearest)?, track.places().get(to)?);
+        Some(Wish {
+            curvature_per_m: curvature_to(place, to_m.position_m(), max_per_m),
+            left_m,
+            off_m: on.apart(place).0,
+            is_backward: track.is_backward(to),
+            is_end: track.length_m() - here_m <= END_M,
+        })
+    };
+    let Some([corner, turned]) = track.turn_between(nearest, ahead, TURN_RAD) else {
+        return wish(ahead, track.length_m() - here_m);
+    };
+    let to_corner_m = track.along_m(corner) - here_m;
+    if to_corner_m > CORNER_M {
+        return wish(corner, to_corner_m);
+    }
+    let turn_rad = within_half_turn(track.places().get(turned)?.heading_rad - place.heading_rad);
     Some(Wish {
-        curvature_per_m: curvature_to(place, to.position_m(), max_per_m),
-        left_m: track.length_m() - track.along_m(nearest),
-        off_m: on.apart(place).0,
-        is_backward: track.is_backward(ahead),
+        curvature_per_m: max_per_m.copysign(turn_rad),
+        ..wish(corner, to_corner_m)?
     })
 }
 
@@ -179,6 +203,8 @@ impl Follow {
                 "the vehicle is {:.1} m beside the plan",
                 wish.off_m
             )),
+            // Beyond its end the plan would be behind the vehicle, and followed in circles.
+            Some(wish) if wish.is_end => Ok(self.stand(utime, place, "the plan ends here")),
             Some(wish) if wish.is_backward => {
                 Ok(self.stand(utime, place, "the plan goes backward, and arcs do not"))
             }
@@ -206,5 +232,73 @@ impl Follow {
                 ..Judgement::INDIFFERENT
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::FRAC_PI_2;
+
+    const SHARPEST_PER_M: f64 = 4.0;
+
+    /// 2 m east, a turn on the spot, 2 m on.
+    fn corner(turn_rad: f64) -> Track {
+        let action = |speed_mps: f64, turn_radps: f64, duration_s: f64| Action {
+            control: Control {
+                speed_mps,
+                turn_radps,
+            },
+            duration_s,
+        };
+        let actions = [
+            action(1.0, 0.0, 2.0),
+            action(0.0, turn_rad, 1.0),
+            action(1.0, 0.0, 2.0),
+        ];
+        let mut states = vec![Place::default()];
+        for action in &actions {
+            let last = states.last().copied().unwrap_or_default();
+            states.push(action.control.advance(&last, action.duration_s));
+        }
+        Track::along(&states, &actions)
+    }
+
+    fn wish_at(track: &Track, place: Place) -> Wish {
+        wish(track, place, 1.0, SHARPEST_PER_M).expect("there is a track")
+    }
+
+    #[test]
+    fn corners_are_driven_to_and_then_turned_in() {
+        for turn_rad in [FRAC_PI_2, -FRAC_PI_2, 2.5] {
+            let track = corner(turn_rad);
+            let before = wish_at(&track, Place::new(1.3, 0.0, 0.0));
+            assert!(before.curvature_per_m.abs() < 1e-9, "straight to it");
+            assert!((before.left_m - 0.7).abs() < 0.06, "{before:?}");
+            let sharpest = SHARPEST_PER_M.copysign(turn_rad);
+            for turned in [0.0, 0.5] {
+                let there = wish_at(&track, Place::new(2.0, 0.0, turned * turn_rad));
+                assert!((there.curvature_per_m - sharpest).abs() < 1e-9, "{there:?}");
+            }
+            let after = wish_at(&track, Place::new(2.0, 0.0, 0.9 * turn_rad));
+            assert!(after.curvature_per_m.abs() < 1.0, "on from it: {after:?}");
+            assert!((after.left_m - 2.0).abs() < 0.06, "{after:?}");
+        }
+    }
+
+    #[test]
+    fn a_plan_ends_at_its_end_and_not_before() {
+        let track = corner(0.0);
+        for (x_m, is_end) in [(3.0, false), (3.8, false), (3.95, true), (4.5, true)] {
+            let wish = wish_at(&track, Place::new(x_m, 0.1, 0.0));
+            assert_eq!(wish.is_end, is_end, "at {x_m} m: {wish:?}");
+        }
+    }
+
+    #[test]
+    fn slight_turns_on_the_spot_are_taken_as_arcs() {
+        let wish = wish_at(&corner(0.4), Place::new(1.5, 0.0, 0.0));
+        assert!((wish.left_m - 2.5).abs() < 0.06, "{wish:?}");
+        assert!((0.1..1.0).contains(&wish.curvature_per_m), "{wish:?}");
     }
 }

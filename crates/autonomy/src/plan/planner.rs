@@ -242,7 +242,10 @@ impl Planner {
         let place = self.whereabouts.place(&pose);
         let place = place.map_err(|why| why.to_string())?;
         let Some(goal) = goals.waypoints.first() else {
-            self.current = None;
+            if self.current.take().is_some() {
+                let here = Plan::to_stay(place);
+                out.send(self.plan, self.message(&here, &pose, place.position_m()));
+            }
             return Ok(());
         };
         let goal_m = goal.position.map(f64::from);

@@ -132,6 +132,21 @@ pub struct Plan {
     pub n_expanded: u32,
 }
 
+impl Plan {
+    /// To stay: whoever follows it stands, and does not go on to where the plan before has led.
+    #[must_use]
+    pub fn to_stay(place: Place) -> Self {
+        Self {
+            outcome: Outcome::Complete,
+            actions: Vec::new(),
+            states: vec![place],
+            length_m: 0.0,
+            cost_m: 0.0,
+            n_expanded: 0,
+        }
+    }
+}
+
 /// What kind of answer a plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

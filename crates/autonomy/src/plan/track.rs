@@ -6,6 +6,8 @@ use crate::Place;
 
 /// How far places of a track are apart, metres, and radians where it turns on the spot.
 const APART: f64 = 0.05;
+/// Places that are nearer to each other than this along a track are at one spot, metres.
+const STILL_M: f64 = 1e-6;
 /// More places than this are left out: whoever follows plans again long before.
 const MAX_PLACES: usize = 20_000;
 
@@ -78,6 +80,25 @@ impl Track {
     #[must_use]
     pub fn is_backward(&self, nth: usize) -> bool {
         self.is_backward.get(nth).copied().unwrap_or_default()
+    }
+
+    /// The first turn on the spot between two places of it that is sharper than this: the numbers of the places where it
+    /// begins and ends.
+    #[must_use]
+    pub fn turn_between(&self, from: usize, to: usize, sharper_rad: f64) -> Option<[usize; 2]> {
+        let to = to.min(self.places.len().saturating_sub(1));
+        let mut first = from;
+        while first < to {
+            let is_here = |nth: &usize| self.along_m(*nth) - self.along_m(first) < STILL_M;
+            // A turn that has begun before `to` ends where it ends.
+            let last = (first..self.places.len()).take_while(is_here).last()?;
+            let (_, turned_rad) = self.places[first].apart(self.places[last]);
+            if turned_rad > sharper_rad {
+                return Some([first, last]);
+            }
+            first = last + 1;
+        }
+        None
     }
 
     /// The number of the place nearest to a vehicle, not before `from` and not more than `within_m` after it.

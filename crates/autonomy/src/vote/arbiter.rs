@@ -44,6 +44,8 @@ bowline_node::parameters! {
         margin_m: f64 = 0.5, within 0.0..=20.0;
         /// What a turn may press to the side, metres a second squared.
         side_mps2: f64 = 2.0, within 0.1..=20.0;
+        /// How fast the vehicle may turn, radians a second.
+        max_turn_radps: f64 = 10.0, within 0.01..=100.0;
         /// How fast the curvature may change, 1/metres a second.
         max_curvature_rate: f64 = 0.7, within 0.001..=1000.0;
         /// Arcs within this share of the best one's lead over the worst are as good as it.
@@ -78,6 +80,7 @@ impl ArbiterParameters {
             reaction_s: self.reaction_s,
             margin_m: self.margin_m,
             side_mps2: self.side_mps2,
+            max_turn_radps: self.max_turn_radps,
             max_curvature_rate: self.max_curvature_rate,
             band: self.band,
             fresh_s: self.fresh.as_secs_f64(),

@@ -35,6 +35,8 @@ pub struct Rules {
     pub margin_m: f64,
     /// What a turn may press to the side, metres a second squared.
     pub side_mps2: f64,
+    /// How fast the vehicle may turn, radians a second.
+    pub max_turn_radps: f64,
     /// How fast the curvature may change, 1/metres a second.
     pub max_curvature_rate: f64,
     /// Arcs within this share of the best one's lead over the worst are as good as it.
@@ -118,9 +120,10 @@ impl Rules {
 
     /// As fast as the robot may on a curvature before anybody is asked, metres a second.
     fn own_speed(&self, curvature_per_m: f64) -> (f64, Limit) {
-        let side = (self.side_mps2 / curvature_per_m.abs()).sqrt();
-        if side < self.max_speed_mps {
-            (side, Limit::Turn)
+        let side_mps = (self.side_mps2 / curvature_per_m.abs()).sqrt();
+        let turn_mps = side_mps.min(self.max_turn_radps / curvature_per_m.abs());
+        if turn_mps < self.max_speed_mps {
+            (turn_mps, Limit::Turn)
         } else {
             (self.max_speed_mps, Limit::Robot)
         }

@@ -10,6 +10,7 @@ use bowline_msgs::{Map, PoseTransform, Vote};
 use bowline_node::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use std::f64::consts::FRAC_PI_2;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +37,8 @@ bowline_node::parameters! {
         margin_m: f64 = 0.3, within 0.0..=10.0;
         /// Ground that is worse than this cannot be driven on: 0 to 1.
         blocked_below: f64 = 0.3, within 0.0..=1.0;
-        /// An arc is vetoed if it is not free for so long, or for as long as stopping takes, metres.
+        /// An arc is vetoed if it is not free for so long, or a quarter of a turn where that is shorter, or for as long as
+        /// stopping takes, metres.
         veto_m: f64 = 1.5, within 0.0..=50.0;
         /// How hard the vehicle surely brakes, metres a second squared.
         brake_mps2: f64 = 1.5, within 0.05..=20.0;
@@ -58,6 +60,13 @@ impl HazardParameters {
         }
     }
 
+    /// How far an arc must be free at least, metres.
+    fn needed_m(&self, curvature_per_m: f64, speed_mps: f64) -> f64 {
+        // A vehicle that turns nearly on the spot gets nowhere; a quarter of a turn shows it another way.
+        let quarter_m = FRAC_PI_2 / curvature_per_m.abs();
+        self.veto_m.min(quarter_m).max(self.stop_m(speed_mps))
+    }
+
     fn stop_m(&self, speed_mps: f64) -> f64 {
         speed_mps * self.reaction_s + speed_mps * speed_mps / (2.0 * self.brake_mps2)
     }
@@ -67,6 +76,13 @@ impl HazardParameters {
         let reaction_mps = self.brake_mps2 * self.reaction_s;
         (reaction_mps * reaction_mps + 2.0 * self.brake_mps2 * length_m).sqrt() - reaction_mps
     }
+}
+
+/// An arc, and how fast the vehicle is.
+#[derive(Clone, Copy, Debug)]
+struct Drive {
+    curvature_per_m: f64,
+    speed_mps: f64,
 }
 
 /// What a voter by the ground has in common with another.
@@ -118,7 +134,7 @@ impl Watcher {
         step: &Step<'_>,
         out: &mut Outbox<'_>,
         voter: &str,
-        judge: impl Fn(&HazardParameters, Swept, f64) -> Judgement,
+        judge: impl Fn(&HazardParameters, Swept, Drive) -> Judgement,
     ) {
         let Some(map) = step.arrived(self.ground) else {
             if step.is_stale(self.ground) || step.is_stale(self.pose) || step.is_start() {
@@ -143,7 +159,7 @@ impl Watcher {
         step: &Step<'_>,
         map: &Map,
         voter: &str,
-        judge: impl Fn(&HazardParameters, Swept, f64) -> Judgement,
+        judge: impl Fn(&HazardParameters, Swept, Drive) -> Judgement,
     ) -> Result<Vote, String> {
         let pose = step
             .fresh(self.pose)
@@ -165,12 +181,22 @@ impl Watcher {
         let mut each = swept.iter();
         // It rests on the older of the two.
         let utime = map.utime.min(pose.utime);
-        Ok(vote((voter, reason), utime, place, &self.fan, |_| {
-            let swept = each.next().copied();
-            swept.map_or(Judgement::INDIFFERENT, |swept| {
-                judge(&self.parameters, swept, speed_mps)
-            })
-        }))
+        Ok(vote(
+            (voter, reason),
+            utime,
+            place,
+            &self.fan,
+            |curvature| {
+                let swept = each.next().copied();
+                swept.map_or(Judgement::INDIFFERENT, |swept| {
+                    let drive = Drive {
+                        curvature_per_m: curvature,
+                        speed_mps,
+                    };
+                    judge(&self.parameters, swept, drive)
+                })
+            },
+        ))
     }
 
     fn sweeper(&mut self, cell_m: f64) -> Sweeper {
@@ -234,8 +260,8 @@ impl Build for Hazard {
 impl Component for Hazard {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         self.0
-            .step(step, out, "hazard", |parameters, swept, speed_mps| {
-                let needed_m = parameters.veto_m.max(parameters.stop_m(speed_mps));
+            .step(step, out, "hazard", |parameters, swept, drive| {
+                let needed_m = parameters.needed_m(drive.curvature_per_m, drive.speed_mps);
                 let careful_mps = parameters.speed_to_stop_within(swept.known_m);
                 Judgement {
                     veto: swept.free_m < needed_m,

@@ -21,6 +21,7 @@ fn rules() -> Rules {
         reaction_s: 0.3,
         margin_m: 0.5,
         side_mps2: 2.0,
+        max_turn_radps: 0.9,
         max_curvature_rate: 0.7,
         band: 0.1,
         fresh_s: 0.25,
@@ -157,6 +158,7 @@ proptest! {
         }
         prop_assert!(chosen.speed_mps <= rules.max_speed_mps);
         prop_assert!(chosen.speed_mps * chosen.speed_mps * chosen.curvature_per_m.abs() <= rules.side_mps2 + 1e-9);
+        prop_assert!(chosen.speed_mps * chosen.curvature_per_m.abs() <= rules.max_turn_radps + 1e-9);
     }
 
     #[test]

@@ -137,6 +137,28 @@ fn something_new_in_the_way_another_goal_or_another_place_makes_a_new_plan() {
 }
 
 #[test]
+fn without_a_goal_left_the_plan_is_to_stay_and_said_once() {
+    let nothing = |_: [f64; 2]| false;
+    let mut rig = planner();
+    assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], nothing).len(), 1);
+    let mut plans = Vec::new();
+    for _ in 0..3 {
+        let utime = rig.now().utime();
+        rig.send("pose", pose(utime, WEST));
+        rig.send("goals", Path::default());
+        rig.send("ground", map(utime, nothing));
+        rig.advance(Duration::from_millis(201));
+        plans.extend(rig.take::<Plan>("plan"));
+    }
+    let [stay] = plans.as_slice() else {
+        panic!("one plan, found {plans:?}");
+    };
+    assert_eq!((stay.outcome, stay.actions.len()), (Plan::COMPLETE, 0));
+    assert_eq!(stay.states, [[WEST.x_m, WEST.y_m, 0.0]]);
+    assert_eq!(rig.health(), &Health::Good);
+}
+
+#[test]
 fn what_it_kept_in_mind_is_forgotten_when_the_pose_jumps() {
     let mut rig = Rig::new::<Planner>(PlannerParameters {
         unknown: "kept".to_owned(),

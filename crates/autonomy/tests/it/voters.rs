@@ -99,6 +99,32 @@ fn hazard_vetoes_what_it_could_not_stop_before_and_measures_the_rest() {
 }
 
 #[test]
+fn hazard_lets_a_vehicle_turn_where_it_has_room_for_a_quarter_of_a_turn() {
+    let turning = HazardParameters {
+        front_m: 0.3,
+        rear_m: 0.7,
+        width_m: 0.8,
+        margin_m: 0.1,
+        max_curvature_per_m: 4.0,
+        ..HazardParameters::default()
+    };
+    // Its rear swings farther than its front: that meets the block, but only after a quarter of a turn.
+    let vote = judged(
+        &mut Rig::new::<Hazard>(turning.clone()),
+        block_at(2.0, 0.0),
+        0.0,
+    );
+    let (veto, _, free_m) = arc(&vote, 0.0);
+    assert!(veto && free_m < 1.0, "no room ahead: {free_m}");
+    for sharpest in [-4.0, 4.0] {
+        let (veto, _, free_m) = arc(&vote, sharpest);
+        assert!(!veto && (0.4..0.6).contains(&free_m), "{free_m}");
+    }
+    let near = judged(&mut Rig::new::<Hazard>(turning), block_at(1.8, 0.0), 0.0);
+    assert!(arc(&near, 4.0).0, "its front meets the block at once");
+}
+
+#[test]
 fn hazard_has_the_vehicle_creep_where_nobody_has_seen_the_ground() {
     let unseen = hazard(|_| f32::NAN, 0.0);
     let (veto, speed, free_m) = arc(&unseen, 0.0);

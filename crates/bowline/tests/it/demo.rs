@@ -10,22 +10,27 @@ fn the_demo_runs_anywhere_and_shows_the_papers_fingerprints() {
 }
 
 #[test]
-fn the_raptor_needs_this_program_only_and_leaves_a_page_that_needs_nothing_else() {
-    let folder = scratch("demo-raptor");
-    // Twice: what the first one left does not stand in the way.
-    for _ in 0..2 {
-        let args = ["demo", "raptor", "-o", "drive", "--for", "5s"];
-        let output = bowline_in(&folder, &args, b"");
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let said = stdout(&output);
-        assert!(
-            said.contains("0 of 3 goals reached, 4 m driven, 0 contacts"),
-            "{said}"
-        );
-    }
-    let page = fs::read_to_string(folder.join("drive/raptor.html")).expect("a page");
-    assert!(page.contains("goal 3") && page.contains("waypoint"));
-    for elsewhere in ["src=\"http", "href=\"http", "url(http", "fetch("] {
-        assert!(!page.contains(elsewhere), "{elsewhere}");
+fn vehicles_need_this_program_only_and_leave_a_page_that_needs_nothing_else() {
+    let shows = [
+        ("raptor", "0 of 3 goals reached, 4 m driven", "waypoint"),
+        ("igvc", "0 of 6 goals reached, 5 m driven", "avoidance"),
+    ];
+    for (name, expected, voter) in shows {
+        let folder = scratch(&format!("demo-{name}"));
+        // Twice: what the first one left does not stand in the way.
+        for _ in 0..2 {
+            let args = ["demo", name, "-o", "drive", "--for", "5s"];
+            let output = bowline_in(&folder, &args, b"");
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            let said = stdout(&output);
+            let expected = format!("{expected}, 0 contacts");
+            assert!(said.contains(&expected), "{said}");
+        }
+        let page = folder.join(format!("drive/{name}.html"));
+        let page = fs::read_to_string(page).expect("a page");
+        assert!(page.contains("goal 3") && page.contains(voter));
+        for elsewhere in ["src=\"http", "href=\"http", "url(http", "fetch("] {
+            assert!(!page.contains(elsewhere), "{elsewhere}");
+        }
     }
 }

@@ -1520,7 +1520,7 @@ pub struct Contact {
     pub n_contacts: i32,
     /// the part of the vehicle, as a body of the robot's model
     pub bodies: Vec<String>,
-    /// what it touches: the name of a body of the world
+    /// what it touches: the name of a body or of a painted line of the world
     pub others: Vec<String>,
     /// since when, microseconds since the epoch
     pub since_utime: Vec<i64>,
@@ -1614,7 +1614,7 @@ pub struct ContactRef<'a> {
     pub n_contacts: i32,
     /// the part of the vehicle, as a body of the robot's model
     pub bodies: Vec<&'a str>,
-    /// what it touches: the name of a body of the world
+    /// what it touches: the name of a body or of a painted line of the world
     pub others: Vec<&'a str>,
     /// since when, microseconds since the epoch
     pub since_utime: Vec<i64>,

@@ -39,7 +39,7 @@ impl Outputs {
             ),
             contact: ports.output_on(
                 "truth.contact",
-                "What the vehicle truly touches, but for the ground below its wheels.",
+                "What the vehicle truly touches, but for the ground below its wheels, and which lines it is over.",
                 "truth.contact",
             ),
         }
@@ -62,9 +62,20 @@ impl Outputs {
 fn port(mounted: &Mounted, ports: &mut Ports) -> Option<SensorOutput> {
     let (name, channel) = (&mounted.port, channel(&mounted.port));
     let what = mounted.sensor.kind.word();
-    let doc = format!("What the {what} {name} measures.");
+    let doc = match &mounted.sensor.kind {
+        SensorKind::Camera(_) => format!("Where the camera {name} sees painted lines."),
+        SensorKind::Laser(_)
+        | SensorKind::Depth(_)
+        | SensorKind::Ins(_)
+        | SensorKind::Gps(_)
+        | SensorKind::Imu(_)
+        | SensorKind::Magnetometer(_)
+        | SensorKind::Sonar(_)
+        | SensorKind::Encoder(_)
+        | SensorKind::Bumper(_) => format!("What the {what} {name} measures."),
+    };
     Some(match &mounted.sensor.kind {
-        SensorKind::Laser(_) | SensorKind::Depth(_) => {
+        SensorKind::Laser(_) | SensorKind::Depth(_) | SensorKind::Camera(_) => {
             SensorOutput::Range(ports.output_on(name, &doc, &channel))
         }
         SensorKind::Ins(_) => SensorOutput::Pose(ports.output_on(name, &doc, &channel)),
@@ -73,7 +84,7 @@ fn port(mounted: &Mounted, ports: &mut Ports) -> Option<SensorOutput> {
         SensorKind::Magnetometer(_) => SensorOutput::Heading(ports.output_on(name, &doc, &channel)),
         SensorKind::Encoder(_) => SensorOutput::Wheels(ports.output_on(name, &doc, &channel)),
         SensorKind::Bumper(_) => SensorOutput::Bumper(ports.output_on(name, &doc, &channel)),
-        SensorKind::Camera(_) | SensorKind::Sonar(_) => return None,
+        SensorKind::Sonar(_) => return None,
     })
 }
 

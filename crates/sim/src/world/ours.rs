@@ -1,4 +1,6 @@
-//! World files of our own: TOML, with a table for each body.
+//! World files of our own: TOML, with a table for each body and each painted line.
+
+mod line;
 
 use super::load::LoadWorldError;
 use super::{Body, Moves, Origin, Path, PathEnd, Spawn, World, heights, mesh};
@@ -93,6 +95,9 @@ fn read(file: &DeTable<'_>, files: &mut dyn Files, problems: &mut Problems<'_>) 
             let body = read_body(&name, value, files, problems);
             world.bodies.extend(body);
         }
+    }
+    if let Some(table) = root.table("line", "[line]", problems) {
+        line::read(&table, &mut world, problems);
     }
     world.faults = read_faults(&mut root, problems);
     root.finish(problems);

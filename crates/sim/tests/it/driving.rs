@@ -2,7 +2,7 @@
 
 use crate::support::{STEP_S, command, drive, jackal, raptor, wait};
 use bowline_geometry::Transform;
-use bowline_sim::{Body, Event, Fault, FaultKind, Moves, Path, PathEnd, Solid, World};
+use bowline_sim::{Body, Event, Fault, FaultKind, Line, Moves, Path, PathEnd, Solid, World};
 
 #[test]
 fn a_vehicle_at_rest_stays_at_rest() {
@@ -209,6 +209,48 @@ fn driving_on_the_ground_is_no_contact() {
     drive(&mut simulation, 10.0, (0.3, 2.0));
     assert_eq!(simulation.n_contacts_begun(), 0);
     assert_eq!(simulation.touches().count(), 0);
+}
+
+#[test]
+fn a_vehicle_over_a_line_says_so_and_drives_on() {
+    let line = Line::new("stop_line", vec![[6.0, -5.0], [6.0, 5.0]]);
+    let mut simulation = raptor(World::flat().with_line(line));
+    drive(&mut simulation, 0.5, (0.0, 2.0));
+    assert_eq!(simulation.touches().count(), 0, "not there yet");
+    let events = drive(&mut simulation, 9.5, (0.0, 2.0));
+    assert!(simulation.pose().xyz()[0] > 10.0, "nothing holds it");
+    assert_eq!(simulation.touches().count(), 0, "it is over it");
+    assert!(
+        simulation.n_contacts_begun() >= 5,
+        "its body and its wheels"
+    );
+    let contacts = events.iter().filter_map(|event| match event {
+        Event::Contact(contact) => Some(contact),
+        Event::Measured { .. } | Event::Truth(_) => None,
+    });
+    let mut crossing = contacts.filter(|contact| contact.n_contacts > 0).peekable();
+    assert!(crossing.peek().is_some(), "the truth is told");
+    for contact in crossing {
+        assert!(contact.others.iter().all(|other| other == "stop_line"));
+        assert!(contact.force_n.iter().all(|force| *force == 0.0));
+    }
+}
+
+#[test]
+fn a_vehicle_beside_a_line_is_not_over_it_and_gaps_between_dashes_are_no_way_through() {
+    // The Raptor is 1.15 m wide, and so is half of it to either side.
+    let beside = |left_m: f64, dash_m: Option<[f64; 2]>| {
+        let line = Line {
+            dash_m,
+            ..Line::new("edge", vec![[-5.0, left_m], [40.0, left_m]])
+        };
+        let mut simulation = raptor(World::flat().with_line(line));
+        drive(&mut simulation, 4.0, (0.0, 2.0));
+        simulation.n_contacts_begun()
+    };
+    assert_eq!(beside(0.8, None), 0);
+    assert!(beside(0.5, None) > 0);
+    assert!(beside(0.5, Some([0.05, 50.0])) > 0);
 }
 
 #[test]

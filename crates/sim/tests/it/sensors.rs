@@ -3,7 +3,7 @@
 use crate::support::{cart, drive, readings, repository, wait};
 use bowline_msgs::{Imu, PoseTransform, Range3d, Wheels};
 use bowline_sim::{
-    Body, Event, Fault, FaultKind, Reading, SimParameters, Simulation, Solid, World,
+    Body, Event, Fault, FaultKind, Line, Reading, SimParameters, Simulation, Solid, World,
 };
 
 fn simulation(world: World, sensors: &str) -> Simulation {
@@ -410,4 +410,111 @@ fn devices_that_people_have_can_be_mounted_and_measure() {
             "{file}: {n_points} of {beams}"
         );
     }
+}
+
+/// 1 m above the ground, 45 degrees down.
+const CAMERA: &str = r#"<camera name="C" frame="Tilted" rate_hz="10" width_px="1280" height_px="1280" fov_deg="90"
+    near_m="0.3" far_m="8"/>"#;
+
+/// Points in the map of a vehicle that stands at the origin.
+fn on_ground(scan: &Range3d) -> Vec<[f64; 3]> {
+    let tilt = std::f64::consts::FRAC_PI_4.sin();
+    let points = scan.points.iter().map(|point| point.map(f64::from));
+    points
+        .map(|[x, y, z, range]| {
+            assert!((x.hypot(y).hypot(z) - range).abs() < 1e-5);
+            [tilt * (x + z), y, 1.0 + tilt * (z - x)]
+        })
+        .collect()
+}
+
+fn seen(world: World, sensor: &str) -> Vec<[f64; 3]> {
+    let mut simulation = simulation(world, sensor);
+    // It settles on its springs first.
+    let events = wait(&mut simulation, 2.0);
+    let scans = scans(&simulation, &events, "Cart.C");
+    assert_eq!(scans.len(), 20, "as often as it says, lines or not");
+    on_ground(scans.last().expect("a picture"))
+}
+
+#[test]
+fn a_camera_sees_both_edges_of_a_line_where_they_are() {
+    let line = Line::new("edge", vec![[-5.0, 1.0], [20.0, 1.0]]);
+    let points = seen(World::flat().with_line(line), CAMERA);
+    assert!(points.len() > 100, "{} points", points.len());
+    for [x, y, z] in &points {
+        let off = (y - 1.0).abs();
+        assert!(
+            (off - 0.05).abs() < 0.05,
+            "at {x}: {off} m beside its middle"
+        );
+        assert!(z.abs() < 0.03, "on the ground: {z}");
+    }
+    let ahead = points.iter().map(|[x, ..]| *x);
+    let nearest = ahead.clone().fold(f64::INFINITY, f64::min);
+    let farthest = ahead.fold(0.0, f64::max);
+    // Where the left edge of its picture meets the ground 0.95 m beside it.
+    assert!((0.3..0.4).contains(&nearest), "{nearest}");
+    // 8 m along its axis, which looks 45 degrees down.
+    assert!((9.0..10.7).contains(&farthest), "{farthest}");
+}
+
+#[test]
+fn what_stands_before_a_line_hides_it_and_gaps_are_not_seen() {
+    let line = || Line::new("edge", vec![[3.0, -4.0], [3.0, 4.0]]);
+    let post = Solid::Box {
+        half_m: [0.1, 0.1, 2.0],
+    };
+    let hidden = seen(
+        World::flat()
+            .with_line(line())
+            .with(Body::new("post", post).at([1.5, 0.0, 2.0])),
+        CAMERA,
+    );
+    let gap = seen(
+        World::flat().with_line(Line {
+            dash_m: Some([3.75, 0.5]),
+            ..line()
+        }),
+        CAMERA,
+    );
+    for points in [&hidden, &gap] {
+        assert!(points.iter().all(|[_, y, _]| y.abs() > 0.15), "the middle");
+        for side in [-1.0, 1.0] {
+            assert!(points.iter().any(|[_, y, _]| y * side > 0.5), "the sides");
+        }
+    }
+}
+
+#[test]
+fn a_camera_sees_lines_on_a_ramp_where_the_ramp_is() {
+    let mut ramp = Body::new(
+        "ramp",
+        Solid::Box {
+            half_m: [2.0, 5.0, 0.1],
+        },
+    )
+    .at([4.0, 0.0, 0.2]);
+    ramp.is_ground = true;
+    let line = Line::new("edge", vec![[3.0, -1.0], [3.0, 1.0]]);
+    let points = seen(World::flat().with(ramp).with_line(line), CAMERA);
+    assert!(!points.is_empty());
+    for [x, _, z] in points {
+        assert!((z - 0.3).abs() < 0.05 && (x - 3.0).abs() < 0.15, "{x} {z}");
+    }
+}
+
+#[test]
+fn a_camera_that_is_worse_is_less_sure() {
+    let line = || Line::new("edge", vec![[3.0, -4.0], [3.0, 4.0]]);
+    let spread = |sensor: &str| {
+        let points = seen(World::flat().with_line(line()), sensor);
+        let off2 = points.iter().map(|[x, ..]| (x - 3.0) * (x - 3.0));
+        (off2.sum::<f64>() / points.len() as f64).sqrt()
+    };
+    let good = spread(CAMERA);
+    let noisy = spread(&CAMERA.replace("near_m", "pixel_sd=\"2\" near_m"));
+    let coarse = spread(&CAMERA.replace("1280", "64"));
+    assert!(noisy > good + 0.005, "{noisy} for {good}");
+    assert!(coarse > good + 0.005, "{coarse} for {good}");
 }

@@ -1,7 +1,8 @@
 //! World files: what they say, and what is said about those that are wrong.
 
-use crate::support::repository;
-use bowline_sim::{Barn, FaultKind, Moves, Solid, World};
+use crate::support::{repository, vehicle};
+use bowline_geometry::SensorKind;
+use bowline_sim::{Barn, FaultKind, Line, Moves, SimParameters, Solid, World, world_to_svg};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +32,7 @@ fn every_world_of_ours_can_be_read() {
         ("dead_end", 4),
         ("example", 8),
         ("faults", 18),
+        ("igvc", 21),
     ];
     for (name, n_bodies) in worlds {
         let path = repository().join("worlds").join(format!("{name}.toml"));
@@ -76,9 +78,58 @@ mass_kg = 3
 }
 
 #[test]
+fn a_world_file_says_where_lines_are() {
+    let text = r##"
+[world]
+name = "w"
+[line.plain]
+points_m = [[0, 0], [3, 4]]
+[line.dashed]
+points_m = [[0, 0], [1, 0], [1, 1]]
+width_m = 0.2
+dash_m = [0.6, 0.4]
+colour = "#102030"
+"##;
+    let world = read("w.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let [plain, dashed] = world.lines.as_slice() else {
+        panic!("two lines");
+    };
+    assert_eq!(*plain, Line::new("plain", vec![[0.0, 0.0], [3.0, 4.0]]));
+    assert!((plain.length_m() - 5.0).abs() < 1e-12);
+    let expected = Line {
+        width_m: 0.2,
+        dash_m: Some([0.6, 0.4]),
+        colour: [16, 32, 48],
+        ..Line::new("dashed", vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    };
+    assert_eq!(*dashed, expected);
+}
+
+#[test]
+fn a_picture_of_a_world_has_its_lines() {
+    let line = Line {
+        dash_m: Some([1.0, 1.0]),
+        ..Line::new("edge", vec![[0.0, 0.0], [4.0, 0.0]])
+    };
+    let drawing = world_to_svg(&World::flat().with_line(line));
+    let strokes = drawing.lines().filter(|line| line.contains("<title>edge"));
+    // A dark edge and the paint, each of two dashes.
+    let dashes: Vec<usize> = strokes.map(|it| it.matches('L').count()).collect();
+    assert_eq!(dashes, [2, 2], "{drawing}");
+}
+
+/// Each file is refused with words that hold these, and with its place.
+fn refused(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let error = read("w.toml", text).expect_err(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+        assert!(error.contains("w.toml:"), "{text}\n{error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
-    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
-    let cases = [
+    refused(&[
         ("", "expected a table [world], found none"),
         ("[world", "w.toml:1:"),
         ("[world]\nname = 3", "w.toml:2:8"),
@@ -86,6 +137,26 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             "[world]\nname = \"w\"\ngravty_mps2 = [0, 0, 0]",
             "did you mean \"gravity_mps2\"?",
         ),
+        (
+            "[world]\nname = \"w\"\nlike = \"nowhere.toml\"",
+            "w.toml:3:8",
+        ),
+        (
+            "[world]\nname = \"w\"\nlike = \"w.toml\"",
+            "found that they go round",
+        ),
+        (
+            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
+            "has no spaces and colons",
+        ),
+        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_body_is_said_with_its_place() {
+    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
+    refused(&[
         (&body(""), "expected shape in [body.a]"),
         (&body("shape = \"bock\""), "did you mean \"box\"?"),
         (&body("shape = \"box\""), "expected size_m in [body.a]"),
@@ -110,44 +181,6 @@ fn what_is_wrong_with_a_world_file_is_said_with_its_place() {
             &body("shape = \"sphere\"\nradius_m = 1\ncolour = \"red\""),
             "colour is text such as",
         ),
-        (
-            &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
-            "expected a file at nowhere.obj",
-        ),
-        (&body("shape = \"mesh\"\nfile = \"bad.obj\""), "in line 1"),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]"),
-            "expected heights or a file",
-        ),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nheights = [[0, 1], [0]]"),
-            "rows of as many heights",
-        ),
-        (
-            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
-            "expected a PNG picture",
-        ),
-        (
-            "[world]\nname = \"w\"\n[body.\"a b\"]\nshape = \"plane\"",
-            "has no spaces and colons",
-        ),
-        ("body = 3\n[world]\nname = \"w\"", "[body] is a table"),
-    ];
-    all_refused(&cases);
-}
-
-fn all_refused(cases: &[(&str, &str)]) {
-    for (text, expected) in cases {
-        let error = read("w.toml", text).expect_err(text);
-        assert!(error.contains(expected), "{text}\n{error}");
-        assert!(error.contains("w.toml:"), "{text}\n{error}");
-    }
-}
-
-#[test]
-fn what_is_wrong_with_a_path_is_said_with_its_place() {
-    let body = |text: &str| format!("[world]\nname = \"w\"\n[body.a]\n{text}\n");
-    all_refused(&[
         (
             &body(
                 "shape = \"sphere\"\nradius_m = 1\nmass_kg = 1\npath = { points_m = [[0, 0], [1, 1]], speed_mps = 1 }",
@@ -178,13 +211,68 @@ fn what_is_wrong_with_a_path_is_said_with_its_place() {
             ),
             "it looks where it goes",
         ),
+        (
+            &body("shape = \"mesh\"\nfile = \"nowhere.obj\""),
+            "expected a file at nowhere.obj",
+        ),
+        (&body("shape = \"mesh\"\nfile = \"bad.obj\""), "in line 1"),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]"),
+            "expected heights or a file",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nheights = [[0, 1], [0]]"),
+            "rows of as many heights",
+        ),
+        (
+            &body("shape = \"heightmap\"\nsize_m = [1, 1, 1]\nfile = \"bad.obj\""),
+            "expected a PNG picture",
+        ),
     ]);
 }
 
 #[test]
-fn what_is_wrong_with_a_fault_or_a_likeness_is_said_with_its_place() {
+fn what_is_wrong_with_a_line_is_said_with_its_place() {
+    let line = |text: &str| format!("[world]\nname = \"w\"\n[line.a]\n{text}\n");
+    refused(&[
+        ("line = 3\n[world]\nname = \"w\"", "[line] is a table"),
+        (&line(""), "expected points_m in [line.a]"),
+        (&line("points_m = [[0, 0]]"), "2 to 1000 points"),
+        (
+            &line("points_m = [[0, 0], [1, 1, 1]]"),
+            "each of points_m is 2 numbers",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1], [1, 1]]"),
+            "found [1.0, 1.0] twice",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\nwidth_m = 0"),
+            "width_m is a number from",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\ndash_m = [1]"),
+            "dash_m is a list of 2 numbers",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\nwith_m = 1"),
+            "did you mean \"width_m\"?",
+        ),
+        (
+            &line("points_m = [[0, 0], [30000, 0]]"),
+            "at most 20000 m long together",
+        ),
+        (
+            &line("points_m = [[0, 0], [1, 1]]\n[body.a]\nshape = \"plane\""),
+            "expected a name that no body has",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_fault_is_said_with_its_place() {
     let fault = |text: &str| format!("[world]\nname = \"w\"\n[[fault]]\n{text}\n");
-    all_refused(&[
+    refused(&[
         (&fault(""), "expected at in each [[fault]]"),
         (
             &fault("at = \"1s\"\nkind = \"ded\""),
@@ -213,14 +301,6 @@ fn what_is_wrong_with_a_fault_or_a_likeness_is_said_with_its_place() {
         (
             &"[[fault]]\nat = \"1s\"\nkind = \"dead\"\n".repeat(65),
             "expected at most 64 faults, found 65",
-        ),
-        (
-            "[world]\nname = \"w\"\nlike = \"nowhere.toml\"",
-            "w.toml:3:8",
-        ),
-        (
-            "[world]\nname = \"w\"\nlike = \"w.toml\"",
-            "found that they go round",
         ),
     ]);
 }
@@ -372,4 +452,36 @@ fn a_world_that_is_like_another_says_only_what_is_different() {
     });
     let expected = 30_f64.to_radians();
     assert!(turn.is_some_and(|turn| (turn - expected).abs() < 1e-12));
+}
+
+#[test]
+fn figure_11_of_the_paper_is_our_raptor() {
+    let vehicle = vehicle("raptor_ugv/raptor_ugv.xml");
+    let near =
+        |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    near(vehicle.track_m(), 0.9);
+    assert_eq!(vehicle.wheels.len(), 4);
+    for wheel in &vehicle.wheels {
+        near(wheel.radius_m, 0.4);
+    }
+    near(SimParameters::default().steering_deg, 50.0);
+    let lasers = vehicle.sensors.iter().filter_map(|it| {
+        let SensorKind::Laser(laser) = &it.sensor.kind else {
+            return None;
+        };
+        Some((laser, it.sensor.rate_hz))
+    });
+    let lasers: Vec<_> = lasers.collect();
+    assert_eq!(lasers.len(), 2);
+    for (laser, rate_hz) in lasers {
+        assert_eq!((laser.n_beams, laser.n_rows), (361, 1));
+        near(laser.first_rad, (-90.0_f64).to_radians());
+        near(laser.last_rad, 90.0_f64.to_radians());
+        near(laser.range_min_m, 0.6);
+        near(laser.range_max_m, 15.0);
+        near(laser.resolution_m, 0.05);
+        near(rate_hz, 37.6);
+    }
+    let world = World::load(&repository().join("worlds/blocks.toml"));
+    assert!(world.expect("a world").bodies.len() > 5);
 }

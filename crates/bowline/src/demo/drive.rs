@@ -1,4 +1,4 @@
-//! `bowline demo raptor`: DRDC's Raptor drives itself through a blocks world, and a page shows how.
+//! `bowline demo raptor` and its like: a vehicle drives itself in simulation, and a page shows how.
 
 use crate::run::{self, Simulated};
 use crate::{Outcome, input, output, robot_file};
@@ -22,59 +22,107 @@ macro_rules! file {
     };
 }
 
-/// Everything that the robot is made of, so that the demonstration needs this program and nothing else.
-const FILES: [(&str, &str); 9] = [
-    file!("robots/raptor.toml"),
-    file!("worlds/blocks.toml"),
-    file!("models/raptor_ugv/raptor_ugv.xml"),
-    file!("models/raptor_ugv/raptor.body.xml"),
-    file!("models/raptor_ugv/wheel.body.xml"),
-    file!("models/raptor_ugv/lms200.body.xml"),
-    file!("models/raptor_ugv/ins.body.xml"),
-    file!("models/raptor_ugv/gps_antenna.body.xml"),
-    file!("models/raptor_ugv/bumper.body.xml"),
-];
+/// A vehicle that drives itself in simulation.
+pub(crate) struct Show {
+    /// What its files are called.
+    name: &'static str,
+    /// What it is about to do.
+    intro: &'static str,
+    /// How long that takes, seconds of simulated time.
+    seconds: u64,
+    /// The Assembly file among its files.
+    model: &'static str,
+    /// Length and width of the vehicle, and how far its origin is from its rear end, metres.
+    outline_m: [f64; 3],
+    title: &'static str,
+    summary: &'static str,
+    /// Everything that the robot is made of, so that the demonstration needs this program and nothing else.
+    files: &'static [(&'static str, &'static str)],
+}
 
-/// Length and width of the Raptor, and how far its origin is from its rear end, metres.
-const OUTLINE_M: [f64; 3] = [3.1, 1.15, 0.45];
+pub(crate) const RAPTOR: Show = Show {
+    name: "raptor",
+    intro: "The Raptor drives to three goals, by two lasers that look down before it:",
+    seconds: 70,
+    model: "models/raptor_ugv/raptor_ugv.xml",
+    outline_m: [3.1, 1.15, 0.45],
+    title: "The Raptor in the blocks world",
+    summary: "DRDC's Raptor in simulation, driven by votes on arcs: what it believes, what it plans, and why it moves as it \
+              does.",
+    files: &[
+        file!("robots/raptor.toml"),
+        file!("worlds/blocks.toml"),
+        file!("models/raptor_ugv/raptor_ugv.xml"),
+        file!("models/raptor_ugv/raptor.body.xml"),
+        file!("models/raptor_ugv/wheel.body.xml"),
+        file!("models/raptor_ugv/lms200.body.xml"),
+        file!("models/raptor_ugv/ins.body.xml"),
+        file!("models/raptor_ugv/gps_antenna.body.xml"),
+        file!("models/raptor_ugv/bumper.body.xml"),
+    ],
+};
+
+pub(crate) const IGVC: Show = Show {
+    name: "igvc",
+    intro: "The IGVC robot drives its course: lanes between painted lines, which its camera sees, and barrels, which its \
+            laser sees:",
+    seconds: 82,
+    model: "models/igvc/igvc.xml",
+    outline_m: [1.0, 0.76, 0.72],
+    title: "The IGVC robot on its course",
+    summary: "A robot for the Intelligent Ground Vehicle Competition in simulation: lines and barrels in one map, the plan \
+              through them, the votes on arcs, and why it moves as it does.",
+    files: &[
+        file!("robots/igvc.toml"),
+        file!("worlds/igvc.toml"),
+        file!("models/igvc/igvc.xml"),
+        file!("models/igvc/chassis.body.xml"),
+        file!("models/igvc/wheel.body.xml"),
+        file!("models/igvc/castor.body.xml"),
+        file!("models/igvc/lidar.body.xml"),
+        file!("models/igvc/camera.body.xml"),
+        file!("models/igvc/ins.body.xml"),
+    ],
+};
 
 /// Every second map is a frame: five a second are more than anybody looks at.
 const MAPS_PER_FRAME: usize = 2;
 
 #[derive(Args, Debug)]
-#[command(about = "DRDC's Raptor drives itself through a blocks world; a page shows how")]
 pub(crate) struct Arguments {
-    /// Where the robot, the log and the page go
-    #[arg(short, long, value_name = "FOLDER", default_value = "raptor-demo")]
-    output: PathBuf,
-    /// How long it drives, in simulated time
-    #[arg(long = "for", value_name = "DURATION", value_parser = input::period, default_value = "70s")]
-    duration: Duration,
+    /// Where the robot, the log and the page go; without it NAME-demo
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// How long it drives, in simulated time; without it to its last goal
+    #[arg(long = "for", value_name = "DURATION", value_parser = input::period)]
+    duration: Option<Duration>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let folder = &arguments.output;
-    for (name, text) in FILES {
+pub(crate) fn run(show: &Show, arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let Show { name, .. } = show;
+    let usual = || PathBuf::from(format!("{name}-demo"));
+    let folder = &arguments.output.clone().unwrap_or_else(usual);
+    for (name, text) in show.files {
         let path = folder.join(name);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let checked = robot_file::check(&folder.join("robots/raptor.toml"), &[])?;
+    let checked = robot_file::check(&folder.join(format!("robots/{name}.toml")), &[])?;
     let Some(robot) = checked.robot else {
         output::problems(&checked.problems);
         bail!("the robot of the demonstration is not whole");
     };
-    let log = folder.join("raptor.mcap");
-    output::line("The Raptor drives to three goals, by two lasers that look down before it:")?;
+    let log = folder.join(format!("{name}.mcap"));
+    output::line(show.intro)?;
+    let duration = arguments.duration;
     let outcome = run::simulate(&Simulated {
         robot,
-        lockstep: Some(Some(arguments.duration)),
+        lockstep: Some(Some(duration.unwrap_or(Duration::from_secs(show.seconds)))),
         record: Some(log.clone()),
     })?;
-    let model = folder.join("models/raptor_ugv/raptor_ugv.xml");
-    let (replay, seen) = read(&log, &model)?;
-    let page = folder.join("raptor.html");
+    let (replay, seen) = read(show, &log, &folder.join(show.model))?;
+    let page = folder.join(format!("{name}.html"));
     fs::write(&page, replay.to_html()?)
         .with_context(|| format!("cannot write {}", page.display()))?;
     output::line(&seen.words())?;
@@ -117,7 +165,7 @@ impl Seen {
 }
 
 /// Reads a drive from its log.
-fn read(log: &Path, model: &Path) -> anyhow::Result<(Replay, Seen)> {
+fn read(show: &Show, log: &Path, model: &Path) -> anyhow::Result<(Replay, Seen)> {
     let whereabouts = Whereabouts::new(model, "")
         .map_err(|error| anyhow::anyhow!("the robot's model: {error}"))?;
     let mut filmed = Film {
@@ -127,11 +175,9 @@ fn read(log: &Path, model: &Path) -> anyhow::Result<(Replay, Seen)> {
         n_maps: 0,
         seen: Seen::default(),
         replay: Replay {
-            title: "The Raptor in the blocks world".to_owned(),
-            summary: "DRDC's Raptor in simulation, driven by votes on arcs: what it believes, what it plans, and why it \
-                      moves as it does."
-                .to_owned(),
-            outline_m: OUTLINE_M,
+            title: show.title.to_owned(),
+            summary: show.summary.to_owned(),
+            outline_m: show.outline_m,
             ..Replay::default()
         },
     };
