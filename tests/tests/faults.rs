@@ -82,7 +82,7 @@ impl Trip {
             .iter()
             .rposition(|(_, pose)| speed(pose) >= STANDS_MPS);
         let stood = truth.get(moving.map_or(0, |last| last + 1));
-        let (stood_s, _) = stood.unwrap_or_else(|| panic!("it does not stand after {failed_s} s"));
+        let (stood_s, _) = stood.expect("it stands in the end");
         let fastest = truth.iter().map(|(_, pose)| speed(pose));
         let mut after = self.reasons.iter().filter(|(at_s, _)| *at_s > failed_s);
         let why = after.find(|(_, it)| it.stopped);
@@ -235,10 +235,10 @@ fn until(truth: &Process, n: usize, is_so: impl Fn(f64) -> bool) {
             0
         };
         if n_so == n {
-            return;
+            break;
         }
     }
-    panic!("it did not come to that");
+    assert_eq!(n_so, n, "it did not come to that");
 }
 
 #[test]

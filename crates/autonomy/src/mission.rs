@@ -33,6 +33,10 @@ pub struct Mission {
     parameters: MissionParameters,
     whereabouts: Whereabouts,
     left: Vec<Waypoint>,
+    /// Why the last mission that was sent was not taken.
+    refused: Option<String>,
+    /// Why nobody knows where the vehicle is.
+    lost: Option<String>,
     mission: Input<Path>,
     pose: Input<PoseTransform>,
     goals: Output<Path>,
@@ -55,6 +59,8 @@ impl Build for Mission {
         Ok(Self {
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             left,
+            refused: None,
+            lost: None,
             mission: ports.input(
                 "mission",
                 "Goals to visit, in order; they replace those that are left.",
@@ -105,18 +111,25 @@ impl Component for Mission {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let mut is_new = step.is_tick() || step.is_start();
         if let Some(mission) = step.arrived(self.mission) {
-            match check(&mission.waypoints) {
-                Ok(()) => self.left.clone_from(&mission.waypoints),
-                Err(why) => out.health(Health::Degraded(format!("a mission was refused: {why}"))),
+            let checked = check(&mission.waypoints);
+            if checked.is_ok() {
+                self.left.clone_from(&mission.waypoints);
             }
+            self.refused = checked.err();
             is_new = true;
         }
         if let Some(pose) = step.arrived(self.pose) {
+            self.lost = None;
             match self.whereabouts.place(&pose) {
                 Ok(place) => is_new |= self.visit(place),
-                Err(why) => out.health(Health::Degraded(why.to_string())),
+                Err(why) => self.lost = Some(why.to_string()),
             }
         }
+        out.health(match (&self.refused, &self.lost) {
+            (Some(why), _) => Health::Degraded(format!("a mission was refused: {why}")),
+            (None, Some(why)) => Health::Degraded(why.clone()),
+            (None, None) => Health::Good,
+        });
         if is_new {
             let left = Path {
                 timestamp: step.now().utime(),
