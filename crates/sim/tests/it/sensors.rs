@@ -369,7 +369,7 @@ fn broken_sensors_are_silent_stuck_noisy_or_off() {
 }
 
 #[test]
-fn a_laser_sees_what_single_rays_meet_in_every_barn_world() {
+fn a_jackal_stands_free_and_sees_walls_in_every_barn_world() {
     let folder = repository().join("worlds/barn");
     let files = std::fs::read_dir(folder).expect("the worlds are there");
     let mut n_worlds = 0;
@@ -387,7 +387,7 @@ fn a_laser_sees_what_single_rays_meet_in_every_barn_world() {
         assert!(near > 100, "{}: walls are near", path.display());
         assert_eq!(simulation.n_contacts_begun(), 0, "{}", path.display());
     }
-    assert_eq!(n_worlds, 15);
+    assert_eq!(n_worlds, 150);
 }
 
 #[test]
