@@ -100,11 +100,15 @@ fn main() -> anyhow::Result<()> {
         PARTS.iter().any(|part| part.name == arg)
             || [IN_NAMESPACE, "--quick", components::ECHO].contains(&arg)
     };
+    let names = PARTS.map(|part| part.name).join(", ");
+    if others.iter().any(|arg| arg == "--help") {
+        println!("bowline-bench [PART...] [--quick], all parts without one: {names}");
+        return Ok(());
+    }
     let unknown = others.iter().find(|arg| !is_known(arg));
     ensure!(
         unknown.is_none(),
-        "expected {}, a question of the bus such as 1b, or --quick; found {unknown:?}",
-        PARTS.map(|part| part.name).join(", ")
+        "expected {names}, a question of the bus such as 1b, or --quick; found {unknown:?}"
     );
     if others.iter().any(|arg| arg == components::ECHO) {
         return components::echo();
