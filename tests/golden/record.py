@@ -9,6 +9,9 @@ import sys
 PRIMITIVES = {"int8_t", "int16_t", "int32_t", "int64_t", "byte", "float", "double", "string", "boolean"}
 ENUMS = {"golden.gear_t": {"REVERSE": -1, "NEUTRAL": 16, "DRIVE": 17}}
 
+# What several messages say of who commands.
+BY = {"station": "bridge", "session": "-81985529216486896", "epoch": 3, "sequence": 41, "token": "81985529216486895"}
+
 # Types and values, in the JSON that Bowline reads and writes.
 MESSAGES = [
     ("golden.empty_t", {}),
@@ -129,6 +132,48 @@ MESSAGES = [
                              "shape": 1, "size_m": [1.0, 1.0, 1.0], "mass_kg": 12.0}),
     ("bowline.sim_fault_t", {"kind": 3, "port": "LeftLaser.Scanner", "value": 4.0, "duration_us": 500000}),
     ("bowline.velocity_t", {"utime": 1763269856250000, "steering_rad": -0.25, "speed_mps": 1.5}),
+    ("bowline.thrust_t", {"utime": 1763269856250000, "port_ratio": -0.25, "starboard_ratio": 1.0}),
+    ("bowline.authority_t", BY),
+    ("bowline.thrust_command_t", {
+        "utime": 1763269856250000, "by": BY,
+        "thrust": {"utime": 1763269856250000, "port_ratio": 0.5, "starboard_ratio": 0.625}}),
+    ("bowline.velocity_command_t", {
+        "utime": 1763269856250000, "by": BY,
+        "velocity": {"utime": 1763269856250000, "steering_rad": -0.25, "speed_mps": 1.5}}),
+    ("bowline.task_t", {"id": 7, "name": "basin", "kind": 3, "placing": 0, "heading_rad": "NaN", "speed_mps": 1.5,
+                        "lane_spacing_m": 8.0, "n_points": 3, "points_m": [[0.0, 0.0], [60.0, 0.0], [60.0, -40.5]]}),
+    ("bowline.task_command_t", {
+        "utime": 1763269856250000, "by": BY,
+        "task": {"id": 8, "name": "", "kind": 4, "placing": 1, "heading_rad": 1.5, "speed_mps": 0.75,
+                 "lane_spacing_m": "NaN", "n_points": 0, "points_m": []}}),
+    ("bowline.stop_command_t", {"utime": 1763269856250000, "by": BY, "ask": 1, "reason": "a swimmer"}),
+    ("bowline.lease_request_t", {"utime": 1763269856250000, "by": BY, "ask": 6, "rank": 2}),
+    ("bowline.gate_token_t", {"utime": 1763269856250000, "token": "-81985529216486896", "epoch": 3, "session": 17}),
+    ("bowline.gate_t", {
+        "utime": 1763269856250000, "name": "vessel", "state": 2, "level": 1, "since_utime": 1763269856000000,
+        "until_utime": 1763269857500000, "in_control": "station bridge", "reason": "heading 090", "holder": "bridge",
+        "session": "-81985529216486896", "rank": 2, "epoch": 3, "lease_until_utime": 1763269857250000, "asking": "pier",
+        "asking_until_utime": 1763269866250000, "is_stopped": False, "stopped_by": "", "stop_reason": "",
+        "contingency": "station", "heard_us": 33000, "n_accepted": 1041, "n_refused": 2, "n_reasons": 2,
+        "reasons": ["late", "replayed"], "n_refusals": [2, 0]}),
+    ("bowline.refusal_t", {
+        "utime": 1763269856250000, "name": "vessel", "by": BY, "command": "thrust", "reason": "late",
+        "text": "expected a token of at most 250 ms, found one of 412 ms", "age_us": 412000}),
+    ("bowline.guidance_t", {"utime": 1763269856250000, "kind": 2, "heading_rad": 0.0, "speed_mps": 1.5,
+                            "from_m": [0.0, -4.5], "to_m": [60.0, -4.5]}),
+    ("bowline.helm_t", {
+        "utime": 1763269856250000, "task": 7, "name": "basin", "kind": 3, "is_done": False, "is_paused": True,
+        "text": "lane 2 of 6", "refused": "", "n_legs": 11, "n_done": 2, "left_m": 412.5, "cross_track_m": "NaN",
+        "along_track_m": "NaN", "n_tasks": 2, "tasks": ["basin", "home"]}),
+    ("bowline.multibeam_t", {"utime": 1763269856250000, "frame": "Sonar:Head", "first_rad": 0.5, "step_rad": 0.0078125,
+                             "sound_speed_mps": 1500.0, "range_sd_m": 0.03125, "beam_width_rad": 0.0546875, "n_beams": 3,
+                             "ranges_cm": [812, 0, 32767], "strengths": "AH//"}),
+    ("bowline.sounding_t", {"utime": 1763269856250000, "frame": "Sounder:Face", "depth_m": 8.125, "sd_m": 0.0625}),
+    ("bowline.spectrum_t", {"utime": 1763269856250000, "frame": "Spectrometer:Inlet", "n_masses": 2,
+                            "names": ["water", "benzene"], "mass_da": [18.0, 78.0], "current_a": [1.5, 0.0009765625]}),
+    ("bowline.sea_t", {"utime": 1763269856250000, "current_mps": [0.5, -0.125], "wind_mps": [-4.0, 1.5],
+                       "surface_m": 0.0625, "depth_m": 8.5}),
+    ("bowline.serial_t", {"utime": 1763269856250000, "n_bytes": 4, "bytes": "JEdQAA=="}),
     ("bowline.step_t", {"time_ns": "1763269856250000001", "reason": 2, "port": 1, "received_ns": "1763269856250000000",
                         "hash": "-81985529216486896", "n_sent": 2, "ports": [2, 3], "hashes": [5, -6]}),
     ("bowline.steps_t", {

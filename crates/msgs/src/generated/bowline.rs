@@ -764,6 +764,136 @@ impl<'a> wire::Decode<'a> for Arc {
     }
 }
 
+/// By which right somebody commands, and how fresh the command is: all that a gate goes by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Authority {
+    /// name of who commands
+    pub station: String,
+    /// a number that the station drew when it began; another after a restart
+    pub session: i64,
+    /// the lease that it commands under, as the gate counts them; 0 where none is needed
+    pub epoch: i64,
+    /// grows with each command of a session, so that no command counts twice
+    pub sequence: i64,
+    /// the newest token that the station has heard of the gate: the gate knows how old that is
+    pub token: i64,
+}
+
+impl wire::Message for Authority {
+    const NAME: &'static str = "bowline.authority_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2e32_a223_97c1_92e7);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Authority {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(32);
+        wire::Encode::measure(&self.station, meter).in_field("station")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.station, writer);
+        wire::Encode::write(&self.session, writer);
+        wire::Encode::write(&self.epoch, writer);
+        wire::Encode::write(&self.sequence, writer);
+        wire::Encode::write(&self.token, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Authority {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let station: String = wire::Decode::read(reader).in_field("station")?;
+        let session: i64 = wire::Decode::read(reader).in_field("session")?;
+        let epoch: i64 = wire::Decode::read(reader).in_field("epoch")?;
+        let sequence: i64 = wire::Decode::read(reader).in_field("sequence")?;
+        let token: i64 = wire::Decode::read(reader).in_field("token")?;
+        Ok(Self { station, session, epoch, sequence, token })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.station, reader).in_field("station")?;
+        wire::Decode::read_into(&mut self.session, reader).in_field("session")?;
+        wire::Decode::read_into(&mut self.epoch, reader).in_field("epoch")?;
+        wire::Decode::read_into(&mut self.sequence, reader).in_field("sequence")?;
+        wire::Decode::read_into(&mut self.token, reader).in_field("token")?;
+        Ok(())
+    }
+}
+
+/// A [`Authority`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AuthorityRef<'a> {
+    /// name of who commands
+    pub station: &'a str,
+    /// a number that the station drew when it began; another after a restart
+    pub session: i64,
+    /// the lease that it commands under, as the gate counts them; 0 where none is needed
+    pub epoch: i64,
+    /// grows with each command of a session, so that no command counts twice
+    pub sequence: i64,
+    /// the newest token that the station has heard of the gate: the gate knows how old that is
+    pub token: i64,
+}
+
+impl wire::Message for AuthorityRef<'_> {
+    const NAME: &'static str = "bowline.authority_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2e32_a223_97c1_92e7);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for AuthorityRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(32);
+        wire::Encode::measure(&self.station, meter).in_field("station")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.station, writer);
+        wire::Encode::write(&self.session, writer);
+        wire::Encode::write(&self.epoch, writer);
+        wire::Encode::write(&self.sequence, writer);
+        wire::Encode::write(&self.token, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AuthorityRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let station: &'a str = wire::Decode::read(reader).in_field("station")?;
+        let session: i64 = wire::Decode::read(reader).in_field("session")?;
+        let epoch: i64 = wire::Decode::read(reader).in_field("epoch")?;
+        let sequence: i64 = wire::Decode::read(reader).in_field("sequence")?;
+        let token: i64 = wire::Decode::read(reader).in_field("token")?;
+        Ok(Self { station, session, epoch, sequence, token })
+    }
+}
+
+impl wire::IntoOwned for AuthorityRef<'_> {
+    type Owned = Authority;
+
+    fn into_owned(self) -> Authority {
+        Authority {
+            station: wire::IntoOwned::into_owned(self.station),
+            session: self.session,
+            epoch: self.epoch,
+            sequence: self.sequence,
+            token: self.token,
+        }
+    }
+}
+
 /// A beat of a clock that everybody hears: whoever waits for it goes on, and whoever misses it knows that something is slow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beat {
@@ -1694,6 +1824,455 @@ impl wire::IntoOwned for ContactRef<'_> {
     }
 }
 
+/// Who or what is in control of a vehicle, at which level, since when and until when, and why. Sent with every change, and
+/// a few times a second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gate {
+    /// when this held by the vehicle's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of the gate: the experiment that it guards
+    pub name: String,
+    /// one of the first constants
+    pub state: i8,
+    /// one of the second constants
+    pub level: i8,
+    /// since when state and level are these, microseconds since the epoch
+    pub since_utime: i64,
+    /// until when they last if nobody says anything, microseconds since the epoch; 0: without end
+    pub until_utime: i64,
+    /// who or what commands, for people: "station bridge", "autonomy: survey of the basin", "nobody"
+    pub in_control: String,
+    /// why, for people
+    pub reason: String,
+    /// station that holds the lease; empty: nobody
+    pub holder: String,
+    /// of the holder; 0: nobody
+    pub session: i64,
+    /// of the holder, 0 or more
+    pub rank: i32,
+    /// of the lease; grows with each holder; 0: there has been none
+    pub epoch: i64,
+    /// when the lease ends if it is not renewed, microseconds since the epoch; 0: nobody holds it
+    pub lease_until_utime: i64,
+    /// station that asks for the lease; empty: nobody
+    pub asking: String,
+    /// until when the holder may answer, microseconds since the epoch; 0: nobody asks
+    pub asking_until_utime: i64,
+    /// whether a stop is latched
+    pub is_stopped: bool,
+    /// who stopped it; empty: nobody
+    pub stopped_by: String,
+    /// why, for people
+    pub stop_reason: String,
+    /// what is done when control is lost: hold, station, return or continue
+    pub contingency: String,
+    /// how long ago the holder was last heard, microseconds; -1: never, or nobody holds the lease
+    pub heard_us: i64,
+    /// commands that were taken
+    pub n_accepted: i64,
+    /// commands that were not
+    pub n_refused: i64,
+    /// how many reasons follow
+    pub n_reasons: i32,
+    /// why commands can be refused, in one word each
+    pub reasons: Vec<String>,
+    /// how many commands were refused for each
+    pub n_refusals: Vec<i64>,
+}
+
+impl Gate {
+    /// a stop is latched: nothing moves until it is cleared and somebody commands anew
+    pub const STOPPED: i8 = 0;
+    /// nothing moves because nobody commands
+    pub const IDLE: i8 = 1;
+    /// a person commands
+    pub const OPERATED: i8 = 2;
+    /// the vehicle does by itself what it was given to do
+    pub const AUTONOMOUS: i8 = 3;
+    /// something is wrong, and the vehicle does what was chosen for that
+    pub const CONTINGENCY: i8 = 4;
+    /// Sheridan's levels, from direct control to none.
+    /// a person sets thrust or wheels
+    pub const THRUST: i8 = 0;
+    /// a person sets heading and speed
+    pub const SETPOINT: i8 = 1;
+    /// a person sets one place
+    pub const WAYPOINT: i8 = 2;
+    /// a person has set a list of places
+    pub const ROUTE: i8 = 3;
+    /// a person has set an aim: an area to survey
+    pub const OBJECTIVE: i8 = 4;
+    /// nobody sets anything
+    pub const OBSERVE: i8 = 5;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_reasons = (self.reasons.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Gate {
+    const NAME: &'static str = "bowline.gate_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8ae2_3e2f_9d35_b6aa);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Gate {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(91);
+        meter.length("n_reasons", self.n_reasons, self.reasons.len()).in_field("reasons")?;
+        meter.length("n_reasons", self.n_reasons, self.n_refusals.len()).in_field("n_refusals")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.in_control, meter).in_field("in_control")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        wire::Encode::measure(&self.holder, meter).in_field("holder")?;
+        wire::Encode::measure(&self.asking, meter).in_field("asking")?;
+        wire::Encode::measure(&self.stopped_by, meter).in_field("stopped_by")?;
+        wire::Encode::measure(&self.stop_reason, meter).in_field("stop_reason")?;
+        wire::Encode::measure(&self.contingency, meter).in_field("contingency")?;
+        wire::Encode::measure(&self.reasons, meter).in_field("reasons")?;
+        wire::Encode::measure(&self.n_refusals, meter).in_field("n_refusals")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.level, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.until_utime, writer);
+        wire::Encode::write(&self.in_control, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.holder, writer);
+        wire::Encode::write(&self.session, writer);
+        wire::Encode::write(&self.rank, writer);
+        wire::Encode::write(&self.epoch, writer);
+        wire::Encode::write(&self.lease_until_utime, writer);
+        wire::Encode::write(&self.asking, writer);
+        wire::Encode::write(&self.asking_until_utime, writer);
+        wire::Encode::write(&self.is_stopped, writer);
+        wire::Encode::write(&self.stopped_by, writer);
+        wire::Encode::write(&self.stop_reason, writer);
+        wire::Encode::write(&self.contingency, writer);
+        wire::Encode::write(&self.heard_us, writer);
+        wire::Encode::write(&self.n_accepted, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.n_reasons, writer);
+        wire::Encode::write(&self.reasons, writer);
+        wire::Encode::write(&self.n_refusals, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Gate {
+    const MIN_SIZE: usize = 131;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let level: i8 = wire::Decode::read(reader).in_field("level")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let until_utime: i64 = wire::Decode::read(reader).in_field("until_utime")?;
+        let in_control: String = wire::Decode::read(reader).in_field("in_control")?;
+        let reason: String = wire::Decode::read(reader).in_field("reason")?;
+        let holder: String = wire::Decode::read(reader).in_field("holder")?;
+        let session: i64 = wire::Decode::read(reader).in_field("session")?;
+        let rank: i32 = wire::Decode::read(reader).in_field("rank")?;
+        let epoch: i64 = wire::Decode::read(reader).in_field("epoch")?;
+        let lease_until_utime: i64 = wire::Decode::read(reader).in_field("lease_until_utime")?;
+        let asking: String = wire::Decode::read(reader).in_field("asking")?;
+        let asking_until_utime: i64 = wire::Decode::read(reader).in_field("asking_until_utime")?;
+        let is_stopped: bool = wire::Decode::read(reader).in_field("is_stopped")?;
+        let stopped_by: String = wire::Decode::read(reader).in_field("stopped_by")?;
+        let stop_reason: String = wire::Decode::read(reader).in_field("stop_reason")?;
+        let contingency: String = wire::Decode::read(reader).in_field("contingency")?;
+        let heard_us: i64 = wire::Decode::read(reader).in_field("heard_us")?;
+        let n_accepted: i64 = wire::Decode::read(reader).in_field("n_accepted")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let n_reasons: i32 = wire::Decode::read(reader).in_field("n_reasons")?;
+        let reasons: Vec<String> = reader.list(n_reasons).in_field("reasons")?;
+        let n_refusals: Vec<i64> = reader.list(n_reasons).in_field("n_refusals")?;
+        Ok(Self { utime, name, state, level, since_utime, until_utime, in_control, reason, holder, session, rank, epoch, lease_until_utime, asking, asking_until_utime, is_stopped, stopped_by, stop_reason, contingency, heard_us, n_accepted, n_refused, n_reasons, reasons, n_refusals })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.level, reader).in_field("level")?;
+        wire::Decode::read_into(&mut self.since_utime, reader).in_field("since_utime")?;
+        wire::Decode::read_into(&mut self.until_utime, reader).in_field("until_utime")?;
+        wire::Decode::read_into(&mut self.in_control, reader).in_field("in_control")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        wire::Decode::read_into(&mut self.holder, reader).in_field("holder")?;
+        wire::Decode::read_into(&mut self.session, reader).in_field("session")?;
+        wire::Decode::read_into(&mut self.rank, reader).in_field("rank")?;
+        wire::Decode::read_into(&mut self.epoch, reader).in_field("epoch")?;
+        wire::Decode::read_into(&mut self.lease_until_utime, reader).in_field("lease_until_utime")?;
+        wire::Decode::read_into(&mut self.asking, reader).in_field("asking")?;
+        wire::Decode::read_into(&mut self.asking_until_utime, reader).in_field("asking_until_utime")?;
+        wire::Decode::read_into(&mut self.is_stopped, reader).in_field("is_stopped")?;
+        wire::Decode::read_into(&mut self.stopped_by, reader).in_field("stopped_by")?;
+        wire::Decode::read_into(&mut self.stop_reason, reader).in_field("stop_reason")?;
+        wire::Decode::read_into(&mut self.contingency, reader).in_field("contingency")?;
+        wire::Decode::read_into(&mut self.heard_us, reader).in_field("heard_us")?;
+        wire::Decode::read_into(&mut self.n_accepted, reader).in_field("n_accepted")?;
+        wire::Decode::read_into(&mut self.n_refused, reader).in_field("n_refused")?;
+        wire::Decode::read_into(&mut self.n_reasons, reader).in_field("n_reasons")?;
+        reader.list_into(&mut self.reasons, self.n_reasons).in_field("reasons")?;
+        reader.list_into(&mut self.n_refusals, self.n_reasons).in_field("n_refusals")?;
+        Ok(())
+    }
+}
+
+/// A [`Gate`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateRef<'a> {
+    /// when this held by the vehicle's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of the gate: the experiment that it guards
+    pub name: &'a str,
+    /// one of the first constants
+    pub state: i8,
+    /// one of the second constants
+    pub level: i8,
+    /// since when state and level are these, microseconds since the epoch
+    pub since_utime: i64,
+    /// until when they last if nobody says anything, microseconds since the epoch; 0: without end
+    pub until_utime: i64,
+    /// who or what commands, for people: "station bridge", "autonomy: survey of the basin", "nobody"
+    pub in_control: &'a str,
+    /// why, for people
+    pub reason: &'a str,
+    /// station that holds the lease; empty: nobody
+    pub holder: &'a str,
+    /// of the holder; 0: nobody
+    pub session: i64,
+    /// of the holder, 0 or more
+    pub rank: i32,
+    /// of the lease; grows with each holder; 0: there has been none
+    pub epoch: i64,
+    /// when the lease ends if it is not renewed, microseconds since the epoch; 0: nobody holds it
+    pub lease_until_utime: i64,
+    /// station that asks for the lease; empty: nobody
+    pub asking: &'a str,
+    /// until when the holder may answer, microseconds since the epoch; 0: nobody asks
+    pub asking_until_utime: i64,
+    /// whether a stop is latched
+    pub is_stopped: bool,
+    /// who stopped it; empty: nobody
+    pub stopped_by: &'a str,
+    /// why, for people
+    pub stop_reason: &'a str,
+    /// what is done when control is lost: hold, station, return or continue
+    pub contingency: &'a str,
+    /// how long ago the holder was last heard, microseconds; -1: never, or nobody holds the lease
+    pub heard_us: i64,
+    /// commands that were taken
+    pub n_accepted: i64,
+    /// commands that were not
+    pub n_refused: i64,
+    /// how many reasons follow
+    pub n_reasons: i32,
+    /// why commands can be refused, in one word each
+    pub reasons: Vec<&'a str>,
+    /// how many commands were refused for each
+    pub n_refusals: Vec<i64>,
+}
+
+impl wire::Message for GateRef<'_> {
+    const NAME: &'static str = "bowline.gate_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8ae2_3e2f_9d35_b6aa);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for GateRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(91);
+        meter.length("n_reasons", self.n_reasons, self.reasons.len()).in_field("reasons")?;
+        meter.length("n_reasons", self.n_reasons, self.n_refusals.len()).in_field("n_refusals")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.in_control, meter).in_field("in_control")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        wire::Encode::measure(&self.holder, meter).in_field("holder")?;
+        wire::Encode::measure(&self.asking, meter).in_field("asking")?;
+        wire::Encode::measure(&self.stopped_by, meter).in_field("stopped_by")?;
+        wire::Encode::measure(&self.stop_reason, meter).in_field("stop_reason")?;
+        wire::Encode::measure(&self.contingency, meter).in_field("contingency")?;
+        wire::Encode::measure(&self.reasons, meter).in_field("reasons")?;
+        wire::Encode::measure(&self.n_refusals, meter).in_field("n_refusals")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.level, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.until_utime, writer);
+        wire::Encode::write(&self.in_control, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.holder, writer);
+        wire::Encode::write(&self.session, writer);
+        wire::Encode::write(&self.rank, writer);
+        wire::Encode::write(&self.epoch, writer);
+        wire::Encode::write(&self.lease_until_utime, writer);
+        wire::Encode::write(&self.asking, writer);
+        wire::Encode::write(&self.asking_until_utime, writer);
+        wire::Encode::write(&self.is_stopped, writer);
+        wire::Encode::write(&self.stopped_by, writer);
+        wire::Encode::write(&self.stop_reason, writer);
+        wire::Encode::write(&self.contingency, writer);
+        wire::Encode::write(&self.heard_us, writer);
+        wire::Encode::write(&self.n_accepted, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.n_reasons, writer);
+        wire::Encode::write(&self.reasons, writer);
+        wire::Encode::write(&self.n_refusals, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GateRef<'a> {
+    const MIN_SIZE: usize = 131;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let level: i8 = wire::Decode::read(reader).in_field("level")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let until_utime: i64 = wire::Decode::read(reader).in_field("until_utime")?;
+        let in_control: &'a str = wire::Decode::read(reader).in_field("in_control")?;
+        let reason: &'a str = wire::Decode::read(reader).in_field("reason")?;
+        let holder: &'a str = wire::Decode::read(reader).in_field("holder")?;
+        let session: i64 = wire::Decode::read(reader).in_field("session")?;
+        let rank: i32 = wire::Decode::read(reader).in_field("rank")?;
+        let epoch: i64 = wire::Decode::read(reader).in_field("epoch")?;
+        let lease_until_utime: i64 = wire::Decode::read(reader).in_field("lease_until_utime")?;
+        let asking: &'a str = wire::Decode::read(reader).in_field("asking")?;
+        let asking_until_utime: i64 = wire::Decode::read(reader).in_field("asking_until_utime")?;
+        let is_stopped: bool = wire::Decode::read(reader).in_field("is_stopped")?;
+        let stopped_by: &'a str = wire::Decode::read(reader).in_field("stopped_by")?;
+        let stop_reason: &'a str = wire::Decode::read(reader).in_field("stop_reason")?;
+        let contingency: &'a str = wire::Decode::read(reader).in_field("contingency")?;
+        let heard_us: i64 = wire::Decode::read(reader).in_field("heard_us")?;
+        let n_accepted: i64 = wire::Decode::read(reader).in_field("n_accepted")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let n_reasons: i32 = wire::Decode::read(reader).in_field("n_reasons")?;
+        let reasons: Vec<&'a str> = reader.list(n_reasons).in_field("reasons")?;
+        let n_refusals: Vec<i64> = reader.list(n_reasons).in_field("n_refusals")?;
+        Ok(Self { utime, name, state, level, since_utime, until_utime, in_control, reason, holder, session, rank, epoch, lease_until_utime, asking, asking_until_utime, is_stopped, stopped_by, stop_reason, contingency, heard_us, n_accepted, n_refused, n_reasons, reasons, n_refusals })
+    }
+}
+
+impl wire::IntoOwned for GateRef<'_> {
+    type Owned = Gate;
+
+    fn into_owned(self) -> Gate {
+        Gate {
+            utime: self.utime,
+            name: wire::IntoOwned::into_owned(self.name),
+            state: self.state,
+            level: self.level,
+            since_utime: self.since_utime,
+            until_utime: self.until_utime,
+            in_control: wire::IntoOwned::into_owned(self.in_control),
+            reason: wire::IntoOwned::into_owned(self.reason),
+            holder: wire::IntoOwned::into_owned(self.holder),
+            session: self.session,
+            rank: self.rank,
+            epoch: self.epoch,
+            lease_until_utime: self.lease_until_utime,
+            asking: wire::IntoOwned::into_owned(self.asking),
+            asking_until_utime: self.asking_until_utime,
+            is_stopped: self.is_stopped,
+            stopped_by: wire::IntoOwned::into_owned(self.stopped_by),
+            stop_reason: wire::IntoOwned::into_owned(self.stop_reason),
+            contingency: wire::IntoOwned::into_owned(self.contingency),
+            heard_us: self.heard_us,
+            n_accepted: self.n_accepted,
+            n_refused: self.n_refused,
+            n_reasons: self.n_reasons,
+            reasons: wire::IntoOwned::into_owned(self.reasons),
+            n_refusals: self.n_refusals,
+        }
+    }
+}
+
+/// Proof of time: a command that brings it back is younger than it. Small, because it is sent often, over thin links too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateToken {
+    /// when it was issued by the vehicle's clock, microseconds since the epoch
+    pub utime: i64,
+    /// never the same twice, not in another life of the gate either
+    pub token: i64,
+    /// of the lease; 0: nobody holds it
+    pub epoch: i64,
+    /// of the holder; 0: nobody holds it
+    pub session: i64,
+}
+
+impl wire::Message for GateToken {
+    const NAME: &'static str = "bowline.gate_token_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x31d5_7a89_4e08_61c1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for GateToken {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(32);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.token, writer);
+        wire::Encode::write(&self.epoch, writer);
+        wire::Encode::write(&self.session, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GateToken {
+    const MIN_SIZE: usize = 32;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let token: i64 = wire::Decode::read(reader).in_field("token")?;
+        let epoch: i64 = wire::Decode::read(reader).in_field("epoch")?;
+        let session: i64 = wire::Decode::read(reader).in_field("session")?;
+        Ok(Self { utime, token, epoch, session })
+    }
+}
+
 /// Where a satellite receiver is, and how sure it is of that.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpsFix {
@@ -1904,6 +2483,78 @@ impl<'a> wire::Decode<'a> for GpsRmc {
         let lon: f64 = wire::Decode::read(reader).in_field("lon")?;
         let sog: f64 = wire::Decode::read(reader).in_field("sog")?;
         Ok(Self { utime, lat, lon, sog })
+    }
+}
+
+/// Where a vessel should go right now: from whoever keeps the mission to whoever closes the loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Guidance {
+    /// when it was decided, microseconds since the epoch
+    pub utime: i64,
+    /// one of the constants above
+    pub kind: i8,
+    /// of HEADING, radians from east, to the left positive
+    pub heading_rad: f64,
+    /// of HEADING and LEG, through the water, metres a second, 0 or more
+    pub speed_mps: f64,
+    /// of LEG, x east and y north in the map frame, metres
+    pub from_m: [f64; 2],
+    /// of LEG and STATION, x east and y north in the map frame, metres
+    pub to_m: [f64; 2],
+}
+
+impl Guidance {
+    /// give no thrust
+    pub const REST: i8 = 0;
+    /// keep heading_rad and speed_mps
+    pub const HEADING: i8 = 1;
+    /// follow the line between from_m and to_m at speed_mps
+    pub const LEG: i8 = 2;
+    /// stay at to_m
+    pub const STATION: i8 = 3;
+}
+
+impl wire::Message for Guidance {
+    const NAME: &'static str = "bowline.guidance_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xbd5e_ec61_10a1_b5f0);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Guidance {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(57);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.heading_rad, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+        wire::Encode::write(&self.from_m, writer);
+        wire::Encode::write(&self.to_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Guidance {
+    const MIN_SIZE: usize = 57;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let heading_rad: f64 = wire::Decode::read(reader).in_field("heading_rad")?;
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        let from_m: [f64; 2] = wire::Decode::read(reader).in_field("from_m")?;
+        let to_m: [f64; 2] = wire::Decode::read(reader).in_field("to_m")?;
+        Ok(Self { utime, kind, heading_rad, speed_mps, from_m, to_m })
     }
 }
 
@@ -2437,6 +3088,263 @@ impl wire::IntoOwned for HeartbeatRef<'_> {
     }
 }
 
+/// What a vehicle does by itself, and how far it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Helm {
+    /// when this held, microseconds since the epoch
+    pub utime: i64,
+    /// id of the task that is being done; 0: none
+    pub task: i64,
+    /// what people call it
+    pub name: String,
+    /// as in task_t
+    pub kind: i8,
+    /// whether there is nothing left to do but to stay
+    pub is_done: bool,
+    /// whether the mission waits for RESUME
+    pub is_paused: bool,
+    /// what it does, for people
+    pub text: String,
+    /// why the last task was not taken, for people; empty: it was
+    pub refused: String,
+    /// legs of the mission in all, done ones too, 0 or more
+    pub n_legs: i32,
+    /// legs that are done, 0 or more
+    pub n_done: i32,
+    /// of the mission, along its legs, metres, 0 or more
+    pub left_m: f64,
+    /// off the leg that is followed, to the left positive, metres; NaN: no leg is followed
+    pub cross_track_m: f64,
+    /// along that leg, metres; NaN: no leg is followed
+    pub along_track_m: f64,
+    /// tasks that are left, the one that is being done among them, 0 or more
+    pub n_tasks: i32,
+    /// their names
+    pub tasks: Vec<String>,
+}
+
+impl Helm {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_tasks = (self.tasks.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Helm {
+    const NAME: &'static str = "bowline.helm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xd251_4b98_4a61_0c58);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Helm {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(55);
+        meter.length("n_tasks", self.n_tasks, self.tasks.len()).in_field("tasks")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.refused, meter).in_field("refused")?;
+        wire::Encode::measure(&self.tasks, meter).in_field("tasks")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.task, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.is_done, writer);
+        wire::Encode::write(&self.is_paused, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.refused, writer);
+        wire::Encode::write(&self.n_legs, writer);
+        wire::Encode::write(&self.n_done, writer);
+        wire::Encode::write(&self.left_m, writer);
+        wire::Encode::write(&self.cross_track_m, writer);
+        wire::Encode::write(&self.along_track_m, writer);
+        wire::Encode::write(&self.n_tasks, writer);
+        wire::Encode::write(&self.tasks, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Helm {
+    const MIN_SIZE: usize = 70;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let task: i64 = wire::Decode::read(reader).in_field("task")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let is_done: bool = wire::Decode::read(reader).in_field("is_done")?;
+        let is_paused: bool = wire::Decode::read(reader).in_field("is_paused")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        let refused: String = wire::Decode::read(reader).in_field("refused")?;
+        let n_legs: i32 = wire::Decode::read(reader).in_field("n_legs")?;
+        let n_done: i32 = wire::Decode::read(reader).in_field("n_done")?;
+        let left_m: f64 = wire::Decode::read(reader).in_field("left_m")?;
+        let cross_track_m: f64 = wire::Decode::read(reader).in_field("cross_track_m")?;
+        let along_track_m: f64 = wire::Decode::read(reader).in_field("along_track_m")?;
+        let n_tasks: i32 = wire::Decode::read(reader).in_field("n_tasks")?;
+        let tasks: Vec<String> = reader.list(n_tasks).in_field("tasks")?;
+        Ok(Self { utime, task, name, kind, is_done, is_paused, text, refused, n_legs, n_done, left_m, cross_track_m, along_track_m, n_tasks, tasks })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.task, reader).in_field("task")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.is_done, reader).in_field("is_done")?;
+        wire::Decode::read_into(&mut self.is_paused, reader).in_field("is_paused")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        wire::Decode::read_into(&mut self.refused, reader).in_field("refused")?;
+        wire::Decode::read_into(&mut self.n_legs, reader).in_field("n_legs")?;
+        wire::Decode::read_into(&mut self.n_done, reader).in_field("n_done")?;
+        wire::Decode::read_into(&mut self.left_m, reader).in_field("left_m")?;
+        wire::Decode::read_into(&mut self.cross_track_m, reader).in_field("cross_track_m")?;
+        wire::Decode::read_into(&mut self.along_track_m, reader).in_field("along_track_m")?;
+        wire::Decode::read_into(&mut self.n_tasks, reader).in_field("n_tasks")?;
+        reader.list_into(&mut self.tasks, self.n_tasks).in_field("tasks")?;
+        Ok(())
+    }
+}
+
+/// A [`Helm`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HelmRef<'a> {
+    /// when this held, microseconds since the epoch
+    pub utime: i64,
+    /// id of the task that is being done; 0: none
+    pub task: i64,
+    /// what people call it
+    pub name: &'a str,
+    /// as in task_t
+    pub kind: i8,
+    /// whether there is nothing left to do but to stay
+    pub is_done: bool,
+    /// whether the mission waits for RESUME
+    pub is_paused: bool,
+    /// what it does, for people
+    pub text: &'a str,
+    /// why the last task was not taken, for people; empty: it was
+    pub refused: &'a str,
+    /// legs of the mission in all, done ones too, 0 or more
+    pub n_legs: i32,
+    /// legs that are done, 0 or more
+    pub n_done: i32,
+    /// of the mission, along its legs, metres, 0 or more
+    pub left_m: f64,
+    /// off the leg that is followed, to the left positive, metres; NaN: no leg is followed
+    pub cross_track_m: f64,
+    /// along that leg, metres; NaN: no leg is followed
+    pub along_track_m: f64,
+    /// tasks that are left, the one that is being done among them, 0 or more
+    pub n_tasks: i32,
+    /// their names
+    pub tasks: Vec<&'a str>,
+}
+
+impl wire::Message for HelmRef<'_> {
+    const NAME: &'static str = "bowline.helm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xd251_4b98_4a61_0c58);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for HelmRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(55);
+        meter.length("n_tasks", self.n_tasks, self.tasks.len()).in_field("tasks")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.refused, meter).in_field("refused")?;
+        wire::Encode::measure(&self.tasks, meter).in_field("tasks")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.task, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.is_done, writer);
+        wire::Encode::write(&self.is_paused, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.refused, writer);
+        wire::Encode::write(&self.n_legs, writer);
+        wire::Encode::write(&self.n_done, writer);
+        wire::Encode::write(&self.left_m, writer);
+        wire::Encode::write(&self.cross_track_m, writer);
+        wire::Encode::write(&self.along_track_m, writer);
+        wire::Encode::write(&self.n_tasks, writer);
+        wire::Encode::write(&self.tasks, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for HelmRef<'a> {
+    const MIN_SIZE: usize = 70;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let task: i64 = wire::Decode::read(reader).in_field("task")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let is_done: bool = wire::Decode::read(reader).in_field("is_done")?;
+        let is_paused: bool = wire::Decode::read(reader).in_field("is_paused")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        let refused: &'a str = wire::Decode::read(reader).in_field("refused")?;
+        let n_legs: i32 = wire::Decode::read(reader).in_field("n_legs")?;
+        let n_done: i32 = wire::Decode::read(reader).in_field("n_done")?;
+        let left_m: f64 = wire::Decode::read(reader).in_field("left_m")?;
+        let cross_track_m: f64 = wire::Decode::read(reader).in_field("cross_track_m")?;
+        let along_track_m: f64 = wire::Decode::read(reader).in_field("along_track_m")?;
+        let n_tasks: i32 = wire::Decode::read(reader).in_field("n_tasks")?;
+        let tasks: Vec<&'a str> = reader.list(n_tasks).in_field("tasks")?;
+        Ok(Self { utime, task, name, kind, is_done, is_paused, text, refused, n_legs, n_done, left_m, cross_track_m, along_track_m, n_tasks, tasks })
+    }
+}
+
+impl wire::IntoOwned for HelmRef<'_> {
+    type Owned = Helm;
+
+    fn into_owned(self) -> Helm {
+        Helm {
+            utime: self.utime,
+            task: self.task,
+            name: wire::IntoOwned::into_owned(self.name),
+            kind: self.kind,
+            is_done: self.is_done,
+            is_paused: self.is_paused,
+            text: wire::IntoOwned::into_owned(self.text),
+            refused: wire::IntoOwned::into_owned(self.refused),
+            n_legs: self.n_legs,
+            n_done: self.n_done,
+            left_m: self.left_m,
+            cross_track_m: self.cross_track_m,
+            along_track_m: self.along_track_m,
+            n_tasks: self.n_tasks,
+            tasks: wire::IntoOwned::into_owned(self.tasks),
+        }
+    }
+}
+
 /// A picture from a camera (LCM paper, section IV).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Image {
@@ -2823,6 +3731,151 @@ impl<'a> wire::Decode<'a> for Laser {
         wire::Decode::read_into(&mut self.rad0, reader).in_field("rad0")?;
         wire::Decode::read_into(&mut self.radstep, reader).in_field("radstep")?;
         Ok(())
+    }
+}
+
+/// A station wants to control a vehicle, or goes on wanting it, or has had enough.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LeaseRequest {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right; the epoch only counts where a holder speaks
+    pub by: Authority,
+    /// one of the constants above
+    pub ask: i8,
+    /// of the station, 0 or more; higher ones may preempt lower ones, as far as the gate lets it have it
+    pub rank: i32,
+}
+
+impl LeaseRequest {
+    /// wants the lease: has it if nobody does; else its holder is asked
+    pub const TAKE: i8 = 1;
+    /// the holder is still there
+    pub const RENEW: i8 = 2;
+    /// the holder gives it up; what the vehicle does by itself goes on
+    pub const RELEASE: i8 = 3;
+    /// the holder lets the one that asks have it
+    pub const CONSENT: i8 = 4;
+    /// the holder does not
+    pub const DENY: i8 = 5;
+    /// wants the lease from a holder of lower rank, who is not asked; the vehicle is stopped first
+    pub const PREEMPT: i8 = 6;
+}
+
+impl wire::Message for LeaseRequest {
+    const NAME: &'static str = "bowline.lease_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4d65_1585_3675_7d01);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for LeaseRequest {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(13);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.ask, writer);
+        wire::Encode::write(&self.rank, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for LeaseRequest {
+    const MIN_SIZE: usize = 50;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let ask: i8 = wire::Decode::read(reader).in_field("ask")?;
+        let rank: i32 = wire::Decode::read(reader).in_field("rank")?;
+        Ok(Self { utime, by, ask, rank })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.ask, reader).in_field("ask")?;
+        wire::Decode::read_into(&mut self.rank, reader).in_field("rank")?;
+        Ok(())
+    }
+}
+
+/// A [`LeaseRequest`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LeaseRequestRef<'a> {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right; the epoch only counts where a holder speaks
+    pub by: AuthorityRef<'a>,
+    /// one of the constants above
+    pub ask: i8,
+    /// of the station, 0 or more; higher ones may preempt lower ones, as far as the gate lets it have it
+    pub rank: i32,
+}
+
+impl wire::Message for LeaseRequestRef<'_> {
+    const NAME: &'static str = "bowline.lease_request_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4d65_1585_3675_7d01);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for LeaseRequestRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(13);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.ask, writer);
+        wire::Encode::write(&self.rank, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for LeaseRequestRef<'a> {
+    const MIN_SIZE: usize = 50;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let ask: i8 = wire::Decode::read(reader).in_field("ask")?;
+        let rank: i32 = wire::Decode::read(reader).in_field("rank")?;
+        Ok(Self { utime, by, ask, rank })
+    }
+}
+
+impl wire::IntoOwned for LeaseRequestRef<'_> {
+    type Owned = LeaseRequest;
+
+    fn into_owned(self) -> LeaseRequest {
+        LeaseRequest {
+            utime: self.utime,
+            by: wire::IntoOwned::into_owned(self.by),
+            ask: self.ask,
+            rank: self.rank,
+        }
     }
 }
 
@@ -3700,6 +4753,213 @@ impl wire::IntoOwned for ModelTransformRef<'_> {
             xyz_m: self.xyz_m,
             quat_wxyz: self.quat_wxyz,
             rpy_rad: self.rpy_rad,
+        }
+    }
+}
+
+/// A ping of a multibeam sonar: a fan of ranges across the way of the vessel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Multibeam {
+    /// when the ping left, microseconds since the epoch
+    pub utime: i64,
+    /// the sonar's own frame of the robot's model, as Body:Frame; beams are in its x-z plane
+    pub frame: String,
+    /// where the first beam points, radians from the frame's x axis towards its z axis
+    pub first_rad: f32,
+    /// from one beam to the next, radians
+    pub step_rad: f32,
+    /// that ranges were made with, metres a second
+    pub sound_speed_mps: f32,
+    /// standard deviation of a range, metres, 0 or more
+    pub range_sd_m: f32,
+    /// of a beam, radians, 0 or more
+    pub beam_width_rad: f32,
+    /// how many beams there are, 0 or more
+    pub n_beams: i16,
+    /// along each beam, centimetres; 0: no echo
+    pub ranges_cm: Vec<i16>,
+    /// of each echo, 0 to 255
+    pub strengths: Vec<u8>,
+}
+
+impl Multibeam {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_beams = (self.ranges_cm.len()).try_into().unwrap_or(i16::MAX);
+        self
+    }
+}
+
+impl wire::Message for Multibeam {
+    const NAME: &'static str = "bowline.multibeam_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x96ea_aded_3d7e_fe6e);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Multibeam {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(30);
+        meter.length("n_beams", self.n_beams, self.ranges_cm.len()).in_field("ranges_cm")?;
+        meter.length("n_beams", self.n_beams, self.strengths.len()).in_field("strengths")?;
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.ranges_cm, meter).in_field("ranges_cm")?;
+        wire::Encode::measure(&self.strengths, meter).in_field("strengths")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.first_rad, writer);
+        wire::Encode::write(&self.step_rad, writer);
+        wire::Encode::write(&self.sound_speed_mps, writer);
+        wire::Encode::write(&self.range_sd_m, writer);
+        wire::Encode::write(&self.beam_width_rad, writer);
+        wire::Encode::write(&self.n_beams, writer);
+        wire::Encode::write(&self.ranges_cm, writer);
+        wire::Encode::write(&self.strengths, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Multibeam {
+    const MIN_SIZE: usize = 35;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let first_rad: f32 = wire::Decode::read(reader).in_field("first_rad")?;
+        let step_rad: f32 = wire::Decode::read(reader).in_field("step_rad")?;
+        let sound_speed_mps: f32 = wire::Decode::read(reader).in_field("sound_speed_mps")?;
+        let range_sd_m: f32 = wire::Decode::read(reader).in_field("range_sd_m")?;
+        let beam_width_rad: f32 = wire::Decode::read(reader).in_field("beam_width_rad")?;
+        let n_beams: i16 = wire::Decode::read(reader).in_field("n_beams")?;
+        let ranges_cm: Vec<i16> = reader.list(n_beams).in_field("ranges_cm")?;
+        let strengths: Vec<u8> = reader.list(n_beams).in_field("strengths")?;
+        Ok(Self { utime, frame, first_rad, step_rad, sound_speed_mps, range_sd_m, beam_width_rad, n_beams, ranges_cm, strengths })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.first_rad, reader).in_field("first_rad")?;
+        wire::Decode::read_into(&mut self.step_rad, reader).in_field("step_rad")?;
+        wire::Decode::read_into(&mut self.sound_speed_mps, reader).in_field("sound_speed_mps")?;
+        wire::Decode::read_into(&mut self.range_sd_m, reader).in_field("range_sd_m")?;
+        wire::Decode::read_into(&mut self.beam_width_rad, reader).in_field("beam_width_rad")?;
+        wire::Decode::read_into(&mut self.n_beams, reader).in_field("n_beams")?;
+        reader.list_into(&mut self.ranges_cm, self.n_beams).in_field("ranges_cm")?;
+        reader.list_into(&mut self.strengths, self.n_beams).in_field("strengths")?;
+        Ok(())
+    }
+}
+
+/// A [`Multibeam`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MultibeamRef<'a> {
+    /// when the ping left, microseconds since the epoch
+    pub utime: i64,
+    /// the sonar's own frame of the robot's model, as Body:Frame; beams are in its x-z plane
+    pub frame: &'a str,
+    /// where the first beam points, radians from the frame's x axis towards its z axis
+    pub first_rad: f32,
+    /// from one beam to the next, radians
+    pub step_rad: f32,
+    /// that ranges were made with, metres a second
+    pub sound_speed_mps: f32,
+    /// standard deviation of a range, metres, 0 or more
+    pub range_sd_m: f32,
+    /// of a beam, radians, 0 or more
+    pub beam_width_rad: f32,
+    /// how many beams there are, 0 or more
+    pub n_beams: i16,
+    /// along each beam, centimetres; 0: no echo
+    pub ranges_cm: Vec<i16>,
+    /// of each echo, 0 to 255
+    pub strengths: &'a [u8],
+}
+
+impl wire::Message for MultibeamRef<'_> {
+    const NAME: &'static str = "bowline.multibeam_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x96ea_aded_3d7e_fe6e);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for MultibeamRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(30);
+        meter.length("n_beams", self.n_beams, self.ranges_cm.len()).in_field("ranges_cm")?;
+        meter.length("n_beams", self.n_beams, self.strengths.len()).in_field("strengths")?;
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.ranges_cm, meter).in_field("ranges_cm")?;
+        wire::Encode::measure(&self.strengths, meter).in_field("strengths")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.first_rad, writer);
+        wire::Encode::write(&self.step_rad, writer);
+        wire::Encode::write(&self.sound_speed_mps, writer);
+        wire::Encode::write(&self.range_sd_m, writer);
+        wire::Encode::write(&self.beam_width_rad, writer);
+        wire::Encode::write(&self.n_beams, writer);
+        wire::Encode::write(&self.ranges_cm, writer);
+        wire::Encode::write(&self.strengths, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for MultibeamRef<'a> {
+    const MIN_SIZE: usize = 35;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let first_rad: f32 = wire::Decode::read(reader).in_field("first_rad")?;
+        let step_rad: f32 = wire::Decode::read(reader).in_field("step_rad")?;
+        let sound_speed_mps: f32 = wire::Decode::read(reader).in_field("sound_speed_mps")?;
+        let range_sd_m: f32 = wire::Decode::read(reader).in_field("range_sd_m")?;
+        let beam_width_rad: f32 = wire::Decode::read(reader).in_field("beam_width_rad")?;
+        let n_beams: i16 = wire::Decode::read(reader).in_field("n_beams")?;
+        let ranges_cm: Vec<i16> = reader.list(n_beams).in_field("ranges_cm")?;
+        let strengths: &'a [u8] = reader.byte_list(n_beams).in_field("strengths")?;
+        Ok(Self { utime, frame, first_rad, step_rad, sound_speed_mps, range_sd_m, beam_width_rad, n_beams, ranges_cm, strengths })
+    }
+}
+
+impl wire::IntoOwned for MultibeamRef<'_> {
+    type Owned = Multibeam;
+
+    fn into_owned(self) -> Multibeam {
+        Multibeam {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            first_rad: self.first_rad,
+            step_rad: self.step_rad,
+            sound_speed_mps: self.sound_speed_mps,
+            range_sd_m: self.range_sd_m,
+            beam_width_rad: self.beam_width_rad,
+            n_beams: self.n_beams,
+            ranges_cm: self.ranges_cm,
+            strengths: wire::IntoOwned::into_owned(self.strengths),
         }
     }
 }
@@ -6786,6 +8046,174 @@ impl wire::IntoOwned for RecorderRef<'_> {
     }
 }
 
+/// A gate did not take a command, and says why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Refusal {
+    /// when it was refused by the vehicle's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of the gate
+    pub name: String,
+    /// what the command said of itself
+    pub by: Authority,
+    /// what it was: thrust, velocity, task, stop, clear, take, renew, release, consent, deny, preempt
+    pub command: String,
+    /// in one word, one of those in gate_t
+    pub reason: String,
+    /// what was expected and what was found, for people
+    pub text: String,
+    /// how old its token was, microseconds; -1: the gate does not know the token
+    pub age_us: i64,
+}
+
+impl wire::Message for Refusal {
+    const NAME: &'static str = "bowline.refusal_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x50a5_273d_a471_bb9c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Refusal {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.command, meter).in_field("command")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.command, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.age_us, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Refusal {
+    const MIN_SIZE: usize = 73;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let command: String = wire::Decode::read(reader).in_field("command")?;
+        let reason: String = wire::Decode::read(reader).in_field("reason")?;
+        let text: String = wire::Decode::read(reader).in_field("text")?;
+        let age_us: i64 = wire::Decode::read(reader).in_field("age_us")?;
+        Ok(Self { utime, name, by, command, reason, text, age_us })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.command, reader).in_field("command")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        wire::Decode::read_into(&mut self.age_us, reader).in_field("age_us")?;
+        Ok(())
+    }
+}
+
+/// A [`Refusal`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RefusalRef<'a> {
+    /// when it was refused by the vehicle's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of the gate
+    pub name: &'a str,
+    /// what the command said of itself
+    pub by: AuthorityRef<'a>,
+    /// what it was: thrust, velocity, task, stop, clear, take, renew, release, consent, deny, preempt
+    pub command: &'a str,
+    /// in one word, one of those in gate_t
+    pub reason: &'a str,
+    /// what was expected and what was found, for people
+    pub text: &'a str,
+    /// how old its token was, microseconds; -1: the gate does not know the token
+    pub age_us: i64,
+}
+
+impl wire::Message for RefusalRef<'_> {
+    const NAME: &'static str = "bowline.refusal_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x50a5_273d_a471_bb9c);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for RefusalRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.command, meter).in_field("command")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.command, writer);
+        wire::Encode::write(&self.reason, writer);
+        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.age_us, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for RefusalRef<'a> {
+    const MIN_SIZE: usize = 73;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let command: &'a str = wire::Decode::read(reader).in_field("command")?;
+        let reason: &'a str = wire::Decode::read(reader).in_field("reason")?;
+        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
+        let age_us: i64 = wire::Decode::read(reader).in_field("age_us")?;
+        Ok(Self { utime, name, by, command, reason, text, age_us })
+    }
+}
+
+impl wire::IntoOwned for RefusalRef<'_> {
+    type Owned = Refusal;
+
+    fn into_owned(self) -> Refusal {
+        Refusal {
+            utime: self.utime,
+            name: wire::IntoOwned::into_owned(self.name),
+            by: wire::IntoOwned::into_owned(self.by),
+            command: wire::IntoOwned::into_owned(self.command),
+            reason: wire::IntoOwned::into_owned(self.reason),
+            text: wire::IntoOwned::into_owned(self.text),
+            age_us: self.age_us,
+        }
+    }
+}
+
 /// Asks those who publish and listen to say again what their messages look like, as schema_t on bowline.schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaRequest {
@@ -7021,6 +8449,194 @@ impl wire::IntoOwned for SchemaRef<'_> {
             pid: self.pid,
             n_channels: self.n_channels,
             channels: wire::IntoOwned::into_owned(self.channels),
+            n_bytes: self.n_bytes,
+            bytes: wire::IntoOwned::into_owned(self.bytes),
+        }
+    }
+}
+
+/// What wind and water truly do where a simulated vessel is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sea {
+    /// when this held, microseconds since the epoch
+    pub utime: i64,
+    /// how the water moves, along east and north, metres a second
+    pub current_mps: [f64; 2],
+    /// how the air moves, along east and north, metres a second
+    pub wind_mps: [f64; 2],
+    /// of the water where the vessel is, in the map frame, metres
+    pub surface_m: f64,
+    /// of the water there, metres, 0 or more; NaN: no bottom
+    pub depth_m: f64,
+}
+
+impl wire::Message for Sea {
+    const NAME: &'static str = "bowline.sea_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x15ae_a1ca_b204_cb0e);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Sea {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(56);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.current_mps, writer);
+        wire::Encode::write(&self.wind_mps, writer);
+        wire::Encode::write(&self.surface_m, writer);
+        wire::Encode::write(&self.depth_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Sea {
+    const MIN_SIZE: usize = 56;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let current_mps: [f64; 2] = wire::Decode::read(reader).in_field("current_mps")?;
+        let wind_mps: [f64; 2] = wire::Decode::read(reader).in_field("wind_mps")?;
+        let surface_m: f64 = wire::Decode::read(reader).in_field("surface_m")?;
+        let depth_m: f64 = wire::Decode::read(reader).in_field("depth_m")?;
+        Ok(Self { utime, current_mps, wind_mps, surface_m, depth_m })
+    }
+}
+
+/// Bytes that came from a device over a serial line, or that go to it: what a driver understands and speaks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Serial {
+    /// when the last of them came or went, microseconds since the epoch
+    pub utime: i64,
+    /// how many follow, 0 or more
+    pub n_bytes: i32,
+    /// as they are on the line
+    pub bytes: Vec<u8>,
+}
+
+impl Serial {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bytes = (self.bytes.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Serial {
+    const NAME: &'static str = "bowline.serial_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8453_eec2_7c5d_bf03);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Serial {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_bytes", self.n_bytes, self.bytes.len()).in_field("bytes")?;
+        wire::Encode::measure(&self.bytes, meter).in_field("bytes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.bytes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Serial {
+    const MIN_SIZE: usize = 12;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let bytes: Vec<u8> = reader.list(n_bytes).in_field("bytes")?;
+        Ok(Self { utime, n_bytes, bytes })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        reader.list_into(&mut self.bytes, self.n_bytes).in_field("bytes")?;
+        Ok(())
+    }
+}
+
+/// A [`Serial`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SerialRef<'a> {
+    /// when the last of them came or went, microseconds since the epoch
+    pub utime: i64,
+    /// how many follow, 0 or more
+    pub n_bytes: i32,
+    /// as they are on the line
+    pub bytes: &'a [u8],
+}
+
+impl wire::Message for SerialRef<'_> {
+    const NAME: &'static str = "bowline.serial_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8453_eec2_7c5d_bf03);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for SerialRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_bytes", self.n_bytes, self.bytes.len()).in_field("bytes")?;
+        wire::Encode::measure(&self.bytes, meter).in_field("bytes")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.bytes, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SerialRef<'a> {
+    const MIN_SIZE: usize = 12;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let bytes: &'a [u8] = reader.byte_list(n_bytes).in_field("bytes")?;
+        Ok(Self { utime, n_bytes, bytes })
+    }
+}
+
+impl wire::IntoOwned for SerialRef<'_> {
+    type Owned = Serial;
+
+    fn into_owned(self) -> Serial {
+        Serial {
+            utime: self.utime,
             n_bytes: self.n_bytes,
             bytes: wire::IntoOwned::into_owned(self.bytes),
         }
@@ -7594,6 +9210,307 @@ impl wire::IntoOwned for SimStateRef<'_> {
     }
 }
 
+/// How deep the water is below a depth sounder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sounding {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// the transducer's frame of the robot's model, as Body:Frame; it looks along x
+    pub frame: String,
+    /// from the transducer to the bottom, metres, 0 or more; NaN: no echo
+    pub depth_m: f64,
+    /// standard deviation, metres, 0 or more
+    pub sd_m: f64,
+}
+
+impl wire::Message for Sounding {
+    const NAME: &'static str = "bowline.sounding_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5877_cde6_acf5_3148);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Sounding {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.depth_m, writer);
+        wire::Encode::write(&self.sd_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Sounding {
+    const MIN_SIZE: usize = 29;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let depth_m: f64 = wire::Decode::read(reader).in_field("depth_m")?;
+        let sd_m: f64 = wire::Decode::read(reader).in_field("sd_m")?;
+        Ok(Self { utime, frame, depth_m, sd_m })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.depth_m, reader).in_field("depth_m")?;
+        wire::Decode::read_into(&mut self.sd_m, reader).in_field("sd_m")?;
+        Ok(())
+    }
+}
+
+/// A [`Sounding`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SoundingRef<'a> {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// the transducer's frame of the robot's model, as Body:Frame; it looks along x
+    pub frame: &'a str,
+    /// from the transducer to the bottom, metres, 0 or more; NaN: no echo
+    pub depth_m: f64,
+    /// standard deviation, metres, 0 or more
+    pub sd_m: f64,
+}
+
+impl wire::Message for SoundingRef<'_> {
+    const NAME: &'static str = "bowline.sounding_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5877_cde6_acf5_3148);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for SoundingRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.depth_m, writer);
+        wire::Encode::write(&self.sd_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SoundingRef<'a> {
+    const MIN_SIZE: usize = 29;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let depth_m: f64 = wire::Decode::read(reader).in_field("depth_m")?;
+        let sd_m: f64 = wire::Decode::read(reader).in_field("sd_m")?;
+        Ok(Self { utime, frame, depth_m, sd_m })
+    }
+}
+
+impl wire::IntoOwned for SoundingRef<'_> {
+    type Owned = Sounding;
+
+    fn into_owned(self) -> Sounding {
+        Sounding {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            depth_m: self.depth_m,
+            sd_m: self.sd_m,
+        }
+    }
+}
+
+/// What a mass spectrometer finds in the water.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spectrum {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// its inlet's frame of the robot's model, as Body:Frame
+    pub frame: String,
+    /// how many masses are looked at, 0 or more
+    pub n_masses: i32,
+    /// what each is taken for: "water", "oxygen", "benzene"
+    pub names: Vec<String>,
+    /// each mass by its charge, daltons
+    pub mass_da: Vec<f32>,
+    /// ion current at each, ampere, 0 or more
+    pub current_a: Vec<f32>,
+}
+
+impl Spectrum {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_masses = (self.names.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Spectrum {
+    const NAME: &'static str = "bowline.spectrum_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2c44_971c_a4a2_dd77);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Spectrum {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_masses", self.n_masses, self.names.len()).in_field("names")?;
+        meter.length("n_masses", self.n_masses, self.mass_da.len()).in_field("mass_da")?;
+        meter.length("n_masses", self.n_masses, self.current_a.len()).in_field("current_a")?;
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.mass_da, meter).in_field("mass_da")?;
+        wire::Encode::measure(&self.current_a, meter).in_field("current_a")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.n_masses, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.mass_da, writer);
+        wire::Encode::write(&self.current_a, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Spectrum {
+    const MIN_SIZE: usize = 17;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: String = wire::Decode::read(reader).in_field("frame")?;
+        let n_masses: i32 = wire::Decode::read(reader).in_field("n_masses")?;
+        let names: Vec<String> = reader.list(n_masses).in_field("names")?;
+        let mass_da: Vec<f32> = reader.list(n_masses).in_field("mass_da")?;
+        let current_a: Vec<f32> = reader.list(n_masses).in_field("current_a")?;
+        Ok(Self { utime, frame, n_masses, names, mass_da, current_a })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.frame, reader).in_field("frame")?;
+        wire::Decode::read_into(&mut self.n_masses, reader).in_field("n_masses")?;
+        reader.list_into(&mut self.names, self.n_masses).in_field("names")?;
+        reader.list_into(&mut self.mass_da, self.n_masses).in_field("mass_da")?;
+        reader.list_into(&mut self.current_a, self.n_masses).in_field("current_a")?;
+        Ok(())
+    }
+}
+
+/// A [`Spectrum`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SpectrumRef<'a> {
+    /// when it was measured, microseconds since the epoch
+    pub utime: i64,
+    /// its inlet's frame of the robot's model, as Body:Frame
+    pub frame: &'a str,
+    /// how many masses are looked at, 0 or more
+    pub n_masses: i32,
+    /// what each is taken for: "water", "oxygen", "benzene"
+    pub names: Vec<&'a str>,
+    /// each mass by its charge, daltons
+    pub mass_da: Vec<f32>,
+    /// ion current at each, ampere, 0 or more
+    pub current_a: Vec<f32>,
+}
+
+impl wire::Message for SpectrumRef<'_> {
+    const NAME: &'static str = "bowline.spectrum_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2c44_971c_a4a2_dd77);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for SpectrumRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_masses", self.n_masses, self.names.len()).in_field("names")?;
+        meter.length("n_masses", self.n_masses, self.mass_da.len()).in_field("mass_da")?;
+        meter.length("n_masses", self.n_masses, self.current_a.len()).in_field("current_a")?;
+        wire::Encode::measure(&self.frame, meter).in_field("frame")?;
+        wire::Encode::measure(&self.names, meter).in_field("names")?;
+        wire::Encode::measure(&self.mass_da, meter).in_field("mass_da")?;
+        wire::Encode::measure(&self.current_a, meter).in_field("current_a")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.frame, writer);
+        wire::Encode::write(&self.n_masses, writer);
+        wire::Encode::write(&self.names, writer);
+        wire::Encode::write(&self.mass_da, writer);
+        wire::Encode::write(&self.current_a, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for SpectrumRef<'a> {
+    const MIN_SIZE: usize = 17;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let frame: &'a str = wire::Decode::read(reader).in_field("frame")?;
+        let n_masses: i32 = wire::Decode::read(reader).in_field("n_masses")?;
+        let names: Vec<&'a str> = reader.list(n_masses).in_field("names")?;
+        let mass_da: Vec<f32> = reader.list(n_masses).in_field("mass_da")?;
+        let current_a: Vec<f32> = reader.list(n_masses).in_field("current_a")?;
+        Ok(Self { utime, frame, n_masses, names, mass_da, current_a })
+    }
+}
+
+impl wire::IntoOwned for SpectrumRef<'_> {
+    type Owned = Spectrum;
+
+    fn into_owned(self) -> Spectrum {
+        Spectrum {
+            utime: self.utime,
+            frame: wire::IntoOwned::into_owned(self.frame),
+            n_masses: self.n_masses,
+            names: wire::IntoOwned::into_owned(self.names),
+            mass_da: self.mass_da,
+            current_a: self.current_a,
+        }
+    }
+}
+
 /// One event in the life of a component: when it was woken, by what, and what it said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
@@ -7874,6 +9791,145 @@ impl wire::IntoOwned for StepsRef<'_> {
             first: self.first,
             n_steps: self.n_steps,
             steps: self.steps,
+        }
+    }
+}
+
+/// Stop, or let a stop be over. A software stop: it is as good as the software that carries it, and no emergency stop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StopCommand {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right; a STOP needs no lease
+    pub by: Authority,
+    /// one of the constants above
+    pub ask: i8,
+    /// why, for people
+    pub reason: String,
+}
+
+impl StopCommand {
+    /// no thrust from now on; from anybody, with or without a lease, however old
+    pub const STOP: i8 = 1;
+    /// the stop is over; from the holder of the lease, and nothing moves because of it
+    pub const CLEAR: i8 = 2;
+}
+
+impl wire::Message for StopCommand {
+    const NAME: &'static str = "bowline.stop_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2c31_03de_01c2_c3d6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for StopCommand {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.ask, writer);
+        wire::Encode::write(&self.reason, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StopCommand {
+    const MIN_SIZE: usize = 51;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let ask: i8 = wire::Decode::read(reader).in_field("ask")?;
+        let reason: String = wire::Decode::read(reader).in_field("reason")?;
+        Ok(Self { utime, by, ask, reason })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.ask, reader).in_field("ask")?;
+        wire::Decode::read_into(&mut self.reason, reader).in_field("reason")?;
+        Ok(())
+    }
+}
+
+/// A [`StopCommand`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StopCommandRef<'a> {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right; a STOP needs no lease
+    pub by: AuthorityRef<'a>,
+    /// one of the constants above
+    pub ask: i8,
+    /// why, for people
+    pub reason: &'a str,
+}
+
+impl wire::Message for StopCommandRef<'_> {
+    const NAME: &'static str = "bowline.stop_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2c31_03de_01c2_c3d6);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for StopCommandRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.reason, meter).in_field("reason")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.ask, writer);
+        wire::Encode::write(&self.reason, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for StopCommandRef<'a> {
+    const MIN_SIZE: usize = 51;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let ask: i8 = wire::Decode::read(reader).in_field("ask")?;
+        let reason: &'a str = wire::Decode::read(reader).in_field("reason")?;
+        Ok(Self { utime, by, ask, reason })
+    }
+}
+
+impl wire::IntoOwned for StopCommandRef<'_> {
+    type Owned = StopCommand;
+
+    fn into_owned(self) -> StopCommand {
+        StopCommand {
+            utime: self.utime,
+            by: wire::IntoOwned::into_owned(self.by),
+            ask: self.ask,
+            reason: wire::IntoOwned::into_owned(self.reason),
         }
     }
 }
@@ -8370,6 +10426,625 @@ impl wire::IntoOwned for SupervisorRef<'_> {
             alarm: wire::IntoOwned::into_owned(self.alarm),
             n_processes: self.n_processes,
             processes: wire::IntoOwned::into_owned(self.processes),
+        }
+    }
+}
+
+/// A person gives a vehicle something to do by itself: levels 1 to 4, by what the task is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskCommand {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: Authority,
+    /// what there is to do
+    pub task: Task,
+}
+
+impl wire::Message for TaskCommand {
+    const NAME: &'static str = "bowline.task_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa802_7c12_fe8d_4866);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for TaskCommand {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.task, meter).in_field("task")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.task, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for TaskCommand {
+    const MIN_SIZE: usize = 88;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let task: Task = wire::Decode::read(reader).in_field("task")?;
+        Ok(Self { utime, by, task })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.task, reader).in_field("task")?;
+        Ok(())
+    }
+}
+
+/// A [`TaskCommand`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskCommandRef<'a> {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: AuthorityRef<'a>,
+    /// what there is to do
+    pub task: TaskRef<'a>,
+}
+
+impl wire::Message for TaskCommandRef<'_> {
+    const NAME: &'static str = "bowline.task_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa802_7c12_fe8d_4866);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for TaskCommandRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.task, meter).in_field("task")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.task, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for TaskCommandRef<'a> {
+    const MIN_SIZE: usize = 88;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let task: TaskRef<'a> = wire::Decode::read(reader).in_field("task")?;
+        Ok(Self { utime, by, task })
+    }
+}
+
+impl wire::IntoOwned for TaskCommandRef<'_> {
+    type Owned = TaskCommand;
+
+    fn into_owned(self) -> TaskCommand {
+        TaskCommand {
+            utime: self.utime,
+            by: wire::IntoOwned::into_owned(self.by),
+            task: wire::IntoOwned::into_owned(self.task),
+        }
+    }
+}
+
+/// Something for a vehicle to do by itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    /// tells tasks apart: their sender draws it
+    pub id: i64,
+    /// what people call it; may be empty
+    pub name: String,
+    /// one of the first constants
+    pub kind: i8,
+    /// one of the second constants
+    pub placing: i8,
+    /// of SETPOINT, and of the lanes of SURVEY: radians from east, to the left positive; NaN: lanes along the longest side
+    pub heading_rad: f64,
+    /// through the water, metres a second, 0 or more; NaN: the vehicle's own
+    pub speed_mps: f64,
+    /// between lanes of SURVEY, metres, more than 0; NaN: the vehicle's own
+    pub lane_spacing_m: f64,
+    /// how many points follow, 0 or more
+    pub n_points: i32,
+    /// x east and y north in the map frame, metres
+    pub points_m: Vec<[f64; 2]>,
+}
+
+impl Task {
+    /// give no thrust; what is left of the mission stays for RESUME, if placed NEXT
+    pub const HOLD: i8 = 0;
+    /// stay at the only point, or where the vehicle is if there is none
+    pub const STATION: i8 = 1;
+    /// visit the points in order, then stay at the last
+    pub const ROUTE: i8 = 2;
+    /// cover the area within the points by lanes
+    pub const SURVEY: i8 = 3;
+    /// keep heading_rad and speed_mps
+    pub const SETPOINT: i8 = 4;
+    /// back along the way that the vehicle came, then stay at its beginning
+    pub const RETURN: i8 = 5;
+    /// go on with what is left of the mission
+    pub const RESUME: i8 = 6;
+    /// what is left of the mission is forgotten
+    pub const REPLACE: i8 = 0;
+    /// this first, then what is left of the mission
+    pub const NEXT: i8 = 1;
+    /// after what is left of the mission
+    pub const APPEND: i8 = 2;
+
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_points = (self.points_m.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Task {
+    const NAME: &'static str = "bowline.task_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xee90_8877_3741_05a2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for Task {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(38);
+        meter.length("n_points", self.n_points, self.points_m.len()).in_field("points_m")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.points_m, meter).in_field("points_m")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.placing, writer);
+        wire::Encode::write(&self.heading_rad, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+        wire::Encode::write(&self.lane_spacing_m, writer);
+        wire::Encode::write(&self.n_points, writer);
+        wire::Encode::write(&self.points_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Task {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let placing: i8 = wire::Decode::read(reader).in_field("placing")?;
+        let heading_rad: f64 = wire::Decode::read(reader).in_field("heading_rad")?;
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        let lane_spacing_m: f64 = wire::Decode::read(reader).in_field("lane_spacing_m")?;
+        let n_points: i32 = wire::Decode::read(reader).in_field("n_points")?;
+        let points_m: Vec<[f64; 2]> = reader.list(n_points).in_field("points_m")?;
+        Ok(Self { id, name, kind, placing, heading_rad, speed_mps, lane_spacing_m, n_points, points_m })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.kind, reader).in_field("kind")?;
+        wire::Decode::read_into(&mut self.placing, reader).in_field("placing")?;
+        wire::Decode::read_into(&mut self.heading_rad, reader).in_field("heading_rad")?;
+        wire::Decode::read_into(&mut self.speed_mps, reader).in_field("speed_mps")?;
+        wire::Decode::read_into(&mut self.lane_spacing_m, reader).in_field("lane_spacing_m")?;
+        wire::Decode::read_into(&mut self.n_points, reader).in_field("n_points")?;
+        reader.list(self.n_points).map(|value| self.points_m = value).in_field("points_m")?;
+        Ok(())
+    }
+}
+
+/// A [`Task`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskRef<'a> {
+    /// tells tasks apart: their sender draws it
+    pub id: i64,
+    /// what people call it; may be empty
+    pub name: &'a str,
+    /// one of the first constants
+    pub kind: i8,
+    /// one of the second constants
+    pub placing: i8,
+    /// of SETPOINT, and of the lanes of SURVEY: radians from east, to the left positive; NaN: lanes along the longest side
+    pub heading_rad: f64,
+    /// through the water, metres a second, 0 or more; NaN: the vehicle's own
+    pub speed_mps: f64,
+    /// between lanes of SURVEY, metres, more than 0; NaN: the vehicle's own
+    pub lane_spacing_m: f64,
+    /// how many points follow, 0 or more
+    pub n_points: i32,
+    /// x east and y north in the map frame, metres
+    pub points_m: Vec<[f64; 2]>,
+}
+
+impl wire::Message for TaskRef<'_> {
+    const NAME: &'static str = "bowline.task_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xee90_8877_3741_05a2);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for TaskRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(38);
+        meter.length("n_points", self.n_points, self.points_m.len()).in_field("points_m")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.points_m, meter).in_field("points_m")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.kind, writer);
+        wire::Encode::write(&self.placing, writer);
+        wire::Encode::write(&self.heading_rad, writer);
+        wire::Encode::write(&self.speed_mps, writer);
+        wire::Encode::write(&self.lane_spacing_m, writer);
+        wire::Encode::write(&self.n_points, writer);
+        wire::Encode::write(&self.points_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for TaskRef<'a> {
+    const MIN_SIZE: usize = 43;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let id: i64 = wire::Decode::read(reader).in_field("id")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let kind: i8 = wire::Decode::read(reader).in_field("kind")?;
+        let placing: i8 = wire::Decode::read(reader).in_field("placing")?;
+        let heading_rad: f64 = wire::Decode::read(reader).in_field("heading_rad")?;
+        let speed_mps: f64 = wire::Decode::read(reader).in_field("speed_mps")?;
+        let lane_spacing_m: f64 = wire::Decode::read(reader).in_field("lane_spacing_m")?;
+        let n_points: i32 = wire::Decode::read(reader).in_field("n_points")?;
+        let points_m: Vec<[f64; 2]> = reader.list(n_points).in_field("points_m")?;
+        Ok(Self { id, name, kind, placing, heading_rad, speed_mps, lane_spacing_m, n_points, points_m })
+    }
+}
+
+impl wire::IntoOwned for TaskRef<'_> {
+    type Owned = Task;
+
+    fn into_owned(self) -> Task {
+        Task {
+            id: self.id,
+            name: wire::IntoOwned::into_owned(self.name),
+            kind: self.kind,
+            placing: self.placing,
+            heading_rad: self.heading_rad,
+            speed_mps: self.speed_mps,
+            lane_spacing_m: self.lane_spacing_m,
+            n_points: self.n_points,
+            points_m: self.points_m,
+        }
+    }
+}
+
+/// Direct control of a vessel, asked for by a person: level 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThrustCommand {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: Authority,
+    /// what the thrusters should give
+    pub thrust: Thrust,
+}
+
+impl wire::Message for ThrustCommand {
+    const NAME: &'static str = "bowline.thrust_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf575_a51e_c05c_730b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ThrustCommand {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.thrust, meter).in_field("thrust")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.thrust, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ThrustCommand {
+    const MIN_SIZE: usize = 69;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let thrust: Thrust = wire::Decode::read(reader).in_field("thrust")?;
+        Ok(Self { utime, by, thrust })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.thrust, reader).in_field("thrust")?;
+        Ok(())
+    }
+}
+
+/// A [`ThrustCommand`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ThrustCommandRef<'a> {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: AuthorityRef<'a>,
+    /// what the thrusters should give
+    pub thrust: Thrust,
+}
+
+impl wire::Message for ThrustCommandRef<'_> {
+    const NAME: &'static str = "bowline.thrust_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf575_a51e_c05c_730b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ThrustCommandRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.thrust, meter).in_field("thrust")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.thrust, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ThrustCommandRef<'a> {
+    const MIN_SIZE: usize = 69;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let thrust: Thrust = wire::Decode::read(reader).in_field("thrust")?;
+        Ok(Self { utime, by, thrust })
+    }
+}
+
+impl wire::IntoOwned for ThrustCommandRef<'_> {
+    type Owned = ThrustCommand;
+
+    fn into_owned(self) -> ThrustCommand {
+        ThrustCommand {
+            utime: self.utime,
+            by: wire::IntoOwned::into_owned(self.by),
+            thrust: self.thrust,
+        }
+    }
+}
+
+/// What the two thrusters of a vessel are asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thrust {
+    /// when it was asked, microseconds since the epoch
+    pub utime: i64,
+    /// of the thruster on the left, ratio of its most: -1 full astern, 0 none, 1 full ahead
+    pub port_ratio: f64,
+    /// of the thruster on the right, ratio of its most, alike
+    pub starboard_ratio: f64,
+}
+
+impl wire::Message for Thrust {
+    const NAME: &'static str = "bowline.thrust_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb719_7928_b24e_c422);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Thrust {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.port_ratio, writer);
+        wire::Encode::write(&self.starboard_ratio, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Thrust {
+    const MIN_SIZE: usize = 24;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let port_ratio: f64 = wire::Decode::read(reader).in_field("port_ratio")?;
+        let starboard_ratio: f64 = wire::Decode::read(reader).in_field("starboard_ratio")?;
+        Ok(Self { utime, port_ratio, starboard_ratio })
+    }
+}
+
+/// Direct control of a ground vehicle, asked for by a person: level 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VelocityCommand {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: Authority,
+    /// how the vehicle should move
+    pub velocity: Velocity,
+}
+
+impl wire::Message for VelocityCommand {
+    const NAME: &'static str = "bowline.velocity_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4aba_0755_0122_1c49);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for VelocityCommand {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.velocity, meter).in_field("velocity")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.velocity, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for VelocityCommand {
+    const MIN_SIZE: usize = 69;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let velocity: Velocity = wire::Decode::read(reader).in_field("velocity")?;
+        Ok(Self { utime, by, velocity })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.velocity, reader).in_field("velocity")?;
+        Ok(())
+    }
+}
+
+/// A [`VelocityCommand`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VelocityCommandRef<'a> {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: AuthorityRef<'a>,
+    /// how the vehicle should move
+    pub velocity: Velocity,
+}
+
+impl wire::Message for VelocityCommandRef<'_> {
+    const NAME: &'static str = "bowline.velocity_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4aba_0755_0122_1c49);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for VelocityCommandRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(8);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.velocity, meter).in_field("velocity")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.velocity, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for VelocityCommandRef<'a> {
+    const MIN_SIZE: usize = 69;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let velocity: Velocity = wire::Decode::read(reader).in_field("velocity")?;
+        Ok(Self { utime, by, velocity })
+    }
+}
+
+impl wire::IntoOwned for VelocityCommandRef<'_> {
+    type Owned = VelocityCommand;
+
+    fn into_owned(self) -> VelocityCommand {
+        VelocityCommand {
+            utime: self.utime,
+            by: wire::IntoOwned::into_owned(self.by),
+            velocity: self.velocity,
         }
     }
 }

@@ -35,6 +35,7 @@ const UNITS: &[Unit] = &[
     unit("bits", &[], &["bits"]),
     unit("B", &["bytes"], &["bytes"]),
     unit("cm", &["cm"], &["cm"]),
+    unit("Da", &["da"], &["dalton", "daltons"]),
     unit("dB", &["db"], &["db", "decibels"]),
     unit("deg", &["deg"], &["deg", "degrees"]),
     unit("\u{b0}C", &["c", "degc"], &["celsius", "degc"]),
