@@ -7,7 +7,7 @@ export type Point = readonly [number, number];
 
 function task(name: string, kind: number, placing: number, points: readonly Point[], more: Partial<Task> = {}): Task {
     const [id = 0n] = crypto.getRandomValues(new BigInt64Array(1));
-    const made = new Task({
+    return new Task({
         id: id & 0x7fff_ffff_ffff_ffffn,
         name,
         kind,
@@ -17,9 +17,7 @@ function task(name: string, kind: number, placing: number, points: readonly Poin
         lane_spacing_m: Number.NaN,
         points_m: points.map((point) => Float64Array.from(point)),
         ...more,
-    });
-    made.n_points = points.length;
-    return made;
+    }).withLengths();
 }
 
 /** Go to a place and stay there; what was being done is forgotten. */
