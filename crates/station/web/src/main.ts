@@ -7,7 +7,6 @@
 
 import "@fontsource/b612/latin-400.css";
 import "@fontsource/b612/latin-700.css";
-import "@fontsource/b612-mono/latin-400.css";
 import "ol/ol.css";
 import "./style/theme.css";
 import "./style/page.css";
@@ -57,7 +56,7 @@ class App {
         document.body.append(
             el("a", { class: "sr skip", href: "#page" }, "Skip to the page"),
             top.element,
-            el("div", { class: "command" }, authority.element, stop.element),
+            el("div", { class: "command" }, authority.element, stop.element, stop.announced),
             banners.element,
             this.layout.element,
             player.element,

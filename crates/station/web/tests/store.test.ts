@@ -143,18 +143,20 @@ describe("the store", () => {
 });
 
 describe("alarms", () => {
+    const BILGE = { priority: "alarm", source: "bilge", text: "water" } as const;
+
     it("stay until they are over and somebody has acknowledged them", () => {
         const alarms = new Alarms();
-        alarms.raise("a", "alarm", "bilge", "water", 1, 1);
+        alarms.raise("c", "a", BILGE, 1, 1);
         expect(alarms.nNew).toBe(1);
-        alarms.acknowledge("a");
+        alarms.acknowledge("c a");
         expect([alarms.nNew, alarms.list().length]).toEqual([0, 1]);
-        alarms.clear("a");
+        alarms.clear("c", "a");
         expect(alarms.list()).toEqual([]);
-        alarms.raise("a", "alarm", "bilge", "water", 2, 2);
-        alarms.clear("a");
+        alarms.raise("c", "a", BILGE, 2, 2);
+        alarms.clear("c", "a");
         expect(alarms.list().map((it) => [it.isActive, it.isAcknowledged])).toEqual([[false, false]]);
-        alarms.raise("a", "alarm", "bilge", "water", 3, 3);
+        alarms.raise("c", "a", BILGE, 3, 3);
         expect(alarms.list().map((it) => it.sinceUtime)).toEqual([3]);
     });
 
@@ -170,10 +172,10 @@ describe("alarms", () => {
     it("are bounded", () => {
         const alarms = new Alarms();
         for (let i = 0; i < 1_000; i++) {
-            alarms.raise(`${i}`, "caution", "x", "y", i, i);
+            alarms.raise("c", `${i}`, BILGE, i, i);
         }
         expect(alarms.list().length).toBeLessThanOrEqual(200);
-        expect(alarms.get("999")).toBeDefined();
+        expect(alarms.get("c 999")).toBeDefined();
     });
 });
 

@@ -124,6 +124,11 @@ export class Commander {
         }
     }
 
+    /** Asks the station how something is: nothing changes by it, so nothing is entered in the journal. */
+    ask(request: Request): Promise<Reply> {
+        return this.outlet.request(request);
+    }
+
     /** Asks the station for something, and enters it in the journal. */
     async request(request: Request, text: string): Promise<Reply> {
         this.note("command", text);
@@ -207,7 +212,7 @@ export class Commander {
 
     private note(kind: "command" | "refusal", text: string): void {
         const utime = this.now().utime;
-        this.store.histories.journal.add({ utime, kind, who: this.store.hello?.station ?? "this page", text });
+        this.store.histories.journal.add({ utime, kind, channel: "", who: this.store.hello?.station ?? "this page", text });
     }
 
     private now(): Now {

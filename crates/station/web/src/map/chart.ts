@@ -11,6 +11,7 @@ import VectorSource from "ol/source/Vector";
 import { Circle, Fill, Stroke, Style, Text } from "ol/style";
 import type Feature from "ol/Feature";
 import { MAP_FRAME, type Origin, toMap } from "./frame.js";
+import { screenScale } from "../shell/dom.js";
 import { css, DEPTH } from "./palette.js";
 
 interface ChartFile {
@@ -72,7 +73,7 @@ const DEEPEST_M = 20;
 function styleOf(feature: Feature): Style | Style[] {
     const kind = String(feature.get("kind") ?? feature.get("type") ?? "");
     const name = String(feature.get("name") ?? "");
-    const label = (color: string): Text => new Text({ text: name, font: "11px B612", fill: new Fill({ color }), overflow: false });
+    const label = (color: string): Text => new Text({ text: name, font: font(), fill: new Fill({ color }), overflow: false });
     switch (kind) {
         case "land":
         case "island":
@@ -102,7 +103,7 @@ function styleOf(feature: Feature): Style | Style[] {
         case "rock":
             return new Style({
                 image: new Circle({ radius: 5, fill: fill(kind === "buoy" || kind === "mark" ? "--buoy" : "--warning"), stroke: stroke("--panel", 1.5) }),
-                text: new Text({ text: name, font: "11px B612", offsetY: -12, fill: fill("--chart-text") }),
+                text: new Text({ text: name, font: font(), offsetY: -12, fill: fill("--chart-text") }),
             });
         default:
             return new Style({
@@ -111,6 +112,10 @@ function styleOf(feature: Feature): Style | Style[] {
                 text: label(color("--chart-text")),
             });
     }
+}
+
+function font(): string {
+    return `${11 * screenScale()}px B612`;
 }
 
 function color(name: string): string {

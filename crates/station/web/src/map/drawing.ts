@@ -6,7 +6,7 @@ import VectorLayer from "ol/layer/Vector";
 import VectorSource from "ol/source/Vector";
 import { Circle, Fill, Stroke, Style } from "ol/style";
 import type { PoseTransform } from "../generated/bowline/pose_transform_t.js";
-import { themeColor } from "../shell/dom.js";
+import { screenScale, themeColor } from "../shell/dom.js";
 import type { Track } from "../store/track.js";
 import { ellipseOf, ellipseRing, headingOf, placeOf, speedOf } from "./frame.js";
 
@@ -71,7 +71,7 @@ export class VehicleMark {
 
     private drawHull(at: readonly number[], context: CanvasRenderingContext2D, ratio: number, resolution: number): void {
         const [x = 0, y = 0] = at;
-        const size = MARK_PX * ratio;
+        const size = MARK_PX * ratio * screenScale();
         context.save();
         context.translate(x, y);
         context.rotate(-this.heading);
@@ -102,7 +102,7 @@ export class VehicleMark {
         context.restore();
         if (this.look === "other" || this.isStale) {
             context.fillStyle = themeColor("--chart-text");
-            context.font = `${11 * ratio}px B612`;
+            context.font = `${11 * ratio * screenScale()}px B612`;
             context.fillText(this.isStale ? `${this.name} (stale)` : this.name, x + size * 1.2, y - size);
         }
     }

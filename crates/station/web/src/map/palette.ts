@@ -12,6 +12,9 @@ export const DEPTH: readonly Rgb[] = [
     [240, 236, 178],
 ];
 
+/** Depths by their number: what is shallow is pale, and dangerous. */
+export const SHOAL: readonly Rgb[] = [...DEPTH].reverse();
+
 /** Heights and everything else: viridis-like. */
 export const HEIGHT: readonly Rgb[] = [
     [52, 24, 88],
@@ -52,7 +55,7 @@ export function ramp(stops: readonly Rgb[], alpha = 255): Uint32Array {
 export function paletteOf(plane: string): readonly Rgb[] {
     const name = plane.toLowerCase();
     if (/depth|bathy/.test(name)) {
-        return DEPTH;
+        return SHOAL;
     }
     if (/travers/.test(name)) {
         return FREEDOM;

@@ -3,6 +3,7 @@
 import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
 import { clockTime, duration } from "../shell/format.js";
 import type { Alarm } from "../store/alarms.js";
+import { ownerOf } from "../store/vehicles.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
 class AlarmsPanel implements Panel {
@@ -47,15 +48,20 @@ class AlarmsPanel implements Panel {
             "li",
             { class: alarm.priority },
             el("span", { class: "mark", "aria-label": alarm.priority }, { alarm: "▲", warning: "◆", caution: "●" }[alarm.priority]),
-            el("div", {}, el("strong", {}, alarm.source), " ", el("span", {}, alarm.text), age),
+            el("div", {}, el("strong", {}, this.sourceOf(alarm)), " ", el("span", {}, alarm.text), age),
         );
         setAttribute(row, "data-acknowledged", alarm.isAcknowledged ? "" : undefined);
         setAttribute(row, "data-over", alarm.isActive ? undefined : "");
         if (!alarm.isAcknowledged) {
-            const label = `Acknowledge: ${alarm.source} ${alarm.text}`;
+            const label = `Ack ${alarm.source}: ${alarm.text}`;
             row.append(button("Ack", () => this.acknowledge(alarm), { "aria-label": label }));
         }
         return row;
+    }
+
+    private sourceOf(alarm: Alarm): string {
+        const owner = ownerOf(alarm.channel, this.context.store.vehicles);
+        return owner === "" ? alarm.source : `${owner}: ${alarm.source}`;
     }
 
     private acknowledge(alarm: Alarm): void {

@@ -2,6 +2,7 @@
 
 import { el, setShown } from "../shell/dom.js";
 import { clockTime } from "../shell/format.js";
+import { ownerOf } from "../store/vehicles.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
 const N_SHOWN = 60;
@@ -29,9 +30,11 @@ class JournalPanel implements Panel {
         const entries = journal.newest(N_SHOWN);
         setShown(this.empty, entries.length === 0);
         this.list.replaceChildren(
-            ...entries.map(({ utime, kind, who, text }) =>
-                el("li", { class: kind }, el("time", {}, clockTime(utime)), el("strong", {}, who), el("span", {}, text)),
-            ),
+            ...entries.map(({ utime, kind, channel, who, text }) => {
+                const owner = ownerOf(channel, this.context.store.vehicles);
+                const speaker = owner === "" || channel === "" ? who : `${owner}: ${who}`;
+                return el("li", { class: kind }, el("time", {}, clockTime(utime)), el("strong", { title: speaker }, speaker), el("span", {}, text));
+            }),
         );
     }
 }

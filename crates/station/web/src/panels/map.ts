@@ -22,6 +22,12 @@ import { number } from "../shell/format.js";
 import type { Channel } from "../store/channel.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
+/** How much of the ground is seen at first, metres across. */
+const FIRST_WIDTH_M = 160;
+
+/** What is most worth seeing of the ground, in this order. */
+const PREFERRED = [/: depth/, /: travers/, /: height/];
+
 class MapPanel implements Panel {
     readonly body = el("div", { class: "map" });
     private readonly target = el("div", { class: "map-target", tabindex: "0", role: "application", "aria-label": "Map. Arrow keys move it, plus and minus zoom." });
@@ -111,7 +117,7 @@ class MapPanel implements Panel {
         if (place !== undefined && this.isFollowing && this.target.clientWidth > 0) {
             if (!this.hasFitted) {
                 this.hasFitted = true;
-                this.map.getView().setResolution(60 / this.target.clientWidth * 2);
+                this.map.getView().setResolution(FIRST_WIDTH_M / this.target.clientWidth);
             }
             this.map.getView().setCenter(place);
         }
@@ -168,7 +174,7 @@ class MapPanel implements Panel {
             el("option", { value: "" }, "no ground layer"),
             ...planes.map(([key, label]) => el("option", { value: key }, label)),
         );
-        const preferred = planes.find(([, label]) => /depth|travers|height/.test(label)) ?? planes[0];
+        const preferred = PREFERRED.map((it) => planes.find(([, label]) => it.test(label))).find((it) => it) ?? planes[0];
         this.planeChoice.value = isFirst ? (preferred?.[0] ?? "") : before;
     }
 

@@ -19,6 +19,8 @@ const FAULTS: readonly (readonly [number, string, number])[] = [
     [SimFault.TURN, "heading off by 0.3 rad", 0.3],
 ];
 
+const ASK_EVERY_MS = 1_000;
+
 class SimulationPanel implements Panel {
     readonly body = el("div", { class: "simulation" });
     private readonly state = el("p", { class: "headline" }, "–");
@@ -27,6 +29,9 @@ class SimulationPanel implements Panel {
     private readonly kind = el("select", { "aria-label": "Fault" }, ...FAULTS.map(([, label], i) => el("option", { value: i }, label)));
     private readonly port = el("select", { "aria-label": "Port that is hit" }, el("option", { value: "" }, "all ports"));
     private shownPorts = "";
+    /** What the simulator last answered, and when: it says how it is only when asked. */
+    private answered: { readonly state: Partial<SimState>; readonly ms: number } | undefined;
+    private isAsking = false;
 
     constructor(private readonly context: Context) {
         const control = (label: string, action: number, nSteps = 0): HTMLButtonElement =>
@@ -52,18 +57,34 @@ class SimulationPanel implements Panel {
         return [this.context.view.find(SimState, "sim.state")];
     }
 
-    render({ isForText }: Picture): void {
+    render({ nowMs, isForText }: Picture): void {
         if (!isForText) {
             return;
         }
-        const state = this.context.view.find(SimState, "sim.state")?.as(SimState);
-        if (state !== undefined) {
+        if (!this.isAsking && nowMs - (this.answered?.ms ?? Number.NEGATIVE_INFINITY) > ASK_EVERY_MS) {
+            void this.askState(nowMs);
+        }
+        const state = this.context.view.find(SimState, "sim.state")?.as(SimState) ?? this.answered?.state;
+        if (state?.n_steps !== undefined) {
             const runS = (Number(state.n_steps) * Number(state.step_ns)) / 1e9;
-            setText(this.state, `${state.paused ? "Stands still" : "Runs"}: ${duration(runS)} of its time, seed ${state.seed}`);
+            const isOld = nowMs - (this.answered?.ms ?? 0) > 2 * ASK_EVERY_MS;
+            setText(this.state, `${state.paused ? "Stands still" : "Runs"}: ${duration(runS)} of its time, seed ${state.seed}${isOld ? " (stale)" : ""}`);
             setAttribute(this.state, "data-paused", state.paused ? "" : undefined);
-            this.faults.replaceChildren(...state.faults.map((it) => el("li", {}, it)));
+            this.faults.replaceChildren(...(state.faults ?? []).map((it) => el("li", {}, it)));
         }
         this.offerPorts();
+    }
+
+    private async askState(nowMs: number): Promise<void> {
+        if (this.context.store.isReplay) {
+            return;
+        }
+        this.isAsking = true;
+        const request = { action: SimControl.STATE, n_steps: 0, seed: -1 };
+        const name = `${this.context.view.vehicle.prefix}sim.control`;
+        const reply = await this.context.commander.ask({ what: "service", name, type: "bowline.sim_control_t", request });
+        this.isAsking = false;
+        this.answered = { state: reply.ok ? (reply.result as Partial<SimState>) : {}, ms: nowMs };
     }
 
     private offerPorts(): void {
@@ -95,6 +116,7 @@ class SimulationPanel implements Panel {
         setText(this.answer, `${text} …`);
         const { prefix } = this.context.view.vehicle;
         const reply: Reply = await this.context.commander.request({ what: "service", name: prefix + name, type, request }, `simulation: ${text}`);
+        this.answered = undefined;
         setText(this.answer, reply.ok ? `${text}: done` : `${text}: ${reply.error ?? "refused"}`);
         setAttribute(this.answer, "data-bad", reply.ok ? undefined : "");
     }

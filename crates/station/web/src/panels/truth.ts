@@ -29,7 +29,7 @@ class TruthPanel implements Panel {
             return { row: el("tr", {}, el("th", { scope: "row" }, label), believed, real, off), believed, real, off };
         };
         this.rows = { east: row("East, m"), north: row("North, m"), heading: row("Heading, °"), speed: row("Speed, m/s") };
-        const head = el("tr", {}, ...["", "Believed", "True", "Off"].map((it) => el("th", { scope: "col" }, it)));
+        const head = el("tr", {}, ...["Quantity", "Believed", "True", "Off"].map((it) => el("th", { scope: "col" }, it)));
         this.body.append(
             this.verdict,
             el("table", {}, el("thead", {}, head), el("tbody", {}, ...Object.values(this.rows).map((it) => it.row))),

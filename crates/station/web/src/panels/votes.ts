@@ -103,8 +103,10 @@ function arc(context: CanvasRenderingContext2D, curvature: number, lengthM: numb
     context.beginPath();
     context.moveTo(0, 0);
     const n = 16;
+    // A quarter of a turn says enough: whole circles would hide what is ahead.
+    const length = Math.min(lengthM, Math.PI / 2 / Math.max(1e-9, Math.abs(curvature)));
     for (let i = 1; i <= n; i++) {
-        const s = (lengthM * i) / n;
+        const s = (length * i) / n;
         const angle = curvature * s;
         const ahead = Math.abs(curvature) < 1e-6 ? s : Math.sin(angle) / curvature;
         const left = Math.abs(curvature) < 1e-6 ? 0 : (1 - Math.cos(angle)) / curvature;

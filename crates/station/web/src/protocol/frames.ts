@@ -86,6 +86,7 @@ export interface Wish {
 /** What a page may ask of the station itself. */
 export type Request =
     | { readonly what: "service"; readonly name: string; readonly request: unknown; readonly type: string }
+    | { readonly what: "transform"; readonly frame: string; readonly reference: string; readonly vehicle: string }
     | { readonly what: "player"; readonly action: string; readonly value?: number | string }
     | { readonly what: "acknowledge"; readonly alarm: string; readonly since_utime: string };
 

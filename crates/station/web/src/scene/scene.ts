@@ -1,8 +1,8 @@
 /**
  * Terrain, ranges and the vehicle in three dimensions, with three.js.
  *
- * Ranges are drawn where the vehicle was when they came: in the vehicle's own frame, which the sensor's frame is taken for
- * as long as no model says otherwise. Nothing is drawn while nothing has changed.
+ * Ranges are drawn from where the vehicle was when they came. As long as nobody says how a sensor is mounted its points are
+ * drawn as if it were at the vehicle's origin, and the caption says so. Nothing is drawn while nothing has changed.
  */
 
 import {
@@ -32,6 +32,7 @@ import { Range3d } from "../generated/bowline/range3d_t.js";
 import type { Context, Panel, Picture } from "../panels/panel.js";
 import { el, setText, themeColor } from "../shell/dom.js";
 import type { Channel } from "../store/channel.js";
+import { Mounts } from "./mounts.js";
 import { terrainOf } from "./terrain.js";
 
 const MAX_POINTS = 60_000;
@@ -51,10 +52,13 @@ export class ScenePanel implements Panel {
     private nPoints = 0;
     private isChanged = true;
     private hasLooked = false;
+    private readonly mounts: Mounts;
+    private readonly unmounted = new Set<string>();
     private theme = "";
     private readonly observer: ResizeObserver;
 
     constructor(private readonly context: Context) {
+        this.mounts = new Mounts(context.commander, context.view.vehicle.prefix);
         this.camera.up.set(0, 0, 1);
         this.camera.position.set(-14, -14, 12);
         this.orbit = new OrbitControls(this.camera, this.renderer.domElement);
@@ -70,7 +74,7 @@ export class ScenePanel implements Panel {
         grid.name = "grid";
         this.makeVehicle();
         this.makeCloud();
-        this.scene.add(new AmbientLight(0xffffff, 0.9), sun, grid, this.vehicle, this.cloud);
+        this.scene.add(new AmbientLight(0xffffff, 0.5), sun, grid, this.vehicle, this.cloud);
         this.body.append(this.renderer.domElement, this.caption);
         this.observer = new ResizeObserver(() => this.resize());
         this.observer.observe(this.body);
@@ -80,19 +84,22 @@ export class ScenePanel implements Panel {
         return [this.context.view.ofType(Range3d)[0] ?? this.context.view.ofType(MapT)[0]];
     }
 
-    render({ isForText, utime }: Picture): void {
+    render({ nowMs, isForText, utime }: Picture): void {
         this.renderVehicle();
         this.renderTerrain();
         for (const channel of this.context.view.ofType(Range3d)) {
             const ranges = channel.as(Range3d);
             if (ranges !== undefined && ranges !== this.shownRanges.get(channel.name)) {
                 this.shownRanges.set(channel.name, ranges);
-                this.addPoints(ranges, channel.freshness(utime) === "fresh");
+                if (channel.freshness(utime) === "fresh") {
+                    this.addPoints(ranges, nowMs);
+                }
             }
         }
         if (isForText) {
             this.followTheme();
-            setText(this.caption, `${Math.min(this.nPoints, MAX_POINTS)} points of ${this.shownRanges.size} sensors, newest kept`);
+            const note = this.unmounted.size > 0 ? `; mounting not known of ${[...this.unmounted].join(", ")}` : "";
+            setText(this.caption, `${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors${note}`);
         }
         if (this.isChanged) {
             this.isChanged = false;
@@ -166,21 +173,23 @@ export class ScenePanel implements Panel {
     }
 
     /** Adds the points of one message; the oldest give way. */
-    private addPoints(ranges: Range3d, isFresh: boolean): void {
+    private addPoints(ranges: Range3d, nowMs: number): void {
         const pose = this.context.view.find(PoseTransform, "pose")?.as(PoseTransform);
-        if (pose === undefined || !isFresh) {
+        if (pose === undefined) {
             return;
         }
+        const poseFromSensor = this.mounts.poseFromSensor(ranges.frame, pose.frame, nowMs);
+        this.unmounted[poseFromSensor === undefined ? "add" : "delete"](ranges.frame);
         const positions = this.cloud.geometry.getAttribute("position") as BufferAttribute;
         const colors = this.cloud.geometry.getAttribute("color") as BufferAttribute;
-        const mapFromVehicle = matrixOf(pose);
+        const mapFromSensor = matrixOf(pose).multiply(poseFromSensor ?? new Matrix4());
         const [point, color] = [new Vector3(), new Color()];
         for (const [x = 0, y = 0, z = 0, range = 0] of ranges.points) {
             if (!Number.isFinite(range)) {
                 continue;
             }
             const at = this.nPoints % MAX_POINTS;
-            point.set(x, y, z).applyMatrix4(mapFromVehicle);
+            point.set(x, y, z).applyMatrix4(mapFromSensor);
             positions.setXYZ(at, point.x, point.y, point.z);
             color.setHSL(0.62 - 0.5 * Math.min(1, range / (ranges.max_range_m || 1)), 0.75, 0.58);
             colors.setXYZ(at, color.r, color.g, color.b);

@@ -25,12 +25,12 @@ export class Card {
         const id = `panel-${key.replace(/[^\w-]/g, "-")}`;
         this.element = el(
             "section",
-            { class: `card panel-${kind.id}`, "aria-labelledby": id, "data-fresh": "none", "data-panel": kind.id },
+            { class: `card panel-${kind.id}`, "aria-labelledby": `${id} ${id}-of`, "data-fresh": "none", "data-panel": kind.id },
             el(
                 "header",
                 {},
                 el("h2", { id }, kind.title),
-                el("span", { class: "subtitle" }, subtitle),
+                el("span", { id: `${id}-of`, class: "subtitle" }, subtitle),
                 this.chip,
             ),
             this.content,

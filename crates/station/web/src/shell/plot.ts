@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Series } from "../store/series.js";
-import { el, themeColor } from "./dom.js";
+import { el, screenScale, themeColor } from "./dom.js";
 
 /** Told apart by people who see red and green alike, in either theme. */
 const COLORS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4", "--curve-5", "--curve-6"];
@@ -74,7 +74,7 @@ export class Plot {
             stroke: themeColor("--dim"),
             grid: { stroke: themeColor("--line"), width: 1 },
             ticks: { stroke: themeColor("--line"), width: 1 },
-            font: "10px B612",
+            font: `${10 * screenScale()}px B612`,
         });
         this.plot = new uPlot(
             {
@@ -84,8 +84,8 @@ export class Plot {
                 cursor: { show: false },
                 scales: { x: { time: true, auto: false }, y: { distr: this.options.isLog ? 3 : 1, auto: false, range: (_, min, max) => [min, max] } },
                 axes: [
-                    { ...axis(), size: 26, values: (_, ticks) => ticks.map((s) => new Date(s * 1e3).toISOString().slice(11, 19)), space: 70 },
-                    { ...axis(), size: 58, values: (_, ticks) => ticks.map((it) => (it === null ? "" : this.options.format(it))) },
+                    { ...axis(), size: 26 * screenScale(), values: (_, ticks) => ticks.map((s) => new Date(s * 1e3).toISOString().slice(11, 19)), space: 70 * screenScale() },
+                    { ...axis(), size: 58 * screenScale(), ...(this.options.isLog && { splits: (_: uPlot, _axis: number, min: number, max: number) => decades(min, max) }), values: (_, ticks) => ticks.map((it) => (it === null ? "" : this.options.format(it))) },
                 ],
                 series: [{}, ...names.map((label, i) => ({ label, stroke: themeColor(curveColor(i)), width: 1.5, points: { show: false } }))],
             },
@@ -99,6 +99,15 @@ export class Plot {
             this.plot?.setSize({ width: this.element.clientWidth, height: this.element.clientHeight });
         }
     }
+}
+
+/** The powers of ten within a range: all that a logarithmic axis needs. */
+export function decades(min: number, max: number): number[] {
+    if (!(min > 0) || !(max > min)) {
+        return [];
+    }
+    const [low, high] = [Math.ceil(Math.log10(min)), Math.floor(Math.log10(max))];
+    return Array.from({ length: Math.max(0, high - low + 1) }, (_, i) => 10 ** (low + i));
 }
 
 /** The property with the colour of a curve. */

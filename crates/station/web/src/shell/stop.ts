@@ -15,14 +15,15 @@ export class StopButton {
     readonly element: HTMLButtonElement;
     private readonly label = el("strong", {}, "STOP");
     private readonly hint = el("span", {}, "Esc");
-    private readonly announced = el("span", { class: "sr", role: "status", "aria-live": "assertive" });
+    /** Says to screen readers what the button shows; not within it, where it would be its name. */
+    readonly announced = el("span", { class: "sr", role: "status", "aria-live": "assertive" });
 
     constructor(
         private readonly store: Store,
         private readonly commander: Commander,
         private readonly view: () => VehicleView | undefined,
     ) {
-        this.element = el("button", { type: "button", class: "stop", "aria-label": "Stop the vehicle. Key: Escape" }, this.label, this.hint, this.announced);
+        this.element = el("button", { type: "button", class: "stop", title: "Stops the vehicle. Key: Esc; Shift Esc for all vehicles" }, this.label, this.hint);
         this.element.addEventListener("pointerdown", (event) => {
             if (event.button === 0) {
                 this.press("stop button");

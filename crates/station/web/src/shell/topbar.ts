@@ -15,7 +15,7 @@ export const PAGES: readonly (readonly [PageId, string])[] = [
     ["messages", "Messages"],
 ];
 
-const SOURCES = { live: "Live", sim: "Simulation", replay: "Replay" } as const;
+const SOURCES = { live: "Live", sim: "Simulated", replay: "Replay" } as const;
 
 export interface Choices {
     readonly page: PageId;

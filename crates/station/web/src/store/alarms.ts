@@ -10,6 +10,8 @@ export type Priority = "alarm" | "warning" | "caution";
 
 export interface Alarm {
     readonly key: string;
+    /** The channel that said so: it tells whose alarm it is. */
+    readonly channel: string;
     readonly priority: Priority;
     readonly source: string;
     text: string;
@@ -17,6 +19,13 @@ export interface Alarm {
     heardUtime: number;
     isActive: boolean;
     isAcknowledged: boolean;
+}
+
+/** What is wrong, for people. */
+export interface What {
+    readonly priority: Priority;
+    readonly source: string;
+    readonly text: string;
 }
 
 const ORDER: Readonly<Record<Priority, number>> = { alarm: 0, warning: 1, caution: 2 };
@@ -27,7 +36,9 @@ export class Alarms {
     revision = 0;
 
     /** Something is wrong, or still is. */
-    raise(key: string, priority: Priority, source: string, text: string, sinceUtime: number, utime: number): void {
+    raise(channel: string, id: string, what: What, sinceUtime: number, utime: number): void {
+        const key = `${channel} ${id}`;
+        const { priority, source, text } = what;
         const known = this.alarms.get(key);
         if (known?.isActive) {
             if (known.text !== text) {
@@ -41,6 +52,7 @@ export class Alarms {
         this.alarms.delete(key);
         this.alarms.set(key, {
             key,
+            channel,
             priority,
             source,
             text,
@@ -53,7 +65,8 @@ export class Alarms {
     }
 
     /** It is no longer wrong. What nobody acknowledged stays in the list. */
-    clear(key: string): void {
+    clear(channel: string, id: string): void {
+        const key = `${channel} ${id}`;
         const known = this.alarms.get(key);
         if (known?.isActive) {
             known.isActive = false;
@@ -65,11 +78,11 @@ export class Alarms {
     }
 
     /** Raises or clears by a condition. */
-    follow(key: string, isWrong: boolean, priority: Priority, source: string, text: string, utime: number): void {
+    follow(channel: string, id: string, isWrong: boolean, what: What, utime: number): void {
         if (isWrong) {
-            this.raise(key, priority, source, text, utime, utime);
+            this.raise(channel, id, what, utime, utime);
         } else {
-            this.clear(key);
+            this.clear(channel, id);
         }
     }
 

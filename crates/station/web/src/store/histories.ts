@@ -21,7 +21,7 @@ import { Supervisor } from "../generated/bowline/supervisor_t.js";
 import type { MessageType } from "../generated/bowline.js";
 import { Alarms } from "./alarms.js";
 import type { Channel } from "./channel.js";
-import { Journal } from "./journal.js";
+import { type Entry, Journal } from "./journal.js";
 import { Series } from "./series.js";
 import { Track } from "./track.js";
 import { Waterfall } from "./waterfall.js";
@@ -54,52 +54,50 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
             h.series(channel.name, name).push(utime / 1e6, spectrum.current_a[i] ?? Number.NaN);
         });
     }),
-    row(Refusal, (h, refusal, _channel, utime) => {
+    row(Refusal, (h, refusal, channel, utime) => {
         const text = `${refusal.command} refused (${refusal.reason}): ${refusal.text}`;
-        h.journal.add({ utime, kind: "refusal", who: refusal.by.station, text });
+        h.journal.add({ utime, kind: "refusal", channel: channel.name, who: refusal.by.station, text });
     }),
     row(Gate, (h, gate, channel, utime) => {
-        h.change(channel.name, `${gate.state} ${gate.in_control}`, {
-            utime,
-            kind: "change",
-            who: gate.in_control,
-            text: `${STATES[gate.state] ?? "?"}: ${gate.reason}`,
-        });
-        const isLost = gate.state === Gate.CONTINGENCY;
-        h.alarms.follow(`${channel.name} contingency`, isLost, "alarm", gate.name, `contingency: ${gate.reason}`, utime);
+        const text = `${STATES[gate.state] ?? "?"}: ${gate.reason}`;
+        h.change(`${gate.state} ${gate.in_control}`, { utime, kind: "change", channel: channel.name, who: gate.in_control, text });
+        const lost = { priority: "alarm", source: "gate", text: `contingency: ${gate.reason}` } as const;
+        h.alarms.follow(channel.name, "contingency", gate.state === Gate.CONTINGENCY, lost, utime);
     }),
     row(Helm, (h, helm, channel, utime) => {
-        h.change(channel.name, helm.text, { utime, kind: "change", who: "helm", text: helm.text });
-        const text = `task refused: ${helm.refused}`;
-        h.alarms.follow(`${channel.name} refused`, helm.refused !== "", "caution", "helm", text, utime);
+        h.change(helm.text, { utime, kind: "change", channel: channel.name, who: "helm", text: helm.text });
+        const refused = { priority: "caution", source: "helm", text: `task refused: ${helm.refused}` } as const;
+        h.alarms.follow(channel.name, "refused", helm.refused !== "", refused, utime);
     }),
     row(Arbitration, (h, it, channel, utime) => {
         const text = it.stopped ? `stands still: ${it.reason}` : it.reason;
-        h.change(channel.name, text.replace(/[\d.]+/g, ""), { utime, kind: "change", who: "arbiter", text });
+        h.change(text.replace(/[\d.]+/g, ""), { utime, kind: "change", channel: channel.name, who: "arbiter", text });
         h.series(channel.name, "speed_mps").push(utime / 1e6, it.speed_mps);
         h.series(channel.name, "curvature_per_m").push(utime / 1e6, it.curvature_per_m);
     }),
-    row(Alarm, (h, alarm, _channel, utime) => {
-        const key = `${alarm.robot} ${alarm.source} ${alarm.since_utime}`;
-        if (alarm.state === Alarm.CLEARED) {
-            h.alarms.clear(key);
+    row(Alarm, (h, { source, text, since_utime, state, robot }, channel, utime) => {
+        const id = `${robot} ${source} ${since_utime}`;
+        if (state === Alarm.CLEARED) {
+            h.alarms.clear(channel.name, id);
         } else {
-            h.alarms.raise(key, "alarm", alarm.source, alarm.text, Number(alarm.since_utime), utime);
+            h.alarms.raise(channel.name, id, { priority: "alarm", source, text }, Number(since_utime), utime);
         }
     }),
     row(Recorder, (h, recorder, channel, utime) => {
-        h.alarms.follow(`${channel.name} recorder`, recorder.alarm !== "", "warning", "recorder", recorder.alarm, utime);
+        const what = { priority: "warning", source: "recorder", text: recorder.alarm } as const;
+        h.alarms.follow(channel.name, recorder.file, recorder.alarm !== "", what, utime);
     }),
     row(Supervisor, (h, it, channel, utime) => {
-        h.alarms.follow(`${channel.name} ${it.host}`, it.alarm !== "", "alarm", `supervisor ${it.host}`, it.alarm, utime);
+        const what = { priority: "alarm", source: `supervisor ${it.host}`, text: it.alarm } as const;
+        h.alarms.follow(channel.name, it.host, it.alarm !== "", what, utime);
     }),
-    row(Heartbeat, (h, beat, _channel, utime) => {
+    row(Heartbeat, (h, beat, channel, utime) => {
         for (const { name, health, text } of beat.components) {
-            const key = `${beat.robot} ${beat.process} ${name}`;
             const isFailed = health === HeartbeatComponent.FAILED;
             const isBad = isFailed || health === HeartbeatComponent.DEGRADED;
-            const what = `${isFailed ? "failed" : "degraded"}: ${text}`;
-            h.alarms.follow(key, isBad, isFailed ? "warning" : "caution", name, what, utime);
+            const priority = isFailed ? "warning" : "caution";
+            const what = { priority, source: name, text: `${isFailed ? "failed" : "degraded"}: ${text}` } as const;
+            h.alarms.follow(channel.name, `${beat.robot} ${beat.process} ${name}`, isBad, what, utime);
         }
     }),
 ]);
@@ -167,9 +165,9 @@ export class Histories {
     }
 
     /** Enters something in the journal when it is not what it was. */
-    change(key: string, state: string, entry: Parameters<Journal["add"]>[0]): void {
-        if (this.lastChanges.get(key) !== state) {
-            this.lastChanges.set(key, state);
+    change(state: string, entry: Entry): void {
+        if (this.lastChanges.get(entry.channel) !== state) {
+            this.lastChanges.set(entry.channel, state);
             this.journal.add(entry);
         }
     }

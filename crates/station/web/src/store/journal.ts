@@ -5,6 +5,8 @@ export type EntryKind = "command" | "refusal" | "change" | "page";
 export interface Entry {
     readonly utime: number;
     readonly kind: EntryKind;
+    /** The channel that it came from; empty where this page is the source. */
+    readonly channel: string;
     readonly who: string;
     readonly text: string;
 }

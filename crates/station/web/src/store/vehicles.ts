@@ -46,3 +46,8 @@ export function isOf(name: string, vehicle: Vehicle, vehicles: readonly Vehicle[
         !vehicles.some((it) => it.prefix.length > vehicle.prefix.length && name.startsWith(it.prefix))
     );
 }
+
+/** The name of the vehicle that a channel is of; empty where there is only one, or it is nobody's. */
+export function ownerOf(channel: string, vehicles: readonly Vehicle[]): string {
+    return vehicles.length < 2 ? "" : (vehicles.find((it) => isOf(channel, it, vehicles))?.name ?? "");
+}
