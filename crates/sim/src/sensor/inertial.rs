@@ -102,7 +102,7 @@ pub(super) fn gps(
 
 /// Latitude, longitude and height of a point of the map: by the ellipsoid's radii at the origin, which is good to
 /// millimetres within a few kilometres.
-fn on_earth(origin: &Origin, [east, north, up]: Vec3) -> Vec3 {
+pub(crate) fn on_earth(origin: &Origin, [east, north, up]: Vec3) -> Vec3 {
     const SEMI_MAJOR_M: f64 = 6_378_137.0;
     const ECCENTRICITY2: f64 = 6.694_379_990_141_316e-3;
     let (sin, cos) = origin.lat_deg.to_radians().sin_cos();

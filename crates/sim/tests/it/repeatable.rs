@@ -17,6 +17,10 @@ fn bytes(event: &Event) -> Vec<u8> {
             Reading::Wheels(message) => message.encode(),
             Reading::Heading(message) => message.encode(),
             Reading::Bumper(message) => message.encode(),
+            Reading::Sounding(message) => message.encode(),
+            Reading::Multibeam(message) => message.encode(),
+            Reading::Spectrum(message) => message.encode(),
+            Reading::Image(message) => message.encode(),
         },
     };
     encoded.expect("what is simulated can be sent")
