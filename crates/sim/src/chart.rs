@@ -19,7 +19,7 @@ const SOUNDING_CELLS: usize = 4;
 /// Where one depth area ends and the next begins, metres.
 pub(crate) const DEPTHS_M: [f64; 6] = [0.0, 3.0, 5.0, 7.0, 9.0, 12.0];
 /// More cells are an ocean.
-const MAX_CELLS: usize = 1_000_000;
+const MAX_CELLS: usize = 40_000;
 /// Nothing moves here; a step is asked for all the same.
 const STEP_S: f64 = 0.005;
 

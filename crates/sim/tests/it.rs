@@ -18,5 +18,7 @@ mod sensors;
 mod survey;
 #[path = "it/vessel.rs"]
 mod vessel;
+#[path = "it/water.rs"]
+mod water;
 #[path = "it/worlds.rs"]
 mod worlds;

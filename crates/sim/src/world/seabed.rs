@@ -34,6 +34,8 @@ pub(super) struct Channel {
     pub(super) depth_m: f64,
 }
 
+/// More of them take longer to make than anybody waits.
+const MAX_HEIGHTS: u64 = 250_000;
 /// How broad the slopes beside a channel are, metres.
 const BANK_M: f64 = 8.0;
 /// How broad bumps are, metres, and how much of the roughness they have: each half as broad has half as much.
@@ -42,6 +44,12 @@ const BUMPS: [(f64, f64); 3] = [(24.0, 0.8), (10.0, 0.5), (4.0, 0.3)];
 impl Seabed {
     pub(super) fn mesh(&self) -> Result<Mesh, BadHeights> {
         let [n_columns, n_rows] = self.size_m.map(|side| count(side / self.cell_m));
+        if u64::from(n_columns) * u64::from(n_rows) > MAX_HEIGHTS {
+            return Err(BadHeights::TooMany {
+                most: MAX_HEIGHTS,
+                found: [n_columns, n_rows],
+            });
+        }
         let [x, y] = self.size_m;
         let share = |at: u32, n: u32| f64::from(at) / f64::from(n.max(2) - 1) - 0.5;
         let rows = (0..n_rows).map(|row| {

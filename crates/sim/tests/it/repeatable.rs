@@ -4,7 +4,7 @@ use crate::support::{cart, drive, raptor, readings, repository};
 use bowline_sim::{Event, Rate, Reading, Schedule, Seed, SimParameters, World};
 use bowline_wire::Message as _;
 
-fn bytes(event: &Event) -> Vec<u8> {
+pub(crate) fn bytes(event: &Event) -> Vec<u8> {
     let encoded = match event {
         Event::Truth(message) => message.encode(),
         Event::Contact(message) => message.encode(),

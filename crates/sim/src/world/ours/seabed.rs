@@ -7,6 +7,8 @@ use bowline_node::document::{Problems, Table};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+/// Every height is compared with every piece of a channel.
+const MAX_BENDS: usize = 32;
 const DEPTH: RangeInclusive<f64> = 0.1..=1_000.0;
 
 pub(super) fn read(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Option<Solid> {
@@ -53,6 +55,15 @@ fn read_channel(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Option
     table.require("width_m", "width_m = 30.0", problems);
     table.require("depth_m", "depth_m = 12.0", problems);
     let points_m = read_points(&mut table, (2, PLACE), problems);
+    let points_m = points_m.filter(|points| {
+        let is_short = points.len() <= MAX_BENDS;
+        if !is_short {
+            let found = points.len();
+            let message = format!("a channel has at most {MAX_BENDS} points, found {found}");
+            problems.error(table.at(), message);
+        }
+        is_short
+    });
     let width_m = table.number("width_m", SIZE, problems);
     let depth_m = table.number("depth_m", DEPTH, problems);
     table.finish(problems);
