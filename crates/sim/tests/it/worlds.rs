@@ -30,8 +30,9 @@ fn every_world_of_ours_can_be_read() {
         ("blocks", 18),
         ("crossing", 4),
         ("dead_end", 4),
-        ("example", 8),
+        ("example", 9),
         ("faults", 18),
+        ("harbour", 22),
         ("igvc", 21),
     ];
     for (name, n_bodies) in worlds {
@@ -521,8 +522,8 @@ fn figure_11_of_the_paper_is_our_raptor() {
     let near =
         |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
     near(vehicle.track_m(), 0.9);
-    assert_eq!(vehicle.wheels.len(), 4);
-    for wheel in &vehicle.wheels {
+    assert_eq!(vehicle.wheels().len(), 4);
+    for wheel in vehicle.wheels() {
         near(wheel.radius_m, 0.4);
     }
     near(SimParameters::default().steering_deg, 50.0);
