@@ -1,0 +1,113 @@
+//! Actuators: small things that take a command, and the component that any of them becomes.
+
+use crate::counts::{Condition, Counts};
+use crate::line::Line;
+use crate::sensor::{Told, answer};
+use bowline_msgs::Serial;
+use bowline_node::{
+    Build, BuildError, Component, Expect, Input, Outbox, Output, Parameters, Ports, Step, Time,
+};
+use bowline_wire::{Decode, Message};
+
+/// A device that takes commands.
+///
+/// It is told the time, and a command or none: without one it has to decide by itself what is safe.
+pub trait Actuator: Sized + Send + 'static {
+    /// What the device is called, for people.
+    const DEVICE: &'static str;
+    /// The channel that commands come on, unless the robot says otherwise.
+    const COMMAND_CHANNEL: &'static str;
+    /// The channel that setpoints go to, unless the robot says otherwise.
+    const SETPOINT_CHANNEL: &'static str;
+    /// What can be set.
+    type Parameters: Parameters + Default;
+    /// What it is asked to do.
+    type Command: Message + for<'a> Decode<'a> + Send + Sync + 'static;
+    /// What it does.
+    type Setpoint: Message + Send + Sync + 'static;
+
+    /// A device at rest.
+    ///
+    /// # Errors
+    /// When there can be no such device; the text is shown to whoever wrote the robot file.
+    fn new(parameters: Self::Parameters) -> Result<Self, BuildError>;
+
+    /// Takes a command, or lets time pass; returns what the device does from now on, where that is to be told. Called
+    /// when a command or bytes come, and when the actuator has asked for it.
+    fn act(
+        &mut self,
+        now: Time,
+        command: Option<&Self::Command>,
+        line: &mut Line<'_>,
+    ) -> Option<Self::Setpoint>;
+
+    /// How the device is.
+    fn condition(&self, now: Time) -> Condition;
+
+    /// What became of all that it was told.
+    fn counts(&mut self) -> &mut Counts;
+
+    /// What can be read and changed at run time.
+    fn parameters(&mut self) -> Option<&mut dyn Parameters> {
+        None
+    }
+}
+
+/// The component that an actuator becomes.
+#[derive(Debug)]
+pub struct ActuatorComponent<A: Actuator> {
+    actuator: A,
+    command: Input<A::Command>,
+    setpoint: Output<A::Setpoint>,
+    line_in: Input<Serial>,
+    line_out: Output<Serial>,
+    told: Told,
+    wake_at: Option<Time>,
+}
+
+impl<A: Actuator> Build for ActuatorComponent<A> {
+    type Parameters = A::Parameters;
+
+    fn build(parameters: A::Parameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let (commands, setpoints) = (A::COMMAND_CHANNEL, A::SETPOINT_CHANNEL);
+        let doc = "What the device is asked to do.";
+        let optional = Expect::ever().optional();
+        Ok(Self {
+            actuator: A::new(parameters)?,
+            command: ports.input_on("command", doc, Expect::ever(), commands),
+            setpoint: ports.output_on("setpoint", "What the device does.", setpoints),
+            line_in: ports.input(
+                "line_in",
+                "Bytes from the device, if it has a line.",
+                optional,
+            ),
+            line_out: ports.output("line_out", "Bytes to the device, if it has a line."),
+            told: Told::new(ports),
+            wake_at: None,
+        })
+    }
+}
+
+impl<A: Actuator> Component for ActuatorComponent<A> {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        let now = step.now();
+        let arrived = step.arrived(self.line_in);
+        let bytes = arrived.map_or(&[][..], |serial| &serial.message().bytes);
+        self.actuator.counts().heard(now, bytes.len());
+        let mut line = Line::new(bytes);
+        let command = step.arrived(self.command);
+        let command = command.map(|command| command.message());
+        if let Some(setpoint) = self.actuator.act(now, command, &mut line) {
+            out.send(self.setpoint, setpoint);
+        }
+        let wake = &mut self.wake_at;
+        answer(line, (self.actuator.counts(), wake), self.line_out, out);
+        let condition = self.actuator.condition(now);
+        let counts = self.actuator.counts();
+        self.told.tell(A::DEVICE, condition, counts, out);
+    }
+
+    fn parameters(&mut self) -> Option<&mut dyn Parameters> {
+        self.actuator.parameters()
+    }
+}
