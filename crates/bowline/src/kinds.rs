@@ -3,6 +3,7 @@
 mod model;
 
 use bowline_autonomy::{Mission, control, map, plan, vote};
+use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -26,6 +27,14 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+    Kind::of::<SensorComponent<nmea::Nmea>>(
+        "nmea",
+        "Reads what receivers, compasses and sounders say in NMEA 0183.",
+    ),
+    Kind::of::<nmea::NmeaTwin>(
+        "nmea_twin",
+        "Says in NMEA 0183 what simulated sensors measure.",
+    ),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<plan::PilotDriver>(
         "pilot",
@@ -46,6 +55,10 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
     Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
+    Kind::of::<ActuatorComponent<ThrustDriver>>(
+        "thrust_driver",
+        "Keeps thrust within limits, and at none without commands.",
+    ),
     Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];

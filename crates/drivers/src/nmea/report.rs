@@ -188,7 +188,11 @@ fn gga(fields: &Fields<'_>) -> Result<Gga, BadField> {
         quality,
         hdop: fields.number(8, "a dilution", [0.0, MAX_DILUTION])?,
         altitude_m: fields.number(9, "a height in metres", ALTITUDES_M)?,
-        geoid_m: fields.number(11, "a geoid's height in metres", [-MAX_GEOID_M, MAX_GEOID_M])?,
+        geoid_m: fields.number(
+            11,
+            "a geoid's height in metres",
+            [-MAX_GEOID_M, MAX_GEOID_M],
+        )?,
     })
 }
 
@@ -262,7 +266,9 @@ fn dbt(fields: &Fields<'_>) -> Result<Depth, BadField> {
     let feet = fields.number(1, "a depth in feet", [0.0, MAX_DEPTH_M / 0.3048])?;
     match (metres, feet) {
         (Depth::NoEcho, Some(feet)) => Ok(Depth::Metres(feet * 0.3048)),
-        (Depth::Metres(metres), Some(feet)) if (feet * 0.3048 - metres).abs() > 0.2 + 0.01 * metres => {
+        (Depth::Metres(metres), Some(feet))
+            if (feet * 0.3048 - metres).abs() > 0.2 + 0.01 * metres =>
+        {
             Err(fields.bad(1, "the same depth in feet as in metres"))
         }
         (metres, Some(_) | None) => Ok(metres),
@@ -349,7 +355,8 @@ impl Fields<'_> {
             return Ok(None);
         }
         let time = time_of_day(text);
-        time.map(Some).ok_or_else(|| self.bad(number, "a time, hhmmss"))
+        time.map(Some)
+            .ok_or_else(|| self.bad(number, "a time, hhmmss"))
     }
 
     /// Degrees and minutes in one, `4807.038`, and the half of the world that it is in.
@@ -369,7 +376,10 @@ impl Fields<'_> {
         };
         let bad = || self.bad(number, "degrees and minutes");
         let (degrees, minutes) = text.split_at_checked(n_degrees).ok_or_else(bad)?;
-        let is_two = minutes.split('.').next().is_some_and(|whole| whole.len() == 2);
+        let is_two = minutes
+            .split('.')
+            .next()
+            .is_some_and(|whole| whole.len() == 2);
         let whole = digits(degrees).filter(|_| is_two).ok_or_else(bad)?;
         let minutes = decimal(minutes).filter(|minutes| (0.0..60.0).contains(minutes));
         let value_deg = f64::from(whole) + minutes.ok_or_else(bad)? / 60.0;

@@ -4,8 +4,7 @@ use super::sentence::write;
 use crate::pace::Pace;
 use bowline_msgs::{GpsFix, GpsRmc, Heading, Serial, Sounding};
 use bowline_node::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters,
-    Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
 };
 use std::f64::consts::FRAC_PI_2;
 
