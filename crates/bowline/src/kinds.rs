@@ -3,7 +3,7 @@
 mod model;
 
 use bowline_autonomy::{Mission, control, map, plan, vote};
-use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea};
+use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, scanner};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -47,6 +47,14 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",
+    ),
+    Kind::of::<SensorComponent<scanner::Scanner>>(
+        "scanner",
+        "Reads a PB9-11 or a sibling of it, however that misbehaves.",
+    ),
+    Kind::of::<scanner::ScannerTwin>(
+        "scanner_twin",
+        "Answers as a PB9-11 what a simulated one sees, and misbehaves if told to.",
     ),
     Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
     Kind::of::<bowline_sim::Survey>(
