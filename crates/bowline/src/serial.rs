@@ -10,7 +10,7 @@ use crate::input::{self, Usage};
 use crate::output::{self, count};
 use crate::{Outcome, listen, terminal};
 use anyhow::Context as _;
-use bowline_bus::{Bus, Inbox, Queue, wall_ns};
+use bowline_bus::{Bus, Inbox, Pattern, Queue, wall_ns};
 use bowline_msgs::Serial;
 use bowline_wire::Message as _;
 use clap::{Args, ValueEnum};
@@ -116,8 +116,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let bus = Bus::open(arguments.url.as_deref().unwrap_or_default())?;
     let inbox = bus.inbox();
     if let Some(to) = &arguments.to {
-        let pattern = to.escape_default().to_string().replace('.', "\\.");
-        inbox.subscribe(&pattern, Queue::keep_newest(1_024))?;
+
+        inbox.subscribe_to(Pattern::exact(to), Queue::keep_newest(1_024))?;
     }
     let mut bridge = Bridge {
         from: arguments.from.as_deref(),

@@ -43,6 +43,14 @@ fn read(driver: &mut Nmea, now: Time, text: &[u8]) -> Vec<NmeaReading> {
     driver.poll(now, &mut Line::new(text))
 }
 
+fn fixes(readings: &[NmeaReading]) -> Vec<&GpsFix> {
+    let fixes = readings.iter().filter_map(|reading| match reading {
+        NmeaReading::Fix(fix) => Some(fix),
+        NmeaReading::Rmc(_) | NmeaReading::Heading(_) | NmeaReading::Depth(_) => None,
+    });
+    fixes.collect()
+}
+
 fn close(one: f64, other: f64, tolerance: f64) -> bool {
     (one - other).abs() <= tolerance
 }
@@ -80,10 +88,9 @@ fn what_a_ships_receiver_said_is_understood() {
     assert_eq!((rmc.utime, rmc.sog), (fix.utime, 0.26));
     // What it says of its own deviations counts from then on.
     let again = read(&mut driver, EVENING, SHIP.as_bytes());
-    let fix = again.iter().find_map(|reading| match reading {
-        NmeaReading::Fix(fix) => Some((fix.horizontal_sd_m, fix.vertical_sd_m)),
-        _ => None,
-    });
+    let fix = fixes(&again)
+        .first()
+        .map(|fix| (fix.horizontal_sd_m, fix.vertical_sd_m));
     assert_eq!(fix, Some((0.36, 0.68)));
     let counts = driver.counts();
     assert_eq!((counts.n_good, counts.n_ignored), (12, 6));
@@ -97,22 +104,18 @@ fn what_a_ships_receiver_said_is_understood() {
 fn what_gpsd_makes_of_a_plotters_sentences_is_what_we_make_of_them() {
     let at = EVENING - Duration::from_secs(1_139);
     let readings = read(&mut driver(), at, OTHERS.as_bytes());
-    let mut rmcs = readings.iter().filter_map(|reading| match reading {
-        NmeaReading::Rmc(rmc) => Some(rmc),
-        _ => None,
-    });
     // gpsd: "lat":44.435216667,"lon":-71.675993333,"speed":2.675
-    let rmc = rmcs.next().expect("it has one");
+    let rmc = readings.iter().find_map(|reading| {
+        let NmeaReading::Rmc(rmc) = reading else {
+            return None;
+        };
+        Some(rmc)
+    });
+    let rmc = rmc.expect("it has one");
     assert!(close(rmc.lat, 44.435_216_667, 1e-9) && close(rmc.lon, -71.675_993_333, 1e-9));
     assert!(close(rmc.sog * 0.514_444, 2.675, 1e-3));
     assert_eq!(rmc.utime, at.utime(), "19:41:01");
-    let fixes: Vec<&GpsFix> = readings
-        .iter()
-        .filter_map(|reading| match reading {
-            NmeaReading::Fix(fix) => Some(fix),
-            _ => None,
-        })
-        .collect();
+    let fixes = fixes(&readings);
     assert!(
         fixes[0].vertical_sd_m > 29.0,
         "it did not say where the geoid is"

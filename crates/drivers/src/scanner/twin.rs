@@ -156,7 +156,13 @@ impl ScannerTwin {
                 let nothing_mm = u16::try_from(self.parameters.nothing_mm).unwrap_or(u16::MAX);
                 distances_mm[at] = nothing_mm.saturating_add(1 + self.random.small());
             }
-            _ => {}
+            Mood::Well
+            | Mood::Unplugged
+            | Mood::Stuck
+            | Mood::Garbage
+            | Mood::Half
+            | Mood::Checksum
+            | Mood::Forgetful => {}
         }
         let n_more = usize::try_from(self.parameters.n_more_bytes).unwrap_or(0);
         let distances = distances_mm.iter().flat_map(|mm| mm.to_le_bytes());
@@ -184,7 +190,12 @@ impl ScannerTwin {
                 let noise: Vec<u8> = (0..n_bytes).map(|_| self.random.byte()).collect();
                 frame.splice(at..at, noise);
             }
-            _ => {}
+            Mood::Well
+            | Mood::Unplugged
+            | Mood::Stuck
+            | Mood::Count
+            | Mood::Far
+            | Mood::Forgetful => {}
         }
         frame
     }

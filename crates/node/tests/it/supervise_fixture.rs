@@ -6,7 +6,7 @@ use bowline_node::Time;
 use bowline_node::clock::Live;
 use bowline_node::service::{self, ClientError};
 use bowline_node::supervise::{
-    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SafeState,
+    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL,
     SuperviseError,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -49,7 +49,7 @@ pub(crate) fn plan(processes: Vec<ProcessSpec>) -> Plan {
         robot: format!("t{}.{number}", std::process::id()),
         host: HOST.to_owned(),
         processes,
-        safe_state: SafeState::default(),
+        ..Plan::default()
     }
 }
 
