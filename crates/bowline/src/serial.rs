@@ -116,7 +116,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let bus = Bus::open(arguments.url.as_deref().unwrap_or_default())?;
     let inbox = bus.inbox();
     if let Some(to) = &arguments.to {
-
         inbox.subscribe_to(Pattern::exact(to), Queue::keep_newest(1_024))?;
     }
     let mut bridge = Bridge {

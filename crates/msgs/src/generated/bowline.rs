@@ -2098,6 +2098,198 @@ impl wire::IntoOwned for DeviceRef<'_> {
     }
 }
 
+/// An experiment of a robot: a named group of sensors, actuators and local control, for a station to find and to take
+/// (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether anybody takes it or not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Experiment {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// the supervisor that says so
+    pub host: String,
+    /// of the experiment, within the robot
+    pub name: String,
+    /// what it is for, for people; may be empty
+    pub about: String,
+    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    pub gate: String,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what it is made of, with channels and types: what to watch and command
+    pub components: Vec<PresenceComponent>,
+}
+
+impl Experiment {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Experiment {
+    const NAME: &'static str = "bowline.experiment_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5d1d_ccf4_d96a_1c31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Experiment {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.about, meter).in_field("about")?;
+        wire::Encode::measure(&self.gate, meter).in_field("gate")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.about, writer);
+        wire::Encode::write(&self.gate, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Experiment {
+    const MIN_SIZE: usize = 37;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let about: String = wire::Decode::read(reader).in_field("about")?;
+        let gate: String = wire::Decode::read(reader).in_field("gate")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponent> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, name, about, gate, n_components, components })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.about, reader).in_field("about")?;
+        wire::Decode::read_into(&mut self.gate, reader).in_field("gate")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        Ok(())
+    }
+}
+
+/// A [`Experiment`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExperimentRef<'a> {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// the supervisor that says so
+    pub host: &'a str,
+    /// of the experiment, within the robot
+    pub name: &'a str,
+    /// what it is for, for people; may be empty
+    pub about: &'a str,
+    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    pub gate: &'a str,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what it is made of, with channels and types: what to watch and command
+    pub components: Vec<PresenceComponentRef<'a>>,
+}
+
+impl wire::Message for ExperimentRef<'_> {
+    const NAME: &'static str = "bowline.experiment_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5d1d_ccf4_d96a_1c31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ExperimentRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.about, meter).in_field("about")?;
+        wire::Encode::measure(&self.gate, meter).in_field("gate")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.about, writer);
+        wire::Encode::write(&self.gate, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ExperimentRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let about: &'a str = wire::Decode::read(reader).in_field("about")?;
+        let gate: &'a str = wire::Decode::read(reader).in_field("gate")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponentRef<'a>> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, name, about, gate, n_components, components })
+    }
+}
+
+impl wire::IntoOwned for ExperimentRef<'_> {
+    type Owned = Experiment;
+
+    fn into_owned(self) -> Experiment {
+        Experiment {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            name: wire::IntoOwned::into_owned(self.name),
+            about: wire::IntoOwned::into_owned(self.about),
+            gate: wire::IntoOwned::into_owned(self.gate),
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+        }
+    }
+}
+
 /// Who or what is in control of a vehicle, at which level, since when and until when, and why. Sent with every change, and
 /// a few times a second.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -105,6 +105,7 @@ still!(StillSink, bowline_node::NoParameters, |_, ports| {
 
 const KINDS: &[Kind] = &[
     Kind::of::<StillAsker>("asker", "asks for ways"),
+    Kind::of::<StillLaser>("gate", "decides"),
     Kind::of::<StillJoint>("joint", "moves"),
     Kind::of::<StillKeeper>("keeper", "keeps a distance"),
     Kind::of::<StillLaser>("laser", "sweeps"),

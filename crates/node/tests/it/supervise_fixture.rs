@@ -6,8 +6,7 @@ use bowline_node::Time;
 use bowline_node::clock::Live;
 use bowline_node::service::{self, ClientError};
 use bowline_node::supervise::{
-    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL,
-    SuperviseError,
+    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SuperviseError,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
