@@ -3035,7 +3035,7 @@ pub struct Heading {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
     pub field_tesla: [f64; 3],
 }
 
@@ -3103,7 +3103,7 @@ pub struct HeadingRef<'a> {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
     pub field_tesla: [f64; 3],
 }
 
