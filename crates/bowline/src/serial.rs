@@ -323,6 +323,7 @@ impl Bridge<'_> {
                 return;
             };
             match line.write(self.to_send.as_slices().0) {
+                Ok(0) => return,
                 Ok(n_bytes) => {
                     self.to_send.drain(..n_bytes);
                     self.counts.n_sent += n_bytes as u64;

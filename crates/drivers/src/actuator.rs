@@ -19,6 +19,8 @@ pub trait Actuator: Sized + Send + 'static {
     const COMMAND_CHANNEL: &'static str;
     /// The channel that setpoints go to, unless the robot says otherwise.
     const SETPOINT_CHANNEL: &'static str;
+    /// Whether it is at the end of a serial line; otherwise its setpoint is all that it says.
+    const HAS_LINE: bool;
     /// What can be set.
     type Parameters: Parameters + Default;
     /// What it is asked to do.
@@ -59,8 +61,7 @@ pub struct ActuatorComponent<A: Actuator> {
     actuator: A,
     command: Input<A::Command>,
     setpoint: Output<A::Setpoint>,
-    line_in: Input<Serial>,
-    line_out: Output<Serial>,
+    line: Option<(Input<Serial>, Output<Serial>)>,
     told: Told,
     wake_at: Option<Time>,
 }
@@ -71,17 +72,14 @@ impl<A: Actuator> Build for ActuatorComponent<A> {
     fn build(parameters: A::Parameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let (commands, setpoints) = (A::COMMAND_CHANNEL, A::SETPOINT_CHANNEL);
         let doc = "What the device is asked to do.";
-        let optional = Expect::ever().optional();
         Ok(Self {
             actuator: A::new(parameters)?,
             command: ports.input_on("command", doc, Expect::ever(), commands),
             setpoint: ports.output_on("setpoint", "What the device does.", setpoints),
-            line_in: ports.input(
-                "line_in",
-                "Bytes from the device, if it has a line.",
-                optional,
-            ),
-            line_out: ports.output("line_out", "Bytes to the device, if it has a line."),
+            line: A::HAS_LINE.then(|| {
+                let line_in = ports.input("line_in", "Bytes from the device.", Expect::ever());
+                (line_in, ports.output("line_out", "Bytes to the device."))
+            }),
             told: Told::new(ports),
             wake_at: None,
         })
@@ -91,7 +89,7 @@ impl<A: Actuator> Build for ActuatorComponent<A> {
 impl<A: Actuator> Component for ActuatorComponent<A> {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let now = step.now();
-        let arrived = step.arrived(self.line_in);
+        let arrived = self.line.and_then(|(line_in, _)| step.arrived(line_in));
         let bytes = arrived.map_or(&[][..], |serial| &serial.message().bytes);
         self.actuator.counts().heard(now, bytes.len());
         let mut line = Line::new(bytes);
@@ -101,7 +99,8 @@ impl<A: Actuator> Component for ActuatorComponent<A> {
             out.send(self.setpoint, setpoint);
         }
         let wake = &mut self.wake_at;
-        answer(line, (self.actuator.counts(), wake), self.line_out, out);
+        let line_out = self.line.map(|(_, line_out)| line_out);
+        answer(line, (self.actuator.counts(), wake), line_out, out);
         let condition = self.actuator.condition(now);
         let counts = self.actuator.counts();
         self.told.tell(A::DEVICE, condition, counts, out);
@@ -109,5 +108,80 @@ impl<A: Actuator> Component for ActuatorComponent<A> {
 
     fn parameters(&mut self) -> Option<&mut dyn Parameters> {
         self.actuator.parameters()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_msgs::Beat;
+    use bowline_node::{NoParameters, Rig};
+    use std::time::Duration;
+
+    /// Says the number that it is commanded, and what it hears back; a second later it says `?`.
+    struct Bell {
+        counts: Counts,
+        ring_at: Option<Time>,
+    }
+
+    impl Actuator for Bell {
+        const DEVICE: &'static str = "bell";
+        const COMMAND_CHANNEL: &'static str = "bell.command";
+        const SETPOINT_CHANNEL: &'static str = "bell";
+        const HAS_LINE: bool = true;
+        type Parameters = NoParameters;
+        type Command = Beat;
+        type Setpoint = Beat;
+
+        fn new(_: NoParameters) -> Result<Self, BuildError> {
+            Ok(Self {
+                counts: Counts::default(),
+                ring_at: None,
+            })
+        }
+
+        fn act(&mut self, now: Time, command: Option<&Beat>, line: &mut Line<'_>) -> Option<Beat> {
+            line.send(line.received());
+            if self.ring_at.is_some_and(|at| now >= at) {
+                self.ring_at = None;
+                line.send(b"?");
+            }
+            let command = command?;
+            self.counts.good(now);
+            self.ring_at = Some(now + Duration::from_millis(1_500));
+            line.wake_at(now + Duration::from_millis(1_500));
+            line.send(command.count.to_string().as_bytes());
+            Some(command.clone())
+        }
+
+        fn condition(&self, _: Time) -> Condition {
+            Condition::Working
+        }
+
+        fn counts(&mut self) -> &mut Counts {
+            &mut self.counts
+        }
+    }
+
+    #[test]
+    fn an_actuator_at_a_line_speaks_and_is_woken_when_it_asks_for_it() {
+        let mut rig = Rig::new::<ActuatorComponent<Bell>>(NoParameters);
+        rig.send("command", Beat { utime: 1, count: 7 });
+        let bytes = b"ack".to_vec();
+        let serial = Serial {
+            utime: 1,
+            bytes,
+            ..Serial::default()
+        };
+        rig.send("line_in", serial.with_lengths());
+        rig.advance(Duration::from_millis(1_499));
+        let said = |rig: &mut Rig| -> Vec<Vec<u8>> {
+            let said = rig.take::<Serial>("line_out").into_iter();
+            said.map(|serial| serial.bytes).collect()
+        };
+        assert_eq!(said(&mut rig), [b"7".to_vec(), b"ack".to_vec()]);
+        rig.advance(Duration::from_millis(1));
+        assert_eq!(said(&mut rig), [b"?".to_vec()]);
+        assert_eq!(rig.take::<Beat>("setpoint").len(), 1);
     }
 }

@@ -86,7 +86,7 @@ pub struct SensorComponent<S: Sensor> {
 #[derive(Debug)]
 pub(crate) struct Told {
     device: Output<Device>,
-    condition: (Condition, Time),
+    condition: Option<(Condition, Time)>,
     next: Time,
 }
 
@@ -95,7 +95,7 @@ impl Told {
         ports.tick(TELL_EVERY);
         Self {
             device: ports.output("device", "How the device is, and what became of its bytes."),
-            condition: (Condition::Starting, Time::ZERO),
+            condition: None,
             next: Time::ZERO,
         }
     }
@@ -110,13 +110,14 @@ impl Told {
     ) {
         let now = out.now();
         out.health(counts.health(condition));
-        let is_new = self.condition.0 != condition || self.condition.1 == Time::ZERO;
-        if is_new {
-            self.condition = (condition, now);
-        }
+        let since = match self.condition {
+            Some((earlier, since)) if earlier == condition => since,
+            Some(_) | None => now,
+        };
+        let is_new = self.condition.replace((condition, since)) != Some((condition, since));
         if is_new || now >= self.next {
             self.next = now + TELL_EVERY;
-            out.send(self.device, counts.message(name, now, self.condition));
+            out.send(self.device, counts.message(name, now, (condition, since)));
         }
     }
 }
@@ -125,12 +126,12 @@ impl Told {
 pub(crate) fn answer(
     line: Line<'_>,
     (counts, wake_at): (&mut Counts, &mut Option<Time>),
-    line_out: Output<Serial>,
+    line_out: Option<Output<Serial>>,
     out: &mut Outbox<'_>,
 ) {
     let now = out.now();
     let (bytes, wanted) = line.into_parts();
-    if !bytes.is_empty() {
+    if let Some(line_out) = line_out.filter(|_| !bytes.is_empty()) {
         counts.n_sent_bytes += bytes.len() as u64;
         out.send(
             line_out,
@@ -180,7 +181,7 @@ impl<S: Sensor> Component for SensorComponent<S> {
             reading.send(&self.outputs, out);
         }
         let wake = &mut self.wake_at;
-        answer(line, (self.sensor.counts(), wake), self.line_out, out);
+        answer(line, (self.sensor.counts(), wake), Some(self.line_out), out);
         let condition = self.sensor.condition(now);
         let counts = self.sensor.counts();
         self.told.tell(S::DEVICE, condition, counts, out);

@@ -169,6 +169,7 @@ impl Actuator for ThrustDriver {
     const DEVICE: &'static str = "thrusters";
     const COMMAND_CHANNEL: &'static str = "thrust.command";
     const SETPOINT_CHANNEL: &'static str = "thrust";
+    const HAS_LINE: bool = false;
     type Parameters = ThrustParameters;
     type Command = Thrust;
     type Setpoint = Thrust;

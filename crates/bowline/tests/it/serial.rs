@@ -2,7 +2,7 @@
 
 use crate::{bowline_in, scratch, stderr, stdout};
 use bowline_bus::{Bus, Hub, Queue, Subscription};
-use bowline_msgs::{Device, Serial};
+use bowline_msgs::{Device, Experiment, Serial};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -290,6 +290,7 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
     fs::write(&robot, text).unwrap();
     let bus = Bus::open(&url).unwrap();
     let devices = bus.subscribe::<Device>("scanner.device").unwrap();
+    let experiments = bus.subscribe::<Experiment>("bowline.experiment").unwrap();
     let mut child = Command::new(bowline)
         .args(["run", &robot.display().to_string(), "--source", "sim"])
         .current_dir(&folder)
@@ -305,6 +306,23 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
         }
     };
     wait("at first", &|device| device.n_good > 5);
+    // Whoever wants to watch finds out what there is.
+    let experiment = experiments
+        .recv_timeout(PATIENCE)
+        .expect("the bus is there");
+    let experiment = experiment.expect("it is told every second");
+    assert_eq!(
+        (&experiment.robot, &experiment.name),
+        (&name, &"looking".to_owned())
+    );
+    let ports = experiment.components.iter().flat_map(|it| &it.ports);
+    let channels: Vec<(&str, &str)> = ports
+        .map(|it| (it.channel.as_str(), it.type_name.as_str()))
+        .collect();
+    assert!(
+        channels.contains(&("scanner.ranges", "bowline.range3d_t")),
+        "{channels:?}"
+    );
     let stop = |verb: &str| {
         let args = [verb, "tty", "--robot", &name, "--url", &url];
         let output = bowline_in(&folder, &args, b"");
