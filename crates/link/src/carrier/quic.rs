@@ -1,0 +1,574 @@
+//! QUIC with keys on both sides: a packet is a datagram of an encrypted connection. Nobody without the right key gets as far
+//! as a packet.
+//!
+//! The protocol is quinn's state machine; socket, thread and clock are ours. It is told to send what it is given at once: the
+//! link paces itself, by what it knows of its streams.
+
+use super::udp::{any_of, bound};
+use super::{Backoff, Carrier, Happened, MAX_READ, Meet, Opening, Sent, Watch};
+use crate::keys::{Fingerprint, Identity, SERVER_NAME};
+use crate::path::Carriage;
+use bowline_node::Time;
+use bowline_node::clock::Live;
+use bytes::BytesMut;
+use quinn_proto::congestion::{Controller, ControllerFactory};
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn_proto::{
+    AckFrequencyConfig, ClientConfig, Connection, ConnectionHandle, DatagramEvent, Endpoint,
+    EndpointConfig, Event, Incoming, SendDatagramError, ServerConfig, TransportConfig, VarInt,
+};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
+use std::any::Any;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What both ends speak.
+const PROTOCOL: &[u8] = b"bowline-link";
+/// IP, UDP, Ethernet, QUIC's header and tag, bytes.
+const OVERHEAD: usize = 42 + 30;
+/// A connection is lost after so long without a word.
+const IDLE: Duration = Duration::from_secs(5);
+/// What may wait in the connection, bytes: a packet or two.
+const SEND_BUFFER: usize = 3_000;
+/// What may have arrived and not be taken, bytes.
+const RECEIVE_BUFFER: usize = 256 << 10;
+/// Connections that may be in the making at a time; from so many on, whoever knocks has to prove its address.
+const MAX_PENDING: usize = 8;
+const PROVE_FROM: usize = 2;
+/// What may be on the way, bytes: more than the link ever wants.
+const WINDOW: u64 = 4 << 20;
+
+#[derive(Debug)]
+pub(super) struct Quic {
+    socket: UdpSocket,
+    address: SocketAddr,
+    endpoint: Endpoint,
+    client: Option<ClientConfig>,
+    clock: Live,
+    /// Those that are being made, the one that is used, and those that are ending.
+    connections: Vec<Link>,
+    backoff: Backoff,
+    unsent: Option<(SocketAddr, Vec<u8>)>,
+}
+
+struct Link {
+    handle: ConnectionHandle,
+    connection: Connection,
+    state: State,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { handle, state, .. } = self;
+        write!(f, "Link({handle:?}, {state:?})")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Pending,
+    Used,
+    Ending,
+}
+
+impl Quic {
+    pub(super) fn open(opening: &Opening) -> io::Result<Self> {
+        let missing = || {
+            io::Error::new(
+                ErrorKind::InvalidInput,
+                "expected a key and the peer's, found none",
+            )
+        };
+        let identity = opening.identity.as_deref().ok_or_else(missing)?;
+        let pinned = Arc::new(Pinned::new(opening.peer.ok_or_else(missing)?));
+        let (bind, server, client) = match opening.meet {
+            Meet::Listen(address) => (address, Some(Arc::new(server(identity, pinned)?)), None),
+            Meet::Connect(address) => (any_of(address), None, Some(client(identity, pinned)?)),
+        };
+        let socket = bound(bind)?;
+        let address = match opening.meet {
+            Meet::Listen(_) => socket.local_addr()?,
+            Meet::Connect(address) => address,
+        };
+        let config = Arc::new(EndpointConfig::default());
+        Ok(Self {
+            socket,
+            address,
+            endpoint: Endpoint::new(config, server, false, None),
+            client,
+            clock: opening.clock,
+            connections: Vec::new(),
+            backoff: Backoff::default(),
+            unsent: None,
+        })
+    }
+
+    fn connect(&mut self, now: Time, happened: &mut Vec<Happened>) {
+        let is_there = self.connections.iter().any(|it| it.state != State::Ending);
+        let Some(client) = self
+            .client
+            .clone()
+            .filter(|_| !is_there && self.backoff.is_due(now))
+        else {
+            return;
+        };
+        let at = self.clock.instant(now);
+        match self.endpoint.connect(at, client, self.address, SERVER_NAME) {
+            Ok((handle, connection)) => self.connections.push(Link {
+                handle,
+                connection,
+                state: State::Pending,
+            }),
+            Err(error) => {
+                self.backoff.failed(now);
+                happened.push(Happened::Problem(error.to_string()));
+            }
+        }
+    }
+
+    fn read(&mut self, now: Time, happened: &mut Vec<Happened>) {
+        let mut buffer = [0; 2_048];
+        for _ in 0..MAX_READ {
+            let (n, from) = match self.socket.recv_from(&mut buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => return happened.push(Happened::Problem(error.to_string())),
+            };
+            let datagram = BytesMut::from(buffer.get(..n).unwrap_or_default());
+            let at = self.clock.instant(now);
+            let mut answer = Vec::new();
+            let event = self
+                .endpoint
+                .handle(at, from, None, None, datagram, &mut answer);
+            match event {
+                Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                    if let Some(link) = self.connections.iter_mut().find(|it| it.handle == handle) {
+                        link.connection.handle_event(event);
+                    }
+                }
+                Some(DatagramEvent::NewConnection(incoming)) => self.greet(incoming, now, happened),
+                Some(DatagramEvent::Response(transmit)) => self.put(transmit.destination, answer),
+                None => {}
+            }
+        }
+    }
+
+    /// Somebody knocks.
+    fn greet(&mut self, incoming: Incoming, now: Time, happened: &mut Vec<Happened>) {
+        let n_pending = self
+            .connections
+            .iter()
+            .filter(|it| it.state != State::Used)
+            .count();
+        let mut answer = Vec::new();
+        if n_pending >= MAX_PENDING {
+            let transmit = self.endpoint.refuse(incoming, &mut answer);
+            return self.put(transmit.destination, answer);
+        }
+        if n_pending >= PROVE_FROM && incoming.may_retry() && !incoming.remote_address_validated() {
+            if let Ok(transmit) = self.endpoint.retry(incoming, &mut answer) {
+                self.put(transmit.destination, answer);
+            }
+            return;
+        }
+        let at = self.clock.instant(now);
+        match self.endpoint.accept(incoming, at, &mut answer, None) {
+            Ok((handle, connection)) => self.connections.push(Link {
+                handle,
+                connection,
+                state: State::Pending,
+            }),
+            Err(refused) => {
+                happened.push(Happened::Problem(refused.cause.to_string()));
+                if let Some(transmit) = refused.response {
+                    self.put(transmit.destination, answer);
+                }
+            }
+        }
+    }
+
+    /// Sends a datagram; if there is no room, one waits and others are lost, as on any network.
+    fn put(&mut self, to: SocketAddr, datagram: Vec<u8>) {
+        let sent = self.socket.send_to(&datagram, to);
+        if sent.is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+            self.unsent.get_or_insert((to, datagram));
+        }
+    }
+
+    fn put_unsent(&mut self) -> bool {
+        if let Some((to, datagram)) = self.unsent.take() {
+            self.put(to, datagram);
+        }
+        self.unsent.is_none()
+    }
+
+    /// Lets all connections do what they have to do.
+    fn drive(&mut self, now: Time, happened: &mut Vec<Happened>) {
+        let at = self.clock.instant(now);
+        for nth in 0..self.connections.len() {
+            self.drive_one(nth, at, now, happened);
+        }
+        self.connections.retain(|it| !it.connection.is_drained());
+    }
+
+    fn drive_one(&mut self, nth: usize, at: Instant, now: Time, happened: &mut Vec<Happened>) {
+        let Some(link) = self.connections.get_mut(nth) else {
+            return;
+        };
+        if link.connection.poll_timeout().is_some_and(|due| due <= at) {
+            link.connection.handle_timeout(at);
+        }
+        while let Some(event) = link.connection.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(link.handle, event) {
+                link.connection.handle_event(event);
+            }
+        }
+        self.flush(nth, at);
+        loop {
+            let event = self
+                .connections
+                .get_mut(nth)
+                .and_then(|it| it.connection.poll());
+            let Some(event) = event else { return };
+            self.take(nth, event, now, happened);
+        }
+    }
+
+    fn flush(&mut self, nth: usize, at: Instant) {
+        while self.put_unsent() {
+            let mut datagram = Vec::new();
+            let link = self.connections.get_mut(nth);
+            let Some(transmit) =
+                link.and_then(|it| it.connection.poll_transmit(at, 1, &mut datagram))
+            else {
+                return;
+            };
+            datagram.truncate(transmit.size);
+            self.put(transmit.destination, datagram);
+        }
+    }
+
+    fn take(&mut self, nth: usize, event: Event, now: Time, happened: &mut Vec<Happened>) {
+        match event {
+            Event::Connected => self.use_connection(nth, now, happened),
+            Event::ConnectionLost { reason } => {
+                let Some(link) = self.connections.get_mut(nth) else {
+                    return;
+                };
+                let was = std::mem::replace(&mut link.state, State::Ending);
+                match was {
+                    State::Used => happened.push(Happened::Down(reason.to_string())),
+                    State::Pending => happened.push(Happened::Problem(reason.to_string())),
+                    State::Ending => {}
+                }
+                if was != State::Ending {
+                    self.backoff.failed(now);
+                }
+            }
+            Event::DatagramReceived => {
+                let Some(link) = self.connections.get_mut(nth) else {
+                    return;
+                };
+                let is_used = link.state == State::Used;
+                while let Some(packet) = link.connection.datagrams().recv() {
+                    if is_used {
+                        happened.push(Happened::Received(packet.to_vec()));
+                    }
+                }
+            }
+            Event::HandshakeDataReady | Event::Stream(_) | Event::DatagramsUnblocked => {}
+        }
+    }
+
+    /// A peer with the right key is there. If there was a connection, it has another one now: it was restarted.
+    fn use_connection(&mut self, nth: usize, now: Time, happened: &mut Vec<Happened>) {
+        let at = self.clock.instant(now);
+        for (other, link) in self.connections.iter_mut().enumerate() {
+            if other != nth && link.state == State::Used {
+                link.connection
+                    .close(at, VarInt::from_u32(0), "replaced".into());
+                link.state = State::Ending;
+                happened.push(Happened::Down("the peer connected anew".to_owned()));
+            }
+        }
+        self.backoff.succeeded();
+        if let Some(link) = self.connections.get_mut(nth) {
+            link.state = State::Used;
+            let max_packet = link.connection.datagrams().max_size();
+            happened.push(Happened::Up(Carriage {
+                max_packet: max_packet.unwrap_or(1_000),
+                overhead: OVERHEAD,
+            }));
+        }
+    }
+}
+
+impl Carrier for Quic {
+    fn watched(&self) -> Option<Watch<'_>> {
+        Some(Watch {
+            fd: self.socket.as_fd(),
+            is_for_room: self.unsent.is_some(),
+        })
+    }
+
+    fn wakes_at(&mut self) -> Option<Time> {
+        let clock = self.clock;
+        let links = self.connections.iter_mut();
+        let timers = links.filter_map(|it| it.connection.poll_timeout());
+        let first = timers.min().map(|at| clock.time(at));
+        let is_there = self.connections.iter().any(|it| it.state != State::Ending);
+        let connect =
+            (self.client.is_some() && !is_there).then(|| self.backoff.try_at.unwrap_or(Time::ZERO));
+        first.into_iter().chain(connect).min()
+    }
+
+    fn work(&mut self, now: Time, happened: &mut Vec<Happened>) {
+        self.connect(now, happened);
+        self.put_unsent();
+        self.read(now, happened);
+        self.drive(now, happened);
+    }
+
+    fn send(&mut self, packet: &[u8], now: Time) -> Sent {
+        let at = self.clock.instant(now);
+        let nth = self
+            .connections
+            .iter()
+            .position(|it| it.state == State::Used);
+        let Some((nth, link)) = nth.and_then(|nth| Some((nth, self.connections.get_mut(nth)?)))
+        else {
+            return Sent::Taken;
+        };
+        let packet = bytes::Bytes::copy_from_slice(packet);
+        let sent = match link.connection.datagrams().send(packet, false) {
+            Err(SendDatagramError::Blocked(_)) => Sent::Full,
+            Ok(()) | Err(_) => Sent::Taken,
+        };
+        self.flush(nth, at);
+        sent
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+fn transport() -> io::Result<Arc<TransportConfig>> {
+    let mut acks = AckFrequencyConfig::default();
+    acks.ack_eliciting_threshold(VarInt::from_u32(20));
+    acks.max_ack_delay(Some(Duration::from_millis(200)));
+    let mut transport = TransportConfig::default();
+    transport
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .max_idle_timeout(Some(IDLE.try_into().map_err(io::Error::other)?))
+        .keep_alive_interval(Some(IDLE / 4))
+        .mtu_discovery_config(None)
+        // What bytes the wire has is for the link to decide.
+        .ack_frequency_config(Some(acks))
+        .datagram_send_buffer_size(SEND_BUFFER)
+        .datagram_receive_buffer_size(Some(RECEIVE_BUFFER))
+        .enable_segmentation_offload(false)
+        .congestion_controller_factory(Arc::new(Open));
+    Ok(Arc::new(transport))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn server(identity: &Identity, pinned: Arc<Pinned>) -> io::Result<ServerConfig> {
+    let tls = rustls::ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(io::Error::other)?;
+    let mut tls = tls
+        .with_client_cert_verifier(pinned)
+        .with_single_cert(vec![identity.certificate.clone()], identity.key.clone_key())
+        .map_err(io::Error::other)?;
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    let tls = QuicServerConfig::try_from(tls).map_err(io::Error::other)?;
+    let mut config = ServerConfig::with_crypto(Arc::new(tls));
+    config.transport_config(transport()?);
+    config.max_incoming(MAX_PENDING);
+    Ok(config)
+}
+
+fn client(identity: &Identity, pinned: Arc<Pinned>) -> io::Result<ClientConfig> {
+    let tls = rustls::ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(io::Error::other)?;
+    let mut tls = tls
+        .dangerous()
+        .with_custom_certificate_verifier(pinned)
+        .with_client_auth_cert(vec![identity.certificate.clone()], identity.key.clone_key())
+        .map_err(io::Error::other)?;
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    let tls = QuicClientConfig::try_from(tls).map_err(io::Error::other)?;
+    let mut config = ClientConfig::new(Arc::new(tls));
+    config.transport_config(transport()?);
+    Ok(config)
+}
+
+/// Knows one certificate, by its fingerprint. That whoever shows it has its key is checked by its signature.
+#[derive(Debug)]
+struct Pinned {
+    peer: Fingerprint,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pinned {
+    fn new(peer: Fingerprint) -> Self {
+        Self {
+            peer,
+            provider: provider(),
+        }
+    }
+
+    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), rustls::Error> {
+        let found = Fingerprint::of(certificate);
+        match found == self.peer {
+            true => Ok(()),
+            false => Err(rustls::Error::General(format!(
+                "expected a peer with the key {}, found {found}",
+                self.peer
+            ))),
+        }
+    }
+
+    fn check_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// TLS 1.2 is not spoken.
+fn no_tls12() -> Result<HandshakeSignatureValid, rustls::Error> {
+    Err(rustls::Error::General(
+        "expected TLS 1.3, found 1.2".to_owned(),
+    ))
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.check(end_entity)
+            .map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.check_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        self.check(end_entity)
+            .map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.check_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}
+
+/// No congestion control of QUIC's own: the link has one that knows what the bytes are for.
+#[derive(Clone, Debug)]
+struct Open;
+
+impl Controller for Open {
+    fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, _: u64) {}
+
+    fn on_mtu_update(&mut self, _: u16) {}
+
+    fn window(&self) -> u64 {
+        WINDOW
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        WINDOW
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl ControllerFactory for Open {
+    fn build(self: Arc<Self>, _: Instant, _: u16) -> Box<dyn Controller> {
+        Box::new(Self)
+    }
+}
