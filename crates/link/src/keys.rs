@@ -63,7 +63,7 @@ impl FromStr for Fingerprint {
         let mut bytes = [0; 32];
         for (nth, byte) in bytes.iter_mut().enumerate() {
             let pair = digits.get(2 * nth..2 * nth + 2).ok_or_else(bad)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| bad())?;
+            *byte = u8::from_str_radix(pair, 16).ok().ok_or_else(bad)?;
         }
         Ok(Self(bytes))
     }
@@ -87,12 +87,12 @@ impl Identity {
             source,
         };
         let text = std::fs::read(path).map_err(read)?;
-        let bad = |_| LoadKeyError::NoKey {
+        let bad = || LoadKeyError::NoKey {
             path: path.to_owned(),
         };
         Ok(Self {
-            certificate: CertificateDer::from_pem_slice(&text).map_err(bad)?,
-            key: PrivateKeyDer::from_pem_slice(&text).map_err(bad)?,
+            certificate: CertificateDer::from_pem_slice(&text).ok().ok_or_else(bad)?,
+            key: PrivateKeyDer::from_pem_slice(&text).ok().ok_or_else(bad)?,
         })
     }
 

@@ -113,6 +113,8 @@ struct Heard {
     newest_at: Time,
     /// Since the last report.
     transit_us: Option<i64>,
+    /// Of somebody new: nobody has answered yet.
+    is_new: bool,
 }
 
 /// A packet that nobody has answered yet.
@@ -140,12 +142,8 @@ pub(crate) struct Path {
     answered_to: Option<(u32, u32)>,
     /// Bytes that arrived there, counted on beyond what a report can say.
     arrived: (u32, u64),
-    tokens: f64,
-    filled_at: Time,
-    is_limited: bool,
-    is_report_asked: bool,
-    is_stranger_asking: bool,
-    is_unreported: bool,
+    pacer: Pacer,
+    owed: Owed,
     reported_at: Time,
     probed_at: Option<Time>,
     sent_at: Time,
@@ -159,15 +157,32 @@ pub(crate) struct Path {
     pub(crate) n_bad: u64,
 }
 
-/// What a report was good for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A bucket of what may be sent, bytes: what is sent beyond it is owed.
+#[derive(Debug, Default)]
+struct Pacer {
+    tokens: f64,
+    filled_at: Time,
+    /// Something had to wait since the last report.
+    is_limited: bool,
+}
+
+/// Whether the peer should hear what arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Owed {
+    Nothing,
+    /// When a report is due.
+    Soon,
+    /// It asked.
+    Now,
+}
+
+/// What a report of something that we sent was good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Learned {
     /// The peer is one that was not known.
     pub(crate) is_new_life: bool,
     /// The path is alive again.
     pub(crate) is_recovered: bool,
-    /// Whether it is about us at all.
-    pub(crate) is_ours: bool,
 }
 
 impl Path {
@@ -186,12 +201,8 @@ impl Path {
             in_flight: 0,
             answered_to: None,
             arrived: (0, 0),
-            tokens: 0.0,
-            filled_at: Time::ZERO,
-            is_limited: false,
-            is_report_asked: false,
-            is_stranger_asking: false,
-            is_unreported: false,
+            pacer: Pacer::default(),
+            owed: Owed::Nothing,
             reported_at: Time::ZERO,
             probed_at: None,
             sent_at: Time::ZERO,
@@ -224,7 +235,10 @@ impl Path {
             capacity: Capacity::new(before.limit_bytes_per_s),
             // Numbers go on, so that packets of before cannot be mistaken.
             sequence: before.sequence,
-            filled_at: now,
+            pacer: Pacer {
+                filled_at: now,
+                ..Pacer::default()
+            },
             well_since: now,
             n_sent: before.n_sent,
             n_received: before.n_received,
@@ -302,21 +316,22 @@ impl Path {
 
     /// Whether bulk may be sent now, by the pacer and by what is on the way already.
     pub(crate) fn may_send(&mut self, now: Time) -> bool {
-        let earned = self.capacity.pace() * now.since(self.filled_at).as_secs_f64();
-        self.filled_at = now;
-        self.tokens = (self.tokens + earned).min(0.0_f64.max(self.capacity.pace() * 0.002));
-        self.tokens >= 0.0 && self.in_flight < self.max_in_flight()
+        let earned = self.capacity.pace() * now.since(self.pacer.filled_at).as_secs_f64();
+        self.pacer.filled_at = now;
+        self.pacer.tokens =
+            (self.pacer.tokens + earned).min(0.0_f64.max(self.capacity.pace() * 0.002));
+        self.pacer.tokens >= 0.0 && self.in_flight < self.max_in_flight()
     }
 
     /// Something had to wait for the pacer.
     pub(crate) fn note_limited(&mut self) {
-        self.is_limited = true;
+        self.pacer.is_limited = true;
     }
 
     /// Whether even a command should wait: so much is ahead of it that it would wait on the way instead.
     pub(crate) fn is_full(&self) -> bool {
         let debt = f64::from(u32::try_from(2 * self.packet_len(true)).unwrap_or(u32::MAX));
-        self.in_flight > 2 * self.max_in_flight() || self.tokens < -debt
+        self.in_flight > 2 * self.max_in_flight() || self.pacer.tokens < -debt
     }
 
     fn max_in_flight(&self) -> usize {
@@ -326,23 +341,27 @@ impl Path {
 
     /// When the pacer lets bulk go again.
     pub(crate) fn may_send_at(&self, now: Time) -> Time {
-        let wait_s = (-self.tokens).max(0.0) / self.capacity.pace();
+        let wait_s = (-self.pacer.tokens).max(0.0) / self.capacity.pace();
         let wait = Duration::try_from_secs_f64(wait_s).unwrap_or(MAX_REPORT);
         match self.in_flight < self.max_in_flight() {
-            true => self.filled_at + wait.max(Duration::from_micros(100)),
+            true => self.pacer.filled_at + wait.max(Duration::from_micros(100)),
             // A report or a stall will tell.
             false => now + MAX_REPORT,
         }
     }
 
-    pub(crate) fn note_sent(&mut self, packet_len: usize, now: Time) -> u32 {
+    /// A packet went. Reports are not answered, or they would be for ever.
+    pub(crate) fn note_sent(&mut self, packet_len: usize, is_answered: bool, now: Time) -> u32 {
         let n_bytes = packet_len + self.overhead();
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
-        self.sent_at = now;
         self.n_sent += 1;
         self.sent_bytes += u64::try_from(n_bytes).unwrap_or(0);
-        self.tokens -= f64::from(u32::try_from(n_bytes).unwrap_or(u32::MAX));
+        self.pacer.tokens -= f64::from(u32::try_from(n_bytes).unwrap_or(u32::MAX));
+        if !is_answered {
+            return sequence;
+        }
+        self.sent_at = now;
         if self.unanswered.len() == MAX_UNANSWERED
             && let Some(oldest) = self.unanswered.pop_front()
         {
@@ -437,14 +456,16 @@ impl Path {
             Some(heard) => heard.note(header, n_bytes, now),
             None => *heard = Some(Heard::first(header, n_bytes, now)),
         }
-        self.is_unreported |= is_known;
-        // Somebody new should be known soon.
-        self.is_stranger_asking |= !is_known;
         is_known
     }
 
+    /// What arrived should be answered, soon.
+    pub(crate) fn note_unreported(&mut self) {
+        self.owed = self.owed.max(Owed::Soon);
+    }
+
     pub(crate) fn ask_report(&mut self) {
-        self.is_report_asked = true;
+        self.owed = Owed::Now;
     }
 
     /// Takes a report about what we sent, in a packet from `header.life`.
@@ -454,12 +475,12 @@ impl Path {
         report: &Report,
         life: u32,
         now: Time,
-    ) -> Learned {
+    ) -> Option<Learned> {
         let now_us = now.utime();
         let age_us = now_us.saturating_sub(report.echo_utime);
         let max_us = i64::try_from(MAX_ECHO.as_micros()).unwrap_or(i64::MAX);
         if report.echo_life != life || !(0..=max_us).contains(&age_us) {
-            return Learned::default();
+            return None;
         }
         let is_new_life = self.heard.is_none_or(|heard| heard.life != header.life);
         if is_new_life {
@@ -474,11 +495,10 @@ impl Path {
         let is_recovered = self.recover(report.echo_utime, now);
         self.answer(report.highest);
         self.learn_capacity(report, arrived_us, now);
-        Learned {
+        Some(Learned {
             is_new_life,
             is_recovered,
-            is_ours: true,
-        }
+        })
     }
 
     /// Only the answer to a packet from after the stall ends it: others may have been kept on the way.
@@ -523,7 +543,7 @@ impl Path {
             transit_us: report.transit_us,
             rtt: self.clock.rtt().unwrap_or(MAX_REPORT),
             packet_time: self.packet_time(),
-            is_limited: std::mem::take(&mut self.is_limited),
+            is_limited: std::mem::take(&mut self.pacer.is_limited),
         };
         self.capacity.learn(&sample, now);
     }
@@ -542,35 +562,31 @@ impl Path {
     }
 
     pub(crate) fn report_due_at(&self) -> Option<Time> {
-        let is_asked = self.is_report_asked || self.is_stranger_asking;
-        if !self.is_up() || !(self.is_unreported || is_asked) {
-            return None;
+        let is_stranger = self.stranger.is_some_and(|it| it.is_new);
+        match (self.owed, is_stranger) {
+            _ if !self.is_up() => None,
+            (Owed::Now, _) | (_, true) => Some(Time::ZERO),
+            (Owed::Soon, false) => Some(self.reported_at + self.report_every()),
+            (Owed::Nothing, false) => None,
         }
-        Some(match is_asked {
-            true => Time::ZERO,
-            false => self.reported_at + self.report_every(),
-        })
     }
 
     /// Whether a report may as well go along with what is sent anyway.
     pub(crate) fn is_report_welcome(&self, now: Time) -> bool {
-        self.is_unreported && now.since(self.reported_at) >= self.report_every() / 2
+        self.owed > Owed::Nothing && now.since(self.reported_at) >= self.report_every() / 2
     }
 
     pub(crate) fn report(&mut self, now: Time) -> Option<Report> {
         // Somebody new is told first that they are heard.
-        let is_stranger = std::mem::take(&mut self.is_stranger_asking);
-        let heard = match is_stranger {
-            true => self.stranger.as_mut(),
-            false => self.heard.as_mut(),
-        };
+        let stranger = self.stranger.as_mut().filter(|it| it.is_new);
+        let is_stranger = stranger.is_some();
         if !is_stranger {
-            self.is_report_asked = false;
-            self.is_unreported = false;
+            self.owed = Owed::Nothing;
         }
         self.reported_at = now;
         let is_known = !is_stranger && self.clock.rtt().is_some();
-        let heard = heard?;
+        let heard = stranger.or(self.heard.as_mut())?;
+        heard.is_new = false;
         let hold = now.since(heard.newest_at);
         Some(Report {
             is_acquainted: is_known,
@@ -611,10 +627,12 @@ impl Heard {
             newest_utime: header.sent_utime,
             newest_at: now,
             transit_us: Some(now.utime().saturating_sub(header.sent_utime)),
+            is_new: true,
         }
     }
 
     fn note(&mut self, header: &Header, n_bytes: u32, now: Time) {
+        self.is_new = true;
         self.n_packets = self.n_packets.wrapping_add(1);
         self.n_bytes = self.n_bytes.wrapping_add(n_bytes);
         let transit_us = now.utime().saturating_sub(header.sent_utime);

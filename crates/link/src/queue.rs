@@ -13,6 +13,10 @@ use std::time::Duration;
 
 /// Messages whose bytes are remembered, for streams that do not say the same again.
 const MAX_REMEMBERED: usize = 256;
+/// A stream is due before its promise is broken, by so much, so that there is time to keep it.
+const EARLY: f64 = 1.5;
+/// So far behind what is due it goes before others.
+const STARVING: f64 = 1.25;
 /// Between two attempts to send a reliable message, at most.
 const MAX_RESEND: Duration = Duration::from_secs(1);
 
@@ -26,6 +30,8 @@ pub(crate) struct SendQueue {
     sent: Option<Sent>,
     next_message: u32,
     last_sent_at: Option<Time>,
+    /// Since when there is something to send.
+    waiting_since: Option<Time>,
     remembered: VecDeque<(u64, Time)>,
 }
 
@@ -75,7 +81,7 @@ pub struct Candidate {
     pub since: Duration,
     /// How long a message is good for.
     pub ttl: Duration,
-    /// How long the stream may have nothing sent at most.
+    /// How long the stream should have nothing sent at most, a bit less than its promised rate says.
     pub max_period: Option<Duration>,
     /// What is left of the message to send, with what its frames add, bytes.
     pub n_left: usize,
@@ -92,10 +98,10 @@ impl Candidate {
         (!is_urgent).then(|| self.since.as_secs_f64() / period.as_secs_f64())
     }
 
-    /// Whether it had less than half its promised rate.
+    /// Whether it is so far behind that it goes before others once, so that the promise is kept.
     #[must_use]
     pub fn is_starving(&self) -> bool {
-        self.behind() >= Some(2.0)
+        self.behind() >= Some(STARVING)
     }
 }
 
@@ -150,6 +156,7 @@ impl SendQueue {
             sent: None,
             next_message: 0,
             last_sent_at: None,
+            waiting_since: None,
             remembered: VecDeque::new(),
         }
     }
@@ -189,6 +196,7 @@ impl SendQueue {
                 Keep::Reliable => return self.counts.add(Cause::QueueFull),
             }
         }
+        self.waiting_since.get_or_insert(now);
         let message = self.next_message;
         self.next_message = message.wrapping_add(1);
         self.waiting.push_back(Entry {
@@ -266,9 +274,9 @@ impl SendQueue {
             value: self.declared.value,
             deadline_at: self.declared.deadline.map(|it| entry.offered_at + it),
             expires_at: entry.offered_at + self.declared.ttl,
-            since: now.since(self.last_sent_at.unwrap_or(entry.offered_at)),
+            since: now.since(self.last_sent_at.or(self.waiting_since).unwrap_or(now)),
             ttl: self.declared.ttl,
-            max_period: period(self.declared.min_rate_hz),
+            max_period: period(self.declared.min_rate_hz).map(|it| it.div_f64(EARLY)),
             n_left,
             is_begun,
         })

@@ -51,7 +51,7 @@ impl Partial {
         let n_new = data.payload.len().div_ceil(BLOCK_LEN);
         let end = start + n_new;
         let is_last = end == self.has.len();
-        let is_full = data.payload.len() % BLOCK_LEN == 0;
+        let is_full = data.payload.len().is_multiple_of(BLOCK_LEN);
         if usize::from(data.n_blocks) != self.has.len()
             || data.message != self.message
             || end > self.has.len()

@@ -9,7 +9,9 @@
 mod receive;
 
 use crate::counts::{Ages, Counts};
-use crate::packet::{ACK_LEN, Ack, Frame, HEADER_LEN, PROBE_LEN, REPORT_LEN};
+use crate::packet::{
+    ACK_LEN, Ack, BLOCK_LEN, FRAGMENT_LEN, Frame, HEADER_LEN, PROBE_LEN, REPORT_LEN,
+};
 use crate::path::{Carriage, MAX_REPORT, Path, PathState, PathStatus};
 use crate::queue::SendQueue;
 use crate::schedule::{Candidate, Choice, Scheduler, View};
@@ -20,6 +22,8 @@ use receive::ReceiveStream;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// Less room is not worth a part of a message, bytes.
+const MIN_PART: usize = FRAGMENT_LEN + BLOCK_LEN;
 /// Acknowledgements that wait to be sent; what finds no room is asked for again.
 const MAX_ACKS: usize = 256;
 /// Messages that wait to be taken: more than the parts of any packet.
@@ -287,6 +291,7 @@ impl Session {
         {
             Frame::Report(report).encode(packet);
         }
+        let n_reported = packet.len();
         let is_probed = path.is_probe_due(is_active, now);
         if is_probed {
             Frame::Probe.encode(packet);
@@ -307,6 +312,7 @@ impl Session {
         if packet.len() == HEADER_LEN {
             return false;
         }
+        let is_answered = packet.len() > n_reported;
         let Some(path) = self.paths.get_mut(nth) else {
             return false;
         };
@@ -316,7 +322,7 @@ impl Session {
         {
             Frame::Report(report).encode(packet);
         }
-        let sequence = path.note_sent(packet.len(), now);
+        let sequence = path.note_sent(packet.len(), is_answered, now);
         for stream in last_parts {
             if let Some(queue) = self.sends.get_mut(stream) {
                 queue.note_sent(nth, sequence);
@@ -371,9 +377,12 @@ impl Session {
         }
         loop {
             let room = max_len.saturating_sub(packet.len());
-            // In a stall no message is begun that would never get through a part at a time.
-            self.candidates
-                .retain(|it| !is_stalled || (!it.is_begun && it.n_left <= room));
+            // What fits into a packet of its own is not cut, and in a stall nothing is, for it would never be whole.
+            let is_cut = |it: &Candidate| !is_stalled && it.n_left > max_len - HEADER_LEN;
+            self.candidates.retain(|it| match it.is_begun {
+                true => !is_stalled && room >= MIN_PART,
+                false => it.n_left <= room || (is_cut(it) && room >= MIN_PART),
+            });
             if self.candidates.is_empty() {
                 return;
             }

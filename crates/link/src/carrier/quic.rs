@@ -572,3 +572,111 @@ impl ControllerFactory for Open {
         Box::new(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::path::Path;
+
+    fn opening(folder: &Path, key: &str, peer: Fingerprint, meet: Meet) -> Opening {
+        Opening {
+            meet,
+            identity: Some(Arc::new(Identity::load(&folder.join(key)).expect("a key"))),
+            peer: Some(peer),
+            clock: Live::new(),
+        }
+    }
+
+    /// Lets both work until one has something to say, and returns what each said.
+    fn drive(
+        ends: &mut [Quic; 2],
+        is_enough: impl Fn(&[Vec<Happened>; 2]) -> bool,
+    ) -> [Vec<Happened>; 2] {
+        let mut said = [Vec::new(), Vec::new()];
+        for _ in 0..10_000 {
+            for (end, said) in ends.iter_mut().zip(&mut said) {
+                end.work(end.clock.now(), said);
+            }
+            if is_enough(&said) {
+                break;
+            }
+            let fds = ends.iter().filter_map(Quic::watched);
+            let mut fds: Vec<PollFd<'_>> = fds
+                .map(|it| PollFd::new(it.fd, PollFlags::POLLIN))
+                .collect();
+            poll(&mut fds, PollTimeout::from(5_u8)).expect("it waits");
+        }
+        said
+    }
+
+    fn is_up(said: &[Happened]) -> bool {
+        said.iter().any(|it| matches!(it, Happened::Up(_)))
+    }
+
+    #[test]
+    fn whoever_shows_no_certificate_is_refused_and_the_right_one_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let make = |name: &str| keys::generate(&folder.path().join(name)).expect("a key");
+        let (vehicle, station) = (make("vehicle"), make("station"));
+        let anywhere = Meet::Listen(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let server =
+            Quic::open(&opening(folder.path(), "vehicle", station, anywhere)).expect("it opens");
+        let there = Meet::Connect(server.address);
+        let open =
+            || Quic::open(&opening(folder.path(), "station", vehicle, there)).expect("it opens");
+        let mut nameless = open();
+        let tls = rustls::ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("versions");
+        let mut tls = tls
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Pinned::new(vehicle)))
+            .with_no_client_auth();
+        tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+        let tls = QuicClientConfig::try_from(tls).expect("a configuration");
+        let mut config = ClientConfig::new(Arc::new(tls));
+        config.transport_config(transport().expect("a configuration"));
+        nameless.client = Some(config);
+
+        let mut ends = [server, nameless];
+        let said = drive(&mut ends, |[server, _]| !server.is_empty());
+        assert!(!is_up(&said[0]), "{said:?}");
+        assert!(
+            matches!(said[0].as_slice(), [Happened::Problem(_), ..]),
+            "{said:?}"
+        );
+        let [server, _] = ends;
+        let mut ends = [server, open()];
+        let said = drive(&mut ends, |[server, client]| is_up(server) && is_up(client));
+        assert!(said.iter().all(|it| is_up(it)), "{said:?}");
+    }
+
+    #[test]
+    fn many_who_knock_and_say_no_more_leave_room_for_the_right_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let make = |name: &str| keys::generate(&folder.path().join(name)).expect("a key");
+        let (vehicle, station) = (make("vehicle"), make("station"));
+        let anywhere = Meet::Listen(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let mut server =
+            Quic::open(&opening(folder.path(), "vehicle", station, anywhere)).expect("it opens");
+        let there = Meet::Connect(server.address);
+        let open =
+            || Quic::open(&opening(folder.path(), "station", vehicle, there)).expect("it opens");
+        let mut said = Vec::new();
+        for _ in 0..100 {
+            let mut knocker = open();
+            knocker.work(knocker.clock.now(), &mut said);
+            server.work(server.clock.now(), &mut said);
+        }
+        assert!(
+            server.connections.len() <= MAX_PENDING,
+            "{}",
+            server.connections.len()
+        );
+        let mut ends = [server, open()];
+        let said = drive(&mut ends, |[server, client]| is_up(server) && is_up(client));
+        assert!(said.iter().all(|it| is_up(it)), "{said:?}");
+    }
+}

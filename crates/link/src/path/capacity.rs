@@ -15,8 +15,8 @@ const FIRST: f64 = 8_000.0;
 const LEAST: f64 = 1_000.0;
 /// Never more, bytes a second.
 const MOST: f64 = 125_000_000.0;
-/// What packets may take longer than the fastest of late, beyond a packet's own time.
-const MARGIN: Duration = Duration::from_millis(12);
+/// What packets may take longer than the fastest of late, beyond half a large packet's own time.
+const MARGIN: Duration = Duration::from_millis(8);
 /// So much lost is congestion, whatever the delay: a short queue loses instead of delaying.
 const MAX_LOSS: f64 = 0.2;
 /// How much is sent of what the path carries, and how much while a queue drains.
@@ -121,10 +121,11 @@ impl Capacity {
         let is_lossy = self.learn_loss(sample);
         let queued = self.learn_base(sample.transit_us, now);
         let delivered = self.learn_rate(sample);
-        let patience = MARGIN + sample.packet_time;
+        let patience = MARGIN + sample.packet_time / 2;
         let is_queued = queued > patience;
         self.is_draining = queued > patience + patience;
-        if is_queued || is_lossy {
+        // Who sends less than the path carries does not make it lose.
+        if is_queued || (is_lossy && sample.is_limited) {
             if now >= self.decide_at
                 && let Some(delivered) = delivered
             {
@@ -155,6 +156,8 @@ impl Capacity {
                     (elapsed.as_secs_f64() / doubling_s).min(1.0).exp2()
                 }
             }
+            // Nor does what was not even sent.
+            false if delivered.is_none_or(|it| it < self.bytes_per_s * 0.6) => 1.0,
             false => 1.0 + self.growth * elapsed.as_secs_f64(),
         };
         self.growth =

@@ -1,10 +1,10 @@
 //! Our schedule: what arrives in time is worth something, what is late is not, and a byte is spent where it is worth most.
 //!
 //! In this order:
-//! 1. A stream that has had less than half its promised rate, one part, and then the next rule before it once more: so
+//! 1. A stream whose promised rate is about to be broken, one part, and then the next rule before it once more: so
 //!    commands that fill the link starve nobody, and a command waits for one part at most.
 //! 2. Streams with a deadline, the earliest first.
-//! 3. Streams that have had less than their promised rate, the most behind first.
+//! 3. Streams that are due by their promised rate, the most behind first.
 //! 4. The most value for each byte: value, times how long the stream has had nothing as a share of how long a message is
 //!    good for, by the bytes that are left of the message. What is nearly sent is finished.
 //!

@@ -179,6 +179,12 @@ impl Session {
                 self.take_report(nth, &header, &report, now);
             }
         }
+        if frames
+            .clone()
+            .any(|it| matches!(it, Ok(Frame::Data(_) | Frame::Ack(_))))
+        {
+            self.note_unreported(nth);
+        }
         for frame in frames {
             match frame {
                 Ok(Frame::Probe) => self.answer_probe(nth),
@@ -193,6 +199,12 @@ impl Session {
     fn count_bad(&mut self, nth: usize) {
         if let Some(path) = self.paths.get_mut(nth) {
             path.n_bad += 1;
+        }
+    }
+
+    fn note_unreported(&mut self, nth: usize) {
+        if let Some(path) = self.paths.get_mut(nth) {
+            path.note_unreported();
         }
     }
 
@@ -212,10 +224,9 @@ impl Session {
         let Some(path) = self.paths.get_mut(nth) else {
             return;
         };
-        let learned = path.learn(header, report, self.life, now);
-        if !learned.is_ours {
+        let Some(learned) = path.learn(header, report, self.life, now) else {
             return;
-        }
+        };
         for queue in &mut self.sends {
             queue.confirm(nth, report.highest);
         }

@@ -9,7 +9,7 @@ const OVERHEAD: usize = 42;
 
 /// What happens to packets in an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outage {
+pub(crate) enum Outage {
     /// All are lost.
     Loses,
     /// As 802.11 does: the first one is kept and delivered first when it is over, all others are lost.
@@ -17,13 +17,13 @@ pub enum Outage {
 }
 
 #[derive(Debug)]
-pub struct Channel {
-    pub bytes_per_s: f64,
-    pub delay: Duration,
-    pub max_queue: usize,
+pub(crate) struct Channel {
+    pub(crate) bytes_per_s: f64,
+    pub(crate) delay: Duration,
+    pub(crate) max_queue: usize,
     /// Of a thousand packets.
-    pub lost_of_1000: u64,
-    pub is_doubling: bool,
+    pub(crate) lost_of_1000: u64,
+    pub(crate) is_doubling: bool,
     seed: u64,
     queue: VecDeque<Vec<u8>>,
     queued: usize,
@@ -31,11 +31,11 @@ pub struct Channel {
     flying: VecDeque<(Time, Vec<u8>)>,
     outage: Option<Outage>,
     kept: Option<Vec<u8>>,
-    pub n_dropped: u64,
+    pub(crate) n_dropped: u64,
 }
 
 impl Channel {
-    pub fn new(kbit_per_s: f64, delay: Duration) -> Self {
+    pub(crate) fn new(kbit_per_s: f64, delay: Duration) -> Self {
         Self {
             bytes_per_s: kbit_per_s * 125.0,
             delay,
@@ -53,7 +53,7 @@ impl Channel {
         }
     }
 
-    pub fn begin_outage(&mut self, outage: Outage) {
+    pub(crate) fn begin_outage(&mut self, outage: Outage) {
         self.outage = Some(outage);
         // What was in the adapter's queue: the first is being sent again and again, the rest is gone.
         self.kept = None;
@@ -64,7 +64,7 @@ impl Channel {
         self.served_at = None;
     }
 
-    pub fn end_outage(&mut self, now: Time) {
+    pub(crate) fn end_outage(&mut self, now: Time) {
         self.outage = None;
         if let Some(kept) = self.kept.take() {
             self.flying.push_back((now + self.delay, kept));
@@ -79,7 +79,7 @@ impl Channel {
         }
     }
 
-    pub fn send(&mut self, packet: Vec<u8>, now: Time) {
+    pub(crate) fn send(&mut self, packet: Vec<u8>, now: Time) {
         if self.outage.is_some() {
             return self.lose(packet);
         }
@@ -104,13 +104,13 @@ impl Channel {
     }
 
     /// When something happens here next.
-    pub fn next_at(&self) -> Option<Time> {
+    pub(crate) fn next_at(&self) -> Option<Time> {
         let flying = self.flying.front().map(|(at, _)| *at);
         self.served_at.into_iter().chain(flying).min()
     }
 
     /// What arrives now.
-    pub fn arrivals(&mut self, now: Time) -> Vec<Vec<u8>> {
+    pub(crate) fn arrivals(&mut self, now: Time) -> Vec<Vec<u8>> {
         while let Some(at) = self.served_at.filter(|at| *at <= now) {
             let packet = self.queue.pop_front().expect("it is being served");
             self.queued -= packet.len() + OVERHEAD;

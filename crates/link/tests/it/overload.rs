@@ -30,8 +30,8 @@ fn sources(kbit_per_s: u32, factor: u32) -> Vec<Source> {
         }),
         Source::new("camera.image", 2, picture).with(|it| {
             it.value = 1.0;
-            it.ttl = Duration::from_secs(10);
-            it.min_rate_hz = Some(0.1);
+            it.ttl = Duration::from_secs(20);
+            it.min_rate_hz = Some(0.05);
         }),
     ]
 }
@@ -76,7 +76,7 @@ fn commands_stay_within_a_round_trip_and_two_packets_at_threefold_overload() {
         for (name, other, _) in others {
             assert!(other > p99, "{name} {other:?}, ours {p99:?}");
         }
-        let n_lost = 1_200 - world.got(COMMAND).count();
+        let n_lost = 1_200_usize.saturating_sub(world.got(COMMAND).count());
         assert!(n_lost <= 2, "{kbit_per_s} kbit/s: {n_lost} commands lost");
     }
 }
@@ -123,7 +123,7 @@ fn promised_rates_are_kept_while_commands_fill_the_link() {
     world.run(Duration::from_secs(60));
     for (stream, promised) in [(STATE, 120), (SOUNDER, 60)] {
         let n = world.got(stream).count();
-        assert!(n * 2 >= promised, "stream {stream}: {n} of {promised}");
+        assert!(n + 1 >= promised, "stream {stream}: {n} of {promised}");
     }
     assert!(world.got(COMMAND).count() > 600, "commands have most of it");
 }
@@ -133,12 +133,12 @@ fn large_messages_get_through_beside_everything_else() {
     for kbit_per_s in [64, 256, 1_000] {
         let world = overloaded("value", kbit_per_s);
         let n = world.got(PICTURE).count();
-        assert!(n >= 6, "{kbit_per_s} kbit/s: {n} pictures in a minute");
+        assert!(n >= 3, "{kbit_per_s} kbit/s: {n} pictures in a minute");
         let states = world.got(STATE).count();
-        assert!(states >= 280, "{kbit_per_s} kbit/s: {states} of 300 states");
+        assert!(states >= 270, "{kbit_per_s} kbit/s: {states} of 300 states");
         let soundings = world.got(SOUNDER).count();
         assert!(
-            soundings >= 580,
+            soundings >= 540,
             "{kbit_per_s} kbit/s: {soundings} of 600 soundings"
         );
     }
@@ -186,20 +186,14 @@ fn when_the_link_gets_sixteen_times_thinner_commands_are_fast_again_soon() {
         channel.bytes_per_s = 16_000.0;
     }
     world.forget();
-    let stepped_at = world.now;
-    world.run(Duration::from_secs(20));
+    world.run(Duration::from_secs(2));
+    let worst = world.age(COMMAND, 100);
+    world.forget();
+    world.run(Duration::from_secs(18));
     let aim = 2 * DELAY + 2 * packet_time(&world, 128);
-    let late = world.got(COMMAND).filter(|it| it.age > aim);
-    let last = late
-        .map(|it| it.at.since(stepped_at))
-        .max()
-        .unwrap_or_default();
-    println!(
-        "step: late for {last:?}; p99 after {:?} (aim {aim:?}), worst {:?}",
-        world.age(COMMAND, 99),
-        world.age(COMMAND, 100)
-    );
-    assert!(last < Duration::from_secs(3), "still late after {last:?}");
+    let p99 = world.age(COMMAND, 99);
+    println!("2000 to 128 kbit/s: worst {worst:?}, two seconds later p99 {p99:?} (aim {aim:?})");
+    assert!(p99 <= aim, "{p99:?} of {aim:?}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn garbage_cut_and_changed_packets_do_no_harm() {
             _ => {
                 bad = (0..random(1_300))
                     .map(|_| u8::try_from(random(256)).expect("it fits"))
-                    .collect()
+                    .collect();
             }
         }
         world.receiver.receive(0, &bad, now);

@@ -10,14 +10,14 @@ const AHEAD: Duration = Duration::from_secs(3_600);
 
 /// A source of messages at the sending end.
 #[derive(Clone, Debug)]
-pub struct Source {
-    pub stream: Outgoing,
-    pub period: Duration,
-    pub size: usize,
+pub(crate) struct Source {
+    pub(crate) stream: Outgoing,
+    pub(crate) period: Duration,
+    pub(crate) size: usize,
 }
 
 impl Source {
-    pub fn new(channel: &str, hz: u32, size: usize) -> Self {
+    pub(crate) fn new(channel: &str, hz: u32, size: usize) -> Self {
         Self {
             stream: Outgoing::new(channel),
             period: Duration::from_secs(1) / hz,
@@ -25,7 +25,7 @@ impl Source {
         }
     }
 
-    pub fn with(mut self, change: impl FnOnce(&mut Outgoing)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Outgoing)) -> Self {
         change(&mut self.stream);
         self
     }
@@ -33,30 +33,30 @@ impl Source {
 
 /// A message that was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Got {
-    pub stream: usize,
+pub(crate) struct Got {
+    pub(crate) stream: usize,
     /// Which message of the source.
-    pub number: u64,
-    pub at: Time,
+    pub(crate) number: u64,
+    pub(crate) at: Time,
     /// By the one true clock.
-    pub age: Duration,
+    pub(crate) age: Duration,
     /// As the receiver believes.
-    pub told_age: Duration,
+    pub(crate) told_age: Duration,
 }
 
-pub struct World {
-    pub now: Time,
-    pub sender: Session,
-    pub receiver: Session,
+pub(crate) struct World {
+    pub(crate) now: Time,
+    pub(crate) sender: Session,
+    pub(crate) receiver: Session,
     /// For each path: there and back.
-    pub channels: Vec<[Channel; 2]>,
+    pub(crate) channels: Vec<[Channel; 2]>,
     sources: Vec<(Source, Time, u64)>,
-    pub got: Vec<Got>,
-    pub n_offered: Vec<u64>,
+    pub(crate) got: Vec<Got>,
+    pub(crate) n_offered: Vec<u64>,
 }
 
 impl World {
-    pub fn new(scheduler: &str, sources: Vec<Source>, channels: Vec<[Channel; 2]>) -> Self {
+    pub(crate) fn new(scheduler: &str, sources: Vec<Source>, channels: Vec<[Channel; 2]>) -> Self {
         let now = Time::from_utime(1_000_000_000);
         let sends: Vec<Outgoing> = sources.iter().map(|it| it.stream.clone()).collect();
         let receives = sends.iter().map(|it| Incoming::new(&it.name)).collect();
@@ -94,7 +94,7 @@ impl World {
     }
 
     /// Lets time pass.
-    pub fn run(&mut self, duration: Duration) {
+    pub(crate) fn run(&mut self, duration: Duration) {
         let end = self.now + duration;
         while self.now < end {
             self.offer();
@@ -157,17 +157,17 @@ impl World {
     }
 
     /// Forgets what was delivered so far.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.got.clear();
     }
 
-    pub fn got(&self, stream: usize) -> impl Iterator<Item = &Got> {
+    pub(crate) fn got(&self, stream: usize) -> impl Iterator<Item = &Got> {
         self.got.iter().filter(move |it| it.stream == stream)
     }
 
     /// An age that so many of a hundred messages do not exceed.
     /// If none was delivered, that is the end of time.
-    pub fn age(&self, stream: usize, percent: usize) -> Duration {
+    pub(crate) fn age(&self, stream: usize, percent: usize) -> Duration {
         let mut ages: Vec<Duration> = self.got(stream).map(|it| it.age).collect();
         ages.sort_unstable();
         let nth = (ages.len() * percent).div_ceil(100).saturating_sub(1);
