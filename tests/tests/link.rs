@@ -83,14 +83,26 @@ impl Scene {
             .output()
             .expect("it runs");
         assert!(made.status.success(), "{made:?}");
-        let shown = Command::new(bowline()).args(["link", "key"]).arg(&file).output();
-        assert_eq!(shown.expect("it runs").stdout, made.stdout, "the same is shown again");
-        String::from_utf8(made.stdout).expect("text").trim().to_owned()
+        let shown = Command::new(bowline())
+            .args(["link", "key"])
+            .arg(&file)
+            .output();
+        assert_eq!(
+            shown.expect("it runs").stdout,
+            made.stdout,
+            "the same is shown again"
+        );
+        String::from_utf8(made.stdout)
+            .expect("text")
+            .trim()
+            .to_owned()
     }
 
     fn write(&self, name: &str, text: &str) {
         std::fs::write(self.file(name), text).expect("it is written");
-        run(Command::new(bowline()).args(["link", "--check"]).arg(self.file(name)));
+        run(Command::new(bowline())
+            .args(["link", "--check"])
+            .arg(self.file(name)));
     }
 
     fn file(&self, name: &str) -> std::path::PathBuf {
@@ -98,7 +110,11 @@ impl Scene {
     }
 
     fn start(&self, name: &str) -> Process {
-        let namespace = if name == "vehicle" { &self.vehicle } else { &self.station };
+        let namespace = if name == "vehicle" {
+            &self.vehicle
+        } else {
+            &self.station
+        };
         let mut command = namespace.command(bowline());
         let process = Process::start(name, command.arg("link").arg(self.file(name)));
         for _ in 0..2 {
@@ -110,9 +126,16 @@ impl Scene {
     }
 
     fn status(&self, name: &str) -> serde_json::Value {
-        let namespace = if name == "vehicle" { &self.vehicle } else { &self.station };
+        let namespace = if name == "vehicle" {
+            &self.vehicle
+        } else {
+            &self.station
+        };
         let mut command = namespace.command(bowline());
-        let output = command.args(["link", "status", "--json", "-l", URL]).output().expect("it runs");
+        let output = command
+            .args(["link", "status", "--json", "-l", URL])
+            .output()
+            .expect("it runs");
         let text = String::from_utf8(output.stdout).expect("text");
         serde_json::from_str(text.lines().next().unwrap_or("null")).expect("JSON")
     }
@@ -142,7 +165,9 @@ fn until_heard(vehicle: &Bus, tokens: &Inbox, first: i64) -> i64 {
             token: first + i64::try_from(nth).expect("it fits"),
             ..GateToken::default()
         };
-        vehicle.publish("gate.token", &token).expect("it is published");
+        vehicle
+            .publish("gate.token", &token)
+            .expect("it is published");
         while let Some((_, event)) = tokens.recv_timeout(SHORT).expect("the bus works") {
             let token = GateToken::decode(&event.payload).expect("a token").token;
             if token >= first {
@@ -168,16 +193,24 @@ fn stop(station: &str) -> StopCommand {
 fn a_link_carries_connects_again_fails_over_and_comes_back() {
     let scene = Scene::new();
     let (vehicle, station) = (bus_in(&scene.vehicle), bus_in(&scene.station));
-    let tokens = inside(&scene.station, |bus| bus.events("harbour\\.token").expect("we subscribe"));
-    let schemas = inside(&scene.station, |bus| bus.events("bowline\\.schema").expect("we subscribe"));
-    let stops = inside(&scene.vehicle, |bus| bus.events("operator\\.stop").expect("we subscribe"));
+    let tokens = inside(&scene.station, |bus| {
+        bus.events("harbour\\.token").expect("we subscribe")
+    });
+    let schemas = inside(&scene.station, |bus| {
+        bus.events("bowline\\.schema").expect("we subscribe")
+    });
+    let stops = inside(&scene.vehicle, |bus| {
+        bus.events("operator\\.stop").expect("we subscribe")
+    });
     let _vehicle_end = scene.start("vehicle");
     let station_end = scene.start("station");
     until_heard(&vehicle, &tokens, 1);
 
     // Types are known there.
     let is_known = (0..MAX_ATTEMPTS).any(|_| {
-        vehicle.publish("gate.token", &GateToken::default()).expect("it is published");
+        vehicle
+            .publish("gate.token", &GateToken::default())
+            .expect("it is published");
         let event = schemas.recv_timeout(SHORT).expect("the bus works");
         event.is_some_and(|(_, event)| {
             let schema = bowline_msgs::Schema::decode(&event.payload);
@@ -187,8 +220,12 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
     assert!(is_known);
 
     // A stop that is sent once arrives, and one by somebody else does not.
-    station.publish("operator.stop", &stop("somebody")).expect("it is published");
-    station.publish("operator.stop", &stop("bridge")).expect("it is published");
+    station
+        .publish("operator.stop", &stop("somebody"))
+        .expect("it is published");
+    station
+        .publish("operator.stop", &stop("bridge"))
+        .expect("it is published");
     let heard = (0..MAX_ATTEMPTS).find_map(|_| stops.recv_timeout(SHORT).expect("the bus works"));
     let heard = StopCommand::decode(&heard.expect("it arrives").1.payload).expect("a stop");
     assert_eq!(heard.by.station, "bridge");
@@ -196,12 +233,19 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
     // The first link is cut, and mended.
     scene.vehicle.run("ip link set radio down");
     until_heard(&vehicle, &tokens, 10_000);
-    let path_in_use = |nth: usize| {
-        (0..30).any(|_| scene.status("station")["paths"][nth]["is_active"] == true)
-    };
-    assert!(path_in_use(1), "the second is used: {}", scene.status("station"));
+    let path_in_use =
+        |nth: usize| (0..30).any(|_| scene.status("station")["paths"][nth]["is_active"] == true);
+    assert!(
+        path_in_use(1),
+        "the second is used: {}",
+        scene.status("station")
+    );
     scene.vehicle.run("ip link set radio up");
-    assert!(path_in_use(0), "the first is used again: {}", scene.status("station"));
+    assert!(
+        path_in_use(0),
+        "the first is used again: {}",
+        scene.status("station")
+    );
     until_heard(&vehicle, &tokens, 20_000);
 
     // An end is killed, and started anew.
@@ -209,7 +253,10 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
     let _station_end = scene.start("station");
     until_heard(&vehicle, &tokens, 30_000);
     let status = scene.status("vehicle");
-    assert_eq!(status["streams"][2]["dropped"]["not_the_peer_s"], 1, "{status}");
+    assert_eq!(
+        status["streams"][2]["dropped"]["not_the_peer_s"], 1,
+        "{status}"
+    );
 }
 
 #[test]
@@ -218,10 +265,19 @@ fn a_file_that_is_wrong_is_refused_with_the_place_of_each_mistake() {
     let file = folder.path().join("wrong.toml");
     let text = "[link]\nname = 'a'\nschedular = 'value'\n[peer]\nname = 'b'\n[[path]]\ncarrier = 'udp'\nlisten = '0.0.0.0:1'\n";
     std::fs::write(&file, text).expect("it is written");
-    let output = Command::new(bowline()).arg("link").arg(&file).output().expect("it runs");
+    let output = Command::new(bowline())
+        .arg("link")
+        .arg(&file)
+        .output()
+        .expect("it runs");
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).expect("text");
-    for expected in ["wrong.toml:3:1", "did you mean \"scheduler\"?", "wrong.toml:6:1", "insecure = true"] {
+    for expected in [
+        "wrong.toml:3:1",
+        "did you mean \"scheduler\"?",
+        "wrong.toml:6:1",
+        "insecure = true",
+    ] {
         assert!(said.contains(expected), "expected {expected:?} in\n{said}");
     }
 }
