@@ -168,6 +168,7 @@ impl Session {
         let eligible = self.sends.iter().filter_map(|queue| queue.eligible_at(now));
         if let Some(first) = eligible.min()
             && active.state() == PathState::Ready
+            && !active.is_blocked
         {
             let may_send_at = match self.is_paced(active) {
                 true => active.may_send_at(now),

@@ -134,14 +134,13 @@ fn anywhere() -> SocketAddr {
 
 /// Says something again and again until it is heard, and returns what was.
 fn until_heard(from: &Bus, channel: &str, payload: &[u8], inbox: &Inbox) -> Vec<u8> {
-    for _ in 0..MAX_TRIES {
+    let heard = (0..MAX_TRIES).find_map(|_| {
         from.publish_bytes(channel, payload)
             .expect("it is published");
-        if let Some((_, event)) = inbox.recv_timeout(PAUSE).expect("the bus works") {
-            return event.payload.to_vec();
-        }
-    }
-    panic!("{channel} was never heard");
+        inbox.recv_timeout(PAUSE).expect("the bus works")
+    });
+    let (_, event) = heard.expect("it is heard in the end");
+    event.payload.to_vec()
 }
 
 fn stop(station: &str) -> Vec<u8> {
@@ -249,11 +248,7 @@ fn whoever_has_another_key_than_the_file_says_gets_no_message_and_gives_none() {
         .to_string();
     let [vehicle_key, _] = &scene.keys;
     // A station with a key that the vehicle does not know; and a vehicle with one that the station does not.
-    let cases: [(&str, &str, Option<&str>); 2] = [
-        ("other.key", vehicle_key, None),
-        ("station.key", &other, None),
-    ];
-    for (key, peer_key, _) in cases {
+    for (key, peer_key) in [("other.key", vehicle_key), ("station.key", &other)] {
         let vehicle = scene.vehicle(anywhere());
         let impostor = scene.station_with(vehicle.address, peer_key, key);
         let (stops, words) = (

@@ -50,107 +50,93 @@ fn a_file_says_what_is_sent_and_how() {
     );
 }
 
+/// In the good file what to replace, by what, where the mistake is told, and in which words.
+const MISTAKES: [[&str; 4]; 16] = [
+    ["ttl =", "tll =", "9:1", "did you mean \"ttl\"?"],
+    [
+        "'udp'",
+        "'pigeon'",
+        "6:11",
+        "one of \"quic\", \"tcp\", \"udp\"",
+    ],
+    [
+        "'udp'",
+        "'quic'",
+        "1:1",
+        "expected a key for quic, found none",
+    ],
+    ["127.0.0.1", "0.0.0.0", "5:1", "udp has no keys"],
+    ["listen", "lissen", "7:1", "did you mean \"listen\"?"],
+    [
+        "listen = '127.0.0.1:7800'",
+        "",
+        "5:1",
+        "expected listen or connect in [[path]], found neither",
+    ],
+    ["listen", "connect = '[::1]:1'\nlisten", "5:1", "found both"],
+    ["7800'", "'", "7:10", "an address and a port"],
+    ["'300ms'", "300", "9:7", "a duration such as"],
+    [
+        "ttl =",
+        "deadline = '400ms'\nttl =",
+        "10:1",
+        "not shorter than the deadline",
+    ],
+    [
+        "'bridge'",
+        "'bridge'\nkey = 'sha256:12'",
+        "5:7",
+        "64 hexadecimal digits",
+    ],
+    [
+        "[send.pose]\nttl = '300ms'",
+        "",
+        "",
+        "something to send or to receive",
+    ],
+    [
+        "ttl = '300ms'",
+        "rate_hz = 1\nmin_rate_hz = 2",
+        "10:1",
+        "not above rate_hz",
+    ],
+    [
+        "name = 'vehicle'",
+        "",
+        "1:1",
+        "expected name in [link], found none",
+    ],
+    [
+        "[send.pose]",
+        "[send.other]\nas = 'pose'\n[send.pose]",
+        "10:7",
+        "found \"pose\" again",
+    ],
+    [
+        "[send.pose]",
+        "[receive.a]\nas = 'x'\n[receive.b]\nas = 'x'\n[send.pose]",
+        "10:10",
+        "on this end's bus once",
+    ],
+];
+
 #[test]
 fn every_mistake_is_found_with_its_place_and_what_was_expected() {
-    let replaced = |from: &str, to: &str| GOOD.replace(from, to);
-    let table = [
-        (
-            replaced("ttl =", "tll ="),
-            "link.toml:9:1",
-            "did you mean \"ttl\"?",
-        ),
-        (
-            replaced("'udp'", "'pigeon'"),
-            "link.toml:6:11",
-            "one of \"quic\", \"tcp\", \"udp\"",
-        ),
-        (
-            replaced("'udp'", "'quic'"),
-            "link.toml:1:1",
-            "expected a key for quic, found none",
-        ),
-        (
-            replaced("127.0.0.1", "0.0.0.0"),
-            "link.toml:5:1",
-            "udp has no keys",
-        ),
-        (
-            replaced("listen", "lissen"),
-            "link.toml:7:1",
-            "did you mean \"listen\"?",
-        ),
-        (
-            replaced("listen = '127.0.0.1:7800'", ""),
-            "link.toml:5:1",
-            "expected listen or connect in [[path]], found neither",
-        ),
-        (
-            replaced("7800'", "'"),
-            "link.toml:7:10",
-            "an address and a port",
-        ),
-        (
-            replaced("'300ms'", "300"),
-            "link.toml:9:7",
-            "a duration such as",
-        ),
-        (
-            replaced("ttl =", "deadline = '400ms'\nttl ="),
-            "link.toml:10:1",
-            "not shorter than the deadline",
-        ),
-        (
-            replaced("name = 'bridge'", "name = 'bridge'\nkey = 'sha256:12'"),
-            "link.toml:5:7",
-            "64 hexadecimal digits",
-        ),
-        (
-            replaced("[send.pose]\nttl = '300ms'", ""),
-            "link.toml",
-            "something to send or to receive",
-        ),
-        (
-            replaced("ttl = '300ms'", "rate_hz = 1\nmin_rate_hz = 2"),
-            "link.toml:10:1",
-            "not above rate_hz",
-        ),
-        (
-            replaced("[link]\nname = 'vehicle'", "[link]"),
-            "link.toml:1:1",
-            "expected name in [link], found none",
-        ),
-        (
-            format!("{GOOD}[send.other]\nas = 'pose'\n"),
-            "link.toml:10:7",
-            "found \"pose\" again",
-        ),
-        (
-            format!("{GOOD}[receive.a]\nas = 'x'\n[receive.b]\nas = 'x'\n"),
-            "link.toml:12:10",
-            "channel on this end's bus once",
-        ),
-        (
-            format!("{GOOD}[[path]]\ncarrier = 'udp'\nlisten = '[::1]:1'\nconnect = '[::1]:2'\n"),
-            "link.toml:10:1",
-            "found both",
-        ),
-        (
-            replaced("[send.pose]", &format!("[send.{}]", "x".repeat(64))),
-            "link.toml:8:7",
-            "1 to 63 bytes",
-        ),
-    ];
-    for (text, place, expected) in table {
+    for [from, to, place, expected] in MISTAKES {
+        let text = GOOD.replace(from, to);
         let problems = parse(&text).expect_err(&text);
-        let found = problems
-            .iter()
-            .any(|it| it.contains(place) && it.contains(expected));
+        let place = format!("link.toml:{place}");
+        let mut found = problems.iter();
+        let is_found = found.any(|it| it.contains(&place) && it.contains(expected));
+        let problems = problems.join("\n");
         assert!(
-            found,
-            "expected {expected:?} at {place}, found\n{}",
-            problems.join("\n")
+            is_found,
+            "expected {expected:?} at {place}, found\n{problems}"
         );
     }
+    let long = GOOD.replace("[send.pose]", &format!("[send.{}]", "x".repeat(64)));
+    let problems = parse(&long).expect_err("its name is too long").join("\n");
+    assert!(problems.contains("1 to 63 bytes"), "{problems}");
 }
 
 #[test]
@@ -170,11 +156,9 @@ fn every_file_of_the_repository_is_good_and_the_ends_of_a_link_fit() {
             .into_string()
             .expect("a name")
     });
-    let n = names
-        .filter(|name| name.ends_with(".toml"))
-        .map(|name| load(&name))
-        .count();
-    assert!(n >= 3);
+    let names: Vec<String> = names.filter(|name| name.ends_with(".toml")).collect();
+    names.iter().for_each(|name| drop(load(name)));
+    assert!(names.len() >= 3, "{names:?}");
     let (vehicle, station) = (load("harbour-vehicle.toml"), load("harbour-station.toml"));
     for (from, to) in [(&vehicle, &station), (&station, &vehicle)] {
         let mut sent: Vec<&str> = from.sends.iter().map(|it| it.name.as_str()).collect();
