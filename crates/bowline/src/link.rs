@@ -7,7 +7,7 @@ mod status;
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_link::carrier::Meet;
-use bowline_link::file::LinkFile;
+use bowline_link::file::{LinkFile, ReadLinkError};
 use bowline_link::keys::{self, Identity};
 use bowline_link::run::Link;
 use bowline_node::clock::Live;
@@ -81,10 +81,17 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 fn carry(path: &Path, is_check: bool) -> anyhow::Result<Outcome> {
-    let (file, warnings) = LinkFile::load(path).map_err(|error| anyhow::anyhow!("{error}"))?;
-    for warning in &warnings {
-        output::note(&warning.to_string());
-    }
+    let file = match LinkFile::load(path) {
+        Ok((file, warnings)) => {
+            output::problems(&warnings);
+            file
+        }
+        Err(ReadLinkError::Wrong(problems)) => {
+            output::problems(&problems);
+            return Ok(Outcome::Diagnostics);
+        }
+        Err(error @ ReadLinkError::Read { .. }) => return Err(error.into()),
+    };
     if is_check {
         output::line(&describe(&file))?;
         return Ok(Outcome::Fine);

@@ -12,5 +12,7 @@ mod outages;
 mod overload;
 #[path = "it/robust.rs"]
 mod robust;
+#[path = "it/schedules.rs"]
+mod schedules;
 #[path = "it/world.rs"]
 mod world;
