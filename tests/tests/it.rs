@@ -31,6 +31,7 @@ mod relay;
 mod repo;
 mod robots;
 mod services;
+mod sim;
 mod spy;
 mod transports;
 

@@ -2,7 +2,9 @@
 
 mod model;
 
-use bowline_autonomy::{Mission, control, map, plan, vote};
+use bowline_autonomy::operator::Operator;
+use bowline_autonomy::{Mission, control, gate, map, plan, vote};
+use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -22,11 +24,20 @@ pub(crate) const KINDS: &[Kind] = &[
         "Drives by a laser alone, along the arc that looks best now.",
     ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
+    Kind::of::<gate::GateComponent<Thrust>>(
+        "gate",
+        "Decides what may move a vessel, and alone tells its thrusters.",
+    ),
+    Kind::of::<gate::GateComponent<Velocity>>(
+        "gate_drive",
+        "Decides what may move a vehicle on the ground, and alone tells its drive.",
+    ),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
+    Kind::of::<Operator>("operator", "Commands a vehicle by a script."),
     Kind::of::<plan::PilotDriver>(
         "pilot",
         "Drives by a laser alone, along plans around what it has met.",
