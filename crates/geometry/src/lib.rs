@@ -34,6 +34,7 @@
 
 mod assembly;
 mod covariance;
+mod earth;
 mod mistake;
 mod model;
 mod read;
@@ -49,6 +50,7 @@ pub use assembly::{
     MAX_NAME_LEN, Tolerance, is_name,
 };
 pub use covariance::Covariance;
+pub use earth::Earth;
 pub use mistake::{Fault, Mistake, Mistakes, Place};
 pub use model::{
     Accepted, FindFrameError, FrameId, JointId, JointInfo, Loop, MAX_BODIES, MAX_FRAMES, Model,
