@@ -6,6 +6,7 @@
 
 mod arcs;
 pub mod control;
+pub mod estimate;
 mod flat;
 mod jump;
 pub mod map;

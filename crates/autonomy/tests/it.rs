@@ -20,6 +20,8 @@ mod draw;
 mod drive;
 #[path = "it/drivers.rs"]
 mod drivers;
+#[path = "it/estimate.rs"]
+mod estimate;
 #[path = "it/fusion.rs"]
 mod fusion;
 #[path = "it/grid.rs"]
