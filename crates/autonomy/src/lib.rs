@@ -8,6 +8,7 @@ mod arcs;
 pub mod control;
 pub mod estimate;
 mod flat;
+pub mod helm;
 mod jump;
 pub mod map;
 mod mission;
