@@ -6,7 +6,9 @@ use crate::run::{self, Simulated};
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Url;
-use bowline_sim::{Moves, SimParameters, Simulation, Solid, World, to_svg, world_to_svg};
+use bowline_sim::{
+    Moves, RunningGear, SimParameters, Simulation, Solid, Vehicle, World, to_svg, world_to_svg,
+};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -117,7 +119,8 @@ fn simulate(world: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
         return Err(input::Usage(message.to_owned()).into());
     };
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
-    let text = robot_text(world, model);
+    let simulation = simulation(world, model)?;
+    let text = robot_text(world, model, simulation.vehicle());
     let checked = robot_file::check_text(&text, &folder, &manner.presets.presets)?;
     output::problems(&checked.problems);
     let Some(mut robot) = checked.robot else {
@@ -134,10 +137,15 @@ fn simulate(world: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// What somebody would write who makes a robot file of it.
-fn robot_text(world: &Path, model: &Path) -> String {
+fn robot_text(world: &Path, model: &Path, vehicle: &Vehicle) -> String {
     let quoted = |path: &Path| Value::from(path.display().to_string()).to_string();
+    let command = match vehicle.running_gear {
+        RunningGear::Wheels(_) => "bowline.velocity_t",
+        RunningGear::Hull(_) => "bowline.thrust_t",
+    };
+    let port = vehicle.command_port();
     format!(
-        "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ command = \"bowline.velocity_t\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
+        "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ {port} = \"{command}\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
         quoted(model),
         quoted(world)
     )

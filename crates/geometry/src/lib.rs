@@ -35,6 +35,7 @@
 mod assembly;
 mod covariance;
 mod earth;
+mod hull;
 mod mistake;
 mod model;
 mod read;
@@ -51,6 +52,7 @@ pub use assembly::{
 };
 pub use covariance::Covariance;
 pub use earth::Earth;
+pub use hull::{Hull, Thruster};
 pub use mistake::{Fault, Mistake, Mistakes, Place};
 pub use model::{
     Accepted, FindFrameError, FrameId, JointId, JointInfo, Loop, MAX_BODIES, MAX_FRAMES, Model,

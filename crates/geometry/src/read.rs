@@ -2,6 +2,7 @@
 
 mod assembly;
 mod body;
+mod hull;
 mod pose;
 pub(crate) mod sdf;
 mod sight;

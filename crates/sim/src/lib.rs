@@ -21,6 +21,7 @@ mod paint;
 mod physics;
 mod scene;
 mod schedule;
+mod sea;
 mod sensor;
 mod simulation;
 mod solid;
@@ -37,10 +38,14 @@ pub use sensor::Reading;
 pub use simulation::{Event, Settings, Simulation};
 pub use solid::{MakeMeshError, Mesh, Solid};
 pub use survey::{Survey, SurveyParameters};
+pub use vehicle::thrusters::MountedThruster;
 pub use vehicle::turning::{Motion, Steering};
 pub use vehicle::wheels::WheelState;
-pub use vehicle::{MakeVehicleError, Mounted, NoSuchPort, VEHICLE_FRAME, Vehicle, Wheel};
+pub use vehicle::{
+    Hull, MakeVehicleError, Mounted, NoSuchPort, RunningGear, VEHICLE_FRAME, Vehicle, Wheel,
+};
 pub use view::{to_svg, world_to_svg};
 pub use world::{
-    BadBarn, Barn, Body, Line, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Spawn, World,
+    BadBarn, Barn, Body, Flow, Line, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Sea,
+    Spawn, Waves, World,
 };

@@ -5,7 +5,7 @@ mod lines;
 mod sight;
 
 use crate::beams::Beams;
-use crate::noise::{Seed, Stream};
+use crate::noise::Seed;
 use crate::paint::Paint;
 use crate::physics::{ChassisState, Physics, Touch};
 use crate::schedule::{Rate, Schedule};
@@ -206,27 +206,4 @@ fn world_from(mounted: &Mounted, moment: &Moment<'_>) -> Pose {
 /// The truth about the vehicle, as a pose without errors.
 pub(crate) fn truth(frame: &str, moment: &Moment<'_>) -> PoseTransform {
     inertial::pose_message(frame, &moment.world_from_vehicle, moment)
-}
-
-/// Noise that lasts: at any moment of deviation 1, and nearly the same a moment later.
-fn lasting(moment: &Moment<'_>, source: &str, lasts_s: f64, nth: u64) -> f64 {
-    let lasts_ns = (lasts_s * 1e9).max(1.0);
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "nanoseconds of a few months are exact"
-    )]
-    let at = moment.elapsed_ns as f64 / lasts_ns;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "not below 0, and far below the largest"
-    )]
-    let knot = at.floor() as u64;
-    let value = |knot: u64| {
-        let mut stream: Stream = moment.seed.stream(source, knot.wrapping_mul(16) + nth);
-        stream.normal()
-    };
-    // Sines and cosines keep the deviation at 1 all the way.
-    let (sin, cos) = ((at - at.floor()) * std::f64::consts::FRAC_PI_2).sin_cos();
-    value(knot) * cos + value(knot + 1) * sin
 }

@@ -8,11 +8,13 @@ mod load;
 mod mesh;
 mod ours;
 mod path;
+mod sea;
 
 pub use barn::{BadBarn, Barn};
 pub use line::Line;
 pub use load::LoadWorldError;
 pub use path::{Path, PathEnd};
+pub use sea::{Flow, Sea, Waves};
 
 use crate::fault::PlannedFault;
 use crate::solid::Solid;
@@ -33,6 +35,8 @@ pub struct World {
     pub bodies: Vec<Body>,
     /// What is painted on the ground, in the order of the file.
     pub lines: Vec<Line>,
+    /// The water, if there is any.
+    pub sea: Option<Sea>,
     /// What breaks by itself, and when; in the order of the file.
     pub faults: Vec<PlannedFault>,
     /// What its file says that is left out, each with its place.
@@ -49,6 +53,7 @@ impl Default for World {
             spawn: Spawn::default(),
             bodies: Vec::new(),
             lines: Vec::new(),
+            sea: None,
             faults: Vec::new(),
             notes: Vec::new(),
         }

@@ -16,5 +16,7 @@ mod repeatable;
 mod sensors;
 #[path = "it/survey.rs"]
 mod survey;
+#[path = "it/vessel.rs"]
+mod vessel;
 #[path = "it/worlds.rs"]
 mod worlds;

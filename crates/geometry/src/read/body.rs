@@ -1,6 +1,7 @@
 //! Body files: one device, measured by hand.
 
 use super::Reading;
+use super::hull;
 use super::pose::{POSE, SURENESS, covariance, pose};
 use super::sight;
 use crate::assembly::{Body, BodyFrame};
@@ -20,6 +21,8 @@ const ELEMENTS: &[&str] = &[
     "sphere",
     "mesh",
     "mass",
+    "hull",
+    "thruster",
     "laser",
     "camera",
     "depth",
@@ -57,7 +60,7 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
         place: root.place(),
         ..Body::default()
     };
-    let mut mass: Option<Element<'_>> = None;
+    let mut once: [Option<Element<'_>>; 2] = [None; 2];
     for element in root.children(mistakes) {
         if !element.is_plain() {
             element.refuse(ELEMENTS, mistakes);
@@ -70,15 +73,17 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
                 body.shapes.extend(shape(element, mistakes));
             }
             "mass" => {
-                if let Some(first) = mass.replace(element) {
-                    let fault = Fault::Duplicate {
-                        what: "elements",
-                        name: "mass".to_owned(),
-                        first: first.place(),
-                    };
-                    mistakes.push(element.place(), fault);
-                }
+                expect_once(&mut once[0], element, mistakes);
                 body.mass = read_mass(element, mistakes);
+            }
+            "hull" => {
+                expect_once(&mut once[1], element, mistakes);
+                expect_empty(element, mistakes);
+                body.hull = hull::hull(element, mistakes);
+            }
+            "thruster" => {
+                expect_empty(element, mistakes);
+                body.thrusters.extend(hull::thruster(element, mistakes));
             }
             "laser" | "camera" | "depth" | "ins" | "gps" | "imu" | "magnetometer" | "sonar"
             | "encoder" | "bumper" => {
@@ -88,6 +93,18 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
         }
     }
     body
+}
+
+/// Complains about a second element where one is all there may be.
+fn expect_once<'e>(first: &mut Option<Element<'e>>, element: Element<'e>, mistakes: &mut Mistakes) {
+    if let Some(first) = first.replace(element) {
+        let fault = Fault::Duplicate {
+            what: "elements",
+            name: element.name().to_owned(),
+            first: first.place(),
+        };
+        mistakes.push(element.place(), fault);
+    }
 }
 
 /// Complains about anything in an element that has only attributes.

@@ -6,6 +6,7 @@
 
 use super::markup::Markup;
 use crate::assembly::{Body, Constraint, Joint, JointKind};
+use crate::hull::{Hull, Thruster};
 use crate::mistake::{Fault, Mistake, Mistakes};
 use crate::model::Model;
 use crate::read::sdf::NAMESPACE;
@@ -147,7 +148,52 @@ fn write_link(out: &mut Markup, body: &Body, pose: &Transform, notes: &mut Mista
     for sensor in &body.sensors {
         write_sensor(out, &body.name, sensor);
     }
+    if let Some(hull) = &body.hull {
+        write_hull(out, hull);
+    }
+    for thruster in &body.thrusters {
+        write_thruster(out, thruster);
+    }
     out.close();
+}
+
+/// Simulators have vessels by plugins, each another: this is for our own reader.
+fn write_hull(out: &mut Markup, hull: &Hull) {
+    let Hull {
+        place: _,
+        length_m,
+        beam_m,
+        added_mass,
+        linear_drag,
+        quadratic_drag,
+        munk_ratio,
+        windage_m2,
+    } = hull;
+    out.empty(
+        "bowline:hull",
+        &[
+            ("length_m", &length_m.to_string()),
+            ("beam_m", &beam_m.to_string()),
+            ("added_mass", &joined(*added_mass)),
+            ("linear_drag", &joined(*linear_drag)),
+            ("quadratic_drag", &joined(*quadratic_drag)),
+            ("munk_ratio", &munk_ratio.to_string()),
+            ("windage_m2", &joined(*windage_m2)),
+        ],
+    );
+}
+
+fn write_thruster(out: &mut Markup, thruster: &Thruster) {
+    out.empty(
+        "bowline:thruster",
+        &[
+            ("name", &thruster.name),
+            ("frame", &thruster.frame),
+            ("ahead_n", &thruster.ahead_n.to_string()),
+            ("astern_n", &thruster.astern_n.to_string()),
+            ("lag_s", &thruster.lag_s.to_string()),
+        ],
+    );
 }
 
 fn write_mass(out: &mut Markup, mass: &Mass) {

@@ -2,9 +2,9 @@
 
 use crate::sensor::Reading;
 use crate::simulation::Event;
-use crate::vehicle::{Mounted, Vehicle};
+use crate::vehicle::{Mounted, RunningGear, Vehicle};
 use bowline_geometry::SensorKind;
-use bowline_msgs::{Bumper, Contact, GpsFix, Heading, Imu, PoseTransform, Range3d, Wheels};
+use bowline_msgs::{Bumper, Contact, GpsFix, Heading, Imu, PoseTransform, Range3d, Sea, Wheels};
 use bowline_node::{Outbox, Output, Ports};
 
 /// Where everything goes.
@@ -14,6 +14,8 @@ pub(super) struct Outputs {
     sensors: Vec<Option<SensorOutput>>,
     pose: Output<PoseTransform>,
     contact: Output<Contact>,
+    /// Of vessels.
+    sea: Option<Output<Sea>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +44,13 @@ impl Outputs {
                 "What the vehicle truly touches, but for the ground below its wheels, and which lines it is over.",
                 "truth.contact",
             ),
+            sea: matches!(vehicle.running_gear, RunningGear::Hull(_)).then(|| {
+                ports.output_on(
+                    "truth.sea",
+                    "What wind and water truly do where the vessel is.",
+                    "truth.sea",
+                )
+            }),
         }
     }
 
@@ -49,6 +58,11 @@ impl Outputs {
         match event {
             Event::Truth(message) => out.send(self.pose, message),
             Event::Contact(message) => out.send(self.contact, message),
+            Event::Sea(message) => {
+                if let Some(port) = self.sea {
+                    out.send(port, message);
+                }
+            }
             Event::Measured { sensor, reading } => {
                 if let Some(Some(port)) = self.sensors.get(sensor) {
                     send(*port, reading, out);

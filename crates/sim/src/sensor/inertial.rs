@@ -1,7 +1,7 @@
 //! Sensors that feel where they are and how they move.
 
-use super::{Moment, lasting, world_from};
-use crate::noise::Stream;
+use super::{Moment, world_from};
+use crate::noise::{Stream, lasting};
 use crate::vehicle::Mounted;
 use bowline_geometry::{Gps, Imu, Ins, Magnetometer, Vec3};
 use bowline_msgs::{GpsFix, Heading, Imu as ImuMessage, PoseTransform, Wheels};
@@ -46,7 +46,9 @@ pub(super) fn ins(mounted: &Mounted, ins: &Ins, moment: &Moment<'_>) -> PoseTran
         if deviation == 0.0 {
             return 0.0;
         }
-        moment.noise * deviation * lasting(moment, &mounted.port, ins.correlation_s, nth)
+        let source = (moment.seed, mounted.port.as_str());
+        let lasts_s = ins.correlation_s;
+        moment.noise * deviation * lasting(source, moment.elapsed_ns, lasts_s, nth)
     };
     let shift = Vector::new(
         error(0, ins.position_sd_m) + moment.jump_m,

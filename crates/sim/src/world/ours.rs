@@ -1,6 +1,7 @@
 //! World files of our own: TOML, with a table for each body and each painted line.
 
 mod line;
+mod sea;
 
 use super::load::LoadWorldError;
 use super::{Body, Moves, Origin, Path, PathEnd, Spawn, World, heights, mesh};
@@ -98,6 +99,9 @@ fn read(file: &DeTable<'_>, files: &mut dyn Files, problems: &mut Problems<'_>) 
     }
     if let Some(table) = root.table("line", "[line]", problems) {
         line::read(&table, &mut world, problems);
+    }
+    if let Some(table) = root.table("sea", "[sea]", problems) {
+        world.sea = Some(sea::read(table, problems));
     }
     world.faults = read_faults(&mut root, problems);
     root.finish(problems);

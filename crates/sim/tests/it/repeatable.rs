@@ -8,6 +8,7 @@ fn bytes(event: &Event) -> Vec<u8> {
     let encoded = match event {
         Event::Truth(message) => message.encode(),
         Event::Contact(message) => message.encode(),
+        Event::Sea(message) => message.encode(),
         Event::Measured { reading, .. } => match reading {
             Reading::Range(message) => message.encode(),
             Reading::Pose(message) => message.encode(),

@@ -137,7 +137,7 @@ pub(crate) fn readings<'e>(
         .unwrap_or_else(|| panic!("no {port}"));
     let said = events.iter().filter_map(|event| match event {
         Event::Measured { sensor, reading } if *sensor == wanted => Some(reading),
-        Event::Measured { .. } | Event::Truth(_) | Event::Contact(_) => None,
+        Event::Measured { .. } | Event::Truth(_) | Event::Contact(_) | Event::Sea(_) => None,
     });
     said.collect()
 }

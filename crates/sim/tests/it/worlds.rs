@@ -460,8 +460,8 @@ fn figure_11_of_the_paper_is_our_raptor() {
     let near =
         |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
     near(vehicle.track_m(), 0.9);
-    assert_eq!(vehicle.wheels.len(), 4);
-    for wheel in &vehicle.wheels {
+    assert_eq!(vehicle.wheels().len(), 4);
+    for wheel in vehicle.wheels() {
         near(wheel.radius_m, 0.4);
     }
     near(SimParameters::default().steering_deg, 50.0);
