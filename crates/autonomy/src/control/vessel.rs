@@ -59,10 +59,14 @@ pub struct VesselController {
 impl Build for VesselController {
     type Parameters = VesselControllerParameters;
 
-    fn build(parameters: VesselControllerParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+    fn build(
+        parameters: VesselControllerParameters,
+        ports: &mut Ports,
+    ) -> Result<Self, BuildError> {
         let path = &parameters.model;
         if path.as_os_str().is_empty() {
-            let help = "it needs a model: [robot] model = \"FILE\", or a parameter model of its own";
+            let help =
+                "it needs a model: [robot] model = \"FILE\", or a parameter model of its own";
             return Err(help.into());
         }
         let model = Model::new(load(path, &mut Disk)?.assembly)?;
@@ -105,7 +109,9 @@ impl Component for VesselController {
         let now = step.now();
         let elapsed_s = self.last.map_or(0.0, |last| now.since(last).as_secs_f64());
         self.last = Some(now);
-        let given = step.fresh(self.thrust).map(|it| [it.port_ratio, it.starboard_ratio]);
+        let given = step
+            .fresh(self.thrust)
+            .map(|it| [it.port_ratio, it.starboard_ratio]);
         let (ratios, health) = match self.state(step) {
             Ok((state, guidance)) => {
                 self.law.observe(elapsed_s, &state, given);
@@ -132,13 +138,23 @@ impl Component for VesselController {
 impl VesselController {
     /// What the vessel does and should do, if both are known.
     fn state<'a>(&self, step: &Step<'a>) -> Result<(State, &'a Guidance), String> {
-        let pose = step.fresh(self.pose).ok_or("nobody knows where the vessel is")?;
-        let guidance = step.fresh(self.guidance).ok_or("nobody says where to go")?.message();
-        let map_from_vehicle = self.whereabouts.vehicle(&pose).map_err(|why| why.to_string())?;
+        let pose = step
+            .fresh(self.pose)
+            .ok_or("nobody knows where the vessel is")?;
+        let guidance = step
+            .fresh(self.guidance)
+            .ok_or("nobody says where to go")?
+            .message();
+        let map_from_vehicle = self
+            .whereabouts
+            .vehicle(&pose)
+            .map_err(|why| why.to_string())?;
         let [forward_mps, left_mps, _] = pose.velocity_mps;
         let [_, _, rate_radps] = pose.rate_radps;
         let numbers = [forward_mps, left_mps, rate_radps];
-        let numbers = numbers.iter().chain([&guidance.heading_rad, &guidance.speed_mps]);
+        let numbers = numbers
+            .iter()
+            .chain([&guidance.heading_rad, &guidance.speed_mps]);
         let mut numbers = numbers.chain(&guidance.from_m).chain(&guidance.to_m);
         if !numbers.all(|it| it.is_finite()) {
             return Err("the pose or the guidance has numbers that are none".to_owned());

@@ -35,7 +35,9 @@ impl Craft {
     pub fn of(model: &Model, vehicle: &str) -> Result<Self, BuildError> {
         let bodies = &model.assembly().bodies;
         let mut hulls = bodies.iter().filter_map(|body| body.hull.as_ref());
-        let hull = hulls.next().ok_or("the model has no hull: it is no vessel")?;
+        let hull = hulls
+            .next()
+            .ok_or("the model has no hull: it is no vessel")?;
         let place_of = |body: &str, frame: &str| -> Result<Transform, BuildError> {
             Ok(model.transform_by_name(&format!("{body}:{frame}"), vehicle)?)
         };
@@ -92,7 +94,14 @@ impl Craft {
     /// How hard both thrusters push together, newtons.
     #[must_use]
     pub fn push_n(&self, ratios: [f64; 2]) -> f64 {
-        let push = |ratio: f64| ratio * if ratio < 0.0 { self.astern_n } else { self.ahead_n };
+        let push = |ratio: f64| {
+            ratio
+                * if ratio < 0.0 {
+                    self.astern_n
+                } else {
+                    self.ahead_n
+                }
+        };
         ratios.map(push).iter().sum()
     }
 

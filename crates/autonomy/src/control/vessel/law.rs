@@ -118,7 +118,8 @@ impl VesselLaw {
     /// Learns from how the vessel moves, with what its thrusters gave: what they were asked for where nobody says.
     pub fn observe(&mut self, elapsed_s: f64, state: &State, given: Option<[f64; 2]>) {
         let push_n = self.craft.push_n(given.unwrap_or(self.asked));
-        let gained_mps = (push_n - self.craft.drag_n(self.through_mps)) / self.craft.surge_kg * elapsed_s;
+        let gained_mps =
+            (push_n - self.craft.drag_n(self.through_mps)) / self.craft.surge_kg * elapsed_s;
         self.through_mps += gained_mps;
         let (sin, cos) = state.place.heading_rad.sin_cos();
         let share = (elapsed_s / self.settings.drift_s).min(1.0);
@@ -164,7 +165,12 @@ impl VesselLaw {
 
     /// Where to point and how fast to go through the water to get along a leg.
     fn follow(&mut self, elapsed_s: f64, state: &State, guidance: &Guidance) -> (f64, f64) {
-        let Guidance { from_m, to_m, speed_mps, .. } = *guidance;
+        let Guidance {
+            from_m,
+            to_m,
+            speed_mps,
+            ..
+        } = *guidance;
         if self.leg != Some([from_m, to_m]) {
             self.leg = Some([from_m, to_m]);
             self.off_m = 0.0;
@@ -173,7 +179,10 @@ impl VesselLaw {
         let leg = Place::new(from_m[0], from_m[1], course_rad);
         let [_, cross_m] = leg.see([state.place.x_m, state.place.y_m]);
         let [x_mps, y_mps] = state.velocity_mps;
-        let ahead_m = self.settings.lookahead_m.max(self.settings.lookahead_s * x_mps.hypot(y_mps));
+        let ahead_m = self
+            .settings
+            .lookahead_m
+            .max(self.settings.lookahead_s * x_mps.hypot(y_mps));
         let total_m = cross_m + self.settings.integral * self.off_m;
         let toward_rad = course_rad - (total_m / ahead_m).atan();
         let heading_rad = self.against_drift(toward_rad, speed_mps);
@@ -191,7 +200,9 @@ impl VesselLaw {
         let [x_mps, y_mps] = self.drift_mps;
         let left_mps = cos * y_mps - sin * x_mps;
         let most = MAX_CRAB_RAD.sin();
-        let crab = (left_mps / speed_mps.max(STILL_MPS)).clamp(-most, most).asin();
+        let crab = (left_mps / speed_mps.max(STILL_MPS))
+            .clamp(-most, most)
+            .asin();
         course_rad - crab
     }
 
@@ -217,7 +228,13 @@ impl VesselLaw {
     }
 
     /// Closes the loops around heading and speed.
-    fn close(&mut self, elapsed_s: f64, state: &State, heading_rad: f64, speed_mps: f64) -> [f64; 2] {
+    fn close(
+        &mut self,
+        elapsed_s: f64,
+        state: &State,
+        heading_rad: f64,
+        speed_mps: f64,
+    ) -> [f64; 2] {
         let off_rad = within_half_turn(heading_rad - state.place.heading_rad);
         let most = self.max_rate_radps;
         let rate_radps = (self.heading_gain_per_s * off_rad).clamp(-most, most);
@@ -246,7 +263,8 @@ impl VesselLaw {
         }
         let gain = self.craft.yaw_kgm2 * self.rate_gain_per_s * self.heading_gain_per_s;
         // Slow against the heading: a tenth of it. Never more than a quarter of what the thrusters can.
-        let learned_nm = self.moment_nm + 0.1 * self.heading_gain_per_s * gain * off_rad * elapsed_s;
+        let learned_nm =
+            self.moment_nm + 0.1 * self.heading_gain_per_s * gain * off_rad * elapsed_s;
         self.moment_nm = learned_nm.clamp(-most_nm / 4.0, most_nm / 4.0);
     }
 }
