@@ -426,6 +426,8 @@ impl Estimator {
     }
 }
 
+/// Before this nobody is told that a sensor is rejected, microseconds.
+const CHANCE_US: i64 = 1_000_000;
 /// For how long people are told of a decision, microseconds.
 const TOLD_FOR_US: i64 = 10_000_000;
 
@@ -433,13 +435,15 @@ const TOLD_FOR_US: i64 = 10_000_000;
 fn doubts(belief: &Belief, now: i64) -> Vec<String> {
     let mut words = Vec::new();
     let for_s = |since: i64| vectors::seconds(now - since);
-    if let Some(since) = belief.fix.rejected_since() {
+    // One that is rejected now and then is chance.
+    let lasts = |since: &i64| now - since > CHANCE_US;
+    if let Some(since) = belief.fix.rejected_since().filter(lasts) {
         let for_s = for_s(since);
         words.push(format!(
             "fixes have not been where it can be for {for_s:.0} s: not used"
         ));
     }
-    if let Some(since) = belief.heading.rejected_since() {
+    if let Some(since) = belief.heading.rejected_since().filter(lasts) {
         let for_s = for_s(since);
         words.push(format!(
             "the compass has disagreed with the gyros for {for_s:.0} s: not used"

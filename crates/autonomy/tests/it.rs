@@ -26,6 +26,8 @@ mod estimate;
 mod fusion;
 #[path = "it/grid.rs"]
 mod grid;
+#[path = "it/helm.rs"]
+mod helm;
 #[path = "it/mapper.rs"]
 mod mapper;
 #[path = "it/obstacles.rs"]

@@ -18,5 +18,7 @@ mod sensors;
 mod survey;
 #[path = "it/vessel.rs"]
 mod vessel;
+#[path = "it/voyage.rs"]
+mod voyage;
 #[path = "it/worlds.rs"]
 mod worlds;
