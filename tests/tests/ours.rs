@@ -8,6 +8,7 @@ use bowline_tests::peers::{Peers, run};
 use bowline_tests::process::{Process, own_program};
 use bowline_tests::tap::Heard;
 use std::collections::BTreeSet;
+use std::fs;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -89,6 +90,16 @@ fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
     let signal = |name: &str| run(Command::new("kill").args([name, &receiver.id().to_string()]));
     // liblcm gives a time of its own to all but the first thousands; this is about any.
     signal("-STOP");
+    // A thread that is told to stop while it waits for a datagram may still take the next one.
+    let threads = format!("/proc/{}/task", receiver.id());
+    wait_until("all threads of the receiver stand still", || {
+        let threads = fs::read_dir(&threads).expect("the receiver is there");
+        threads.into_iter().all(|thread| {
+            let thread = thread.expect("its threads can be listed").path();
+            let status = fs::read_to_string(thread.join("status")).expect("a thread has a status");
+            status.contains("\nState:\tT")
+        })
+    });
     let before = now_ns();
     sender.tell(0);
     assert_eq!(sender.line(), "sent 0");
@@ -102,7 +113,7 @@ fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
             .filter(is_ours)
             .any(|line| !line.contains(":00000000 00:"))
     };
-    while !has_arrived() {}
+    wait_until("the message has arrived", has_arrived);
     let arrived = now_ns();
     while now_ns() < arrived + 50_000_000 {
         std::thread::yield_now();
@@ -115,6 +126,15 @@ fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
         (before..=arrived).contains(&received),
         "{before} {received} {arrived}"
     );
+}
+
+/// A minute only guards against a hang.
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let began = now_ns();
+    while !is_so() {
+        assert!(now_ns() < began + 60_000_000_000, "still waiting: {what}");
+        std::thread::yield_now();
+    }
 }
 
 #[expect(

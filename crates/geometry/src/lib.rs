@@ -63,8 +63,8 @@ pub use read::{
     load, load_sdf_world,
 };
 pub use sensor::{
-    Bumper, Camera, Depth, Encoder, Gps, Imu, Ins, Laser, Magnetometer, RangeError, Sensor,
-    SensorKind, Sonar,
+    Bumper, Camera, CameraGives, Depth, Encoder, Gps, Imu, Ins, Laser, Magnetometer, Multibeam,
+    RangeError, Sensor, SensorKind, Sonar, Spectrometer, SpectrumMass,
 };
 pub use shape::{Mass, Role, Shape, ShapeKind};
 pub use transform::{MakeTransformError, Transform, Vec3};

@@ -7,6 +7,7 @@ mod pose;
 pub(crate) mod sdf;
 mod sight;
 mod urdf;
+mod water;
 
 use crate::assembly::Assembly;
 use crate::mistake::{Fault, Mistake, Mistakes, Place};

@@ -12,6 +12,7 @@
 //! Deliberately absent: the bus, clocks, threads. A simulation is told how far to go.
 
 mod beams;
+mod chart;
 mod component;
 mod fault;
 mod math;
@@ -30,6 +31,7 @@ mod vehicle;
 mod view;
 mod world;
 
+pub use chart::to_geojson;
 pub use component::{Sim, SimParameters};
 pub use fault::{Fault, FaultKind, PlannedFault};
 pub use noise::{Seed, Stream};
@@ -46,6 +48,6 @@ pub use vehicle::{
 };
 pub use view::{to_svg, world_to_svg};
 pub use world::{
-    BadBarn, Barn, Body, Flow, Line, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Sea,
-    Spawn, Waves, World,
+    Area, AreaKind, BadBarn, Barn, Body, Flow, Line, LoadWorldError, Moves, Origin, Part, Path,
+    PathEnd, Plume, Sea, Spawn, Waves, World,
 };

@@ -4,7 +4,7 @@
 //! beam would: what is shorter than the hull evens out over it.
 
 use crate::noise::{Seed, lasting};
-use crate::world::{Flow, Sea, Waves};
+use crate::world::{Flow, Plume, Sea, Waves};
 
 /// How many sines a seaway is made of. Enough that it does not repeat within minutes.
 const N_WAVES: u32 = 12;
@@ -70,6 +70,21 @@ impl Water {
         [along * cos - across * sin, along * sin + across * cos]
     }
 
+    /// How much of a substance is dissolved at a place, grams a cubic metre: Gauss's plumes, as long as the current has
+    /// been, without its gusts.
+    pub(crate) fn dissolved_gpm3(&self, substance: &str, at_m: [f64; 2], elapsed_ns: u64) -> f64 {
+        let mut plumes = self.sea.plumes.iter().peekable();
+        if plumes.peek().is_none() {
+            return 0.0;
+        }
+        let current = &self.sea.current;
+        let along = current.speed_mps * tide(current, elapsed_ns);
+        let (sin, cos) = current.towards_rad.sin_cos();
+        let plumes = plumes.filter(|plume| plume.substance == substance);
+        let each = plumes.map(|plume| plume.dissolved_gpm3([along * cos, along * sin], at_m));
+        each.sum()
+    }
+
     /// How high the surface is at a place, metres, map frame.
     pub(crate) fn surface_m(&self, [x, y]: [f64; 2], elapsed_ns: u64) -> f64 {
         let heights = self.waves.iter().map(|wave| {
@@ -94,6 +109,25 @@ impl Water {
             lie.slope[1] -= amplitude * left * sin;
         }
         lie
+    }
+}
+
+/// Water that stands still carries nothing away; it is taken to move a little, metres a second.
+const SLOWEST_MPS: f64 = 0.02;
+
+impl Plume {
+    /// What a steady leak makes of water that moves steadily: a Gaussian across its way that gets broader down it.
+    fn dissolved_gpm3(&self, [east, north]: [f64; 2], [x, y]: [f64; 2]) -> f64 {
+        let speed = east.hypot(north).max(SLOWEST_MPS);
+        let (cos, sin) = (east / speed, north / speed);
+        let (dx, dy) = (x - self.at_m[0], y - self.at_m[1]);
+        let (down, across) = (dx * cos + dy * sin, dy * cos - dx * sin);
+        let square = self.radius_m * self.radius_m + 2.0 * self.mixing_m2ps * down.max(0.0) / speed;
+        // Against the current it ends where the leak does.
+        let against = down.min(0.0) / self.radius_m;
+        let off = across * across / square + against * against;
+        let width = (std::f64::consts::TAU * square).sqrt();
+        self.leak_gps / (speed * self.depth_m * width) * (-0.5 * off).exp()
     }
 }
 

@@ -310,6 +310,7 @@ impl Simulation {
         let moment = Moment {
             physics: &self.physics,
             paint: &self.paint,
+            water: self.propulsion.water(),
             world_from_vehicle: state.pose,
             share: 1.0,
             state,
@@ -379,6 +380,7 @@ impl Simulation {
             Moment {
                 physics: &self.physics,
                 paint: &self.paint,
+                water: self.propulsion.water(),
                 world_from_vehicle: between(&before.pose, &state.pose, share),
                 share,
                 state,
@@ -432,10 +434,7 @@ impl Simulation {
 
     /// What the sea does where a vessel is; none for vehicles on wheels.
     fn sea_message(&self, moment: &Moment<'_>) -> Option<SeaMessage> {
-        let Propulsion::Hull(afloat) = &self.propulsion else {
-            return None;
-        };
-        let (water, at_ns) = (&afloat.water, moment.elapsed_ns);
+        let (water, at_ns) = (moment.water?, moment.elapsed_ns);
         let at = moment.world_from_vehicle.translation;
         let xy_m = [at.x, at.y];
         let bottom_m = height(&self.physics, xy_m, water.sea.level_m);

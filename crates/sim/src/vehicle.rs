@@ -12,9 +12,7 @@ pub(crate) mod wheels;
 use crate::math::vector;
 use crate::physics::{ChassisPlan, ChassisShape};
 use crate::solid::Solid;
-use bowline_geometry::{
-    Body, FrameId, Model, Role, Sensor, SensorKind, Shape, ShapeKind, Transform, Vec3,
-};
+use bowline_geometry::{Body, FrameId, Model, Role, Sensor, Shape, ShapeKind, Transform, Vec3};
 use floating::Floating;
 use rapier3d_f64::math::Vector;
 use thrusters::MountedThruster;
@@ -325,15 +323,6 @@ impl Vehicle {
             let Some(frame) = found else {
                 continue;
             };
-            if let SensorKind::Sonar(_) = sensor.kind {
-                let what = sensor.kind.word();
-                let note = format!(
-                    "{}.{} is left out: no {what} is simulated",
-                    body.name, sensor.name
-                );
-                self.notes.push(note);
-                continue;
-            }
             self.sensors.push(Mounted {
                 port: format!("{}.{}", body.name, sensor.name),
                 frame: format!("{}:{}", body.name, sensor.frame),

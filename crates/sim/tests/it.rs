@@ -20,5 +20,7 @@ mod survey;
 mod vessel;
 #[path = "it/voyage.rs"]
 mod voyage;
+#[path = "it/water.rs"]
+mod water;
 #[path = "it/worlds.rs"]
 mod worlds;

@@ -4,6 +4,7 @@ use super::Reading;
 use super::hull;
 use super::pose::{POSE, SURENESS, covariance, pose};
 use super::sight;
+use super::water;
 use crate::assembly::{Body, BodyFrame};
 use crate::mistake::{Fault, Mistakes, Place};
 use crate::sensor::{Encoder, Gps, Imu, Magnetometer, Sensor, SensorKind};
@@ -31,6 +32,8 @@ const ELEMENTS: &[&str] = &[
     "imu",
     "magnetometer",
     "sonar",
+    "multibeam",
+    "spectrometer",
     "encoder",
     "bumper",
 ];
@@ -86,7 +89,7 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
                 body.thrusters.extend(hull::thruster(element, mistakes));
             }
             "laser" | "camera" | "depth" | "ins" | "gps" | "imu" | "magnetometer" | "sonar"
-            | "encoder" | "bumper" => {
+            | "multibeam" | "spectrometer" | "encoder" | "bumper" => {
                 body.sensors.extend(sensor(element, mistakes));
             }
             _ => element.refuse(ELEMENTS, mistakes),
@@ -230,7 +233,11 @@ fn sensor(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Sensor> {
             let field_sd_t = sight::noise(element, "field_sd_t", mistakes);
             Some(SensorKind::Magnetometer(Magnetometer { field_sd_t }))
         }
-        "sonar" => sight::sonar(element, mistakes).map(SensorKind::Sonar),
+        "sonar" => water::sonar(element, mistakes).map(SensorKind::Sonar),
+        "multibeam" => water::multibeam(element, SENSOR, mistakes).map(SensorKind::Multibeam),
+        "spectrometer" => {
+            water::spectrometer(element, SENSOR, mistakes).map(SensorKind::Spectrometer)
+        }
         _ => {
             element.allow(&[SENSOR, &["ticks_per_turn"]], mistakes);
             element.required("ticks_per_turn", mistakes);

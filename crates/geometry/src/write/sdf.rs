@@ -4,13 +4,14 @@
 //! written as quaternions with all of their digits. What SDF has no word for (which frames a joint is between, where its
 //! value comes from) is in elements of our own namespace, which simulators pass over and our reader uses.
 
+mod water;
+
 use super::markup::Markup;
 use crate::assembly::{Body, Constraint, Joint, JointKind};
-use crate::hull::{Hull, Thruster};
 use crate::mistake::{Fault, Mistake, Mistakes};
 use crate::model::Model;
 use crate::read::sdf::NAMESPACE;
-use crate::sensor::{Camera, Depth, Laser, Sensor, SensorKind};
+use crate::sensor::{Camera, CameraGives, Depth, Laser, Sensor, SensorKind};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
 use crate::transform::{Transform, Vec3};
 use std::collections::BTreeSet;
@@ -149,51 +150,12 @@ fn write_link(out: &mut Markup, body: &Body, pose: &Transform, notes: &mut Mista
         write_sensor(out, &body.name, sensor);
     }
     if let Some(hull) = &body.hull {
-        write_hull(out, hull);
+        water::hull(out, hull);
     }
     for thruster in &body.thrusters {
-        write_thruster(out, thruster);
+        water::thruster(out, thruster);
     }
     out.close();
-}
-
-/// Simulators have vessels by plugins, each another: this is for our own reader.
-fn write_hull(out: &mut Markup, hull: &Hull) {
-    let Hull {
-        place: _,
-        length_m,
-        beam_m,
-        added_mass,
-        linear_drag,
-        quadratic_drag,
-        munk_ratio,
-        windage_m2,
-    } = hull;
-    out.empty(
-        "bowline:hull",
-        &[
-            ("length_m", &length_m.to_string()),
-            ("beam_m", &beam_m.to_string()),
-            ("added_mass", &joined(*added_mass)),
-            ("linear_drag", &joined(*linear_drag)),
-            ("quadratic_drag", &joined(*quadratic_drag)),
-            ("munk_ratio", &munk_ratio.to_string()),
-            ("windage_m2", &joined(*windage_m2)),
-        ],
-    );
-}
-
-fn write_thruster(out: &mut Markup, thruster: &Thruster) {
-    out.empty(
-        "bowline:thruster",
-        &[
-            ("name", &thruster.name),
-            ("frame", &thruster.frame),
-            ("ahead_n", &thruster.ahead_n.to_string()),
-            ("astern_n", &thruster.astern_n.to_string()),
-            ("lag_s", &thruster.lag_s.to_string()),
-        ],
-    );
 }
 
 fn write_mass(out: &mut Markup, mass: &Mass) {
@@ -251,6 +213,8 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
         SensorKind::Magnetometer(_) => "magnetometer",
         SensorKind::Sonar(_) => "sonar",
         SensorKind::Encoder(_)
+        | SensorKind::Multibeam(_)
+        | SensorKind::Spectrometer(_)
         | SensorKind::Depth(_)
         | SensorKind::Ins(_)
         | SensorKind::Bumper(_) => "custom",
@@ -300,9 +264,17 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
                 "radius",
                 sonar.range_max_m * (sonar.fov_rad / 2.0).tan(),
             );
-            out.empty("bowline:sonar", &[("fov_rad", &sonar.fov_rad.to_string())]);
+            out.empty(
+                "bowline:sonar",
+                &[
+                    ("fov_rad", &sonar.fov_rad.to_string()),
+                    ("range_sd_m", &sonar.range_sd_m.to_string()),
+                ],
+            );
             out.close();
         }
+        SensorKind::Multibeam(multibeam) => water::multibeam(out, multibeam),
+        SensorKind::Spectrometer(spectrometer) => water::spectrometer(out, spectrometer),
         SensorKind::Encoder(encoder) => {
             let ticks = encoder.ticks_per_turn.to_string();
             out.empty("bowline:encoder", &[("ticks_per_turn", &ticks)]);
@@ -435,6 +407,9 @@ fn write_camera(out: &mut Markup, camera: &Camera) {
     number(out, "mean", 0.0);
     number(out, "stddev", camera.pixel_sd);
     out.close();
+    if camera.gives != CameraGives::default() {
+        out.empty("bowline:camera", &[("gives", camera.gives.word())]);
+    }
     out.close();
 }
 

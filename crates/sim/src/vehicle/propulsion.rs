@@ -7,6 +7,7 @@ use super::wheels::WheelState;
 use super::{RunningGear, Vehicle};
 use crate::math::vector;
 use crate::physics::{ChassisState, Physics};
+use crate::sea::Water;
 use crate::simulation::Settings;
 use crate::world::World;
 use bowline_node::Time;
@@ -99,6 +100,14 @@ impl Propulsion {
         match self {
             Self::Wheels(_) => state,
             Self::Hull(afloat) => afloat.seen(&state),
+        }
+    }
+
+    /// What a vessel floats on.
+    pub(crate) fn water(&self) -> Option<&Water> {
+        match self {
+            Self::Wheels(_) => None,
+            Self::Hull(afloat) => Some(&afloat.water),
         }
     }
 

@@ -11,6 +11,27 @@ pub struct Sea {
     pub wind: Flow,
     /// How the surface moves.
     pub waves: Waves,
+    /// What leaks into it.
+    pub plumes: Vec<Plume>,
+}
+
+/// Something that leaks into the water and drifts away with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plume {
+    /// Unique in its world.
+    pub name: String,
+    /// What it is, as spectrometers call it.
+    pub substance: String,
+    /// Where from, metres, map frame.
+    pub at_m: [f64; 2],
+    /// How much, grams a second.
+    pub leak_gps: f64,
+    /// How large the leak is: the deviation of the plume where it begins, metres.
+    pub radius_m: f64,
+    /// How fast water mixes it to the sides, square metres a second.
+    pub mixing_m2ps: f64,
+    /// How deep down it is mixed, metres.
+    pub depth_m: f64,
 }
 
 /// Water or air that moves, the same everywhere.

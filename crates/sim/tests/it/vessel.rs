@@ -66,12 +66,9 @@ fn at_full_thrust_the_speed_is_the_one_whose_drag_equals_it() {
         (-1.0, hull.thrusters[0].astern_n),
     ] {
         push(&mut simulation, 40.0, [ratio; 2]);
-        // Drag is a u + b u |u|.
-        let (a, b, force) = (
-            hull.linear_drag[0],
-            hull.quadratic_drag[0],
-            2.0 * most_n * f64::abs(ratio),
-        );
+        // Drag is a u + b u |u|, of the water and of the air that it moves through.
+        let (a, force) = (hull.linear_drag[0], 2.0 * most_n * f64::abs(ratio));
+        let b = hull.quadratic_drag[0] + 0.5 * 1.225 * hull.windage_m2[0];
         let expected = f64::signum(ratio) * ((a * a + 4.0 * b * force).sqrt() - a) / (2.0 * b);
         let [speed, turn] = simulation.speed();
         assert!(
@@ -135,8 +132,10 @@ fn through_still_and_moving_water_it_moves_alike() {
             towards_rad: FRAC_PI_2,
             ..Flow::default()
         };
+        // The air moves along: it would push as well.
         let sea = Sea {
             current,
+            wind: current,
             ..Sea::default()
         };
         let mut simulation = upsv(water(sea));
@@ -181,9 +180,9 @@ fn a_thruster_reaches_two_thirds_after_its_lag() {
             simulation.speed()[0]
         })
         .collect();
-    // Without drag: F/m (t - lag (1 - exp(-t/lag))); 0.368 lag after the lag, 1.135 lag after twice that.
+    // Nearly without drag, at this speed: F/m (t - lag (1 - exp(-t/lag))); 0.368 lag after the lag, 1.135 lag after twice that.
     let ratio = speeds[1] / speeds[0];
-    assert!((ratio - 1.135 / 0.368).abs() < 0.15, "{speeds:?}");
+    assert!((ratio - 1.135 / 0.368).abs() < 0.25, "{speeds:?}");
     assert!(STEP_S < lag_s);
 }
 

@@ -30,8 +30,9 @@ fn every_world_of_ours_can_be_read() {
         ("blocks", 18),
         ("crossing", 4),
         ("dead_end", 4),
-        ("example", 8),
+        ("example", 9),
         ("faults", 18),
+        ("harbour", 22),
         ("igvc", 21),
     ];
     for (name, n_bodies) in worlds {

@@ -1,8 +1,8 @@
 //! The sea in world files of our own.
 
-use super::DEGREES;
-use crate::world::{Flow, Sea, Waves};
-use bowline_node::document::{Problems, Table};
+use super::{DEGREES, PLACE};
+use crate::world::{Flow, Plume, Sea, Waves};
+use bowline_node::document::{Problems, Table, Value, Word};
 use std::ops::RangeInclusive;
 
 /// How far the water may stand from height 0, metres.
@@ -28,8 +28,11 @@ pub(super) fn read(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Sea
     let wind = wind.map(|table| read_flow(table, WIND, problems));
     let waves = table.table("waves", "waves", problems);
     let waves = waves.map(|table| read_waves(table, problems));
+    let plumes = table.table("plume", "[sea.plume]", problems);
+    let plumes = plumes.map(|table| read_plumes(&table, problems));
     table.finish(problems);
     Sea {
+        plumes: plumes.unwrap_or_default(),
         level_m: level_m.unwrap_or(0.0),
         current: current.unwrap_or_default(),
         wind: wind.unwrap_or_default(),
@@ -80,4 +83,48 @@ fn read_waves(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Waves {
         towards_rad: towards.unwrap_or(0.0).to_radians(),
         spread_rad: spread.unwrap_or(0.0).to_radians(),
     }
+}
+
+/// More leaks are a delta.
+const MAX_PLUMES: usize = 100;
+
+fn read_plumes(table: &Table<'_, '_>, problems: &mut Problems<'_>) -> Vec<Plume> {
+    let entries = table.entries();
+    if entries.len() > MAX_PLUMES {
+        let found = entries.len();
+        let message = format!("expected at most {MAX_PLUMES} plumes, found {found}");
+        problems.error(table.at(), message);
+        return Vec::new();
+    }
+    let plumes = entries.iter();
+    let plumes = plumes.filter_map(|(name, value)| read_plume(name, value, problems));
+    plumes.collect()
+}
+
+fn read_plume(name: &Word, value: &Value<'_>, problems: &mut Problems<'_>) -> Option<Plume> {
+    let what = format!("[sea.plume.{}]", name.get_ref());
+    let mut table = Table::of(&what, value, problems);
+    for (key, help) in [
+        ("substance", "substance = \"benzene\""),
+        ("at_m", "at_m = [0.0, 0.0]"),
+        ("leak_gps", "leak_gps = 2.0"),
+    ] {
+        table.require(key, help, problems);
+    }
+    let substance = table.text("substance", problems);
+    let at_m = table.numbers("at_m", PLACE, problems);
+    let leak_gps = table.number("leak_gps", 0.0..=1e6, problems);
+    let radius_m = table.number("radius_m", 0.1..=1_000.0, problems);
+    let mixing_m2ps = table.number("mixing_m2ps", 0.0..=100.0, problems);
+    let depth_m = table.number("depth_m", 0.1..=1_000.0, problems);
+    table.finish(problems);
+    Some(Plume {
+        name: name.get_ref().clone(),
+        substance: substance?.into_inner(),
+        at_m: at_m?,
+        leak_gps: leak_gps?,
+        radius_m: radius_m.unwrap_or(1.0),
+        mixing_m2ps: mixing_m2ps.unwrap_or(0.1),
+        depth_m: depth_m.unwrap_or(2.0),
+    })
 }
