@@ -3,6 +3,7 @@
 mod model;
 
 use bowline_autonomy::{Mission, control, estimate, helm, map, plan, vote};
+use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, scanner};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -32,6 +33,14 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<helm::Helm>("helm", "Keeps a vessel's mission, and says where to go."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+    Kind::of::<SensorComponent<nmea::Nmea>>(
+        "nmea",
+        "Reads what receivers, compasses and sounders say in NMEA 0183.",
+    ),
+    Kind::of::<nmea::NmeaTwin>(
+        "nmea_twin",
+        "Says in NMEA 0183 what simulated sensors measure.",
+    ),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<plan::PilotDriver>(
         "pilot",
@@ -45,6 +54,14 @@ pub(crate) const KINDS: &[Kind] = &[
         "relay",
         "Publishes what is on one channel on another, not too often.",
     ),
+    Kind::of::<SensorComponent<scanner::Scanner>>(
+        "scanner",
+        "Reads a PB9-11 or a sibling of it, however that misbehaves.",
+    ),
+    Kind::of::<scanner::ScannerTwin>(
+        "scanner_twin",
+        "Answers as a PB9-11 what a simulated one sees, and misbehaves if told to.",
+    ),
     Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
     Kind::of::<bowline_sim::Survey>(
         "survey",
@@ -52,6 +69,10 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
     Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
+    Kind::of::<ActuatorComponent<ThrustDriver>>(
+        "thrust_driver",
+        "Keeps thrust within limits, and at none without commands.",
+    ),
     Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
     Kind::of::<control::VesselController>(
         "vessel_controller",
