@@ -2,8 +2,10 @@
 
 mod model;
 
-use bowline_autonomy::{Mission, control, estimate, helm, map, plan, vote};
+use bowline_autonomy::operator::Operator;
+use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, scanner};
+use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -28,6 +30,14 @@ pub(crate) const KINDS: &[Kind] = &[
         "Says where a vessel is, by satellites, compass and inertial unit.",
     ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
+    Kind::of::<gate::GateComponent<Thrust>>(
+        "gate",
+        "Decides what may move a vessel, and alone tells its thrusters.",
+    ),
+    Kind::of::<gate::GateComponent<Velocity>>(
+        "gate_drive",
+        "Decides what may move a vehicle on the ground, and alone tells its drive.",
+    ),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<helm::Helm>("helm", "Keeps a vessel's mission, and says where to go."),
@@ -42,6 +52,7 @@ pub(crate) const KINDS: &[Kind] = &[
         "Says in NMEA 0183 what simulated sensors measure.",
     ),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
+    Kind::of::<Operator>("operator", "Commands a vehicle by a script."),
     Kind::of::<plan::PilotDriver>(
         "pilot",
         "Drives by a laser alone, along plans around what it has met.",
