@@ -1,4 +1,4 @@
-//! A chart of a world, as GeoJSON: what a harbour office would publish, and nothing that it would not know.
+//! A chart of a world, as `GeoJSON`: what a harbour office would publish, and nothing that it would not know.
 //!
 //! In: a world. Out: a feature collection in longitude and latitude, with its `origin`, so that readers can go back to
 //! metres. Each feature has a `kind`: that of bodies whose file says `chart`, of areas, `depth_area`, `sounding`, `berth`.
@@ -122,7 +122,7 @@ fn charted(origin: &Origin, body: &Body) -> Vec<Value> {
     features.collect()
 }
 
-/// Closed, as GeoJSON wants it.
+/// Closed, as `GeoJSON` wants it.
 fn ring(origin: &Origin, points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
     let mut ring: Vec<[f64; 2]> = points.map(|point| position(origin, point)).collect();
     ring.extend(ring.first().copied());

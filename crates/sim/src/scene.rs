@@ -174,15 +174,12 @@ impl Scene {
                 let first = found.start;
                 let found = ranges.get_mut(found).unwrap_or_default();
                 let beams = directions.iter().zip(found);
-                for (beam, (direction, range)) in beams.enumerate() {
+                for (beam, (direction, range)) in (first..).zip(beams) {
                     let limit = range.min(most_m);
                     // Infinitely large solids are not nearer than anything, by this measure.
                     let heading = (nearest < limit).then(|| turn * *direction);
                     let found = heading.and_then(|it| placed.solid.meet(origin, it, limit));
-                    if let Some(found) = found {
-                        *range = found;
-                        met(first + beam, nth);
-                    }
+                    *range = found.inspect(|_| met(beam, nth)).unwrap_or(*range);
                 }
             });
         }

@@ -42,7 +42,7 @@ pub enum RunningGear {
     /// Wheels and castors that it stands on.
     Wheels(Vec<Wheel>),
     /// A hull that it floats on.
-    Hull(Hull),
+    Hull(Box<Hull>),
 }
 
 /// A hull with its thrusters, about the vehicle's centre of mass; in surge, sway and yaw.
@@ -219,7 +219,7 @@ impl Vehicle {
             floating.add(part, body, &vehicle_from_body);
         }
         if let Some(hull) = floating.finish()? {
-            vehicle.running_gear = RunningGear::Hull(hull);
+            vehicle.running_gear = RunningGear::Hull(Box::new(hull));
             vehicle.chassis.floats = true;
         } else if vehicle.wheels().len() < 3 {
             let found = vehicle.wheels().len();

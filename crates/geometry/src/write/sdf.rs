@@ -11,7 +11,7 @@ use crate::assembly::{Body, Constraint, Joint, JointKind};
 use crate::mistake::{Fault, Mistake, Mistakes};
 use crate::model::Model;
 use crate::read::sdf::NAMESPACE;
-use crate::sensor::{Camera, CameraGives, Depth, Laser, Sensor, SensorKind};
+use crate::sensor::{Camera, CameraGives, Depth, Imu, Laser, Sensor, SensorKind};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
 use crate::transform::{Transform, Vec3};
 use std::collections::BTreeSet;
@@ -234,20 +234,7 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
             out.close();
             out.close();
         }
-        SensorKind::Imu(imu) => {
-            out.open("imu", &[]);
-            for (what, sd) in [
-                ("angular_velocity", imu.gyro_sd_radps),
-                ("linear_acceleration", imu.accel_sd_mps2),
-            ] {
-                out.open(what, &[]);
-                for axis in ["x", "y", "z"] {
-                    write_noise_of(out, axis, sd);
-                }
-                out.close();
-            }
-            out.close();
-        }
+        SensorKind::Imu(imu) => write_imu(out, imu),
         SensorKind::Magnetometer(compass) => {
             out.open("magnetometer", &[]);
             for axis in ["x", "y", "z"] {
@@ -255,24 +242,7 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
             }
             out.close();
         }
-        SensorKind::Sonar(sonar) => {
-            out.open("sonar", &[]);
-            number(out, "min", sonar.range_min_m);
-            number(out, "max", sonar.range_max_m);
-            number(
-                out,
-                "radius",
-                sonar.range_max_m * (sonar.fov_rad / 2.0).tan(),
-            );
-            out.empty(
-                "bowline:sonar",
-                &[
-                    ("fov_rad", &sonar.fov_rad.to_string()),
-                    ("range_sd_m", &sonar.range_sd_m.to_string()),
-                ],
-            );
-            out.close();
-        }
+        SensorKind::Sonar(sonar) => water::sonar(out, sonar),
         SensorKind::Multibeam(multibeam) => water::multibeam(out, multibeam),
         SensorKind::Spectrometer(spectrometer) => water::spectrometer(out, spectrometer),
         SensorKind::Encoder(encoder) => {
@@ -293,6 +263,21 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
         SensorKind::Bumper(bumper) => {
             write_ours(out, "bowline:bumper", &[("force_n", bumper.force_n)]);
         }
+    }
+    out.close();
+}
+
+fn write_imu(out: &mut Markup, imu: &Imu) {
+    out.open("imu", &[]);
+    for (what, sd) in [
+        ("angular_velocity", imu.gyro_sd_radps),
+        ("linear_acceleration", imu.accel_sd_mps2),
+    ] {
+        out.open(what, &[]);
+        for axis in ["x", "y", "z"] {
+            write_noise_of(out, axis, sd);
+        }
+        out.close();
     }
     out.close();
 }

@@ -120,7 +120,7 @@ pub(crate) fn wait(simulation: &mut Simulation, seconds: f64) -> Vec<Event> {
     clippy::cast_sign_loss,
     reason = "tests last seconds"
 )]
-fn steps(seconds: f64) -> u64 {
+pub(crate) fn steps(seconds: f64) -> u64 {
     (seconds / STEP_S).round() as u64
 }
 

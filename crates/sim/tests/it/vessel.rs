@@ -1,6 +1,6 @@
 //! How vessels move: against formulas, and against piers.
 
-use crate::support::{EPOCH, STEP_S, repository, vehicle};
+use crate::support::{EPOCH, STEP_S, repository, steps, vehicle};
 use bowline_msgs::{PoseTransform, Thrust};
 use bowline_sim::{
     Body, Event, Fault, FaultKind, Flow, RunningGear, Sea, SimParameters, Simulation, Solid, Spawn,
@@ -23,9 +23,7 @@ fn upsv(world: World) -> Simulation {
 /// Lets time pass with a thrust in every step.
 fn push(simulation: &mut Simulation, seconds: f64, [port, starboard]: [f64; 2]) -> Vec<Event> {
     let mut events = Vec::new();
-    let until_ns =
-        simulation.elapsed_ns() + std::time::Duration::from_secs_f64(seconds).as_nanos() as u64;
-    while simulation.elapsed_ns() < until_ns {
+    for _ in 0..steps(seconds) {
         simulation.thrust(&Thrust {
             utime: (simulation.elapsed_ns() / 1_000).cast_signed(),
             port_ratio: port,
@@ -51,7 +49,7 @@ fn truths(events: &[Event]) -> Vec<&PoseTransform> {
 
 fn hull(simulation: &Simulation) -> bowline_sim::Hull {
     match &simulation.vehicle().running_gear {
-        RunningGear::Hull(hull) => hull.clone(),
+        RunningGear::Hull(hull) => (**hull).clone(),
         RunningGear::Wheels(_) => panic!("a vessel has a hull"),
     }
 }

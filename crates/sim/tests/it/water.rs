@@ -129,7 +129,12 @@ fn a_ping_shows_what_lies_on_the_bottom_and_on_which_side() {
     let mut simulation = upsv(world, 0.0);
     let ping = ping(&mut simulation, 1);
     let beam = |angle: f64| {
-        ((angle - f64::from(ping.first_rad)) / f64::from(ping.step_rad)).round() as usize
+        let off = |nth: &usize| {
+            let points_to = f64::from(ping.first_rad) + f64::from(ping.step_rad) * *nth as f64;
+            (points_to - angle).abs()
+        };
+        let nearest = (0..240).min_by(|one, two| off(one).total_cmp(&off(two)));
+        nearest.expect("there are beams")
     };
     // To port is where angles grow: its top is 6 m down, 5 m away.
     let angle = (5.0_f64 / 5.84).atan();
@@ -188,8 +193,8 @@ fn a_spectrometer_finds_a_plume_where_the_current_carries_it() {
     };
     let mut simulation = upsv(pond(sea), 0.0);
     let mut benzene = |x: f64, y: f64| {
-        // The inlet is 0.8 m ahead and 0.395 m to the left.
-        put(&mut simulation, [x - 0.8, y - 0.395], 0.0);
+        // The inlet is 0.8 m ahead.
+        put(&mut simulation, [x - 0.8, y], 0.0);
         let spectrum = spectrum(&mut simulation);
         let at = spectrum.names.iter().position(|it| it == "benzene");
         f64::from(spectrum.current_a[at.expect("it is looked at")])
@@ -387,13 +392,14 @@ fn a_satellite_outage_is_silent_and_a_stuck_sonar_repeats_itself() {
     let events = wait(&mut simulation, 1.0);
     assert_eq!(readings(&simulation, &events, "GPS.Fix").len(), 0);
     assert!(!readings(&simulation, &events, "Compass.Heading").is_empty());
-    let pings: Vec<Multibeam> = readings(&simulation, &events, "Multibeam.Ping")
-        .into_iter()
-        .map(|reading| match reading {
-            Reading::Multibeam(ping) => ping.clone(),
-            other => panic!("{other:?}"),
-        })
-        .collect();
+    let pings = readings(&simulation, &events, "Multibeam.Ping").into_iter();
+    let pings = pings.map(|reading| {
+        let Reading::Multibeam(ping) = reading else {
+            panic!("{reading:?}");
+        };
+        ping.clone()
+    });
+    let pings: Vec<Multibeam> = pings.collect();
     assert!(pings.len() >= 4);
     assert!(
         pings

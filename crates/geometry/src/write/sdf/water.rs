@@ -1,9 +1,9 @@
 //! Vessels and sensors of the water, which SDF has no words for.
 
 use super::super::markup::Markup;
-use super::{joined, write_ours};
+use super::{joined, number, write_ours};
 use crate::hull::{Hull, Thruster};
-use crate::sensor::{Multibeam, Spectrometer};
+use crate::sensor::{Multibeam, Sonar, Spectrometer};
 
 /// Simulators have vessels by plugins, each another: this is for our own reader.
 pub(super) fn hull(out: &mut Markup, hull: &Hull) {
@@ -42,6 +42,22 @@ pub(super) fn thruster(out: &mut Markup, thruster: &Thruster) {
             ("lag_s", &thruster.lag_s.to_string()),
         ],
     );
+}
+
+pub(super) fn sonar(out: &mut Markup, sonar: &Sonar) {
+    out.open("sonar", &[]);
+    number(out, "min", sonar.range_min_m);
+    number(out, "max", sonar.range_max_m);
+    let radius = sonar.range_max_m * (sonar.fov_rad / 2.0).tan();
+    number(out, "radius", radius);
+    out.empty(
+        "bowline:sonar",
+        &[
+            ("fov_rad", &sonar.fov_rad.to_string()),
+            ("range_sd_m", &sonar.range_sd_m.to_string()),
+        ],
+    );
+    out.close();
 }
 
 pub(super) fn multibeam(out: &mut Markup, multibeam: &Multibeam) {
