@@ -159,11 +159,6 @@ impl Afloat {
         let turn = pitched * Rotation::from_rotation_x(ride.roll_rad);
         let at = flat.pose.translation + Vector::Z * ride.heave_m;
         let pose = Pose::from_parts(at, turn);
-        // What is locked does not turn, but the engine may say that it does, by a thousandth of a radian a second.
-        let flat = &ChassisState {
-            rate: Vector::Z * flat.rate.z,
-            ..*flat
-        };
         let rate = flat.rate
             + heading * Vector::Y * ride.pitch_radps
             + pitched * Vector::X * ride.roll_radps;

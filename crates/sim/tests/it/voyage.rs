@@ -30,10 +30,10 @@ fn estimator(world: &World) -> Rig {
         origin_alt_m: origin.alt_m,
         model: repository().join("models").join(MODEL),
         // What the simulated sensors are like.
-        gyro_bias_sd_radps: 1e-4,
-        gyro_walk: 1e-6,
-        accel_bias_sd_mps2: 1e-3,
-        accel_walk: 1e-5,
+        gyro_bias_sd_radps: 1e-6,
+        gyro_walk: 0.0,
+        accel_bias_sd_mps2: 1e-6,
+        accel_walk: 0.0,
         deviation_sd_rad: DEVIATION_SD_RAD,
         ..EstimatorParameters::default()
     })
