@@ -6,10 +6,14 @@
 
 mod arcs;
 pub mod control;
+pub mod estimate;
 mod flat;
+pub mod gate;
+pub mod helm;
 mod jump;
 pub mod map;
 mod mission;
+pub mod operator;
 pub mod plan;
 pub mod vote;
 mod whereabouts;

@@ -13,6 +13,7 @@ mod hub;
 mod input;
 mod kinds;
 mod known_types;
+mod link;
 mod list;
 mod listen;
 mod log;
@@ -28,6 +29,7 @@ mod rate;
 mod robot_file;
 mod run;
 mod screen;
+mod serial;
 mod service;
 mod sim;
 mod spy;
@@ -92,6 +94,7 @@ fn verbs() -> Command {
         .subcommand(generate::command())
         .subcommand(graph::Arguments::augment_args(Command::new("graph")))
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
+        .subcommand(link::Arguments::augment_args(Command::new("link")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
         .subcommand(logs::Arguments::augment_args(Command::new("logs")))
@@ -102,6 +105,7 @@ fn verbs() -> Command {
         .subcommand(model::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(serial::Arguments::augment_args(Command::new("serial")))
         .subcommand(service::command())
         .subcommand(orders::command("restart"))
         .subcommand(run::Arguments::augment_args(Command::new("run")))
@@ -125,6 +129,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("gen", matches)) => generate::run(matches),
         Some(("graph", matches)) => graph::run(&graph::Arguments::from_arg_matches(matches)?),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
+        Some(("link", matches)) => link::run(&link::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("keeper", matches)) => {
             run::keeper::run(&run::keeper::Arguments::from_arg_matches(matches)?)
@@ -141,6 +146,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("model", matches)) => model::run(&model::Verb::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("serial", matches)) => serial::run(&serial::Arguments::from_arg_matches(matches)?),
         Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("sim", matches)) => sim::run(&sim::Arguments::from_arg_matches(matches)?),
