@@ -1,46 +1,25 @@
 /**
- * How good the way to the vehicle is: what the link says of itself (link_t, by its run-time schema), and what the page
- * sees of its own way to the station.
+ * How good the way to the vehicle is: what the ends of the link say of themselves, and what the page sees of its own way to
+ * the station.
  */
 
 import { GateToken } from "../generated/bowline/gate_token_t.js";
+import { LinkPath } from "../generated/bowline/link_path_t.js";
+import type { LinkStream } from "../generated/bowline/link_stream_t.js";
+import { Link } from "../generated/bowline/link_t.js";
 import { el, setAttribute, setText } from "../shell/dom.js";
 import { duration, number } from "../shell/format.js";
 import { Readout } from "../shell/readout.js";
 import type { Channel } from "../store/channel.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
-const LINK = "bowline.link_t";
 const PATHS = ["down", "connecting", "ready", "stalled"];
-const READY = 2;
-
-/** What this panel needs of link_t, by its run-time schema. */
-interface Link {
-    readonly name: string;
-    readonly peer: string;
-    readonly paths?: readonly {
-        readonly name: string;
-        readonly state: number;
-        readonly is_active: boolean;
-        readonly problem: string;
-        readonly rtt_s: number;
-        readonly capacity_bps: number;
-        readonly loss_ratio: number;
-    }[];
-    readonly streams?: readonly Stream[];
-}
-
-interface Stream {
-    readonly channel: string;
-    readonly age_p99_s: number;
-    readonly [counter: string]: unknown;
-}
 
 /** Counters of a stream that mean that a message did not get there. */
-const LOST = ["n_expired", "n_shed", "n_queue_full", "n_too_large", "n_incomplete"];
+const LOST = ["n_expired", "n_shed", "n_queue_full", "n_too_large", "n_incomplete"] as const;
 
-function lostOf(stream: Stream): number {
-    return LOST.reduce((sum, name) => sum + Number(stream[name] ?? 0), 0);
+function lostOf(stream: LinkStream): number {
+    return LOST.reduce((sum, name) => sum + Number(stream[name]), 0);
 }
 
 class LinkPanel implements Panel {
@@ -81,26 +60,26 @@ class LinkPanel implements Panel {
     }
 
     private links(): Channel[] {
-        return this.context.store.channels().filter((it) => it.typeName === LINK);
+        return this.context.store.channels().filter((it) => it.is(Link));
     }
 
     private renderLinks(utime: number | undefined): void {
         const blocks = this.links().flatMap((channel) => {
-            const link = channel.value() as Link | undefined;
+            const link = channel.as(Link);
             return link === undefined ? [] : [this.block(link, channel.freshness(utime) === "fresh")];
         });
         this.facts.replaceChildren(...blocks);
     }
 
     private block(link: Link, isFresh: boolean): HTMLElement {
-        const paths = (link.paths ?? []).map((path) => {
+        const paths = link.paths.map((path) => {
             const figures = `${number(path.rtt_s * 1e3, 0)} ms · ${number(path.capacity_bps / 1e3, 0)} kbit/s · ${number(path.loss_ratio * 100, 1)} % lost`;
             const state = PATHS[path.state] ?? `state ${path.state}`;
             const row = el("li", {}, el("strong", {}, `${path.name}${path.is_active ? " (in use)" : ""}`), " ", state, el("span", {}, path.problem || figures));
-            setAttribute(row, "data-good", path.state === READY ? "" : undefined);
+            setAttribute(row, "data-good", path.state === LinkPath.READY ? "" : undefined);
             return row;
         });
-        const worst = (link.streams ?? [])
+        const worst = link.streams
             .map((stream) => ({ stream, lost: lostOf(stream) }))
             .filter(({ lost }) => lost > 0)
             .sort((a, b) => b.lost - a.lost)
