@@ -7,9 +7,11 @@
 mod arcs;
 pub mod control;
 mod flat;
+pub mod gate;
 mod jump;
 pub mod map;
 mod mission;
+pub mod operator;
 pub mod plan;
 pub mod vote;
 mod whereabouts;

@@ -2,7 +2,10 @@
 
 mod model;
 
-use bowline_autonomy::{Mission, control, map, plan, vote};
+use bowline_autonomy::operator::Operator;
+use bowline_autonomy::{Mission, control, gate, map, plan, vote};
+use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, scanner};
+use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
@@ -22,11 +25,28 @@ pub(crate) const KINDS: &[Kind] = &[
         "Drives by a laser alone, along the arc that looks best now.",
     ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
+    Kind::of::<gate::GateComponent<Thrust>>(
+        "gate",
+        "Decides what may move a vessel, and alone tells its thrusters.",
+    ),
+    Kind::of::<gate::GateComponent<Velocity>>(
+        "gate_drive",
+        "Decides what may move a vehicle on the ground, and alone tells its drive.",
+    ),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+    Kind::of::<SensorComponent<nmea::Nmea>>(
+        "nmea",
+        "Reads what receivers, compasses and sounders say in NMEA 0183.",
+    ),
+    Kind::of::<nmea::NmeaTwin>(
+        "nmea_twin",
+        "Says in NMEA 0183 what simulated sensors measure.",
+    ),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
+    Kind::of::<Operator>("operator", "Commands a vehicle by a script."),
     Kind::of::<plan::PilotDriver>(
         "pilot",
         "Drives by a laser alone, along plans around what it has met.",
@@ -39,6 +59,14 @@ pub(crate) const KINDS: &[Kind] = &[
         "relay",
         "Publishes what is on one channel on another, not too often.",
     ),
+    Kind::of::<SensorComponent<scanner::Scanner>>(
+        "scanner",
+        "Reads a PB9-11 or a sibling of it, however that misbehaves.",
+    ),
+    Kind::of::<scanner::ScannerTwin>(
+        "scanner_twin",
+        "Answers as a PB9-11 what a simulated one sees, and misbehaves if told to.",
+    ),
     Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
     Kind::of::<bowline_sim::Survey>(
         "survey",
@@ -46,6 +74,10 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
     Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
+    Kind::of::<ActuatorComponent<ThrustDriver>>(
+        "thrust_driver",
+        "Keeps thrust within limits, and at none without commands.",
+    ),
     Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];

@@ -28,6 +28,7 @@ mod rate;
 mod robot_file;
 mod run;
 mod screen;
+mod serial;
 mod service;
 mod sim;
 mod spy;
@@ -102,6 +103,7 @@ fn verbs() -> Command {
         .subcommand(model::command())
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(serial::Arguments::augment_args(Command::new("serial")))
         .subcommand(service::command())
         .subcommand(orders::command("restart"))
         .subcommand(run::Arguments::augment_args(Command::new("run")))
@@ -141,6 +143,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("model", matches)) => model::run(&model::Verb::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("serial", matches)) => serial::run(&serial::Arguments::from_arg_matches(matches)?),
         Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("sim", matches)) => sim::run(&sim::Arguments::from_arg_matches(matches)?),

@@ -1,0 +1,265 @@
+//! What persons say to a gate, and what becomes of it.
+
+use super::control::Control;
+use super::lease::Taken;
+use super::ledger::Stream;
+use super::task::{self, Level, Wanted};
+use super::token::Issued;
+use super::{Actuation, Event, Gate, Reason, Refusal};
+use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
+use std::time::Duration;
+
+/// Longer names are refused: they are kept, and shown to people.
+const MAX_STATION: usize = 64;
+/// More of what somebody gives as the reason for a stop is cut off.
+const MAX_TEXT: usize = 200;
+
+impl<A: Actuation> Gate<A> {
+    pub(super) fn on_direct(&mut self, by: &Authority, wish: &A) -> Result<(), Refusal> {
+        if !wish.is_sane() {
+            return Err(Reason::Malformed.because("expected numbers within their limits"));
+        }
+        let issued = self.admit(by, Stream::Motion, self.rules.ttl)?;
+        self.admit_motion(by, issued)?;
+        if !self.is_armed {
+            self.arm_by_neutral(wish)?;
+        }
+        let until = issued.at + self.rules.ttl;
+        let control = Control::Direct {
+            wish: wish.clone(),
+            until,
+        };
+        if matches!(self.control, Control::Direct { .. }) {
+            self.control = control;
+        } else {
+            self.interrupt(control, format!("{:?} has direct control", by.station));
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_task(&mut self, command: &TaskCommand) -> Result<(), Refusal> {
+        let TaskCommand { by, task, .. } = command;
+        let wanted = task::understand(task)?;
+        let ttl = match wanted {
+            Wanted::Go(Level::Setpoint) => self.rules.setpoint_ttl.min(self.rules.task_ttl),
+            Wanted::Hold | Wanted::Resume | Wanted::Go(_) => self.rules.task_ttl,
+        };
+        let issued = self.admit(by, Stream::Motion, ttl)?;
+        self.admit_motion(by, issued)?;
+        self.is_armed = true;
+        let control = match wanted {
+            Wanted::Hold => Control::Idle,
+            Wanted::Resume => Control::Autonomous(self.mission.1),
+            Wanted::Go(Level::Setpoint) => Control::Setpoint {
+                until: issued.at + self.rules.setpoint_ttl,
+            },
+            Wanted::Go(level) => Control::Autonomous(self.retask(task, level)),
+        };
+        self.events.push(Event::Task(task.clone()));
+        let is_same_setpoint = matches!(
+            (&self.control, &control),
+            (Control::Setpoint { .. }, Control::Setpoint { .. })
+        );
+        if is_same_setpoint {
+            self.control = control;
+        } else {
+            self.enter(control, format!("{:?} says so", by.station));
+        }
+        Ok(())
+    }
+
+    /// What is put before or behind what is left of a mission leaves as much to the vehicle as the mission does.
+    fn retask(&mut self, task: &Task, level: Level) -> Level {
+        let level = match (task.placing, &self.control) {
+            (Task::NEXT | Task::APPEND, Control::Autonomous(mission)) => level.max(*mission),
+            _ => level,
+        };
+        self.mission = (task.name.clone(), level);
+        level
+    }
+
+    pub(super) fn on_stop(&mut self, command: &StopCommand) -> Result<(), Refusal> {
+        let StopCommand {
+            by, ask, reason, ..
+        } = command;
+        match *ask {
+            StopCommand::STOP => {
+                let by = shortened(&by.station, MAX_STATION);
+                self.stop(by, shortened(reason, MAX_TEXT));
+                Ok(())
+            }
+            StopCommand::CLEAR => self.on_clear(by),
+            other => Err(Reason::Malformed.because(format!("expected 1 or 2, found {other}"))),
+        }
+    }
+
+    fn on_clear(&mut self, by: &Authority) -> Result<(), Refusal> {
+        let issued = self.admit(by, Stream::Authority, self.rules.task_ttl)?;
+        self.admit_holder(by)?;
+        let Control::Stopped(stop) = &self.control else {
+            return Ok(());
+        };
+        if issued.nth < stop.n_issued {
+            return Err(Reason::Unseen.because(format!(
+                "expected a station that knows of the last stop, by {:?}, found one that said this before it heard of it",
+                stop.by
+            )));
+        }
+        if self.is_beat_missing() {
+            return Err(Reason::Local.because("expected nothing to stop the vehicle on the spot"));
+        }
+        if let Some(fence) = &mut self.fence {
+            fence.excuse();
+        }
+        self.n_issued_before = self.mint.n_issued();
+        self.is_armed = false;
+        let why = format!("{:?} has cleared the stop; nobody commands yet", by.station);
+        self.enter(Control::Idle, why);
+        Ok(())
+    }
+
+    pub(super) fn on_lease(&mut self, request: &LeaseRequest) -> Result<(), Refusal> {
+        let LeaseRequest { by, ask, rank, .. } = request;
+        if !(LeaseRequest::TAKE..=LeaseRequest::PREEMPT).contains(ask) {
+            return Err(Reason::Malformed.because(format!("expected 1 to 6, found {ask}")));
+        }
+        self.admit(by, Stream::Authority, self.rules.task_ttl)?;
+        let rank = self.rules.rank_of(&by.station, *rank);
+        match *ask {
+            LeaseRequest::TAKE => {
+                let taken = self.lease.take(self.now, by, rank)?;
+                self.on_taken(taken, &by.station);
+            }
+            LeaseRequest::PREEMPT => {
+                let taken = self.lease.preempt(self.now, by, rank)?;
+                self.on_taken(taken, &by.station);
+            }
+            ask => {
+                self.admit_holder(by)?;
+                self.on_holder(ask, by)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn on_holder(&mut self, ask: i8, by: &Authority) -> Result<(), Refusal> {
+        match ask {
+            LeaseRequest::RELEASE => self.on_release(&by.station),
+            LeaseRequest::CONSENT => {
+                let station = self.lease.consent(self.now)?;
+                self.on_new_holder(&station);
+            }
+            LeaseRequest::DENY => {
+                let asked = self.lease.deny()?;
+                let text = format!("{:?} keeps the lease", by.station);
+                self.turn_away(asked.by, Reason::Denied.because(text));
+            }
+            // The word alone renews it.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn on_taken(&mut self, taken: Taken, station: &str) {
+        match taken {
+            Taken::Granted => self.on_new_holder(station),
+            Taken::Preempted => {
+                self.on_new_holder(station);
+                self.stop(station.to_owned(), "took control by rank".to_owned());
+            }
+            Taken::Asking => self.n_changes += 1,
+            Taken::Kept => {}
+        }
+    }
+
+    /// Who has commanded directly before does not any more; what the vehicle does by itself goes on.
+    fn on_new_holder(&mut self, station: &str) {
+        self.is_armed = false;
+        self.lost_at = None;
+        self.n_changes += 1;
+        if self.control.until().is_some() {
+            self.fall_silent(format!("{station:?} has taken over"));
+        }
+    }
+
+    /// Of the holder's own free will, so nothing is lost: autonomy goes on, and what a person did directly ends.
+    fn on_release(&mut self, station: &str) {
+        self.lease.release();
+        self.is_armed = false;
+        self.n_changes += 1;
+        match self.control {
+            Control::Direct { .. } | Control::Setpoint { .. } | Control::Silent(_) => {
+                self.interrupt(Control::Idle, format!("{station:?} has given up control"));
+            }
+            Control::Autonomous(_) => {
+                self.why = format!("{station:?} has left it to the vehicle");
+            }
+            Control::Stopped(_) | Control::Idle | Control::Contingency(_) => {}
+        }
+    }
+
+    /// A command that counts at all: from somebody, young enough, and not there before. Gives its token.
+    fn admit(&mut self, by: &Authority, stream: Stream, ttl: Duration) -> Result<Issued, Refusal> {
+        if !(1..=MAX_STATION).contains(&by.station.len()) || by.session == 0 {
+            return Err(Reason::Malformed.because(format!(
+                "expected a station's name of 1 to {MAX_STATION} bytes and a session that is not 0"
+            )));
+        }
+        let Some(issued) = self.mint.find(by.token) else {
+            return Err(Reason::Unknown.because("expected a token of this gate, found another"));
+        };
+        let age = self.now.since(issued.at);
+        if age > ttl {
+            return Err(Reason::Stale.because(format!(
+                "expected a token of at most {ttl:?}, found one of {age:?}"
+            )));
+        }
+        self.ledger.enter(self.now, by, stream)?;
+        Ok(issued)
+    }
+
+    /// The holder's word, which renews the lease.
+    fn admit_holder(&mut self, by: &Authority) -> Result<(), Refusal> {
+        self.lease.check(by)?;
+        self.lease.renew(self.now);
+        Ok(())
+    }
+
+    /// What may move the vehicle: the holder's word, not while it is stopped, and made since the last stop was cleared.
+    fn admit_motion(&mut self, by: &Authority, issued: Issued) -> Result<(), Refusal> {
+        self.admit_holder(by)?;
+        if let Control::Stopped(stop) = &self.control {
+            return Err(Reason::Stopped.because(format!(
+                "expected no stop, found one by {:?}: {}",
+                stop.by, stop.reason
+            )));
+        }
+        if issued.nth < self.n_issued_before {
+            return Err(Reason::Unseen.because(
+                "expected a command that was made after the stop was cleared, found one from before",
+            ));
+        }
+        Ok(())
+    }
+
+    fn arm_by_neutral(&mut self, wish: &A) -> Result<(), Refusal> {
+        if !wish.is_neutral() {
+            self.neutral_since = None;
+            let neutral_for = self.rules.neutral_for;
+            return Err(Reason::Neutral.because(format!(
+                "expected neutral input for {neutral_for:?} first, found input"
+            )));
+        }
+        let since = *self.neutral_since.get_or_insert(self.now);
+        self.is_armed = self.now.since(since) >= self.rules.neutral_for;
+        Ok(())
+    }
+}
+
+/// The beginning of a text, at most so many bytes of it.
+fn shortened(text: &str, most: usize) -> String {
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
+    text.get(..end.unwrap_or(0)).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,359 @@
+//! The gate as a component: thrust for vessels, velocity for vehicles on the ground.
+
+use super::{Actuation, Contingency, Event, Gate, Input as Told, Refusal, Rules};
+use crate::Whereabouts;
+use bowline_msgs::{
+    self as msgs, Authority, Beat, GateToken, LeaseRequest, PoseTransform, StopCommand, Task,
+    TaskCommand,
+};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
+    Time,
+};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+bowline_node::parameters! {
+    /// What a gate allows, for how long, and what is done without an operator.
+    pub struct GateParameters {
+        /// What people call it: the vehicle, or the experiment that it guards.
+        name: String = "vehicle".into();
+        /// How old a direct command may get; then there is no thrust.
+        ttl: Duration = Duration::from_millis(250), within Duration::from_millis(100)..=Duration::from_secs(1);
+        /// How old tasks, clearings and requests for the lease may be when they arrive.
+        task_ttl: Duration = Duration::from_secs(2), within Duration::from_millis(100)..=Duration::from_secs(10);
+        /// For how long heading and speed are kept without being said anew.
+        setpoint_ttl: Duration = Duration::from_millis(1_500), within Duration::from_millis(200)..=Duration::from_secs(10);
+        /// How old a wish of the controller may get.
+        wish_ttl: Duration = Duration::from_millis(300), within Duration::from_millis(50)..=Duration::from_secs(1);
+        /// For how long a person shows neutral input before direct control begins.
+        neutral_for: Duration = Duration::from_millis(300), within Duration::from_millis(300)..=Duration::from_secs(10);
+        /// How long the holder of the lease may be silent; at least ttl.
+        lease: Duration = Duration::from_secs(1), within Duration::from_millis(100)..=Duration::from_secs(60);
+        /// How long the holder may take to answer who asks for the lease.
+        answer_within: Duration = Duration::from_secs(5), within Duration::from_millis(500)..=Duration::from_secs(60);
+        /// From the end of a lease until control counts as lost.
+        grace: Duration = Duration::from_secs(5), within Duration::ZERO..=Duration::from_secs(600);
+        /// What is done then: chosen before the mission.
+        contingency: String = "hold".into(), within ["hold", "station", "return", "continue"];
+        /// Stations that may take the lease from others, and their highest rank: "bridge=2"; all others have rank 0.
+        ranks: Vec<String> = Vec::new();
+        /// Corners of the fence, x and y in turn, metres east and north in the map frame; none: no fence.
+        fence_m: Vec<f64> = Vec::new();
+        /// For how long the fence trusts a pose.
+        place_ttl: Duration = Duration::from_secs(2), within Duration::from_millis(100)..=Duration::from_secs(60);
+        /// Without a beat of the local stop for so long the vehicle is stopped; 0s: there is no local stop.
+        beat_within: Duration = Duration::ZERO, within Duration::ZERO..=Duration::from_secs(10);
+        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
+        model: PathBuf = PathBuf::new();
+        /// The vehicle's own frame in the model, as Body:Frame; without it the one called Vehicle.
+        vehicle: String = String::new();
+        /// How often it issues a token, and tells the actuators at least, times a second.
+        rate_hz: f64 = 20.0, within 20.0..=200.0;
+    }
+}
+
+impl GateParameters {
+    fn rules(&self) -> Result<Rules, BuildError> {
+        if self.lease < self.ttl {
+            let Self { lease, ttl, .. } = self;
+            return Err(
+                format!("a lease of {lease:?} ends before a command of {ttl:?} does").into(),
+            );
+        }
+        let contingency = Contingency::from_word(&self.contingency);
+        let contingency = contingency.ok_or("contingency is none of those that there are")?;
+        let (corners, rest) = self.fence_m.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err("fence_m has an x without a y".into());
+        }
+        Ok(Rules {
+            ttl: self.ttl,
+            task_ttl: self.task_ttl,
+            setpoint_ttl: self.setpoint_ttl,
+            wish_ttl: self.wish_ttl,
+            neutral_for: self.neutral_for,
+            lease: self.lease,
+            answer_within: self.answer_within,
+            grace: self.grace,
+            contingency,
+            ranks: ranks(&self.ranks)?,
+            fence_m: (!corners.is_empty()).then(|| corners.to_vec()),
+            place_ttl: self.place_ttl,
+            beat_within: (!self.beat_within.is_zero()).then_some(self.beat_within),
+        })
+    }
+}
+
+fn ranks(texts: &[String]) -> Result<BTreeMap<String, i32>, BuildError> {
+    let rank = |text: &String| {
+        let (station, rank) = text.split_once('=')?;
+        let rank: u16 = rank.trim().parse().ok()?;
+        Some((station.trim().to_owned(), i32::from(rank)))
+    };
+    let expected =
+        |text| format!("expected a station and its rank such as \"bridge=2\", found {text:?}");
+    let ranks = texts
+        .iter()
+        .map(|text| rank(text).ok_or_else(|| expected(text).into()));
+    ranks.collect()
+}
+
+/// How often a gate says how it is when nothing changes.
+const REPORT_EVERY: Duration = Duration::from_millis(200);
+
+/// [`Gate`] as a component. The only one that writes what actuators are told.
+#[derive(Debug)]
+pub struct GateComponent<A: Actuation> {
+    parameters: GateParameters,
+    rules: Rules,
+    whereabouts: Whereabouts,
+    /// From the first step on: its life begins at a time.
+    gate: Option<Gate<A>>,
+    said: Said<A>,
+    pace: Pace,
+    direct: Input<A::Command>,
+    tasks: Input<TaskCommand>,
+    stops: Input<StopCommand>,
+    requests: Input<LeaseRequest>,
+    wish: Input<A>,
+    beat: Input<Beat>,
+    pose: Input<PoseTransform>,
+    command: Output<A>,
+    state: Output<msgs::Gate>,
+    token: Output<GateToken>,
+    refusal: Output<msgs::Refusal>,
+    task: Output<Task>,
+}
+
+/// What was said last.
+#[derive(Debug)]
+struct Said<A> {
+    command: Option<A>,
+    n_changes: Option<u64>,
+    reported: Time,
+}
+
+/// How many refusals are said at once, and how many a second after that. All of them are counted.
+const REFUSALS_AT_ONCE: u32 = 20;
+const REFUSALS_EVERY: Duration = Duration::from_millis(100);
+
+/// Keeps a flood of refusals from being one itself.
+#[derive(Debug)]
+struct Pace {
+    n_left: u32,
+    since: Time,
+}
+
+impl Pace {
+    fn allows(&mut self, now: Time) -> bool {
+        while self.n_left < REFUSALS_AT_ONCE && now >= self.since + REFUSALS_EVERY {
+            self.n_left += 1;
+            self.since = self.since + REFUSALS_EVERY;
+        }
+        if self.n_left == REFUSALS_AT_ONCE {
+            self.since = now;
+        }
+        let is_allowed = self.n_left > 0;
+        self.n_left = self.n_left.saturating_sub(1);
+        is_allowed
+    }
+}
+
+impl<A: Actuation> Build for GateComponent<A> {
+    type Parameters = GateParameters;
+
+    fn build(parameters: GateParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let rules = parameters.rules()?;
+        // What is wrong with the rules is said now, not when the vehicle is about to move.
+        Gate::<A>::new(rules.clone(), Time::ZERO)?;
+        let word = A::WORD;
+        let any = Expect::ever().optional();
+        ports.tick(crate::period(parameters.rate_hz));
+        Ok(Self {
+            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            rules,
+            gate: None,
+            said: Said {
+                command: None,
+                n_changes: None,
+                reported: Time::ZERO,
+            },
+            pace: Pace {
+                n_left: REFUSALS_AT_ONCE,
+                since: Time::ZERO,
+            },
+            direct: ports.input_on(
+                "direct",
+                "What a person sets directly.",
+                any,
+                &format!("operator.{word}"),
+            ),
+            tasks: ports.input_on("tasks", "What a person gives to do.", any, "operator.task"),
+            stops: ports.input_on("stops", "Stops, and the end of them.", any, "operator.stop"),
+            requests: ports.input_on("leases", "Who wants control.", any, "operator.lease"),
+            wish: ports.input_on(
+                "wish",
+                "What the controller would do.",
+                any,
+                &format!("{word}.wish"),
+            ),
+            beat: ports.input("beat", "That nothing stops the vehicle on the spot.", any),
+            pose: ports.input_on("pose", "Where the vehicle is, for the fence.", any, "pose"),
+            command: ports.output_on(
+                "command",
+                "What the actuators are told.",
+                &format!("{word}.command"),
+            ),
+            state: ports.output_on("state", "Who or what is in control.", "gate.state"),
+            token: ports.output_on("token", "What commands must bring back.", "gate.token"),
+            refusal: ports.output_on("refusal", "What was not taken, and why.", "gate.refusal"),
+            task: ports.output_on("task", "What the helm is to do.", "gate.task"),
+            parameters,
+        })
+    }
+}
+
+impl<A: Actuation> Component for GateComponent<A> {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        let now = step.now();
+        let mut gate = match self
+            .gate
+            .take()
+            .map_or_else(|| Gate::new(self.rules.clone(), now), Ok)
+        {
+            Ok(gate) => gate,
+            Err(why) => return out.health(Health::Failed(why.to_string())),
+        };
+        gate.advance(now);
+        self.hear(step, &mut gate, out);
+        self.say(step, &mut gate, out);
+        if let Some(deadline) = gate.deadline() {
+            out.wake_at(deadline);
+        }
+        out.health(Health::Good);
+        self.gate = Some(gate);
+    }
+
+    fn parameters(&mut self) -> Option<&mut dyn Parameters> {
+        Some(&mut self.parameters)
+    }
+}
+
+impl<A: Actuation> GateComponent<A> {
+    fn hear(&mut self, step: &Step<'_>, gate: &mut Gate<A>, out: &mut Outbox<'_>) {
+        let now = step.now();
+        let refused = if let Some(command) = step.arrived(self.direct) {
+            let (by, wish) = A::of(command.message());
+            gate.handle(now, Told::Direct(by, wish))
+                .map_err(|refusal| (by, A::WORD, refusal))
+        } else if let Some(command) = step.arrived(self.tasks).map(|it| it.message()) {
+            gate.handle(now, Told::Task(command))
+                .map_err(|refusal| (&command.by, "task", refusal))
+        } else if let Some(command) = step.arrived(self.stops).map(|it| it.message()) {
+            gate.handle(now, Told::Stop(command))
+                .map_err(|refusal| (&command.by, word_of_stop(command.ask), refusal))
+        } else if let Some(request) = step.arrived(self.requests).map(|it| it.message()) {
+            gate.handle(now, Told::Lease(request))
+                .map_err(|refusal| (&request.by, word_of_lease(request.ask), refusal))
+        } else {
+            return self.hear_vehicle(step, gate, out);
+        };
+        if let Err((by, command, refusal)) = refused {
+            self.refuse((now, out), by, command, refusal);
+        }
+    }
+
+    fn hear_vehicle(&mut self, step: &Step<'_>, gate: &mut Gate<A>, out: &mut Outbox<'_>) {
+        let now = step.now();
+        let outcome = if let Some(wish) = step.arrived(self.wish) {
+            gate.handle(now, Told::Wish(wish.message()))
+        } else if step.arrived(self.beat).is_some() {
+            gate.handle(now, Told::Beat)
+        } else if let Some(pose) = step.arrived(self.pose) {
+            // A pose that says nothing is none, and the fence misses it in time.
+            self.whereabouts.place(&pose).map_or(Ok(()), |place| {
+                gate.handle(now, Told::Place([place.x_m, place.y_m]))
+            })
+        } else {
+            Ok(())
+        };
+        if let Err(refusal) = outcome {
+            self.refuse((now, out), &Authority::default(), "wish", refusal);
+        }
+    }
+
+    fn say(&mut self, step: &Step<'_>, gate: &mut Gate<A>, out: &mut Outbox<'_>) {
+        let now = step.now();
+        for event in gate.events() {
+            match event {
+                Event::Task(task) => out.send(self.task, task),
+                Event::Unheld { by, refusal } => self.refuse((now, out), &by, "take", refusal),
+            }
+        }
+        let is_regular = step.is_tick() || step.is_start();
+        let has_changed = self.said.n_changes.replace(gate.n_changes()) != Some(gate.n_changes());
+        let command = gate.output();
+        let is_new = self
+            .said
+            .command
+            .as_ref()
+            .is_none_or(|said| said.at(0) != command.at(0));
+        if is_new || is_regular {
+            out.send(self.command, command.at(now.utime()));
+            self.said.command = Some(command);
+        }
+        if has_changed || is_regular {
+            out.send(self.token, gate.token());
+        }
+        if has_changed || is_regular && now.since(self.said.reported) >= REPORT_EVERY {
+            out.send(self.state, gate.report(&self.parameters.name));
+            self.said.reported = now;
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        (now, out): (Time, &mut Outbox<'_>),
+        by: &Authority,
+        command: &str,
+        refusal: Refusal,
+    ) {
+        if !self.pace.allows(now) {
+            return;
+        }
+        let age_us = refusal.age.map(|age| i64::try_from(age.as_micros()));
+        out.send(
+            self.refusal,
+            msgs::Refusal {
+                utime: now.utime(),
+                name: self.parameters.name.clone(),
+                by: by.clone(),
+                command: command.to_owned(),
+                reason: refusal.reason.word().to_owned(),
+                text: refusal.text,
+                age_us: age_us.map_or(-1, |age| age.unwrap_or(i64::MAX)),
+            },
+        );
+    }
+}
+
+fn word_of_stop(ask: i8) -> &'static str {
+    match ask {
+        StopCommand::CLEAR => "clear",
+        _ => "stop",
+    }
+}
+
+fn word_of_lease(ask: i8) -> &'static str {
+    match ask {
+        LeaseRequest::TAKE => "take",
+        LeaseRequest::RENEW => "renew",
+        LeaseRequest::RELEASE => "release",
+        LeaseRequest::CONSENT => "consent",
+        LeaseRequest::DENY => "deny",
+        LeaseRequest::PREEMPT => "preempt",
+        _ => "lease",
+    }
+}

@@ -1,0 +1,100 @@
+//! Who has said what number: no command counts twice, and none after a later one.
+
+use super::refusal::{Reason, Refusal};
+use bowline_msgs::Authority;
+use bowline_node::Time;
+use std::time::Duration;
+
+/// Sessions that may be heard within the time that a command may be old. More are refused until some have been silent.
+pub(super) const MAX_SESSIONS: usize = 64;
+
+/// What must stay in order: what moves the vehicle, and what is said of leases and stops.
+///
+/// A station numbers all of its commands in one row, but the two travel on channels of different priority, and a renewal
+/// that overtakes a task must not cost the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    Motion,
+    Authority,
+}
+
+/// The last numbers of each session.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    speakers: Vec<Speaker>,
+    /// A session that was silent for longer can be forgotten: what it said is too old to count again.
+    remember: Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Speaker {
+    station: String,
+    session: i64,
+    /// By stream.
+    last: [Option<i64>; 2],
+    heard: Time,
+}
+
+impl Ledger {
+    pub(super) fn new(remember: Duration) -> Self {
+        Self {
+            speakers: Vec::new(),
+            remember,
+        }
+    }
+
+    /// Enters the number of a command that is fresh. It is spent, whatever becomes of the command.
+    pub(super) fn enter(
+        &mut self,
+        now: Time,
+        by: &Authority,
+        stream: Stream,
+    ) -> Result<(), Refusal> {
+        let is_speaker =
+            |it: &Speaker| it.session == by.session && it.station.as_str() == by.station;
+        let at = match self.speakers.iter().position(is_speaker) {
+            Some(at) => at,
+            None => self.make_room(now, by)?,
+        };
+        let Some(speaker) = self.speakers.get_mut(at) else {
+            return Ok(());
+        };
+        let last = match stream {
+            Stream::Motion => &mut speaker.last[0],
+            Stream::Authority => &mut speaker.last[1],
+        };
+        match *last {
+            Some(last) if by.sequence == last => Err(Reason::Repeated.because(format!(
+                "expected a command that has not come yet, found number {last} again"
+            ))),
+            Some(last) if by.sequence < last => Err(Reason::Overtaken.because(format!(
+                "expected a number after {last}, found {}",
+                by.sequence
+            ))),
+            Some(_) | None => {
+                *last = Some(by.sequence);
+                speaker.heard = now;
+                Ok(())
+            }
+        }
+    }
+
+    fn make_room(&mut self, now: Time, by: &Authority) -> Result<usize, Refusal> {
+        if self.speakers.len() >= MAX_SESSIONS {
+            let remember = self.remember;
+            self.speakers.retain(|it| now.since(it.heard) <= remember);
+        }
+        if self.speakers.len() >= MAX_SESSIONS {
+            return Err(Reason::Crowded.because(format!(
+                "expected at most {MAX_SESSIONS} sessions at a time, found one more"
+            )));
+        }
+        self.speakers.push(Speaker {
+            station: by.station.clone(),
+            session: by.session,
+            last: [None; 2],
+            heard: now,
+        });
+        Ok(self.speakers.len() - 1)
+    }
+}

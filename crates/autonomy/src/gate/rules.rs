@@ -1,0 +1,64 @@
+//! What can be chosen about a gate, before it begins.
+
+use super::task::Contingency;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The bounds that a gate keeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// How old a direct command may get, from when its token was issued; then the thrust is zero.
+    pub ttl: Duration,
+    /// How old other commands may be when they arrive: thin links are slow.
+    pub task_ttl: Duration,
+    /// For how long heading and speed are kept without being said anew.
+    pub setpoint_ttl: Duration,
+    /// How old a wish of the controller may get.
+    pub wish_ttl: Duration,
+    /// For how long a person shows neutral input before direct control begins.
+    pub neutral_for: Duration,
+    /// How long the holder of the lease may be silent.
+    pub lease: Duration,
+    /// How long the holder may take to answer who asks for the lease.
+    pub answer_within: Duration,
+    /// From the end of a lease until control counts as lost.
+    pub grace: Duration,
+    /// What is done then.
+    pub contingency: Contingency,
+    /// The highest rank that each station may have; 0 for those that are not here.
+    pub ranks: BTreeMap<String, i32>,
+    /// Corners of the fence, x east and y north in the map frame, metres.
+    pub fence_m: Option<Vec<[f64; 2]>>,
+    /// For how long the fence trusts a place.
+    pub place_ttl: Duration,
+    /// Without a beat for so long the vehicle is stopped on the spot; none where there is nothing that beats.
+    pub beat_within: Option<Duration>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_millis(250),
+            task_ttl: Duration::from_secs(2),
+            setpoint_ttl: Duration::from_millis(1_500),
+            wish_ttl: Duration::from_millis(300),
+            neutral_for: Duration::from_millis(300),
+            lease: Duration::from_secs(1),
+            answer_within: Duration::from_secs(5),
+            grace: Duration::from_secs(5),
+            contingency: Contingency::Hold,
+            ranks: BTreeMap::new(),
+            fence_m: None,
+            place_ttl: Duration::from_secs(2),
+            beat_within: None,
+        }
+    }
+}
+
+impl Rules {
+    /// The rank that a station gets when it wants this one.
+    pub(super) fn rank_of(&self, station: &str, wanted: i32) -> i32 {
+        let most = self.ranks.get(station).copied().unwrap_or(0);
+        wanted.clamp(0, most.max(0))
+    }
+}

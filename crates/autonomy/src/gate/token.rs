@@ -1,0 +1,158 @@
+//! Tokens: proof that a command is young, by the gate's own clock and nobody else's.
+//!
+//! The gate says a new token some twenty times a second; a command that brings it back was made after it was said. So the
+//! age of a command is bounded end to end, whatever lay between, without a look at the sender's clock.
+//!
+//! Tokens show freshness and are no secret: whoever hears the gate knows them. Who may speak is the link's and the
+//! station's business.
+
+use bowline_node::Time;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Tokens that are remembered at most; the oldest are forgotten first, and a forgotten token is worth nothing.
+const MAX_TOKENS: usize = 1_024;
+
+/// Makes tokens, and knows when each was issued.
+#[derive(Clone, Debug)]
+pub(super) struct Mint {
+    /// Nanoseconds at which the gate's life began, and one more with each token.
+    ///
+    /// A life makes far fewer tokens than it has nanoseconds, so the next one begins after all of its numbers: no token
+    /// comes twice as long as the clock goes forward between lives. And there is no entropy in it, so the same log gives
+    /// the same tokens.
+    next: i64,
+    issued: VecDeque<Issued>,
+    n_issued: u64,
+    remember: Duration,
+}
+
+/// A token that was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Issued {
+    token: i64,
+    pub(super) at: Time,
+    /// How many there were before it: tells what came first within one instant.
+    pub(super) nth: u64,
+}
+
+impl Mint {
+    /// Of a gate that begins to live now, and wants to know tokens for so long.
+    pub(super) fn new(now: Time, remember: Duration) -> Self {
+        Self {
+            next: now.ns(),
+            issued: VecDeque::new(),
+            n_issued: 0,
+            remember,
+        }
+    }
+
+    pub(super) fn issue(&mut self, now: Time) -> i64 {
+        let remember = self.remember;
+        let is_forgotten = |it: &Issued| now.since(it.at) > remember;
+        while self.issued.len() >= MAX_TOKENS || self.issued.front().is_some_and(is_forgotten) {
+            self.issued.pop_front();
+        }
+        let mut token = scatter(self.next);
+        if token == 0 {
+            // Whoever has heard nothing says 0.
+            self.next = self.next.wrapping_add(1);
+            token = scatter(self.next);
+        }
+        self.next = self.next.wrapping_add(1);
+        self.issued.push_back(Issued {
+            token,
+            at: now,
+            nth: self.n_issued,
+        });
+        self.n_issued += 1;
+        token
+    }
+
+    /// How many tokens were issued so far.
+    pub(super) fn n_issued(&self) -> u64 {
+        self.n_issued
+    }
+
+    /// This token, if it was issued, and not so long ago that nobody asks any more.
+    pub(super) fn find(&self, token: i64) -> Option<Issued> {
+        let mut newest_first = self.issued.iter().rev();
+        newest_first.find(|it| it.token == token).copied()
+    }
+}
+
+/// A number for each number, far from those of its neighbours (the last step of `SplitMix64`): nobody who counts, or sends
+/// a time, hits a token by accident.
+fn scatter(number: i64) -> i64 {
+    let mut bits = number.cast_unsigned();
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (bits ^ (bits >> 31)).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const REMEMBER: Duration = Duration::from_secs(2);
+    const START: Time = Time::from_utime(1_763_269_856_250_000);
+
+    fn tokens(start: Time, n: u32) -> Vec<i64> {
+        let mut mint = Mint::new(start, REMEMBER);
+        let issue = |nth| mint.issue(start + Duration::from_millis(50) * nth);
+        (0..n).map(issue).collect()
+    }
+
+    fn issued_at(mint: &Mint, token: i64) -> Option<Time> {
+        mint.find(token).map(|it| it.at)
+    }
+
+    #[test]
+    fn no_token_comes_twice_in_one_life_or_in_the_next() {
+        let first = tokens(START, 20_000);
+        // The next life begins a second after the first has ended.
+        let second = tokens(START + Duration::from_secs(1_001), 20_000);
+        let all: BTreeSet<i64> = first.iter().chain(&second).copied().collect();
+        assert_eq!(all.len(), 40_000);
+        assert!(!all.contains(&0), "0 is what whoever heard nothing says");
+    }
+
+    #[test]
+    fn the_same_life_has_the_same_tokens() {
+        assert_eq!(tokens(START, 100), tokens(START, 100));
+    }
+
+    #[test]
+    fn the_number_that_nobody_issues_is_skipped() {
+        let mut mint = Mint::new(Time::ZERO, REMEMBER);
+        assert_eq!(scatter(0), 0, "the case that this is about");
+        let tokens = [mint.issue(START), mint.issue(START)];
+        assert_eq!(tokens, [scatter(1), scatter(2)]);
+    }
+
+    #[test]
+    fn a_token_is_known_for_as_long_as_it_may_matter_and_then_forgotten() {
+        let mut mint = Mint::new(START, REMEMBER);
+        let token = mint.issue(START);
+        assert_eq!(issued_at(&mint, token), Some(START));
+        assert_eq!(mint.find(token.wrapping_add(1)), None);
+        mint.issue(START + REMEMBER);
+        assert_eq!(issued_at(&mint, token), Some(START));
+        mint.issue(START + REMEMBER + Duration::from_nanos(1));
+        assert_eq!(mint.find(token), None);
+    }
+
+    #[test]
+    fn memory_is_bounded_however_many_are_issued() {
+        let mut mint = Mint::new(START, REMEMBER);
+        let first = mint.issue(START);
+        for _ in 1..MAX_TOKENS {
+            mint.issue(START);
+        }
+        assert_eq!(issued_at(&mint, first), Some(START));
+        mint.issue(START);
+        assert_eq!(mint.find(first), None);
+        assert_eq!(mint.issued.len(), MAX_TOKENS);
+    }
+}
