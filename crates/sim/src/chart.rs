@@ -17,7 +17,7 @@ const CELL_M: f64 = 5.0;
 /// Of every so many cells, both ways, one has its sounding.
 const SOUNDING_CELLS: usize = 4;
 /// Where one depth area ends and the next begins, metres.
-pub(crate) const DEPTHS_M: [f64; 6] = [0.0, 3.0, 5.0, 7.0, 9.0, 11.0];
+pub(crate) const DEPTHS_M: [f64; 6] = [0.0, 3.0, 5.0, 7.0, 9.0, 12.0];
 /// More cells are an ocean.
 const MAX_CELLS: usize = 40_000;
 /// Nothing moves here; a step is asked for all the same.
