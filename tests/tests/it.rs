@@ -16,6 +16,7 @@ mod igvc;
 mod inspect;
 mod interop;
 mod liblcm;
+mod link;
 mod logs;
 mod logtools;
 mod loss;

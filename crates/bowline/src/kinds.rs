@@ -3,7 +3,7 @@
 mod model;
 
 use bowline_autonomy::operator::Operator;
-use bowline_autonomy::{Mission, control, gate, map, plan, vote};
+use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, scanner};
 use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{Kind, kinds};
@@ -16,6 +16,7 @@ pub(crate) const KINDS: &[Kind] = &[
         "Weighs votes on arcs, and alone commands the vehicle.",
     ),
     Kind::of::<vote::Avoidance>("avoidance", "Votes for arcs with room around them."),
+    Kind::of::<map::Bathymetry>("bathymetry", "Maps how deep the water is."),
     Kind::of::<control::DriveComponent>(
         "drive",
         "Keeps commands within limits, and stops without them.",
@@ -23,6 +24,10 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<plan::WindowDriver>(
         "dynamic_window",
         "Drives by a laser alone, along the arc that looks best now.",
+    ),
+    Kind::of::<estimate::Estimator>(
+        "estimator",
+        "Says where a vessel is, by satellites, compass and inertial unit.",
     ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
     Kind::of::<gate::GateComponent<Thrust>>(
@@ -35,6 +40,7 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
+    Kind::of::<helm::Helm>("helm", "Keeps a vessel's mission, and says where to go."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
     Kind::of::<SensorComponent<nmea::Nmea>>(
@@ -79,6 +85,10 @@ pub(crate) const KINDS: &[Kind] = &[
         "Keeps thrust within limits, and at none without commands.",
     ),
     Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
+    Kind::of::<control::VesselController>(
+        "vessel_controller",
+        "Steers a vessel by its two thrusters.",
+    ),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
 
