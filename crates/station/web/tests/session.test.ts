@@ -138,6 +138,10 @@ describe("direct control", () => {
         readonly control = new DirectControl(this.session, { kind: "thrust" });
         ms = 0;
 
+        constructor() {
+            this.control.tick(undefined, true, false, at(0));
+        }
+
         /** Runs for a while with a tick every 10 ms and tokens 20 times a second. */
         run(forMs: number, { hands, isVisible = true, isStopped = false }: Run = {}): Command[] {
             const sent: Command[] = [];
@@ -197,12 +201,25 @@ describe("direct control", () => {
         expect(bench.run(500, { hands: AHEAD })).toEqual([]);
     });
 
+    it("does not go on after the page was held up, with keys still down and fresh tokens", () => {
+        const bench = new Bench();
+        bench.control.engage();
+        bench.run(600);
+        expect(bench.run(100, { hands: AHEAD }).length).toBeGreaterThan(0);
+        bench.ms += 400;
+        bench.session.heardToken(new GateToken({ token: 1n }), bench.ms);
+        expect(bench.run(500, { hands: AHEAD })).toEqual([]);
+        expect(bench.control.reason).toBe("the page was held up");
+    });
+
     it("is silent when tokens stay away", () => {
         const bench = new Bench();
         bench.control.engage();
         bench.run(600);
-        bench.ms += 1;
-        expect(bench.control.tick(AHEAD, true, false, at(bench.ms + 600))).toEqual([]);
+        for (const end = bench.ms + 700; bench.ms < end; bench.ms += 10) {
+            bench.control.tick(AHEAD, true, false, at(bench.ms));
+        }
+        expect(bench.control.tick(AHEAD, true, false, at(bench.ms))).toEqual([]);
         expect(bench.control.reason).toBe("the vehicle is not heard");
     });
 

@@ -127,13 +127,18 @@ function soundingText(depthM: number): string {
 function mark(name: string, feature: Feature): Style {
     return new Style({
         image: new Circle({ radius: 5, fill: fill(name), stroke: stroke("--panel", 1.5) }),
-        text: text(String(feature.get("name") ?? ""), "--chart-text", -12),
+        text: text(nameOf(feature), "--chart-text", -12),
         zIndex: 7,
     });
 }
 
 function label(feature: Feature, name = "--chart-text"): Text {
-    return text(String(feature.get("name") ?? ""), name);
+    return text(nameOf(feature), name);
+}
+
+/** The name of a feature: those that come from worlds are identifiers. */
+function nameOf(feature: Feature): string {
+    return String(feature.get("name") ?? "").replaceAll("_", " ");
 }
 
 function text(words: string, name: string, offsetY = 0): Text {

@@ -9,7 +9,7 @@
  *   off ── engage ──▶ arming ── at rest for a while ──▶ ready ── held ──▶ driving
  *    ▲                  ▲                                 ▲               │ let go
  *    │                  └── gate: wants neutral ──────────┤               ▼
- *    └── out of sight, lease lost, stopped, disengaged ── └─── silent ── trailing
+ *    └── out of sight, held up, lease lost, stopped ───── └─── silent ── trailing
  * ```
  */
 
@@ -41,6 +41,8 @@ const NEUTRAL_FOR_MS = 450;
 const TRAIL_FOR_MS = 300;
 /** Without a token for so long commands would be refused, and a person would steer blind. */
 const MAX_TOKEN_AGE_MS = 500;
+/** A page that was held up for so long may go on with keys that were let go meanwhile; the gate has given up by then too. */
+const MAX_PAUSE_MS = 300;
 const REST = 0.02;
 
 const AT_REST: Hands = { ahead: 0, left: 0 };
@@ -51,6 +53,7 @@ export class DirectControl {
     private restSinceMs: number | undefined;
     private trailSinceMs = 0;
     private dueMs = Number.NEGATIVE_INFINITY;
+    private tickedMs = Number.NEGATIVE_INFINITY;
     /** The share of full power that full deflection gives, more than 0 to 1. */
     limit = 0.5;
     /** Why it is off, for people. */
@@ -92,6 +95,11 @@ export class DirectControl {
 
     /** What to send by now. `hands` is undefined while nobody holds a control. */
     tick(hands: Hands | undefined, isVisible: boolean, isStopped: boolean, now: Now): Command[] {
+        const pauseMs = now.ms - this.tickedMs;
+        this.tickedMs = now.ms;
+        if (pauseMs > MAX_PAUSE_MS) {
+            this.disengage("the page was held up");
+        }
         this.check(isVisible, isStopped, now);
         if (this.current === "off") {
             return [];
