@@ -30,6 +30,7 @@ mod relay;
 mod repo;
 mod robots;
 mod services;
+mod sim;
 mod spy;
 mod transports;
 

@@ -16,5 +16,9 @@ mod repeatable;
 mod sensors;
 #[path = "it/survey.rs"]
 mod survey;
+#[path = "it/vessel.rs"]
+mod vessel;
+#[path = "it/water.rs"]
+mod water;
 #[path = "it/worlds.rs"]
 mod worlds;

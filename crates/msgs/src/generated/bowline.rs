@@ -11567,7 +11567,7 @@ impl<'a> wire::Decode<'a> for Velocity {
 /// What one voter thinks of where to drive from here (DRDC's Vote).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vote {
-    /// of the latest data that it rests on, microseconds since the epoch
+    /// of the oldest data that it rests on, microseconds since the epoch
     pub utime: i64,
     /// who votes: "hazard", "waypoint"; one vote of each counts, the latest
     pub voter: String,
@@ -11664,7 +11664,7 @@ impl<'a> wire::Decode<'a> for Vote {
 /// A [`Vote`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VoteRef<'a> {
-    /// of the latest data that it rests on, microseconds since the epoch
+    /// of the oldest data that it rests on, microseconds since the epoch
     pub utime: i64,
     /// who votes: "hazard", "waypoint"; one vote of each counts, the latest
     pub voter: &'a str,

@@ -1,7 +1,7 @@
 //! Sensors that feel where they are and how they move.
 
-use super::{Moment, lasting, world_from};
-use crate::noise::Stream;
+use super::{Moment, world_from};
+use crate::noise::{Stream, lasting};
 use crate::vehicle::Mounted;
 use crate::world::Origin;
 use bowline_geometry::{Gps, Imu, Ins, Magnetometer, Vec3};
@@ -47,7 +47,9 @@ pub(super) fn ins(mounted: &Mounted, ins: &Ins, moment: &Moment<'_>) -> PoseTran
         if deviation == 0.0 {
             return 0.0;
         }
-        moment.noise * deviation * lasting(moment, &mounted.port, ins.correlation_s, nth)
+        let source = (moment.seed, mounted.port.as_str());
+        let lasts_s = ins.correlation_s;
+        moment.noise * deviation * lasting(source, moment.elapsed_ns, lasts_s, nth)
     };
     let shift = Vector::new(
         error(0, ins.position_sd_m) + moment.jump_m,
@@ -100,7 +102,7 @@ pub(super) fn gps(
 
 /// Latitude, longitude and height of a point of the map: by the ellipsoid's radii at the origin, which is good to
 /// millimetres within a few kilometres.
-fn on_earth(origin: &Origin, [east, north, up]: Vec3) -> Vec3 {
+pub(crate) fn on_earth(origin: &Origin, [east, north, up]: Vec3) -> Vec3 {
     const SEMI_MAJOR_M: f64 = 6_378_137.0;
     const ECCENTRICITY2: f64 = 6.694_379_990_141_316e-3;
     let (sin, cos) = origin.lat_deg.to_radians().sin_cos();
