@@ -10,6 +10,7 @@ mod bus;
 mod compile;
 mod components;
 mod inspect;
+mod link;
 mod logs;
 mod marshal;
 mod model;
@@ -57,7 +58,7 @@ struct Order {
 }
 
 /// The parts, in their order.
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     part("marshal", |_| marshal::run(&peers::work_folder()?)),
     part("compile", |_| compile::run(&peers::work_folder()?)),
     part("model", |it| model::run(&peers::work_folder()?, it.length)),
@@ -66,6 +67,7 @@ const PARTS: [Part; 13] = [
     networked("inspect", |it| inspect::run(it.length)),
     networked("components", |it| components::run(it.length)),
     networked("supervise", |it| supervise::run(it.length)),
+    part("link", |it| link::run(it.length)),
     part("arbiter", |it| arbiter::run(it.length)),
     part("terrain", |it| terrain::run(it.length)),
     part("planner", |it| planner::run(it.length)),

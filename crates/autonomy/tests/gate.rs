@@ -3,7 +3,6 @@
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
-    clippy::cast_sign_loss,
     clippy::float_cmp,
     clippy::indexing_slicing,
     clippy::panic,
@@ -15,6 +14,8 @@
 mod bench;
 #[path = "gate/ladder.rs"]
 mod ladder;
+#[path = "gate/leases.rs"]
+mod leases;
 #[path = "gate/operator.rs"]
 mod operator;
 #[path = "gate/promises.rs"]

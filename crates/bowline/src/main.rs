@@ -13,6 +13,7 @@ mod hub;
 mod input;
 mod kinds;
 mod known_types;
+mod link;
 mod list;
 mod listen;
 mod log;
@@ -93,6 +94,7 @@ fn verbs() -> Command {
         .subcommand(generate::command())
         .subcommand(graph::Arguments::augment_args(Command::new("graph")))
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
+        .subcommand(link::Arguments::augment_args(Command::new("link")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
         .subcommand(logs::Arguments::augment_args(Command::new("logs")))
@@ -127,6 +129,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("gen", matches)) => generate::run(matches),
         Some(("graph", matches)) => graph::run(&graph::Arguments::from_arg_matches(matches)?),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
+        Some(("link", matches)) => link::run(&link::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("keeper", matches)) => {
             run::keeper::run(&run::keeper::Arguments::from_arg_matches(matches)?)

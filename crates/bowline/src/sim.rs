@@ -21,6 +21,10 @@ Examples:
                             on the bus, as time goes by, until ^C; drive it with `bowline pub command`
   bowline sim worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml --lockstep --for 60s
                             a simulated minute, as fast as it goes, always the same
+  bowline service call sim.control action=1
+                            it pauses; 2 goes on, 3 with n_steps=N takes so many steps, 4 begins again
+  bowline service call sim.fault kind=1 port=LeftLaser.Scanner duration_us=2000000
+                            a laser is dead for two seconds; `sim.place` puts, moves and removes things
   bowline sim check worlds/blocks.toml
                             whether anything is wrong with a world, and what there is
   bowline sim check barn/world_0.world
@@ -347,6 +351,7 @@ fn write(out: Option<&Path>, text: &str) -> anyhow::Result<Outcome> {
         Some(path) => {
             std::fs::write(path, text)
                 .with_context(|| format!("cannot write {}", path.display()))?;
+            output::note(&format!("wrote {}", path.display()));
         }
         None => output::bytes(text.as_bytes())?,
     }

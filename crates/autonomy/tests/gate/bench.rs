@@ -23,10 +23,11 @@ pub(crate) fn thrust(ratio: f64) -> Thrust {
 
 /// The task that words of a script make.
 pub(crate) fn task(words: &str) -> Task {
-    match parse_step(words).unwrap() {
-        Step::Task(task) | Step::Keep(task, _) => task,
-        other => panic!("{words:?} is {other:?}, no task"),
-    }
+    let step = parse_step(words).unwrap();
+    let (Step::Task(task) | Step::Keep(task, _)) = step else {
+        panic!("{words:?} is {step:?}, no task");
+    };
+    task
 }
 
 pub(crate) struct Bench {
@@ -105,7 +106,7 @@ impl Bench {
             match event {
                 Event::Task(task) => self.tasks.push(task),
                 Event::Unheld { by, refusal } => {
-                    self.turned_away.push((by.station, refusal.reason))
+                    self.turned_away.push((by.station, refusal.reason));
                 }
             }
         }

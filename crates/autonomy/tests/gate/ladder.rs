@@ -5,6 +5,10 @@ use bowline_autonomy::gate::{Contingency, Input, Rules};
 use bowline_autonomy::operator::Session;
 use bowline_msgs::{Gate, LeaseRequest, Task};
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each of them may stay away or not"
+)]
 /// What is going on: a person at some level, a controller, a beat and a pose, each of which may stay away.
 struct Scene {
     bench: Bench,
@@ -70,7 +74,7 @@ impl Scene {
     /// What everybody says at this moment; refusals are part of the game.
     fn tell(&mut self) {
         let Self { bench, bridge, .. } = self;
-        let every = |period_ms: u64| self.elapsed_ms % period_ms == 0;
+        let every = |period_ms: u64| self.elapsed_ms.is_multiple_of(period_ms);
         if self.has_controller && every(100) {
             bench.wish(0.5);
         }

@@ -55,8 +55,10 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
         );
     }
     let state = robot.safe_state();
-    if !state.stop.is_empty() {
-        text += &format!("when it gives up, it stops {}\n", state.stop.join(", "));
+    for (does, names) in [("stops", &state.stop), ("starts", &state.start)] {
+        if !names.is_empty() {
+            text += &format!("when it gives up, it {does} {}\n", names.join(", "));
+        }
     }
     for message in &state.publish {
         text += &format!(

@@ -1,0 +1,222 @@
+/**
+ * What a person does, on its way to the vehicles: one session and one direct control for each vehicle that has a gate.
+ *
+ * Panels call this and nothing else; it hands commands to whoever publishes, and enters them in the journal. The time is
+ * passed in.
+ */
+
+import { Gate } from "../generated/bowline/gate_t.js";
+import { GateToken } from "../generated/bowline/gate_token_t.js";
+import { Refusal } from "../generated/bowline/refusal_t.js";
+import type { Task } from "../generated/bowline/task_t.js";
+import { Velocity } from "../generated/bowline/velocity_t.js";
+import type { Reply, Request } from "../protocol/frames.js";
+import { DirectControl, type Drive, type Hands } from "../session/drive.js";
+import { type Command, drawSession, type Now, OperatorSession } from "../session/operator.js";
+import type { Channel } from "../store/channel.js";
+import type { Store } from "../store/store.js";
+import type { Vehicle } from "../store/vehicles.js";
+
+/** Where commands go to. */
+export interface Outlet {
+    publish(channel: string, message: Uint8Array): boolean;
+    request(request: Request): Promise<Reply>;
+}
+
+/** What a person has in hand with one vehicle. */
+export interface Bridge {
+    readonly session: OperatorSession;
+    readonly control: DirectControl;
+}
+
+const GROUND: Drive = { kind: "velocity", maxSpeedMps: 2, maxSteeringRad: 0.5 };
+const VESSEL: Drive = { kind: "thrust" };
+
+export class Commander {
+    private readonly bridges = new Map<string, Bridge>();
+    /** One number for this page's life: a page that is loaded anew is another session. */
+    private readonly sessionId = drawSession();
+
+    constructor(
+        private readonly store: Store,
+        private readonly outlet: Outlet,
+    ) {
+        store.listen((channel, nowMs) => this.hear(channel, nowMs));
+    }
+
+    /** Whether this person may command at all. */
+    get mayCommand(): boolean {
+        return this.store.hello !== undefined && this.store.hello.role !== "viewer" && !this.store.isReplay;
+    }
+
+    /** Whether this person may stop: everybody may who is logged in. */
+    get mayStop(): boolean {
+        return this.store.hello !== undefined && !this.store.isReplay;
+    }
+
+    /** The session with a vehicle. */
+    bridge(vehicle: Vehicle): Bridge | undefined {
+        const { hello } = this.store;
+        if (hello === undefined) {
+            return undefined;
+        }
+        const known = this.bridges.get(vehicle.prefix);
+        if (known !== undefined && known.session.identity.station === hello.station) {
+            return known;
+        }
+        const session = new OperatorSession({ station: hello.station, session: this.sessionId, rank: hello.rank });
+        const bridge = { session, control: new DirectControl(session, VESSEL) };
+        this.bridges.set(vehicle.prefix, bridge);
+        return bridge;
+    }
+
+    take(vehicle: Vehicle): void {
+        this.command(vehicle, (session, now) => session.take(now));
+    }
+
+    preempt(vehicle: Vehicle): void {
+        this.command(vehicle, (session, now) => session.preempt(now));
+    }
+
+    release(vehicle: Vehicle): void {
+        this.bridge(vehicle)?.control.disengage("handed over");
+        this.command(vehicle, (session, now) => session.release(now));
+    }
+
+    consent(vehicle: Vehicle): void {
+        this.bridge(vehicle)?.control.disengage("handed over");
+        this.command(vehicle, (session, now) => session.consent(now));
+    }
+
+    deny(vehicle: Vehicle): void {
+        this.command(vehicle, (session, now) => session.deny(now));
+    }
+
+    clear(vehicle: Vehicle): void {
+        this.command(vehicle, (session, now) => session.clear(now));
+    }
+
+    giveTask(vehicle: Vehicle, task: Task, text: string): void {
+        this.bridge(vehicle)?.control.disengage("a task was given");
+        this.command(vehicle, (session, now) => session.giveTask(task, text, now));
+    }
+
+    /** Stops a vehicle. The first thing that this page must be able to do. */
+    stop(vehicle: Vehicle, reason: string): void {
+        const bridge = this.bridge(vehicle);
+        if (bridge !== undefined && this.mayStop) {
+            bridge.control.disengage("the vehicle is stopped");
+            this.send(vehicle, bridge.session.pressStop(reason, this.now()));
+        }
+    }
+
+    /** Begins or ends driving by hand. */
+    engage(vehicle: Vehicle, isWanted: boolean): void {
+        const bridge = this.bridge(vehicle);
+        if (bridge === undefined || !this.mayCommand) {
+            return;
+        }
+        if (isWanted) {
+            bridge.control.drive = this.driveOf(vehicle);
+            bridge.control.engage();
+        } else {
+            bridge.control.disengage("");
+        }
+    }
+
+    /** Asks the station how something is: nothing changes by it, so nothing is entered in the journal. */
+    ask(request: Request): Promise<Reply> {
+        return this.outlet.request(request);
+    }
+
+    /** Asks the station for something, and enters it in the journal. */
+    async request(request: Request, text: string): Promise<Reply> {
+        this.note("command", text);
+        const reply = await this.outlet.request(request);
+        if (!reply.ok) {
+            this.note("refusal", `${text}: ${reply.error ?? "refused"}`);
+        }
+        return reply;
+    }
+
+    /** Sends what is due. `hands` are those on the vehicle that is in front. */
+    tick(front: Vehicle | undefined, hands: Hands | undefined, isVisible: boolean): void {
+        if (!this.mayStop) {
+            return;
+        }
+        const now = this.now();
+        for (const vehicle of this.store.vehicles) {
+            const bridge = this.bridges.get(vehicle.prefix);
+            if (bridge === undefined) {
+                continue;
+            }
+            const isFront = vehicle.prefix === front?.prefix;
+            if (!isFront) {
+                bridge.control.disengage("another vehicle is in front");
+            }
+            const isStopped = this.store.channel(`${vehicle.prefix}gate.state`)?.as(Gate)?.is_stopped ?? true;
+            this.send(vehicle, bridge.session.tick(now));
+            this.send(vehicle, bridge.control.tick(isFront ? hands : undefined, isVisible, isStopped, now));
+        }
+    }
+
+    private hear(channel: Channel, nowMs: number): void {
+        if (!channel.is(Gate) && !channel.is(GateToken) && !channel.is(Refusal)) {
+            return;
+        }
+        for (const vehicle of this.store.vehicles) {
+            const name = channel.name.slice(vehicle.prefix.length);
+            if (!channel.name.startsWith(vehicle.prefix) || !name.startsWith("gate.")) {
+                continue;
+            }
+            const bridge = this.bridge(vehicle);
+            if (bridge !== undefined) {
+                this.tell(bridge, channel, nowMs);
+            }
+        }
+    }
+
+    private tell({ session, control }: Bridge, channel: Channel, nowMs: number): void {
+        const [gate, token, refusal] = [channel.as(Gate), channel.as(GateToken), channel.as(Refusal)];
+        if (gate !== undefined) {
+            session.heardGate(gate);
+        } else if (token !== undefined) {
+            session.heardToken(token, nowMs);
+        } else if (refusal !== undefined && session.heardRefusal(refusal) && refusal.reason === "neutral") {
+            control.heardNeutralWanted();
+        }
+    }
+
+    private driveOf(vehicle: Vehicle): Drive {
+        const isGround = ["command", "drive.command", "velocity.command"].some((name) =>
+            this.store.channel(vehicle.prefix + name)?.is(Velocity),
+        );
+        return isGround ? GROUND : VESSEL;
+    }
+
+    private command(vehicle: Vehicle, make: (session: OperatorSession, now: Now) => Command[]): void {
+        const bridge = this.bridge(vehicle);
+        if (bridge !== undefined && this.mayCommand) {
+            this.send(vehicle, make(bridge.session, this.now()));
+        }
+    }
+
+    private send(vehicle: Vehicle, commands: readonly Command[]): void {
+        for (const { channel, bytes, text, isRepeated } of commands) {
+            const isSent = this.outlet.publish(vehicle.prefix + channel, bytes);
+            if (!isRepeated) {
+                this.note(isSent ? "command" : "refusal", isSent ? text : `${text}: not sent, the station is not connected`);
+            }
+        }
+    }
+
+    private note(kind: "command" | "refusal", text: string): void {
+        const utime = this.now().utime;
+        this.store.histories.journal.add({ utime, kind, channel: "", who: this.store.hello?.station ?? "this page", text });
+    }
+
+    private now(): Now {
+        const ms = performance.now();
+        return { ms, utime: Math.round(this.store.now(ms) ?? Date.now() * 1_000) };
+    }
+}

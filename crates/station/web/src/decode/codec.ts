@@ -1,0 +1,119 @@
+/**
+ * What the page knows of types: generated code for those that its panels draw, run-time schemas for all others.
+ *
+ * In: fingerprints, schemas and messages. Out: values. A panel asks for a type by its generated class and gets a value
+ * only if the fingerprints agree, so a changed type falls back to the generic panel instead of being misread.
+ */
+
+import * as types from "../generated/bowline/index.js";
+import type { MessageType } from "../generated/bowline.js";
+import { decodeDynamic, type Fields } from "./dynamic.js";
+import { findByFingerprint, fullName, readSchema, type TypeDef, type TypeSet } from "./schema.js";
+
+/** The types that panels are made for, by name. */
+export const KNOWN_TYPES: readonly MessageType<object>[] = [
+    types.Alarm,
+    types.Arbitration,
+    types.Contact,
+    types.Gate,
+    types.GateToken,
+    types.Guidance,
+    types.Heading,
+    types.Heartbeat,
+    types.Helm,
+    types.Image,
+    types.Laser,
+    types.MapError,
+    types.MapT,
+    types.Multibeam,
+    types.Path,
+    types.Plan,
+    types.PoseTransform,
+    types.Pose,
+    types.Range3d,
+    types.Recorder,
+    types.Refusal,
+    types.Sea,
+    types.SimState,
+    types.Sounding,
+    types.Spectrum,
+    types.Supervisor,
+    types.Task,
+    types.Thrust,
+    types.Velocity,
+    types.Vote,
+];
+
+const BY_FINGERPRINT = new Map(KNOWN_TYPES.map((type) => [type.FINGERPRINT, type]));
+
+/** The generated code for messages that begin with this. */
+export function codecFor(fingerprint: bigint): MessageType<object> | undefined {
+    return BY_FINGERPRINT.get(fingerprint);
+}
+
+/** The first eight bytes of a message; 0 of one that is shorter. */
+export function fingerprintOf(message: Uint8Array): bigint {
+    return message.length < 8 ? 0n : new DataView(message.buffer, message.byteOffset).getBigUint64(0);
+}
+
+/** A fingerprint as people compare it. */
+export function hex(fingerprint: bigint): string {
+    return `0x${fingerprint.toString(16).padStart(16, "0")}`;
+}
+
+/** A type that was described at run time. */
+export interface Described {
+    readonly set: TypeSet;
+    readonly place: number;
+}
+
+/** All types that were heard of. */
+export class Types {
+    private readonly described = new Map<bigint, Described>();
+
+    /** Takes the description of a type, after a check that it is of that type. */
+    learn(fingerprint: bigint, bytes: Uint8Array): void {
+        const set = readSchema(bytes);
+        const place = findByFingerprint(set, fingerprint);
+        if (place < 0) {
+            throw new Error(`expected a schema of a type with fingerprint ${hex(fingerprint)}, found none in it`);
+        }
+        this.described.set(fingerprint, { set, place });
+    }
+
+    /** What a type was described as. */
+    describe(fingerprint: bigint): Described | undefined {
+        return this.described.get(fingerprint);
+    }
+
+    /** The definition of a type. */
+    defOf(fingerprint: bigint): TypeDef | undefined {
+        const found = this.described.get(fingerprint);
+        return found?.set.defs[found.place];
+    }
+
+    /** Its name with its package, or its fingerprint. */
+    nameOf(fingerprint: bigint): string {
+        const def = this.defOf(fingerprint);
+        return def ? fullName(def) : (codecFor(fingerprint)?.NAME ?? hex(fingerprint));
+    }
+
+    /** Whether messages of this type can be decoded. */
+    knows(fingerprint: bigint): boolean {
+        return codecFor(fingerprint) !== undefined || this.described.has(fingerprint);
+    }
+
+    /** Decodes a message by whatever is known of its type. */
+    decode(message: Uint8Array): Fields | object {
+        const fingerprint = fingerprintOf(message);
+        const codec = codecFor(fingerprint);
+        if (codec !== undefined) {
+            return codec.decode(message);
+        }
+        const found = this.described.get(fingerprint);
+        if (found === undefined) {
+            throw new Error(`expected a type that was described, found fingerprint ${hex(fingerprint)}`);
+        }
+        return decodeDynamic(found.set, found.place, message);
+    }
+}

@@ -1,0 +1,68 @@
+/** What a camera sees. An old picture is dimmed and says so: a frozen picture must not look like a calm sea. */
+
+import { Image } from "../generated/bowline/image_t.js";
+import { fourcc, mediaType, pixelsOf } from "../map/pixels.js";
+import { el, setText } from "../shell/dom.js";
+import { bytes } from "../shell/format.js";
+import type { Channel } from "../store/channel.js";
+import type { Panel, PanelKind, Picture } from "./panel.js";
+
+class CameraPanel implements Panel {
+    readonly body = el("div", { class: "camera" });
+    private readonly canvas = el("canvas", { role: "img", "aria-label": "Camera" });
+    private readonly caption = el("p", { class: "caption" });
+    private shown: Image | undefined;
+
+    constructor(private readonly channel: Channel) {
+        this.body.append(this.canvas, this.caption);
+    }
+
+    sources(): Channel[] {
+        return [this.channel];
+    }
+
+    render({ isForText }: Picture): void {
+        const image = this.channel.as(Image);
+        if (image === undefined || image === this.shown) {
+            return;
+        }
+        this.shown = image;
+        const pixels = pixelsOf(image);
+        const type = mediaType(image);
+        if (pixels !== undefined) {
+            this.canvas.width = image.width;
+            this.canvas.height = image.height;
+            this.canvas.getContext("2d")?.putImageData(new ImageData(pixels, image.width, image.height), 0, 0);
+        } else if (type !== undefined) {
+            void this.decode(image, type);
+        }
+        if (isForText || pixels === undefined) {
+            const what = type ?? fourcc(image.pixelformat);
+            const note = pixels === undefined && type === undefined ? " (a layout that is not drawn here)" : "";
+            setText(this.caption, `${image.width} × ${image.height} ${what}, ${bytes(image.data.length)}${note}`);
+        }
+    }
+
+    private async decode(image: Image, type: string): Promise<void> {
+        try {
+            const bitmap = await createImageBitmap(new Blob([image.data.slice()], { type }));
+            if (image === this.shown) {
+                this.canvas.width = bitmap.width;
+                this.canvas.height = bitmap.height;
+                this.canvas.getContext("2d")?.drawImage(bitmap, 0, 0);
+            }
+            bitmap.close();
+        } catch (error) {
+            setText(this.caption, `expected ${type}, found something else: ${String(error)}`);
+        }
+    }
+}
+
+export const camera: PanelKind = {
+    id: "camera",
+    title: "Camera",
+    types: [Image],
+    per: "channel",
+    places: { operate: "strip", sensors: "grid" },
+    make: (context) => new CameraPanel(context.channel as Channel),
+};

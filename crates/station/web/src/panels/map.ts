@@ -1,0 +1,226 @@
+/** The map: chart, what sensors made of it, vehicles, tracks and plans; a click asks for something. */
+
+import { defaults as defaultControls, ScaleLine } from "ol/control";
+import { defaults as defaultInteractions, KeyboardPan, KeyboardZoom } from "ol/interaction";
+import VectorLayer from "ol/layer/Vector";
+import OlMap from "ol/Map";
+import VectorSource from "ol/source/Vector";
+import View from "ol/View";
+import { Guidance } from "../generated/bowline/guidance_t.js";
+import { MapT } from "../generated/bowline/map_t.js";
+import { Path } from "../generated/bowline/path_t.js";
+import { Plan } from "../generated/bowline/plan_t.js";
+import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
+import { ChartLayer } from "../map/chart.js";
+import { type Look, PlanLayer, VehicleMark } from "../map/drawing.js";
+import { MAP_FRAME } from "../map/frame.js";
+import { GridLayer } from "../map/grid.js";
+import { css, paletteOf } from "../map/palette.js";
+import { Retask } from "../map/retask.js";
+import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
+import { number } from "../shell/format.js";
+import type { Channel } from "../store/channel.js";
+import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+
+/** How much of the ground is seen at first, metres across. */
+const FIRST_WIDTH_M = 160;
+
+/** What is most worth seeing of the ground, in this order. */
+const PREFERRED = [/: depth/, /: travers/, /: height/];
+
+class MapPanel implements Panel {
+    readonly body = el("div", { class: "map" });
+    private readonly target = el("div", { class: "map-target", tabindex: "0", role: "application", "aria-label": "Map. Arrow keys move it, plus and minus zoom." });
+    private readonly chart = new ChartLayer();
+    private readonly grid = new GridLayer();
+    private readonly plans = new PlanLayer();
+    private readonly source = new VectorSource();
+    private readonly marks = new Map<string, VehicleMark>();
+    private readonly map: OlMap;
+    private readonly retask: Retask;
+    private readonly planeChoice = el("select", { "aria-label": "Layer of the ground" });
+    private readonly legend = el("div", { class: "legend", hidden: true });
+    private readonly legendBar = el("span", { class: "bar" });
+    private readonly legendText = el("span");
+    private readonly followButton: HTMLButtonElement;
+    private readonly truthButton: HTMLButtonElement;
+    private isFollowing = true;
+    private showsTruth = false;
+    private hasFitted = false;
+    private planeKeys = "";
+
+    constructor(private readonly context: Context) {
+        this.map = new OlMap({
+            target: this.target,
+            layers: [
+                this.chart.layer,
+                this.grid.layer,
+                this.plans.layer,
+                new VectorLayer({ source: this.source, zIndex: 8, updateWhileInteracting: true, updateWhileAnimating: true }),
+            ],
+            controls: defaultControls({ attribution: false, rotate: false }).extend([new ScaleLine({ units: "metric" })]),
+            interactions: defaultInteractions({ altShiftDragRotate: false, pinchRotate: false, keyboard: false }).extend([
+                new KeyboardPan({ condition: () => !context.controls.isEngaged }),
+                new KeyboardZoom(),
+            ]),
+            view: new View({ projection: MAP_FRAME, center: [0, 0], resolution: 0.5, minResolution: 0.01, maxResolution: 200, enableRotation: false }),
+        });
+        this.retask = new Retask(this.map, context);
+        this.followButton = button("Follow", () => this.follow(!this.isFollowing), { "aria-pressed": "true" });
+        this.truthButton = button("Truth", () => this.toggleTruth(), { "aria-pressed": "false", hidden: true });
+        this.legend.append(this.legendText, this.legendBar);
+        this.body.append(
+            this.target,
+            el("div", { class: "map-tools", role: "toolbar", "aria-label": "Map" }, this.followButton, button("Whole", () => this.fit()), this.truthButton, this.planeChoice),
+            this.legend,
+            this.retask.element,
+        );
+        this.map.on("pointerdrag", () => this.follow(false));
+    }
+
+    sources(): (Channel | undefined)[] {
+        return [this.pose()];
+    }
+
+    render(picture: Picture): void {
+        this.renderVehicles(picture);
+        this.renderPlans();
+        if (picture.isForText) {
+            void this.chart.load(this.context.store.hello?.charts ?? []);
+            this.renderGrid();
+            this.retask.refresh();
+        }
+    }
+
+    destroy(): void {
+        this.map.setTarget(undefined);
+        this.map.dispose();
+    }
+
+    private pose(): Channel | undefined {
+        return this.context.view.find(PoseTransform, "pose");
+    }
+
+    private renderVehicles({ utime }: Picture): void {
+        const { store, view } = this.context;
+        for (const vehicle of store.vehicles) {
+            const look: Look = vehicle.prefix === view.vehicle.prefix ? "front" : "other";
+            const channel = look === "front" ? this.pose() : store.channel(`${vehicle.prefix}pose`);
+            this.renderMark(`${look} ${vehicle.prefix}`, channel, look, vehicle.name, utime);
+        }
+        const truth = view.channel("truth.pose");
+        setShown(this.truthButton, truth !== undefined);
+        if (this.showsTruth) {
+            this.renderMark("truth", truth, "truth", "truth", utime);
+        }
+        const place = this.marks.get(`front ${view.vehicle.prefix}`)?.place;
+        if (place !== undefined && this.isFollowing && this.target.clientWidth > 0) {
+            if (!this.hasFitted) {
+                this.hasFitted = true;
+                this.map.getView().setResolution(FIRST_WIDTH_M / this.target.clientWidth);
+            }
+            this.map.getView().setCenter(place);
+        }
+    }
+
+    private renderMark(key: string, channel: Channel | undefined, look: Look, name: string, utime: number | undefined): void {
+        const pose = channel?.as(PoseTransform);
+        if (channel === undefined || pose === undefined) {
+            return;
+        }
+        let mark = this.marks.get(key);
+        if (mark === undefined) {
+            mark = new VehicleMark(this.source, look, name);
+            this.marks.set(key, mark);
+        }
+        mark.update(pose, channel.freshness(utime) !== "fresh", this.context.store.histories.track(channel.name));
+    }
+
+    private renderPlans(): void {
+        const { view } = this.context;
+        const plan = view.find(Plan, "plan")?.as(Plan);
+        this.plans.show("plan", plan, () => plan?.states.map((state) => [state[0] ?? 0, state[1] ?? 0]) ?? [], "plan");
+        const lanes = view.channel("helm.plan")?.as(Path);
+        this.plans.show("lanes", lanes, () => lanes?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [], "lane");
+        const goals = view.channel("goals")?.as(Path);
+        this.plans.show("goals", goals, () => goals?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [], "goal");
+        const leg = view.find(Guidance, "helm.guidance")?.as(Guidance);
+        const isLeg = leg?.kind === Guidance.LEG;
+        this.plans.show("leg", isLeg ? `${leg.from_m} ${leg.to_m}` : undefined, () => (leg ? [[...leg.from_m], [...leg.to_m]] : []), "leg");
+    }
+
+    private renderGrid(): void {
+        const maps = this.context.view.ofType(MapT).filter((channel) => channel.as(MapT) !== undefined);
+        const keys = maps.flatMap((channel) => (channel.as(MapT)?.names ?? []).map((name, i) => ({ key: `${channel.name} ${i}`, name, channel, i })));
+        const joined = keys.map(({ key }) => key).join();
+        setShown(this.planeChoice, keys.length > 0);
+        if (joined !== this.planeKeys) {
+            this.offerPlanes(keys.map(({ key, name, channel }) => [key, `${this.context.view.shortName(channel)}: ${name}`]));
+            this.planeKeys = joined;
+        }
+        const chosen = keys.find(({ key }) => key === this.planeChoice.value);
+        const map = chosen?.channel.as(MapT);
+        this.grid.layer.setVisible(map !== undefined);
+        if (map !== undefined && chosen !== undefined) {
+            this.grid.show(map, chosen.i);
+        }
+        this.renderLegend(map !== undefined);
+    }
+
+    private offerPlanes(planes: readonly (readonly [string, string])[]): void {
+        const before = this.planeChoice.value;
+        const isFirst = this.planeKeys === "";
+        this.planeChoice.replaceChildren(
+            el("option", { value: "" }, "no ground layer"),
+            ...planes.map(([key, label]) => el("option", { value: key }, label)),
+        );
+        const preferred = PREFERRED.map((it) => planes.find(([, label]) => it.test(label))).find((it) => it) ?? planes[0];
+        this.planeChoice.value = isFirst ? (preferred?.[0] ?? "") : before;
+    }
+
+    private renderLegend(isShown: boolean): void {
+        const { scale } = this.grid;
+        setShown(this.legend, isShown && scale !== undefined);
+        if (scale !== undefined) {
+            setText(this.legendText, `${scale.plane} ${number(scale.low)} to ${number(scale.high)} ${scale.unit}, ${number(scale.known * 100, 0)} % known`);
+            const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => css(paletteOf(scale.plane), share)).join(", ");
+            setAttribute(this.legendBar, "style", `background: linear-gradient(to right, ${stops})`);
+        }
+    }
+
+    private follow(isWanted: boolean): void {
+        this.isFollowing = isWanted;
+        setAttribute(this.followButton, "aria-pressed", String(isWanted));
+    }
+
+    private toggleTruth(): void {
+        this.showsTruth = !this.showsTruth;
+        setAttribute(this.truthButton, "aria-pressed", String(this.showsTruth));
+        if (!this.showsTruth) {
+            this.source.clear();
+            this.marks.clear();
+        }
+    }
+
+    private fit(): void {
+        this.follow(false);
+        const extent = [Infinity, Infinity, -Infinity, -Infinity];
+        for (const source of [this.chart.source, this.source]) {
+            const [x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity] = source.getExtent() ?? [];
+            [extent[0], extent[1]] = [Math.min(extent[0] ?? 0, x0), Math.min(extent[1] ?? 0, y0)];
+            [extent[2], extent[3]] = [Math.max(extent[2] ?? 0, x1), Math.max(extent[3] ?? 0, y1)];
+        }
+        if (extent.every(Number.isFinite)) {
+            this.map.getView().fit(extent, { padding: [48, 24, 48, 24], maxZoom: 30 });
+        }
+    }
+}
+
+export const map: PanelKind = {
+    id: "map",
+    title: "Map",
+    types: [PoseTransform, MapT],
+    per: "vehicle",
+    places: { operate: "hero", simulation: "hero" },
+    make: (context) => new MapPanel(context),
+};

@@ -1,0 +1,58 @@
+/**
+ * What a panel is: one file that makes it, and one row in `index.ts` that says for which messages.
+ *
+ * A panel sees the store through the view of one vehicle, and acts through the commander. It is rendered once for each
+ * picture while it is in sight, and it owns nothing but its elements.
+ */
+
+import type { Commander } from "../app/commander.js";
+import type { MessageType } from "../generated/bowline.js";
+import type { Controls } from "../input/hands.js";
+import type { Channel } from "../store/channel.js";
+import type { Store, VehicleView } from "../store/store.js";
+
+/** A moment at which everything is drawn. */
+export interface Picture {
+    /** The page's clock, milliseconds. */
+    readonly nowMs: number;
+    /** The station's clock, microseconds since the epoch. */
+    readonly utime: number | undefined;
+    /** Whether texts may change: ten times a second, since nobody reads faster. */
+    readonly isForText: boolean;
+}
+
+export interface Panel {
+    readonly body: HTMLElement;
+    /** What it shows, the most important first: its age is in the panel's head. */
+    sources(): readonly (Channel | undefined)[];
+    render(picture: Picture): void;
+    destroy?(): void;
+}
+
+/** What a panel is made with. */
+export interface Context {
+    readonly store: Store;
+    readonly view: VehicleView;
+    readonly commander: Commander;
+    readonly controls: Controls;
+    /** The channel that it is for, of a panel that is for one. */
+    readonly channel: Channel | undefined;
+}
+
+/** The pages that panels are on. */
+export type PageId = "operate" | "sensors" | "simulation" | "scene" | "messages";
+
+/** Where on a page a panel is. */
+export type Slot = "hero" | "side" | "strip" | "grid" | "wide";
+
+/** A kind of panel: a row of the table. */
+export interface PanelKind {
+    readonly id: string;
+    readonly title: string;
+    /** It is shown for vehicles that have messages of one of these types; for all where there is none. */
+    readonly types: readonly MessageType<unknown>[];
+    /** Whether there is one for the vehicle, or one for each channel of these types. */
+    readonly per: "vehicle" | "channel";
+    readonly places: Readonly<Partial<Record<PageId, Slot>>>;
+    make(context: Context): Panel | Promise<Panel>;
+}

@@ -1,0 +1,132 @@
+/** The simulation's own controls: pause, step, reset, and what to break. Services of the simulator, asked by the station. */
+
+import { SimControl } from "../generated/bowline/sim_control_t.js";
+import { SimFault } from "../generated/bowline/sim_fault_t.js";
+import { SimState } from "../generated/bowline/sim_state_t.js";
+import type { Reply } from "../protocol/frames.js";
+import { button, el, setAttribute, setText } from "../shell/dom.js";
+import { duration } from "../shell/format.js";
+import type { Channel } from "../store/channel.js";
+import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+
+const FAULTS: readonly (readonly [number, string, number])[] = [
+    [SimFault.DEAD, "sensor says nothing", 0],
+    [SimFault.STUCK, "sensor repeats itself", 0],
+    [SimFault.NOISY, "sensor ten times as noisy", 10],
+    [SimFault.WEAK, "drive at a third", 0.33],
+    [SimFault.CUT, "network cut", 0],
+    [SimFault.JUMP, "position off by 5 m", 5],
+    [SimFault.TURN, "heading off by 0.3 rad", 0.3],
+];
+
+const ASK_EVERY_MS = 1_000;
+
+class SimulationPanel implements Panel {
+    readonly body = el("div", { class: "simulation" });
+    private readonly state = el("p", { class: "headline" }, "–");
+    private readonly answer = el("p", { class: "hint", role: "status" });
+    private readonly faults = el("ul", { class: "faults", "aria-label": "Faults in effect" });
+    private readonly kind = el("select", { "aria-label": "Fault" }, ...FAULTS.map(([, label], i) => el("option", { value: i }, label)));
+    private readonly port = el("select", { "aria-label": "Port that is hit" }, el("option", { value: "" }, "all ports"));
+    private shownPorts = "";
+    /** What the simulator last answered, and when: it says how it is only when asked. */
+    private answered: { readonly state: Partial<SimState>; readonly ms: number } | undefined;
+    private isAsking = false;
+
+    constructor(private readonly context: Context) {
+        const control = (label: string, action: number, nSteps = 0): HTMLButtonElement =>
+            button(label, () => this.control(label, action, nSteps));
+        this.body.append(
+            this.state,
+            el(
+                "div",
+                { class: "buttons" },
+                control("Pause", SimControl.PAUSE),
+                control("Go on", SimControl.RESUME),
+                control("Step", SimControl.STEP, 1),
+                control("Step 1 s", SimControl.STEP, 100),
+                control("Reset", SimControl.RESET),
+            ),
+            el("div", { class: "buttons" }, this.kind, this.port, button("Break it", () => this.breakIt(), { class: "warning" }), button("Repair all", () => this.repair())),
+            this.faults,
+            this.answer,
+        );
+    }
+
+    sources(): (Channel | undefined)[] {
+        return [this.context.view.find(SimState, "sim.state")];
+    }
+
+    render({ nowMs, isForText }: Picture): void {
+        if (!isForText) {
+            return;
+        }
+        if (!this.isAsking && nowMs - (this.answered?.ms ?? Number.NEGATIVE_INFINITY) > ASK_EVERY_MS) {
+            void this.askState(nowMs);
+        }
+        const state = this.context.view.find(SimState, "sim.state")?.as(SimState) ?? this.answered?.state;
+        if (state?.n_steps !== undefined) {
+            const runS = (Number(state.n_steps) * Number(state.step_ns)) / 1e9;
+            const isOld = nowMs - (this.answered?.ms ?? 0) > 2 * ASK_EVERY_MS;
+            setText(this.state, `${state.paused ? "Stands still" : "Runs"}: ${duration(runS)} of its time, seed ${state.seed}${isOld ? " (stale)" : ""}`);
+            setAttribute(this.state, "data-paused", state.paused ? "" : undefined);
+            this.faults.replaceChildren(...(state.faults ?? []).map((it) => el("li", {}, it)));
+        }
+        this.offerPorts();
+    }
+
+    private async askState(nowMs: number): Promise<void> {
+        if (this.context.store.isReplay) {
+            return;
+        }
+        this.isAsking = true;
+        const request = { action: SimControl.STATE, n_steps: 0, seed: -1 };
+        const name = `${this.context.view.vehicle.prefix}sim.control`;
+        const reply = await this.context.commander.ask({ what: "service", name, type: "bowline.sim_control_t", request });
+        this.isAsking = false;
+        this.answered = { state: reply.ok ? (reply.result as Partial<SimState>) : {}, ms: nowMs };
+    }
+
+    private offerPorts(): void {
+        const { view, store } = this.context;
+        const names = store.channelsOf(view.vehicle).map((it) => view.shortName(it)).filter((it) => !/^(truth|gate|bowline|vote|operator)\b/.test(it));
+        if (names.join() !== this.shownPorts) {
+            this.shownPorts = names.join();
+            const before = this.port.value;
+            this.port.replaceChildren(el("option", { value: "" }, "all ports"), ...names.map((it) => el("option", { value: it }, it)));
+            this.port.value = names.includes(before) ? before : "";
+        }
+    }
+
+    private control(label: string, action: number, nSteps: number): void {
+        void this.ask("sim.control", "bowline.sim_control_t", { action, n_steps: nSteps, seed: -1 }, label);
+    }
+
+    private breakIt(): void {
+        const [kind, label, value] = FAULTS[Number(this.kind.value)] ?? [SimFault.CLEAR, "", 0];
+        const port = this.port.value;
+        void this.ask("sim.fault", "bowline.sim_fault_t", { kind, port, value, duration_us: 0 }, `${label} on ${port || "all ports"}`);
+    }
+
+    private repair(): void {
+        void this.ask("sim.fault", "bowline.sim_fault_t", { kind: SimFault.CLEAR, port: "", value: 0, duration_us: 0 }, "repair all");
+    }
+
+    private async ask(name: string, type: string, request: unknown, text: string): Promise<void> {
+        setText(this.answer, `${text} …`);
+        const { prefix } = this.context.view.vehicle;
+        const reply: Reply = await this.context.commander.request({ what: "service", name: prefix + name, type, request }, `simulation: ${text}`);
+        this.answered = undefined;
+        setText(this.answer, reply.ok ? `${text}: done` : `${text}: ${reply.error ?? "refused"}`);
+        setAttribute(this.answer, "data-bad", reply.ok ? undefined : "");
+    }
+}
+
+export const simulation: PanelKind = {
+    id: "simulation",
+    title: "Simulation",
+    types: [],
+    per: "vehicle",
+    places: { simulation: "side" },
+    make: (context) => new SimulationPanel(context),
+};

@@ -1,0 +1,138 @@
+/**
+ * Who or what is in control, at which level, since when, until when, and why: always in sight, together with the stop.
+ *
+ * What the gate last said is shown with its age; when it is old the bar says so before it says anything else.
+ */
+
+import type { Commander } from "../app/commander.js";
+import { Gate } from "../generated/bowline/gate_t.js";
+import type { Picture } from "../panels/panel.js";
+import type { LeaseState, OperatorSession } from "../session/operator.js";
+import type { Channel } from "../store/channel.js";
+import type { VehicleView } from "../store/store.js";
+import { button, el, setAttribute, setEnabled, setShown, setText } from "./dom.js";
+import { clockTime, duration } from "./format.js";
+
+const STATES = ["Stopped", "Idle", "Operated", "Autonomous", "Contingency"];
+const LEVELS = ["Direct thrust", "Heading and speed", "Waypoint", "Route", "Objective", "Observe"];
+
+const LEASES: Readonly<Record<LeaseState, string>> = {
+    unknown: "no gate heard",
+    free: "nobody holds the lease",
+    taking: "asking for the lease …",
+    asking: "waiting for the holder's answer …",
+    held: "the lease is yours",
+    other: "another station holds the lease",
+};
+
+export class AuthorityBar {
+    readonly element: HTMLElement;
+    private readonly state = el("strong", { class: "state" }, "–");
+    private readonly level = el("span", { class: "level" }, "");
+    private readonly who = el("strong", { class: "who" }, "–");
+    private readonly reason = el("span", { class: "reason" });
+    private readonly since = el("span", { class: "since" });
+    private readonly lease = el("span", { class: "lease-text", role: "status" });
+    private readonly leaseBar = el("span", { class: "fill" });
+    private readonly leaseMeter = el("span", { class: "meter", "aria-hidden": "true" }, this.leaseBar);
+    private readonly refusal = el("span", { class: "refusal", role: "status", "aria-live": "polite" });
+    private readonly asked = el("div", { class: "asked", role: "alertdialog", "aria-label": "Another station asks for control", hidden: true });
+    private readonly askedText = el("span");
+    private readonly announced = el("span", { class: "sr", role: "status", "aria-live": "assertive" });
+    private readonly take: HTMLButtonElement;
+    private readonly preempt: HTMLButtonElement;
+    private readonly release: HTMLButtonElement;
+    private readonly clear: HTMLButtonElement;
+    private leaseSpanUs = 1_000_000;
+
+    constructor(
+        private readonly commander: Commander,
+        private readonly view: () => VehicleView | undefined,
+    ) {
+        const act = (what: "take" | "preempt" | "release" | "clear" | "consent" | "deny") => () => {
+            const vehicle = this.view()?.vehicle;
+            if (vehicle !== undefined) {
+                this.commander[what](vehicle);
+            }
+        };
+        this.take = button("Take control", act("take"), { class: "primary" });
+        this.preempt = button("Take by rank", act("preempt"), { class: "warning", title: "Takes control from a station of lower rank; the vehicle is stopped first" });
+        this.release = button("Hand over", act("release"));
+        this.clear = button("Clear the stop", act("clear"), { class: "warning" });
+        this.asked.append(this.askedText, button("Let them", act("consent"), { class: "primary" }), button("Keep it", act("deny")));
+        this.element = el(
+            "section",
+            { class: "authority", "aria-label": "Authority", "data-state": "none" },
+            el("div", { class: "block" }, this.state, this.level),
+            el("div", { class: "facts" }, el("span", { class: "line" }, el("span", { class: "label" }, "In control"), this.who), this.reason, this.since),
+            el("div", { class: "lease" }, el("span", { class: "line" }, el("span", { class: "label" }, "Lease"), this.lease), this.leaseMeter, this.refusal),
+            el("div", { class: "buttons" }, this.take, this.preempt, this.release, this.clear),
+            this.asked,
+            this.announced,
+        );
+    }
+
+    render({ utime, isForText }: Picture): void {
+        if (!isForText) {
+            return;
+        }
+        const view = this.view();
+        const channel = view?.channel("gate.state");
+        const gate = channel?.as(Gate);
+        const session = view && this.commander.bridge(view.vehicle)?.session;
+        setShown(this.element, view !== undefined && channel !== undefined);
+        if (gate === undefined || channel === undefined) {
+            setAttribute(this.element, "data-state", "none");
+            return;
+        }
+        this.renderState(gate, channel, utime);
+        this.renderLease(gate, session, utime);
+        this.renderButtons(gate, session);
+    }
+
+    private renderState(gate: Gate, channel: Channel, utime: number | undefined): void {
+        const isStale = channel.freshness(utime) !== "fresh";
+        setAttribute(this.element, "data-state", isStale ? "stale" : (STATES[gate.state]?.toLowerCase() ?? "none"));
+        const state = STATES[gate.state] ?? `state ${gate.state}`;
+        setText(this.state, isStale ? `Was ${state.toLowerCase()}` : state);
+        const isMoving = gate.state === Gate.OPERATED || gate.state === Gate.AUTONOMOUS;
+        const level = isMoving ? `Level ${gate.level} · ${LEVELS[gate.level] ?? ""}` : "";
+        setText(this.level, isStale ? `not heard for ${duration(channel.ageS(utime))}` : level);
+        setText(this.who, gate.in_control || "nobody");
+        setText(this.reason, gate.is_stopped && gate.stopped_by ? `stopped by ${gate.stopped_by}: ${gate.stop_reason || gate.reason}` : gate.reason);
+        const now = Number(gate.utime) + (channel.ageS(utime) ?? 0) * 1e6;
+        const since = `since ${clockTime(Number(gate.since_utime))} (${duration((now - Number(gate.since_utime)) / 1e6)})`;
+        const until = gate.until_utime > 0n ? `, until ${duration((Number(gate.until_utime) - now) / 1e6)} from now` : "";
+        setText(this.since, `${since}${until}${gate.contingency ? ` · if lost: ${gate.contingency}` : ""}`);
+        setText(this.announced, isStale ? "The vehicle is not heard" : `${state}, in control: ${gate.in_control || "nobody"}`);
+    }
+
+    private renderLease(gate: Gate, session: OperatorSession | undefined, utime: number | undefined): void {
+        const state = session?.lease ?? "unknown";
+        setText(this.lease, state === "other" ? `${gate.holder} (rank ${gate.rank})` : LEASES[state]);
+        setAttribute(this.element, "data-lease", state);
+        const leftUs = Number(gate.lease_until_utime) - Number(gate.utime);
+        this.leaseSpanUs = Math.max(this.leaseSpanUs * 0.999, leftUs, 1);
+        const share = gate.lease_until_utime > 0n && utime !== undefined ? Math.max(0, Math.min(1, leftUs / this.leaseSpanUs)) : 0;
+        setAttribute(this.leaseBar, "style", `width: ${(share * 100).toFixed(0)}%`);
+        setShown(this.leaseMeter, gate.lease_until_utime > 0n);
+        setText(this.refusal, session?.refusal ? `refused: ${session.refusal.text || session.refusal.reason}` : "");
+        const isAsked = session?.isAskedFor ?? false;
+        setShown(this.asked, isAsked);
+        if (isAsked) {
+            const left = (Number(gate.asking_until_utime) - Number(gate.utime)) / 1e6;
+            setText(this.askedText, `${gate.asking} asks for control (${duration(left)} to answer)`);
+        }
+    }
+
+    private renderButtons(gate: Gate, session: OperatorSession | undefined): void {
+        const may = this.commander.mayCommand && session !== undefined;
+        const lease = session?.lease ?? "unknown";
+        setShown(this.take, may && (lease === "free" || lease === "other" || lease === "taking" || lease === "asking"));
+        setEnabled(this.take, lease === "free" || lease === "other");
+        setText(this.take, lease === "other" ? "Ask for control" : "Take control");
+        setShown(this.preempt, may && (session?.mayPreempt ?? false));
+        setShown(this.release, may && lease === "held");
+        setShown(this.clear, may && lease === "held" && gate.is_stopped);
+    }
+}

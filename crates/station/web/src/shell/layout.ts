@@ -1,0 +1,113 @@
+/**
+ * Which panels are on a page, told from the vehicle's messages: a new message shows up by itself.
+ *
+ * A layout is bound to what a vehicle says and not to the vehicle, so a second vehicle gets the same panels again. Panels
+ * that are still wanted are kept as they are.
+ */
+
+import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels/panel.js";
+import { KINDS } from "../panels/index.js";
+import type { Channel } from "../store/channel.js";
+import type { VehicleView } from "../store/store.js";
+import { Card } from "./card.js";
+import { el } from "./dom.js";
+
+/** A panel that a page should have. */
+export interface Wanted {
+    readonly key: string;
+    readonly kind: PanelKind;
+    readonly slot: Slot;
+    readonly channel: Channel | undefined;
+}
+
+/** More panels for single channels than this only make a page slow; the inspector has them all. */
+const MAX_PER_KIND = 8;
+
+/** The panels of a page for a vehicle, in their order. */
+export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly PanelKind[] = KINDS): Wanted[] {
+    const { prefix } = view.vehicle;
+    const isClaimed = (channel: Channel): boolean =>
+        kinds.some((kind) => kind.types.some((type) => channel.is(type)) && kind.id !== "raw");
+    return kinds.flatMap((kind): Wanted[] => {
+        const slot = kind.places[page];
+        if (slot === undefined) {
+            return [];
+        }
+        if (kind.per === "vehicle") {
+            const isWanted = kind.types.length === 0 || kind.types.some((type) => view.ofType(type).length > 0);
+            return isWanted ? [{ key: `${prefix}${kind.id}`, kind, slot, channel: undefined }] : [];
+        }
+        const channels =
+            kind.types.length > 0
+                ? kind.types.flatMap((type) => view.ofType(type))
+                : view.store.channelsOf(view.vehicle).filter((channel) => !isClaimed(channel) && channel.nMessages > 0);
+        return channels
+            .slice(0, MAX_PER_KIND)
+            .map((channel) => ({ key: `${prefix}${kind.id}-${channel.name}`, kind, slot, channel }));
+    });
+}
+
+export class Layout {
+    readonly element = el("main", { id: "page", tabindex: "-1" });
+    private readonly slots: Readonly<Record<Slot, HTMLElement>> = {
+        hero: el("div", { class: "slot hero" }),
+        side: el("div", { class: "slot side" }),
+        strip: el("div", { class: "slot strip" }),
+        wide: el("div", { class: "slot wide" }),
+        grid: el("div", { class: "slot grid" }),
+    };
+    private cards = new Map<string, Card>();
+
+    constructor(private readonly context: Omit<Context, "view" | "channel">) {
+        this.element.append(...Object.values(this.slots));
+    }
+
+    /** Brings the page in line with what there is now. */
+    arrange(page: PageId, view: VehicleView | undefined): void {
+        const wanted = view === undefined ? [] : wantedPanels(page, view);
+        const kept = new Map<string, Card>();
+        for (const [key, card] of this.cards) {
+            if (wanted.some((it) => it.key === key)) {
+                kept.set(key, card);
+            } else {
+                card.destroy();
+            }
+        }
+        for (const { key, kind, slot, channel } of wanted) {
+            const card = kept.get(key) ?? new Card(key, kind, channel?.name ?? "", this.make(kind, view, channel));
+            kept.set(key, card);
+            this.place(card.element, slot, wanted.filter((it) => it.slot === slot).findIndex((it) => it.key === key));
+        }
+        this.cards = kept;
+        this.element.className = `page-${page}`;
+        for (const [name, slot] of Object.entries(this.slots)) {
+            slot.hidden = slot.childElementCount === 0;
+            this.element.classList.toggle(`has-${name}`, !slot.hidden);
+        }
+    }
+
+    render(picture: Picture): void {
+        for (const card of this.cards.values()) {
+            card.render(picture);
+        }
+    }
+
+    private make(kind: PanelKind, view: VehicleView | undefined, channel: Channel | undefined): Panel | Promise<Panel> {
+        if (view === undefined) {
+            return Promise.reject(new Error("there is no vehicle"));
+        }
+        try {
+            return kind.make({ ...this.context, view, channel });
+        } catch (error) {
+            return Promise.reject(error);
+        }
+    }
+
+    /** Puts an element at its place, unless it is there: moving it would make it lose the focus. */
+    private place(element: HTMLElement, slot: Slot, at: number): void {
+        const parent = this.slots[slot];
+        if (parent.children[at] !== element) {
+            parent.insertBefore(element, parent.children[at] ?? null);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+/** The top of the page: what this is, which vehicle, which page, what time, and who you are. */
+
+import type { PageId, Picture } from "../panels/panel.js";
+import type { Store } from "../store/store.js";
+import { button, el, setAttribute, setShown, setText } from "./dom.js";
+import { clockTime, day, number } from "./format.js";
+import { cycleTheme, themeName } from "./theme.js";
+
+/** The pages in their order. */
+export const PAGES: readonly (readonly [PageId, string])[] = [
+    ["operate", "Operate"],
+    ["sensors", "Sensors"],
+    ["simulation", "Simulation"],
+    ["scene", "3D"],
+    ["messages", "Messages"],
+];
+
+const SOURCES = { live: "Live", sim: "Simulated", replay: "Replay" } as const;
+
+export interface Choices {
+    readonly page: PageId;
+    readonly prefix: string;
+    choosePage(page: PageId): void;
+    chooseVehicle(prefix: string): void;
+}
+
+export class TopBar {
+    readonly element: HTMLElement;
+    private readonly source = el("span", { class: "source" }, "–");
+    private readonly vehicles = el("div", { class: "vehicles", role: "group", "aria-label": "Vehicle" });
+    private readonly pages = el("nav", { "aria-label": "Pages" });
+    private readonly time = el("time", { class: "time" });
+    private readonly date = el("span", { class: "date" });
+    private readonly health = el("span", { class: "health" });
+    private readonly user = el("span", { class: "user" });
+    private readonly theme: HTMLButtonElement;
+    private shownVehicles = "";
+    private readonly tabs: ReadonlyMap<PageId, HTMLButtonElement>;
+
+    constructor(
+        private readonly store: Store,
+        private readonly choices: Choices,
+    ) {
+        this.tabs = new Map(PAGES.map(([id, label]) => [id, button(label, () => choices.choosePage(id))]));
+        this.pages.append(...this.tabs.values());
+        this.theme = button("", () => this.changeTheme(), { class: "quiet theme" });
+        this.labelTheme();
+        this.element = el(
+            "header",
+            { class: "topbar" },
+            el("span", { class: "brand", "aria-hidden": "true" }, knot(), "Bowline"),
+            el("h1", { class: "sr" }, "Bowline station"),
+            this.source,
+            this.vehicles,
+            this.pages,
+            el("span", { class: "spring" }),
+            this.health,
+            el("span", { class: "clock" }, this.time, this.date),
+            this.user,
+            this.theme,
+        );
+    }
+
+    render({ nowMs, utime, isForText }: Picture): void {
+        if (!isForText) {
+            return;
+        }
+        const { hello } = this.store;
+        setText(this.time, clockTime(utime));
+        setText(this.date, `${day(utime)} UTC`);
+        setText(this.source, hello ? SOURCES[hello.source] : "–");
+        setAttribute(this.source, "data-source", hello?.source);
+        setText(this.user, hello ? `${hello.user || hello.station} · ${hello.role}` : "not logged in");
+        const trip = this.store.roundTripMs;
+        setText(this.health, this.store.isCutOff(nowMs) ? "cut off" : trip === undefined ? "" : `${number(trip, 0)} ms`);
+        setAttribute(this.health, "data-bad", this.store.isCutOff(nowMs) ? "" : undefined);
+        for (const [id, tab] of this.tabs) {
+            setAttribute(tab, "aria-current", id === this.choices.page ? "page" : undefined);
+        }
+        this.renderVehicles();
+    }
+
+    private renderVehicles(): void {
+        const { vehicles } = this.store;
+        const shown = vehicles.map(({ prefix, name }) => `${prefix} ${name}`).join("\n");
+        setShown(this.vehicles, vehicles.length > 1);
+        if (shown !== this.shownVehicles) {
+            this.shownVehicles = shown;
+            this.vehicles.replaceChildren(
+                ...vehicles.map(({ prefix, name }) => button(name, () => this.choices.chooseVehicle(prefix), { "data-prefix": prefix })),
+            );
+        }
+        for (const it of this.vehicles.children) {
+            setAttribute(it, "aria-pressed", String(it.getAttribute("data-prefix") === this.choices.prefix));
+        }
+    }
+
+    private changeTheme(): void {
+        cycleTheme();
+        this.labelTheme();
+    }
+
+    private labelTheme(): void {
+        const name = themeName();
+        setText(this.theme, { auto: "Auto", day: "Day", night: "Night" }[name]);
+        setAttribute(this.theme, "aria-label", `Colours: ${name}. Change`);
+    }
+}
+
+/** A bowline, drawn as a line that holds itself. */
+function knot(): SVGElement {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("viewBox", "0 0 24 24");
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute("d", "M14 2v6.5c0 2.2-6 2.4-6-.6C8 5.2 15.6 5.4 15.6 9c0 2.4-2.2 2.6-3.6 3.6-2.6 1.8-4.6 3.2-4.6 5.4 0 2 1.8 3.6 4.6 3.6s4.6-1.6 4.6-3.6c0-2.6-2.6-3.8-4.4-5.6");
+    svg.append(path);
+    return svg;
+}

@@ -1,0 +1,128 @@
+/**
+ * A channel: its last message, how old that is, and how often there are new ones.
+ *
+ * Messages are decoded when somebody looks at them: most are overtaken by the next before that.
+ */
+
+import { fingerprintOf, type Types } from "../decode/codec.js";
+import type { Fields } from "../decode/dynamic.js";
+import type { MessageType } from "../generated/bowline.js";
+
+/** How fresh what a panel shows is. */
+export type Freshness = "none" | "fresh" | "stale";
+
+/** The share of a new interval in the mean. */
+const SMOOTHING = 0.1;
+const SECOND_US = 1_000_000;
+
+export class Channel {
+    /** What its last message begins with; what the station said before there was one. */
+    fingerprint: bigint;
+    /** When the last message came to the station, microseconds since the epoch; undefined before the first. */
+    utime: number | undefined;
+    bytes: Uint8Array | undefined;
+    nMessages = 0;
+    nBytes = 0;
+    /** Messages that the station had and this page was not sent. */
+    nSkipped = 0;
+    /** Mean time between messages here, microseconds; undefined before the third. */
+    periodUs: number | undefined;
+    private decoded: { readonly of: Uint8Array; readonly value: Fields | object | undefined; readonly error: string } | undefined;
+
+    constructor(
+        readonly id: number,
+        readonly name: string,
+        fingerprint: bigint,
+        private readonly types: Types,
+    ) {
+        this.fingerprint = fingerprint;
+    }
+
+    /** Takes a message. */
+    take(bytes: Uint8Array, utime: number, nSkipped: number): void {
+        if (this.utime !== undefined) {
+            const interval = Math.max(0, utime - this.utime);
+            const isFirst = this.periodUs === undefined;
+            this.periodUs = isFirst ? interval : (1 - SMOOTHING) * (this.periodUs ?? 0) + SMOOTHING * interval;
+        }
+        this.utime = utime;
+        this.bytes = bytes;
+        this.nMessages += 1;
+        this.nBytes += bytes.length;
+        this.nSkipped += nSkipped;
+        this.fingerprint = fingerprintOf(bytes);
+    }
+
+    /** Forgets its messages, because time went back. */
+    forget(): void {
+        this.utime = undefined;
+        this.bytes = undefined;
+        this.periodUs = undefined;
+        this.decoded = undefined;
+    }
+
+    get typeName(): string {
+        return this.types.nameOf(this.fingerprint);
+    }
+
+    /** The last message, as far as it can be decoded. */
+    value(): Fields | object | undefined {
+        return this.decode()?.value;
+    }
+
+    /** Why the last message could not be decoded; empty if it could. */
+    get error(): string {
+        return this.decode()?.error ?? "";
+    }
+
+    /** The last message, if it is exactly of this type. */
+    as<T>(type: MessageType<T>): T | undefined {
+        return this.fingerprint === type.FINGERPRINT ? (this.value() as T | undefined) : undefined;
+    }
+
+    /** Whether its messages are of this type. */
+    is(type: MessageType<unknown>): boolean {
+        return this.fingerprint === type.FINGERPRINT;
+    }
+
+    /** How old its last message is, seconds. */
+    ageS(nowUtime: number | undefined): number | undefined {
+        return this.utime === undefined || nowUtime === undefined
+            ? undefined
+            : Math.max(0, nowUtime - this.utime) / SECOND_US;
+    }
+
+    /** Whether its last message still holds. */
+    freshness(nowUtime: number | undefined): Freshness {
+        const age = this.ageS(nowUtime);
+        return age === undefined ? "none" : age > staleAfterS(this.periodUs) ? "stale" : "fresh";
+    }
+
+    private decode(): { readonly value: Fields | object | undefined; readonly error: string } | undefined {
+        const { bytes } = this;
+        if (bytes === undefined) {
+            return undefined;
+        }
+        // Once more if it failed: the schema may have come since.
+        if (this.decoded?.of !== bytes || (this.decoded.error !== "" && this.types.knows(this.fingerprint))) {
+            try {
+                this.decoded = { of: bytes, value: this.types.decode(bytes), error: "" };
+            } catch (error) {
+                this.decoded = { of: bytes, value: undefined, error: error instanceof Error ? error.message : String(error) };
+            }
+        }
+        return this.decoded;
+    }
+}
+
+/**
+ * After how long a value is stale, seconds: three periods of its channel, but not before half a second nor later than one.
+ * What comes more rarely is stale 0.6 s after it was due.
+ */
+export function staleAfterS(periodUs: number | undefined): number {
+    if (periodUs === undefined) {
+        return 1;
+    }
+    const period = periodUs / SECOND_US;
+    return period <= 0.4 ? Math.min(1, Math.max(0.5, 3 * period)) : Math.min(period, 10) + 0.6;
+}

@@ -1,0 +1,189 @@
+/**
+ * What the page remembers beyond the last message, by type: tracks, series, waterfalls, alarms and the journal.
+ *
+ * One row of the table for each type; everything in here is bounded. A message that cannot be decoded is counted by its
+ * channel and leaves no trace here.
+ */
+
+import { Alarm } from "../generated/bowline/alarm_t.js";
+import { Arbitration } from "../generated/bowline/arbitration_t.js";
+import { Gate } from "../generated/bowline/gate_t.js";
+import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
+import { HeartbeatComponent } from "../generated/bowline/heartbeat_component_t.js";
+import { Helm } from "../generated/bowline/helm_t.js";
+import { Multibeam } from "../generated/bowline/multibeam_t.js";
+import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
+import { Recorder } from "../generated/bowline/recorder_t.js";
+import { Refusal } from "../generated/bowline/refusal_t.js";
+import { Sounding } from "../generated/bowline/sounding_t.js";
+import { Spectrum } from "../generated/bowline/spectrum_t.js";
+import { Supervisor } from "../generated/bowline/supervisor_t.js";
+import type { MessageType } from "../generated/bowline.js";
+import { Alarms } from "./alarms.js";
+import type { Channel } from "./channel.js";
+import { type Entry, Journal } from "./journal.js";
+import { Series } from "./series.js";
+import { Track } from "./track.js";
+import { Waterfall } from "./waterfall.js";
+
+const MAX_SERIES = 200;
+const MAX_TRACKS = 32;
+const MAX_WATERFALLS = 8;
+
+type Note = (histories: Histories, channel: Channel, utime: number) => void;
+
+/** A row: notes a message of a type, if it is exactly of that type. */
+function row<T>(type: MessageType<T>, note: (h: Histories, m: T, channel: Channel, utime: number) => void): [bigint, Note] {
+    return [
+        type.FINGERPRINT,
+        (histories, channel, utime) => {
+            const message = channel.as(type);
+            if (message !== undefined) {
+                note(histories, message, channel, utime);
+            }
+        },
+    ];
+}
+
+const NOTES: ReadonlyMap<bigint, Note> = new Map([
+    row(PoseTransform, (h, pose, channel) => h.track(channel.name).push(pose.matrix[3] ?? 0, pose.matrix[7] ?? 0)),
+    row(Multibeam, (h, ping, channel) => h.waterfall(channel.name).push(ping)),
+    row(Sounding, (h, sounding, channel, utime) => h.series(channel.name, "depth_m").push(utime / 1e6, sounding.depth_m)),
+    row(Spectrum, (h, spectrum, channel, utime) => {
+        spectrum.names.forEach((name, i) => {
+            h.series(channel.name, name).push(utime / 1e6, spectrum.current_a[i] ?? Number.NaN);
+        });
+    }),
+    row(Refusal, (h, refusal, channel, utime) => {
+        const text = `${refusal.command} refused (${refusal.reason}): ${refusal.text}`;
+        h.journal.add({ utime, kind: "refusal", channel: channel.name, who: refusal.by.station, text });
+    }),
+    row(Gate, (h, gate, channel, utime) => {
+        const text = `${STATES[gate.state] ?? "?"}: ${gate.reason}`;
+        h.change(`${gate.state} ${gate.in_control}`, { utime, kind: "change", channel: channel.name, who: gate.in_control, text });
+        const lost = { priority: "alarm", source: "gate", text: `contingency: ${gate.reason}` } as const;
+        h.alarms.follow(channel.name, "contingency", gate.state === Gate.CONTINGENCY, lost, utime);
+    }),
+    row(Helm, (h, helm, channel, utime) => {
+        h.change(helm.text, { utime, kind: "change", channel: channel.name, who: "helm", text: helm.text });
+        const refused = { priority: "caution", source: "helm", text: `task refused: ${helm.refused}` } as const;
+        h.alarms.follow(channel.name, "refused", helm.refused !== "", refused, utime);
+    }),
+    row(Arbitration, (h, it, channel, utime) => {
+        const text = it.stopped ? `stands still: ${it.reason}` : it.reason;
+        h.change(text.replace(/[\d.]+/g, ""), { utime, kind: "change", channel: channel.name, who: "arbiter", text });
+        h.series(channel.name, "speed_mps").push(utime / 1e6, it.speed_mps);
+        h.series(channel.name, "curvature_per_m").push(utime / 1e6, it.curvature_per_m);
+    }),
+    row(Alarm, (h, { source, text, since_utime, state, robot }, channel, utime) => {
+        const id = `${robot} ${source} ${since_utime}`;
+        if (state === Alarm.CLEARED) {
+            h.alarms.clear(channel.name, id);
+        } else {
+            h.alarms.raise(channel.name, id, { priority: "alarm", source, text }, Number(since_utime), utime);
+        }
+    }),
+    row(Recorder, (h, recorder, channel, utime) => {
+        const what = { priority: "warning", source: "recorder", text: recorder.alarm } as const;
+        h.alarms.follow(channel.name, recorder.file, recorder.alarm !== "", what, utime);
+    }),
+    row(Supervisor, (h, it, channel, utime) => {
+        const what = { priority: "alarm", source: `supervisor ${it.host}`, text: it.alarm } as const;
+        h.alarms.follow(channel.name, it.host, it.alarm !== "", what, utime);
+    }),
+    row(Heartbeat, (h, beat, channel, utime) => {
+        for (const { name, health, text } of beat.components) {
+            const isFailed = health === HeartbeatComponent.FAILED;
+            const isBad = isFailed || health === HeartbeatComponent.DEGRADED;
+            const priority = isFailed ? "warning" : "caution";
+            const what = { priority, source: name, text: `${isFailed ? "failed" : "degraded"}: ${text}` } as const;
+            h.alarms.follow(channel.name, `${beat.robot} ${beat.process} ${name}`, isBad, what, utime);
+        }
+    }),
+]);
+
+const STATES = ["stopped", "idle", "operated", "autonomous", "contingency"];
+
+export class Histories {
+    readonly alarms = new Alarms();
+    readonly journal = new Journal();
+    private readonly tracks = new Map<string, Track>();
+    private readonly waterfalls = new Map<string, Waterfall>();
+    private readonly allSeries = new Map<string, Map<string, Series>>();
+    private nSeries = 0;
+    private readonly lastChanges = new Map<string, string>();
+
+    /** Whether messages of this type are remembered. */
+    static isNoted(fingerprint: bigint): boolean {
+        return NOTES.has(fingerprint);
+    }
+
+    /** Takes note of the message that a channel just got. */
+    note(channel: Channel, utime: number): void {
+        NOTES.get(channel.fingerprint)?.(this, channel, utime);
+    }
+
+    /** Forgets everything, because time went back. */
+    clear(): void {
+        this.tracks.clear();
+        this.waterfalls.clear();
+        this.allSeries.clear();
+        this.nSeries = 0;
+        this.lastChanges.clear();
+        this.alarms.clearAll();
+        this.journal.clear();
+    }
+
+    /** The way that the poses of a channel describe. */
+    track(channel: string): Track {
+        return entry(this.tracks, channel, MAX_TRACKS, () => new Track());
+    }
+
+    /** The last pings of a channel. */
+    waterfall(channel: string): Waterfall {
+        return entry(this.waterfalls, channel, MAX_WATERFALLS, () => new Waterfall());
+    }
+
+    /** What a quantity of a channel was over time. */
+    series(channel: string, name: string): Series {
+        const byName = entry(this.allSeries, channel, MAX_SERIES, () => new Map<string, Series>());
+        const known = byName.get(name);
+        if (known !== undefined) {
+            return known;
+        }
+        const made = new Series();
+        if (this.nSeries < MAX_SERIES) {
+            byName.set(name, made);
+            this.nSeries += 1;
+        }
+        return made;
+    }
+
+    /** The quantities of a channel that have a series. */
+    seriesNames(channel: string): string[] {
+        return [...(this.allSeries.get(channel)?.keys() ?? [])];
+    }
+
+    /** Enters something in the journal when it is not what it was. */
+    change(state: string, entry: Entry): void {
+        if (this.lastChanges.get(entry.channel) !== state) {
+            this.lastChanges.set(entry.channel, state);
+            this.journal.add(entry);
+        }
+    }
+}
+
+/** An entry of a table of bounded size: beyond that the oldest gives way. */
+function entry<T>(table: Map<string, T>, key: string, most: number, make: () => T): T {
+    const known = table.get(key);
+    if (known !== undefined) {
+        return known;
+    }
+    if (table.size >= most) {
+        const [oldest] = table.keys();
+        table.delete(oldest ?? "");
+    }
+    const made = make();
+    table.set(key, made);
+    return made;
+}

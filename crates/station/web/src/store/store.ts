@@ -1,0 +1,202 @@
+/**
+ * All state of the page, in one place.
+ *
+ * In: frames from the station, in their order, and the page's clock. Out: what panels draw, once for each picture. Nothing
+ * in here knows of sockets or of the page's elements.
+ */
+
+import { Types } from "../decode/codec.js";
+import type { MessageType } from "../generated/bowline.js";
+import type { FromStation, Hello, Status } from "../protocol/frames.js";
+import { Channel } from "./channel.js";
+import { StationClock } from "./clock.js";
+import { Histories } from "./histories.js";
+import { findVehicles, isOf, type Vehicle } from "./vehicles.js";
+
+/** How the page stands with the station. */
+export type Connection = "connecting" | "open" | "closed" | "refused";
+
+/** Hears of each message as it comes. */
+export type Listener = (channel: Channel, nowMs: number) => void;
+
+const MAX_CHANNELS = 4_096;
+
+export class Store {
+    readonly types = new Types();
+    readonly clock = new StationClock();
+    readonly histories = new Histories();
+    hello: Hello | undefined;
+    status: Status | undefined;
+    connection: Connection = "connecting";
+    vehicles: readonly Vehicle[] = [];
+    /** Counts what makes panels be chosen anew: channels, types, vehicles. */
+    revision = 0;
+    /** Messages taken since the page was opened. */
+    nMessages = 0;
+    /** Frames and schemas that made no sense. */
+    nFaults = 0;
+    lastFault = "";
+    /** Round trip to the station, milliseconds; undefined before the first. */
+    roundTripMs: number | undefined;
+    private readonly byId = new Map<number, Channel>();
+    private readonly byName = new Map<string, Channel>();
+    private readonly listeners: Listener[] = [];
+
+    /** Whoever must hear each message, and not only see the last one. */
+    listen(listener: Listener): void {
+        this.listeners.push(listener);
+    }
+
+    /** Takes a frame. */
+    apply(frame: FromStation, nowMs: number): void {
+        switch (frame.kind) {
+            case "hello":
+                return this.applyHello(frame.hello, nowMs);
+            case "channel":
+                return this.applyChannel(frame.id, frame.name, frame.fingerprint);
+            case "schema":
+                return this.applySchema(frame.fingerprint, frame.bytes);
+            case "message":
+                return this.applyMessage(frame, nowMs);
+            case "status":
+                this.status = frame.status;
+                this.clock.set(frame.status.utime, frame.status.rate ?? 1, nowMs);
+                return;
+            case "reset":
+                return this.forget();
+            case "reply":
+            case "pong":
+                return;
+        }
+    }
+
+    /** Something made no sense. */
+    fault(error: unknown): void {
+        this.nFaults += 1;
+        this.lastFault = error instanceof Error ? error.message : String(error);
+    }
+
+    /** The station's time, microseconds since the epoch. */
+    now(nowMs: number): number | undefined {
+        return this.clock.now(nowMs);
+    }
+
+    isCutOff(nowMs: number): boolean {
+        return this.connection !== "open" || this.clock.isCutOff(nowMs);
+    }
+
+    get isReplay(): boolean {
+        return this.hello?.source === "replay";
+    }
+
+    /** All channels, by name. */
+    channels(): Channel[] {
+        return [...this.byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    }
+
+    channel(name: string): Channel | undefined {
+        return this.byName.get(name);
+    }
+
+    /** The channels of a vehicle. */
+    channelsOf(vehicle: Vehicle): Channel[] {
+        return this.channels().filter((channel) => isOf(channel.name, vehicle, this.vehicles));
+    }
+
+    private applyHello(hello: Hello, nowMs: number): void {
+        if (this.hello !== undefined && this.hello.source !== hello.source) {
+            this.forget();
+        }
+        this.hello = hello;
+        this.byId.clear();
+        this.clock.set(hello.utime, hello.source === "replay" ? 0 : 1, nowMs);
+        this.revision += 1;
+    }
+
+    private applyChannel(id: number, name: string, fingerprint: bigint): void {
+        let channel = this.byName.get(name);
+        if (channel === undefined) {
+            if (this.byName.size >= MAX_CHANNELS) {
+                return this.fault(new Error(`expected at most ${MAX_CHANNELS} channels, found one more: ${name}`));
+            }
+            channel = new Channel(id, name, fingerprint, this.types);
+            this.byName.set(name, channel);
+        } else if (fingerprint !== 0n) {
+            channel.fingerprint = fingerprint;
+        }
+        this.byId.set(id, channel);
+        this.changed();
+    }
+
+    private applySchema(fingerprint: bigint, bytes: Uint8Array): void {
+        try {
+            this.types.learn(fingerprint, bytes);
+            this.changed();
+        } catch (error) {
+            this.fault(error);
+        }
+    }
+
+    private applyMessage(frame: FromStation & { kind: "message" }, nowMs: number): void {
+        const channel = this.byId.get(frame.id);
+        if (channel === undefined) {
+            return this.fault(new Error(`expected a channel that was announced, found number ${frame.id}`));
+        }
+        const before = channel.fingerprint;
+        const isFirst = channel.bytes === undefined;
+        channel.take(frame.bytes, frame.utime, frame.nSkipped);
+        this.nMessages += 1;
+        this.histories.note(channel, frame.utime);
+        for (const listener of this.listeners) {
+            listener(channel, nowMs);
+        }
+        if (isFirst || before !== channel.fingerprint) {
+            this.changed();
+        }
+    }
+
+    /** Forgets messages and histories: time went back, or it is another log. */
+    private forget(): void {
+        for (const channel of this.byName.values()) {
+            channel.forget();
+        }
+        this.histories.clear();
+        this.changed();
+    }
+
+    private changed(): void {
+        this.vehicles = findVehicles(this.byName.values());
+        this.revision += 1;
+    }
+}
+
+/** What a panel sees of one vehicle: its channels, by their names without the prefix, or by type. */
+export class VehicleView {
+    constructor(
+        readonly store: Store,
+        readonly vehicle: Vehicle,
+    ) {}
+
+    /** A channel by its name on the vehicle. */
+    channel(name: string): Channel | undefined {
+        return this.store.channel(this.vehicle.prefix + name);
+    }
+
+    /** The name of a channel without the vehicle's prefix. */
+    shortName(channel: Channel): string {
+        return channel.name.slice(this.vehicle.prefix.length);
+    }
+
+    /** Its channels of a type, the truth of a simulation left out. */
+    ofType(type: MessageType<unknown>): Channel[] {
+        return this.store
+            .channelsOf(this.vehicle)
+            .filter((channel) => channel.is(type) && !this.shortName(channel).startsWith("truth."));
+    }
+
+    /** A channel of a type: by its usual name, or any. */
+    find(type: MessageType<unknown>, name: string): Channel | undefined {
+        const usual = this.channel(name);
+        return usual?.is(type) ? usual : this.ofType(type)[0];
+    }
+}

@@ -1,0 +1,53 @@
+/**
+ * Which vehicles there are, told from the channels.
+ *
+ * A vehicle is found by its gate: whatever stands before `gate.state` in the channel's name is its prefix, as a link gives
+ * it. Channels with that prefix are its own. Where there is no gate at all there is one vehicle without a prefix.
+ */
+
+import { Gate } from "../generated/bowline/gate_t.js";
+import type { Channel } from "./channel.js";
+
+export interface Vehicle {
+    /** Before the names of its channels: empty, `heron.` or `heron/`. */
+    readonly prefix: string;
+    /** What people call it. */
+    readonly name: string;
+}
+
+const GATE = "gate.state";
+const PREFIX = /^(?:|[^./]+[./])$/;
+
+/** The vehicles behind these channels, sorted by name. */
+export function findVehicles(channels: Iterable<Channel>): Vehicle[] {
+    const vehicles: Vehicle[] = [];
+    let hasData = false;
+    for (const channel of channels) {
+        hasData = true;
+        const prefix = channel.name.slice(0, -GATE.length);
+        if (channel.is(Gate) && channel.name.endsWith(GATE) && PREFIX.test(prefix)) {
+            vehicles.push({ prefix, name: nameOf(prefix, channel) });
+        }
+    }
+    if (vehicles.length === 0 && hasData) {
+        vehicles.push({ prefix: "", name: "robot" });
+    }
+    return vehicles.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.prefix < b.prefix ? -1 : 1));
+}
+
+function nameOf(prefix: string, channel: Channel): string {
+    return prefix === "" ? channel.as(Gate)?.name || "robot" : prefix.slice(0, -1);
+}
+
+/** Whether a channel is this vehicle's: it has its prefix, and no longer one of another vehicle. */
+export function isOf(name: string, vehicle: Vehicle, vehicles: readonly Vehicle[]): boolean {
+    return (
+        name.startsWith(vehicle.prefix) &&
+        !vehicles.some((it) => it.prefix.length > vehicle.prefix.length && name.startsWith(it.prefix))
+    );
+}
+
+/** The name of the vehicle that a channel is of; empty where there is only one, or it is nobody's. */
+export function ownerOf(channel: string, vehicles: readonly Vehicle[]): string {
+    return vehicles.length < 2 ? "" : (vehicles.find((it) => isOf(channel, it, vehicles))?.name ?? "");
+}

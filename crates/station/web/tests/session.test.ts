@@ -1,0 +1,246 @@
+import { describe, expect, it } from "vitest";
+import { Gate } from "../src/generated/bowline/gate_t.js";
+import { GateToken } from "../src/generated/bowline/gate_token_t.js";
+import { LeaseRequest } from "../src/generated/bowline/lease_request_t.js";
+import { Refusal } from "../src/generated/bowline/refusal_t.js";
+import { Authority } from "../src/generated/bowline/authority_t.js";
+import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
+import { TaskCommand } from "../src/generated/bowline/task_command_t.js";
+import { Task } from "../src/generated/bowline/task_t.js";
+import { ThrustCommand } from "../src/generated/bowline/thrust_command_t.js";
+import { VelocityCommand } from "../src/generated/bowline/velocity_command_t.js";
+import { DirectControl, type Hands, thrustOf } from "../src/session/drive.js";
+import { type Command, drawSession, type Now, OperatorSession } from "../src/session/operator.js";
+import * as tasks from "../src/session/tasks.js";
+
+const ME = { station: "bridge/anna", session: 77n, rank: 1 };
+const at = (ms: number): Now => ({ ms, utime: 1_000_000 + ms * 1_000 });
+
+function held(): OperatorSession {
+    const session = new OperatorSession(ME);
+    session.heardToken(new GateToken({ token: 5n, epoch: 3n, session: 77n }), 0);
+    session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, state: Gate.IDLE }));
+    return session;
+}
+
+const leaseAsks = (commands: Command[]): number[] =>
+    commands.filter((it) => it.channel === "operator.lease").map((it) => LeaseRequest.decode(it.bytes).ask);
+
+describe("a session", () => {
+    it("has a number that is drawn, positive and not drawn twice", () => {
+        const drawn = Array.from({ length: 100 }, drawSession);
+        expect(new Set(drawn).size).toBe(100);
+        expect(drawn.every((number) => number > 0n)).toBe(true);
+    });
+
+    it("asks again for the lease until the gate answers, and gives up in the end", () => {
+        const session = new OperatorSession(ME);
+        session.heardGate(new Gate({ holder: "" }));
+        expect(session.lease).toBe("free");
+        expect(leaseAsks(session.take(at(0)))).toEqual([LeaseRequest.TAKE]);
+        expect(session.lease).toBe("taking");
+        expect(leaseAsks(session.tick(at(100)))).toEqual([]);
+        expect(leaseAsks(session.tick(at(500)))).toEqual([LeaseRequest.TAKE]);
+        expect(leaseAsks(session.tick(at(10_000)))).toEqual([]);
+        expect(session.lease).toBe("free");
+    });
+
+    it("renews a lease that it holds, and says nothing under one that it lost", () => {
+        const session = held();
+        const renewals = [0, 100, 250, 400, 500, 750].flatMap((ms) => leaseAsks(session.tick(at(ms))));
+        expect(renewals).toEqual([2, 2, 2, 2].map(() => LeaseRequest.RENEW));
+        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }));
+        expect(session.lease).toBe("other");
+        expect(session.tick(at(1_500))).toEqual([]);
+    });
+
+    it("does not take a lease up again by itself after another had it", () => {
+        const session = held();
+        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }));
+        session.heardGate(new Gate({ holder: "", epoch: 4n }));
+        const sent = [0, 500, 1_000, 5_000].flatMap((ms) => session.tick(at(ms)));
+        expect(sent).toEqual([]);
+    });
+
+    it("brings the newest token, the lease's epoch and a number that grows", () => {
+        const session = held();
+        const first = TaskCommand.decode(session.giveTask(tasks.pause(), "", at(0))[0]!.bytes);
+        session.heardToken(new GateToken({ token: 9n }), 10);
+        const second = TaskCommand.decode(session.giveTask(tasks.pause(), "", at(20))[0]!.bytes);
+        expect([first.by.token, first.by.epoch, first.by.session, first.by.station]).toEqual([5n, 3n, 77n, ME.station]);
+        expect(second.by.token).toBe(9n);
+        expect(second.by.sequence).toBeGreaterThan(first.by.sequence);
+    });
+
+    it("says a stop again until the gate confirms it", () => {
+        const session = new OperatorSession(ME);
+        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }));
+        const first = StopCommand.decode(session.pressStop("a person in the water", at(0))[0]!.bytes);
+        expect([first.ask, first.reason]).toEqual([StopCommand.STOP, "a person in the water"]);
+        expect(session.stop).toBe("sent");
+        expect(session.tick(at(50))).toEqual([]);
+        expect(session.tick(at(100)).length).toBe(1);
+        session.heardGate(new Gate({ is_stopped: true }));
+        expect(session.stop).toBe("confirmed");
+        expect(session.tick(at(200))).toEqual([]);
+    });
+
+    it("says so when a stop was never confirmed", () => {
+        const session = new OperatorSession(ME);
+        session.pressStop("", at(0));
+        for (let ms = 0; ms <= 6_000; ms += 100) {
+            session.tick(at(ms));
+        }
+        expect(session.stop).toBe("unconfirmed");
+    });
+
+    it("knows who asks it for the lease, and answers", () => {
+        const session = held();
+        session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, asking: "deck/ben" }));
+        expect(session.isAskedFor).toBe(true);
+        expect(leaseAsks(session.consent(at(0)))).toEqual([LeaseRequest.CONSENT]);
+        expect(leaseAsks(session.deny(at(0)))).toEqual([LeaseRequest.DENY]);
+    });
+
+    it("may preempt only a lower rank", () => {
+        const session = new OperatorSession(ME);
+        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 1 }));
+        expect(session.mayPreempt).toBe(false);
+        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 0 }));
+        expect(session.mayPreempt).toBe(true);
+        expect(leaseAsks(session.preempt(at(0)))).toEqual([LeaseRequest.PREEMPT]);
+    });
+
+    it("listens only to its own refusals", () => {
+        const session = new OperatorSession(ME);
+        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n }));
+        session.take(at(0));
+        const refusal = (of: bigint): Refusal =>
+            new Refusal({ by: new Authority({ session: of }), command: "take", reason: "denied" });
+        expect(session.heardRefusal(refusal(1n))).toBe(false);
+        expect(session.lease).toBe("taking");
+        expect(session.heardRefusal(refusal(77n))).toBe(true);
+        expect(session.lease).toBe("other");
+    });
+});
+
+describe("direct control", () => {
+    const AHEAD: Hands = { ahead: 1, left: 0 };
+
+    interface Run {
+        readonly hands?: Hands | undefined;
+        readonly isVisible?: boolean;
+        readonly isStopped?: boolean;
+    }
+
+    class Bench {
+        readonly session = held();
+        readonly control = new DirectControl(this.session, { kind: "thrust" });
+        ms = 0;
+
+        /** Runs for a while with a tick every 10 ms and tokens 20 times a second. */
+        run(forMs: number, { hands, isVisible = true, isStopped = false }: Run = {}): Command[] {
+            const sent: Command[] = [];
+            for (const end = this.ms + forMs; this.ms < end; this.ms += 10) {
+                if (this.ms % 50 === 0) {
+                    this.session.heardToken(new GateToken({ token: BigInt(this.ms + 1) }), this.ms);
+                }
+                sent.push(...this.control.tick(hands, isVisible, isStopped, at(this.ms)));
+            }
+            return sent;
+        }
+    }
+
+    const ratios = (commands: Command[]): number[] => commands.map((it) => ThrustCommand.decode(it.bytes).thrust.port_ratio);
+
+    it("sends nothing unless it is engaged, and is not engaged without the lease", () => {
+        const bench = new Bench();
+        expect(bench.run(500, { hands: AHEAD })).toEqual([]);
+        bench.session.heardGate(new Gate({ holder: "", epoch: 3n }));
+        bench.control.engage();
+        expect([bench.control.state, bench.control.reason]).toEqual(["off", "take control first"]);
+    });
+
+    it("shows neutral input first, and a stick that is already pushed moves nothing", () => {
+        const bench = new Bench();
+        bench.control.engage();
+        expect(new Set(ratios(bench.run(1_000, { hands: AHEAD })))).toEqual(new Set([0]));
+        expect(bench.control.state).toBe("arming");
+        bench.run(500);
+        expect(bench.control.state).toBe("ready");
+    });
+
+    it("sends 30 times a second while a control is held, and then zero for a moment, and then nothing", () => {
+        const bench = new Bench();
+        bench.control.engage();
+        bench.run(600);
+        const driven = ratios(bench.run(2_000, { hands: AHEAD }));
+        expect(driven.length / 2).toBeGreaterThanOrEqual(24);
+        expect(driven.length / 2).toBeLessThanOrEqual(32);
+        expect(new Set(driven)).toEqual(new Set([0.5]));
+        const trailing = ratios(bench.run(1_000));
+        expect(trailing.length).toBeGreaterThan(3);
+        expect(new Set(trailing)).toEqual(new Set([0]));
+        expect(bench.run(1_000)).toEqual([]);
+    });
+
+    it.each([
+        ["the page is out of sight", { isVisible: false }, "the page was out of sight"],
+        ["the vehicle is stopped", { isStopped: true }, "the vehicle is stopped"],
+    ])("is silent at once when %s, and does not go on by itself", (_, run, reason) => {
+        const bench = new Bench();
+        bench.control.engage();
+        bench.run(600);
+        expect(bench.run(100, { hands: AHEAD }).length).toBeGreaterThan(0);
+        expect(bench.run(500, { hands: AHEAD, ...run })).toEqual([]);
+        expect(bench.control.reason).toBe(reason);
+        expect(bench.run(500, { hands: AHEAD })).toEqual([]);
+    });
+
+    it("is silent when tokens stay away", () => {
+        const bench = new Bench();
+        bench.control.engage();
+        bench.run(600);
+        bench.ms += 1;
+        expect(bench.control.tick(AHEAD, true, false, at(bench.ms + 600))).toEqual([]);
+        expect(bench.control.reason).toBe("the vehicle is not heard");
+    });
+
+    it("shows neutral input again when the gate wants that", () => {
+        const bench = new Bench();
+        bench.control.engage();
+        bench.run(600);
+        bench.control.heardNeutralWanted();
+        expect(new Set(ratios(bench.run(200, { hands: AHEAD })))).toEqual(new Set([0]));
+    });
+
+    it("commands wheels on the ground by speed and angle", () => {
+        const bench = new Bench();
+        bench.control.drive = { kind: "velocity", maxSpeedMps: 2, maxSteeringRad: 0.4 };
+        bench.control.engage();
+        bench.run(600);
+        const [sent] = bench.run(50, { hands: { ahead: -1, left: 0.5 } });
+        const { velocity } = VelocityCommand.decode(sent!.bytes);
+        expect([velocity.speed_mps, velocity.steering_rad]).toEqual([-1, 0.2]);
+    });
+
+    it.each([
+        [{ ahead: 1, left: 0 }, [1, 1]],
+        [{ ahead: 0, left: 1 }, [-0.5, 0.5]],
+        [{ ahead: 1, left: 1 }, [0, 1]],
+        [{ ahead: -1, left: -1 }, [0, -1]],
+        [{ ahead: Number.NaN, left: 7 }, [-0.5, 0.5]],
+    ])("keeps the turn where both thrusters are at their most: %j", (hands, [port, starboard]) => {
+        const thrust = thrustOf(hands, 1);
+        expect([thrust.port_ratio, thrust.starboard_ratio]).toEqual([port, starboard]);
+    });
+});
+
+describe("tasks", () => {
+    it("leave to the vehicle what the person does not say", () => {
+        const task = Task.decode(tasks.survey([[0, 0], [10, 0], [10, 10]], Number.NaN).encode());
+        expect([task.kind, task.placing, task.n_points]).toEqual([Task.SURVEY, Task.REPLACE, 3]);
+        expect([task.heading_rad, task.speed_mps, task.lane_spacing_m]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
+        expect(tasks.goTo([1, 2]).id).not.toBe(tasks.goTo([1, 2]).id);
+    });
+});
