@@ -10,6 +10,7 @@ mod bus;
 mod compile;
 mod components;
 mod inspect;
+mod link;
 mod logs;
 mod marshal;
 mod model;
@@ -58,7 +59,7 @@ struct Order {
 }
 
 /// The parts, in their order.
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     part("marshal", |_| marshal::run(&peers::work_folder()?)),
     part("compile", |_| compile::run(&peers::work_folder()?)),
     part("model", |it| model::run(&peers::work_folder()?, it.length)),
@@ -68,6 +69,7 @@ const PARTS: [Part; 14] = [
     networked("components", |it| components::run(it.length)),
     networked("supervise", |it| supervise::run(it.length)),
     networked("safety", |it| safety::run(it.length)),
+    part("link", |it| link::run(it.length)),
     part("arbiter", |it| arbiter::run(it.length)),
     part("terrain", |it| terrain::run(it.length)),
     part("planner", |it| planner::run(it.length)),

@@ -70,32 +70,44 @@ pub(crate) fn run(length: Length) -> Result<()> {
         let (p50, p99, max) = (ms(50), ms(99), ms(100));
         println!("  {what:<14}{p50:>8.1}{p99:>8.1}{max:>8.1}   (aim: p99 at most 300)");
     }
-    println!("  PX4: 500 and more, Rover: 1500 and more; what they are configured to, not what was measured of them");
+    println!(
+        "  PX4: 500 and more, Rover: 1500 and more; what they are configured to, not what was measured of them"
+    );
     println!();
     Ok(())
 }
 
 /// Carries chosen channels one way, until it is cut.
-fn relay(from: &str, to: &str, channels: &[&str], cut: &Arc<AtomicBool>, end: &Arc<AtomicBool>) -> Result<()> {
+fn relay(
+    from: &str,
+    to: &str,
+    channels: &[&str],
+    cut: &Arc<AtomicBool>,
+    end: &Arc<AtomicBool>,
+) -> Result<()> {
     let (from, to) = (Bus::open(from)?, Bus::open(to)?);
     let inbox = from.inbox();
     for channel in channels {
         inbox.subscribe(channel, Queue::default())?;
     }
     let (cut, end) = (Arc::clone(cut), Arc::clone(end));
-    thread::Builder::new().name("link".to_owned()).spawn(move || {
-        while !end.load(Ordering::Relaxed) {
-            let Ok(heard) = inbox.recv_timeout(Duration::from_millis(50)) else {
-                return;
-            };
-            let Some((_, event)) = heard else { continue };
-            if !cut.load(Ordering::Relaxed)
-                && to.publish_bytes(event.channel.as_str(), &event.payload).is_err()
-            {
-                return;
+    thread::Builder::new()
+        .name("link".to_owned())
+        .spawn(move || {
+            while !end.load(Ordering::Relaxed) {
+                let Ok(heard) = inbox.recv_timeout(Duration::from_millis(50)) else {
+                    return;
+                };
+                let Some((_, event)) = heard else { continue };
+                if !cut.load(Ordering::Relaxed)
+                    && to
+                        .publish_bytes(event.channel.as_str(), &event.payload)
+                        .is_err()
+                {
+                    return;
+                }
             }
-        }
-    })?;
+        })?;
     Ok(())
 }
 
@@ -130,7 +142,13 @@ fn trial(fault: Fault, nth: u32) -> Result<Duration> {
     let [up, down] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
     let operator = ["operator.lease", "operator.stop", "operator.thrust"];
     relay(&station.url(), &vehicle.url(), &operator, &up, &end)?;
-    relay(&vehicle.url(), &station.url(), &["gate.token", "gate.state"], &down, &end)?;
+    relay(
+        &vehicle.url(),
+        &station.url(),
+        &["gate.token", "gate.state"],
+        &down,
+        &end,
+    )?;
     let commands = Bus::open(&vehicle.url())?.events("thrust.command")?;
     let gate = Process::start(GATE, &vehicle.url())?;
     let source = Process::start(SOURCE, &station.url())?;
@@ -155,7 +173,10 @@ fn trial(fault: Fault, nth: u32) -> Result<Duration> {
         Fault::GateFrozen => gate.signal(Signal::STOP)?,
         Fault::UplinkCut => up.store(true, Ordering::Relaxed),
         Fault::DownlinkCut => down.store(true, Ordering::Relaxed),
-        Fault::LinkCut => [&up, &down].map(|way| way.store(true, Ordering::Relaxed)).into_iter().collect(),
+        Fault::LinkCut => [&up, &down]
+            .map(|way| way.store(true, Ordering::Relaxed))
+            .into_iter()
+            .collect(),
     }
     let safe_at = driver.safe_for_good(&commands, clock, begun + WATCH_FOR);
     end.store(true, Ordering::Relaxed);
@@ -190,7 +211,11 @@ impl Driver {
             let tick = clock.now() + Duration::from_millis(1);
             self.hear(commands, clock, tick)?;
             let now = clock.now();
-            safe_at = if self.is_safe(now) { safe_at.or(Some(now)) } else { None };
+            safe_at = if self.is_safe(now) {
+                safe_at.or(Some(now))
+            } else {
+                None
+            };
         }
         safe_at.context("there is thrust to the end")
     }
@@ -200,7 +225,11 @@ impl Driver {
 pub(crate) fn gate(url: &str) -> Result<()> {
     let kind = Kind::of::<GateComponent<Thrust>>("gate", "A gate.");
     let instance = Instance::new(&kind, "gate", &[], BTreeMap::new())?;
-    let mut live = host::Live::new(Engine::new(vec![instance])?, Bus::open(url)?, LiveOptions::default())?;
+    let mut live = host::Live::new(
+        Engine::new(vec![instance])?,
+        Bus::open(url)?,
+        LiveOptions::default(),
+    )?;
     live.run(&AtomicBool::new(false))?;
     Ok(())
 }
@@ -235,7 +264,11 @@ pub(crate) fn source(url: &str) -> Result<()> {
             bus.publish("operator.stop", &session.clear(now))?;
         } else {
             let since = *neutral_since.get_or_insert(now);
-            let ratio = if now.since(since) < Duration::from_millis(500) { 0.0 } else { 0.5 };
+            let ratio = if now.since(since) < Duration::from_millis(500) {
+                0.0
+            } else {
+                0.5
+            };
             bus.publish("operator.thrust", &session.thrust(now, ratio, ratio))?;
         }
     }

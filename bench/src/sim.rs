@@ -3,7 +3,7 @@
 use crate::{Length, stopwatch};
 use anyhow::{Context as _, Result, ensure};
 use bowline_geometry::{Disk, Model, Transform, load};
-use bowline_msgs::Velocity;
+use bowline_msgs::{Thrust, Velocity};
 use bowline_node::Time;
 use bowline_sim::{Body, Reading, SimParameters, Simulation, Solid, VEHICLE_FRAME, Vehicle, World};
 use std::fmt::Write as _;
@@ -15,6 +15,7 @@ const N_BLOCKS: u32 = 60;
 pub(crate) fn run(work: &Path, length: Length) -> Result<()> {
     println!("simulation, on one core");
     real_time(length)?;
+    vessel(length)?;
     laser(work, length)?;
     sdf(work)?;
     println!();
@@ -26,12 +27,43 @@ fn root() -> PathBuf {
 }
 
 fn raptor(world: World) -> Result<Simulation> {
-    let path = root().join("models/raptor_ugv/raptor_ugv.xml");
+    simulation(world, "models/raptor_ugv/raptor_ugv.xml")
+}
+
+fn simulation(world: World, model: &str) -> Result<Simulation> {
     let vehicle = Vehicle::new(
-        &Model::new(load(&path, &mut Disk)?.assembly)?,
+        &Model::new(load(&root().join(model), &mut Disk)?.assembly)?,
         VEHICLE_FRAME,
     )?;
     Ok(SimParameters::default().simulation(world, vehicle))
+}
+
+/// The port security vessel with all its sensors, in circles through the harbour.
+fn vessel(length: Length) -> Result<()> {
+    let seconds = if length == Length::Quick { 5 } else { 60 };
+    let world = World::load(&root().join("worlds/harbour.toml"))?;
+    let mut simulation = simulation(world, "models/upsv/upsv.xml")?;
+    let mut events = Vec::new();
+    let mut n_events = 0;
+    let took = stopwatch::time(|| {
+        for _ in 0..seconds * 200 {
+            let command = Thrust {
+                utime: 0,
+                port_ratio: 0.3,
+                starboard_ratio: 0.4,
+            };
+            simulation.thrust(&command);
+            simulation.step(Time::ZERO, &mut events);
+            n_events += events.len();
+            events.clear();
+        }
+    });
+    let ratio = f64::from(seconds) / took.as_secs_f64();
+    println!(
+        "{:<46} {ratio:>8.0}x real time ({n_events} messages in {seconds} s; aim 100x)",
+        "harbour vessel with all sensors, steps of 5 ms"
+    );
+    Ok(())
 }
 
 /// Both lasers and all other sensors of the Raptor, driving in circles through the blocks world.

@@ -66,12 +66,43 @@ MESSAGES = [
         "is_looping": True, "n_loops": 5, "n_published": 6, "n_bytes": 7, "n_passed": 8, "n_failed": 9, "n_backward": 10,
         "n_shortened": 11, "n_stalls": 12, "n_refused": 13, "late_mean_s": 0.5, "late_p99_s": 0.75, "late_max_s": 1.5}),
     ("bowline.beat_t", {"utime": 1763269856250000, "count": 41}),
+    ("bowline.link_t", {
+        "utime": 1763269856250000, "name": "harbour", "peer": "bridge", "scheduler": "value", "n_unknown": 4, "n_paths": 1,
+        "paths": [{
+            "name": "quic 192.168.7.2:7800", "is_secure": True, "state": 2, "is_active": True, "problem": "", "rtt_s": 0.0625,
+            "capacity_bps": 128000.0, "loss_ratio": 0.25, "n_sent": 5, "n_received": 6, "sent_bytes": 7, "received_bytes": 8,
+            "n_stalls": 9, "n_bad": 10}],
+        "n_streams": 1, "streams": [{
+            "channel": "operator.thrust", "name": "harbour.thrust", "is_sent": False, "age_p50_s": 0.03125, "age_p99_s": "NaN",
+            "n_offered": 11, "n_sent": 12, "n_delivered": 13, "n_bytes": 14, "n_resent": 15, "n_expired": 16,
+            "n_replaced": 17, "n_shed": 18, "n_queue_full": 19, "n_too_large": 20, "n_unchanged": 21, "n_looped": 22,
+            "n_stale": 23, "n_duplicate": 24, "n_incomplete": 25, "n_not_peers": 26}]}),
+    ("bowline.link_path_t", {
+        "name": "udp 127.0.0.1:7800", "is_secure": False, "state": 0, "is_active": False, "problem": "no route", "rtt_s": "NaN",
+        "capacity_bps": 0.0, "loss_ratio": 0.0, "n_sent": 0, "n_received": 0, "sent_bytes": 0, "received_bytes": 0,
+        "n_stalls": 0, "n_bad": 0}),
+    ("bowline.link_stream_t", {
+        "channel": "pose", "name": "pose", "is_sent": True, "age_p50_s": "NaN", "age_p99_s": "NaN",
+        "n_offered": 1, "n_sent": 1, "n_delivered": 0, "n_bytes": 100, "n_resent": 0, "n_expired": 0,
+        "n_replaced": 0, "n_shed": 0, "n_queue_full": 0, "n_too_large": 0, "n_unchanged": 0, "n_looped": 0,
+        "n_stale": 0, "n_duplicate": 0, "n_incomplete": 0, "n_not_peers": 0}),
     ("bowline.supervisor_t", {
         "utime": 1763269856250000, "robot": "raptor", "host": "deck", "machine": "raptor-1", "pid": 17, "instance": 2,
         "state": 3, "alarm": "lidar: restarted 5 times in 30 s", "n_processes": 1, "processes": [{
             "name": "lidar", "group": "sensors", "n_components": 1, "components": ["lidar"], "state": 3, "pid": 0,
             "is_adopted": True, "n_restarts": 5, "last_exit": "exit code 1", "started_utime": 0, "cpu_ratio": 0.25,
             "memory_bytes": 4096, "health": "", "n_lines": 6, "n_lines_dropped": 7, "n_bytes_skipped": 8}]}),
+    ("bowline.device_t", {"utime": 1763269856250000, "device": "PB9-11", "state": 3, "since_utime": 1, "last_good_utime": 2,
+                          "last_error_utime": 3, "last_error": "no answer", "n_bytes": 4, "n_sent_bytes": 5, "n_good": 6,
+                          "n_ignored": 7, "n_refused": 8, "n_bad_checksum": 9, "n_malformed": 10, "n_garbage_bytes": 11,
+                          "n_timeouts": 12, "n_restarts": 13}),
+    ("bowline.experiment_t", {
+        "utime": 1763269856250000, "robot": "upsv", "host": "deck", "name": "sounding", "about": "Looks for depths.",
+        "gate": "gate", "n_components": 1, "components": [{
+            "name": "gate", "kind": "gate", "n_ports": 1, "ports": [{
+                "name": "state", "direction": 2, "channel": "gate.state", "type_name": "bowline.gate_t",
+                "fingerprint": "-4611686018427387904"}],
+            "n_services": 0, "services": []}]}),
     ("bowline.alarm_t", {"utime": 2, "since_utime": 1, "robot": "raptor", "host": "deck", "source": "lidar", "state": 1,
                          "text": "restarted 5 times in 30 s"}),
     ("bowline.output_t", {"utime": 3, "robot": "raptor", "host": "deck", "process": "lidar", "first_line": 40,

@@ -43,8 +43,9 @@ fn what_the_raptor_decided_in_processes_on_a_bus_it_decides_again_from_the_log_t
     let commands = Process::start("commands", commands);
     let robot = Running::start_with(&place, &["robot.toml", "--source", "sim"]);
     let mut n_moving = 0;
-    // Ten times a second: a real minute, which only guards against a hang.
-    for _ in 0..1_200 {
+    // At least ten times a second: ten real minutes, which only guard against a hang. On a busy machine votes come late, and
+    // then it rightly stands.
+    for _ in 0..6_000 {
         let event: Value = serde_json::from_str(&commands.line()).expect("JSON");
         let speed_mps = event["message"]["speed_mps"].as_f64().expect("a speed");
         n_moving += usize::from(speed_mps > 0.1);

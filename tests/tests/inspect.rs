@@ -109,7 +109,7 @@ fn golden_messages_of_a_python_program_are_shown_as_they_were_recorded() {
     }
 
     // A program of plain LCM on this machine has a name, too.
-    let who = ["who", "--json", "--for", "500ms", "--types", &types];
+    let who = ["who", "--json", "--for", "3s", "--types", &types];
     let found = json_lines(&output(&namespace, &folder, &who));
     let row = found
         .iter()

@@ -16,6 +16,7 @@ mod igvc;
 mod inspect;
 mod interop;
 mod liblcm;
+mod link;
 mod logs;
 mod logtools;
 mod loss;
@@ -30,6 +31,7 @@ mod relay;
 mod repo;
 mod robots;
 mod services;
+mod sim;
 mod spy;
 mod transports;
 

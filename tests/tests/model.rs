@@ -153,6 +153,43 @@ const BODIES: &[(&str, bool)] = &[
         true,
     ),
     (
+        r#"<multibeam name="M" frame="F" rate_hz="5" beams="240" fov_deg="120" range_min_m="0.5" range_max_m="40" range_sd_m="0.02" dropout_ratio="0.02"/>"#,
+        true,
+    ),
+    (
+        r#"<multibeam name="M" frame="F" rate_hz="5" beams="240" fov_deg="120" range_min_m="0.5" range_max_m="40" dropout_ratio="1.5"/>"#,
+        false,
+    ),
+    (
+        r#"<spectrometer name="S" frame="F" rate_hz="1" masses="18 water 1e-7, 78 benzene 1e-12" sensitivity_a="1e-9"/>"#,
+        true,
+    ),
+    (
+        r#"<spectrometer name="S" frame="F" rate_hz="1" sensitivity_a="1e-9"/>"#,
+        false,
+    ),
+    (
+        r#"<camera name="C" frame="F" rate_hz="1" width_px="2" height_px="2" fov_deg="60" gives="picture"/>"#,
+        true,
+    ),
+    (
+        r#"<camera name="C" frame="F" rate_hz="1" width_px="2" height_px="2" fov_deg="60" gives="smell"/>"#,
+        false,
+    ),
+    (
+        r#"<hull length_m="2" beam_m="1" added_mass="6 90 24" linear_drag="20 100 38" windage_m2="0.2 0.5"/><thruster name="T" frame="F" ahead_n="100" astern_n="60" lag_s="0.2"/>"#,
+        true,
+    ),
+    (
+        r#"<hull length_m="2" beam_m="1" added_mass="6 90 24"/>"#,
+        false,
+    ),
+    (
+        r#"<hull length_m="2" beam_m="1" added_mass="6 -90 24" linear_drag="20 100 38"/>"#,
+        false,
+    ),
+    (r#"<thruster name="T" frame="G" ahead_n="100"/>"#, false),
+    (
         r#"<magnetometer name="M" frame="F" rate_hz="1" field_sd_t="-1"/>"#,
         false,
     ),

@@ -412,6 +412,20 @@ kind = "model"
         let expected: f64 = angle_rad.parse().expect("a number");
         assert!((yaw - expected).abs() < 1e-9, "{reply}");
     }
+    let list = |service: &str, body: &str| {
+        let body = format!("body={body}");
+        let ask = ["service", "call", service, &body, "--json", "-l", URL];
+        let reply: Value = serde_json::from_str(&place.says(&ask)).expect("JSON");
+        reply["reply"]["names"].to_string()
+    };
+    let bodies = list("model.bodies", "");
+    assert!(bodies.contains("\"PanHead\""), "{bodies}");
+    assert_eq!(list("model.frames", "PanHead"), r#"["Shaft","Plate"]"#);
+    let wrong = "body=PanHed";
+    let refused = place.run(&["service", "call", "model.frames", wrong, "-l", URL]);
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{why}");
+    assert!(why.contains("PanHead"), "{why}");
     running.end();
 }
 

@@ -12,6 +12,8 @@ use std::process::Output;
 const SERVICE: &str = "harbour.find";
 /// Only guards against a hang.
 const TIMEOUT_MS: &str = "30000";
+/// What is waited for to no avail; long enough for a server on a busy machine to say that it has the call.
+const SOON_MS: &str = "3000";
 
 fn server(place: &Namespace, url: &str) -> Process {
     let mut command = place.command(own_program("service"));
@@ -99,7 +101,7 @@ fn a_call_waits_for_a_server_that_is_about_to_start_and_for_one_that_takes_its_t
 fn a_call_that_is_not_answered_is_an_error_in_its_time_and_the_server_is_told() {
     let place = Namespace::new();
     let server = server(&place, URL);
-    let mut caller = caller(&place, URL, 0, "300");
+    let mut caller = caller(&place, URL, 0, SOON_MS);
     caller.tell("never");
     let line = caller.line();
     assert_eq!(
@@ -160,7 +162,7 @@ fn the_command_line_says_what_went_wrong_and_ends() {
     let cases: [(&[&str], i32, &str); 7] = [
         (&["call", SERVICE, "id=fail"], 1, "no such place (code 7)"),
         (
-            &["call", SERVICE, "id=never", "--timeout", "200ms"],
+            &["call", SERVICE, "id=never", "--timeout", "3s"],
             1,
             "harbour accepted the call, but did not answer it in time",
         ),

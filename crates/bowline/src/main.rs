@@ -13,6 +13,7 @@ mod hub;
 mod input;
 mod kinds;
 mod known_types;
+mod link;
 mod list;
 mod listen;
 mod log;
@@ -29,6 +30,7 @@ mod rate;
 mod robot_file;
 mod run;
 mod screen;
+mod serial;
 mod service;
 mod sim;
 mod spy;
@@ -93,6 +95,7 @@ fn verbs() -> Command {
         .subcommand(generate::command())
         .subcommand(graph::Arguments::augment_args(Command::new("graph")))
         .subcommand(hub::Arguments::augment_args(Command::new("hub")))
+        .subcommand(link::Arguments::augment_args(Command::new("link")))
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
         .subcommand(logs::Arguments::augment_args(Command::new("logs")))
@@ -105,6 +108,7 @@ fn verbs() -> Command {
         .subcommand(operate::Arguments::augment_args(Command::new("operate")))
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(serial::Arguments::augment_args(Command::new("serial")))
         .subcommand(service::command())
         .subcommand(orders::command("restart"))
         .subcommand(run::Arguments::augment_args(Command::new("run")))
@@ -128,6 +132,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("gen", matches)) => generate::run(matches),
         Some(("graph", matches)) => graph::run(&graph::Arguments::from_arg_matches(matches)?),
         Some(("hub", matches)) => hub::run(&hub::Arguments::from_arg_matches(matches)?),
+        Some(("link", matches)) => link::run(&link::Arguments::from_arg_matches(matches)?),
         Some(("list", matches)) => list::run(&list::List::from_arg_matches(matches)?),
         Some(("keeper", matches)) => {
             run::keeper::run(&run::keeper::Arguments::from_arg_matches(matches)?)
@@ -148,6 +153,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("operate", matches)) => operate::run(&operate::Arguments::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("serial", matches)) => serial::run(&serial::Arguments::from_arg_matches(matches)?),
         Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("sim", matches)) => sim::run(&sim::Arguments::from_arg_matches(matches)?),

@@ -14,6 +14,7 @@ use bowline_autonomy::operator::{Step, parse_step};
 use bowline_msgs::LeaseRequest;
 use clap::{Args, Subcommand};
 use desk::Desk;
+use status::Form;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -169,11 +170,28 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let steps = steps(verb)?;
     let mut desk = desk(who)?;
     match verb {
-        Verb::Status { follow, json } => status::show(&mut desk, *follow, *json),
+        Verb::Status { follow, json } => {
+            let form = if *json { Form::Json } else { Form::Words };
+            status::show(&mut desk, *follow, form)
+        }
         Verb::Release => desk.say_as_holder(LeaseRequest::RELEASE),
         Verb::Consent => desk.say_as_holder(LeaseRequest::CONSENT),
         Verb::Deny => desk.say_as_holder(LeaseRequest::DENY),
-        _ => follow(&mut desk, &steps, who.stay),
+        Verb::Take
+        | Verb::Preempt
+        | Verb::Stop(_)
+        | Verb::Clear
+        | Verb::Goto(_)
+        | Verb::Insert(_)
+        | Verb::Route(_)
+        | Verb::Survey(_)
+        | Verb::Station(_)
+        | Verb::Heading(_)
+        | Verb::Thrust(_)
+        | Verb::Hold
+        | Verb::Resume
+        | Verb::Return
+        | Verb::Script { .. } => follow(&mut desk, &steps, who.stay),
     }
 }
 

@@ -6,7 +6,10 @@ use crate::run::{self, Simulated};
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Url;
-use bowline_sim::{Moves, SimParameters, Simulation, Solid, World, to_svg, world_to_svg};
+use bowline_sim::{
+    Flow, Moves, RunningGear, Sea, SimParameters, Simulation, Solid, Vehicle, World, to_geojson,
+    to_svg, world_to_svg,
+};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -18,12 +21,20 @@ Examples:
                             on the bus, as time goes by, until ^C; drive it with `bowline pub command`
   bowline sim worlds/blocks.toml --model models/raptor_ugv/raptor_ugv.xml --lockstep --for 60s
                             a simulated minute, as fast as it goes, always the same
+  bowline service call sim.control action=1
+                            it pauses; 2 goes on, 3 with n_steps=N takes so many steps, 4 begins again
+  bowline service call sim.fault kind=1 port=LeftLaser.Scanner duration_us=2000000
+                            a laser is dead for two seconds; `sim.place` puts, moves and removes things
   bowline sim check worlds/blocks.toml
                             whether anything is wrong with a world, and what there is
   bowline sim check barn/world_0.world
                             Gazebo's worlds are read, too, and BARN's lists of obstacles (.json)
   bowline sim view worlds/blocks.toml -o blocks.svg
                             the world from above; with --model the robot and what its lasers reach
+  bowline sim worlds/harbour.toml --model models/upsv/upsv.xml
+                            a vessel on the water; its thrusters listen to `bowline pub thrust`
+  bowline sim chart worlds/harbour.toml -o harbour.geojson
+                            a chart of a harbour, without what lies on its bottom
 
 Without a command for 0.5 s the vehicle stops. `bowline run --explain sim` lists all parameters;
 --set NAME=VALUE sets one. worlds/example.toml shows every option of a world file.
@@ -77,6 +88,20 @@ pub(crate) enum Verb {
     /// Draw a world from above, as SVG: shapes, lines, where the robot begins, what its sensors reach
     #[command(after_help = "Example:\n  bowline sim view worlds/blocks.toml -o blocks.svg")]
     View(View),
+    /// Make a chart of a world with a sea, as GeoJSON: quays, piers, depths, areas; no wrecks and no plumes
+    #[command(
+        after_help = "Example:\n  bowline sim chart worlds/harbour.toml -o worlds/harbour.geojson"
+    )]
+    Chart(Chart),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Chart {
+    /// The world file
+    world: PathBuf,
+    /// Where to write to, in place of standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -104,6 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     match (&arguments.verb, &arguments.world) {
         (Some(Verb::Check(check)), _) => self::check(check),
         (Some(Verb::View(view)), _) => self::view(view),
+        (Some(Verb::Chart(chart)), _) => self::chart(chart),
         (None, Some(world)) => simulate(world, arguments),
         (None, None) => Err(input::Usage("expected a world file".to_owned()).into()),
     }
@@ -117,7 +143,8 @@ fn simulate(world: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
         return Err(input::Usage(message.to_owned()).into());
     };
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
-    let text = robot_text(world, model);
+    let simulation = simulation(world, model)?;
+    let text = robot_text(world, model, simulation.vehicle());
     let checked = robot_file::check_text(&text, &folder, &manner.presets.presets)?;
     output::problems(&checked.problems);
     let Some(mut robot) = checked.robot else {
@@ -134,10 +161,15 @@ fn simulate(world: &Path, arguments: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 /// What somebody would write who makes a robot file of it.
-fn robot_text(world: &Path, model: &Path) -> String {
+fn robot_text(world: &Path, model: &Path, vehicle: &Vehicle) -> String {
     let quoted = |path: &Path| Value::from(path.display().to_string()).to_string();
+    let command = match vehicle.running_gear {
+        RunningGear::Wheels(_) => "bowline.velocity_t",
+        RunningGear::Hull(_) => "bowline.thrust_t",
+    };
+    let port = vehicle.command_port();
     format!(
-        "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ command = \"bowline.velocity_t\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
+        "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ {port} = \"{command}\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
         quoted(model),
         quoted(world)
     )
@@ -179,6 +211,13 @@ fn check(arguments: &Check) -> anyhow::Result<Outcome> {
         world.spawn.xy_m,
         world.spawn.heading_rad.to_degrees()
     ))?;
+    if let Some(sea) = &world.sea {
+        output::line(&format!("  {}", describe(sea)))?;
+    }
+    for area in &world.areas {
+        let (kind, name, n) = (area.kind.word(), &area.name, area.points_m.len());
+        output::line(&format!("  {kind} {name}: {n} corners"))?;
+    }
     for fault in &world.faults {
         output::line(&format!("  {fault}"))?;
     }
@@ -186,6 +225,52 @@ fn check(arguments: &Check) -> anyhow::Result<Outcome> {
         output::note(note);
     }
     Ok(Outcome::Fine)
+}
+
+/// What the sea does, in a line.
+fn describe(sea: &Sea) -> String {
+    let flow = |flow: &Flow| {
+        format!(
+            "{} m/s towards {:.0} deg",
+            flow.speed_mps,
+            flow.towards_rad.to_degrees()
+        )
+    };
+    let mut text = format!(
+        "sea at {} m: current {}, wind {}, waves of {} m every {} s",
+        sea.level_m,
+        flow(&sea.current),
+        flow(&sea.wind),
+        sea.waves.height_m,
+        sea.waves.period_s
+    );
+    for plume in &sea.plumes {
+        let (name, substance) = (&plume.name, &plume.substance);
+        text += &format!(
+            "; {name} leaks {} g/s of {substance} at {:?} m",
+            plume.leak_gps, plume.at_m
+        );
+    }
+    text
+}
+
+fn report_sea(sea: &Sea) -> Value {
+    let flow = |flow: &Flow| json!({ "speed_mps": flow.speed_mps, "towards_rad": flow.towards_rad, "gust_mps": flow.gust_mps });
+    let plumes = sea.plumes.iter().map(|plume| {
+        json!({
+            "name": plume.name,
+            "substance": plume.substance,
+            "at_m": plume.at_m,
+            "leak_gps": plume.leak_gps,
+        })
+    });
+    json!({
+        "level_m": sea.level_m,
+        "current": flow(&sea.current),
+        "wind": flow(&sea.wind),
+        "waves": { "height_m": sea.waves.height_m, "period_s": sea.waves.period_s },
+        "plumes": plumes.collect::<Vec<_>>(),
+    })
 }
 
 fn report(world: &World) -> Value {
@@ -199,6 +284,7 @@ fn report(world: &World) -> Value {
             "moves": body.moves != Moves::Never,
             "ground": body.is_ground,
             "friction": body.friction,
+            "chart": body.chart,
         })
     });
     let lines = world.lines.iter().map(|line| {
@@ -209,12 +295,17 @@ fn report(world: &World) -> Value {
             "dash_m": line.dash_m,
         })
     });
+    let areas = world.areas.iter().map(
+        |area| json!({ "name": area.name, "kind": area.kind.word(), "points_m": area.points_m }),
+    );
     json!({
         "name": world.name,
         "gravity_mps2": world.gravity_mps2,
         "spawn": { "xy_m": world.spawn.xy_m, "heading_rad": world.spawn.heading_rad },
         "bodies": bodies.collect::<Vec<_>>(),
         "lines": lines.collect::<Vec<_>>(),
+        "sea": world.sea.as_ref().map(report_sea),
+        "areas": areas.collect::<Vec<_>>(),
         "faults": world.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": world.notes,
     })
@@ -238,12 +329,31 @@ fn view(arguments: &View) -> anyhow::Result<Outcome> {
         None => world_to_svg(&world),
         Some(model) => to_svg(&simulation(&arguments.world, model)?),
     };
-    match &arguments.out {
+    write(arguments.out.as_deref(), &drawing)
+}
+
+fn chart(arguments: &Chart) -> anyhow::Result<Outcome> {
+    let Some(world) = load(&arguments.world)? else {
+        return Ok(Outcome::Diagnostics);
+    };
+    let Some(chart) = to_geojson(&world) else {
+        let path = arguments.world.display();
+        output::error(&format!(
+            "{path}: expected a world with a [sea] and a bottom that ends somewhere, found none"
+        ));
+        return Ok(Outcome::Diagnostics);
+    };
+    write(arguments.out.as_deref(), &chart)
+}
+
+fn write(out: Option<&Path>, text: &str) -> anyhow::Result<Outcome> {
+    match out {
         Some(path) => {
-            std::fs::write(path, drawing)
+            std::fs::write(path, text)
                 .with_context(|| format!("cannot write {}", path.display()))?;
+            output::note(&format!("wrote {}", path.display()));
         }
-        None => output::bytes(drawing.as_bytes())?,
+        None => output::bytes(text.as_bytes())?,
     }
     Ok(Outcome::Fine)
 }

@@ -3,6 +3,7 @@
 //! Every reader makes an [`Assembly`]; [`Model::new`](crate::Model::new) checks its rules and compiles it.
 
 use crate::covariance::Covariance;
+use crate::hull::{Hull, Thruster};
 use crate::mistake::Place;
 use crate::sensor::Sensor;
 use crate::shape::{Mass, Shape};
@@ -58,6 +59,10 @@ pub struct Body {
     pub shapes: Vec<Shape>,
     /// What it weighs.
     pub mass: Option<Mass>,
+    /// What carries it on water.
+    pub hull: Option<Hull>,
+    /// What pushes it there.
+    pub thrusters: Vec<Thruster>,
 }
 
 /// A named place on a body.

@@ -34,6 +34,8 @@
 
 mod assembly;
 mod covariance;
+mod earth;
+mod hull;
 mod mistake;
 mod model;
 mod read;
@@ -49,6 +51,8 @@ pub use assembly::{
     MAX_NAME_LEN, Tolerance, is_name,
 };
 pub use covariance::Covariance;
+pub use earth::Earth;
+pub use hull::{Hull, Thruster};
 pub use mistake::{Fault, Mistake, Mistakes, Place};
 pub use model::{
     Accepted, FindFrameError, FrameId, JointId, JointInfo, Loop, MAX_BODIES, MAX_FRAMES, Model,
@@ -59,8 +63,8 @@ pub use read::{
     load, load_sdf_world,
 };
 pub use sensor::{
-    Bumper, Camera, Depth, Encoder, Gps, Imu, Ins, Laser, Magnetometer, RangeError, Sensor,
-    SensorKind, Sonar,
+    Bumper, Camera, CameraGives, Depth, Encoder, Gps, Imu, Ins, Laser, Magnetometer, Multibeam,
+    RangeError, Sensor, SensorKind, Sonar, Spectrometer, SpectrumMass,
 };
 pub use shape::{Mass, Role, Shape, ShapeKind};
 pub use transform::{MakeTransformError, Transform, Vec3};

@@ -2,10 +2,12 @@
 
 mod assembly;
 mod body;
+mod hull;
 mod pose;
 pub(crate) mod sdf;
 mod sight;
 mod urdf;
+mod water;
 
 use crate::assembly::Assembly;
 use crate::mistake::{Fault, Mistake, Mistakes, Place};

@@ -36,8 +36,12 @@ pub enum SensorKind {
     Imu(Imu),
     /// Where north is.
     Magnetometer(Magnetometer),
-    /// The range along one cone.
+    /// The range along one cone: a depth sounder.
     Sonar(Sonar),
+    /// Ranges of sound along a fan of beams.
+    Multibeam(Multibeam),
+    /// What is dissolved in the water.
+    Spectrometer(Spectrometer),
     /// How far a wheel or a joint has turned.
     Encoder(Encoder),
     /// Whether its body touches something.
@@ -57,6 +61,8 @@ impl SensorKind {
             Self::Imu(_) => "imu",
             Self::Magnetometer(_) => "magnetometer",
             Self::Sonar(_) => "sonar",
+            Self::Multibeam(_) => "multibeam",
+            Self::Spectrometer(_) => "spectrometer",
             Self::Encoder(_) => "encoder",
             Self::Bumper(_) => "bumper",
         }
@@ -149,6 +155,29 @@ pub struct Camera {
     pub far_m: f64,
     /// The noise of a pixel, of 1.
     pub pixel_sd: f64,
+    /// What it tells.
+    pub gives: CameraGives,
+}
+
+/// What is told of what a camera sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CameraGives {
+    /// Points on painted lines, as a vision module behind it would.
+    #[default]
+    Lines,
+    /// The picture itself.
+    Picture,
+}
+
+impl CameraGives {
+    /// As files have it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Lines => "lines",
+            Self::Picture => "picture",
+        }
+    }
 }
 
 /// A stereo or depth camera without distortion.
@@ -226,6 +255,53 @@ pub struct Sonar {
     pub range_max_m: f64,
     /// How wide the cone opens, from side to side.
     pub fov_rad: f64,
+    /// The noise of a range.
+    pub range_sd_m: f64,
+}
+
+/// A fan of sound beams in the x-z plane, about the x axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Multibeam {
+    /// Beams of a ping.
+    pub n_beams: u32,
+    /// From the first beam to the last.
+    pub fov_rad: f64,
+    /// How wide a beam is.
+    pub beam_width_rad: f64,
+    /// What is nearer is not heard.
+    pub range_min_m: f64,
+    /// What is further is not heard.
+    pub range_max_m: f64,
+    /// The noise of a range.
+    pub range_sd_m: f64,
+    /// How many of all echoes are lost, 0 to 1.
+    pub dropout_ratio: f64,
+    /// What ranges are made of times with, metres a second.
+    pub sound_speed_mps: f64,
+}
+
+/// A mass spectrometer with an inlet in the water.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrometer {
+    /// What it looks at.
+    pub masses: Vec<SpectrumMass>,
+    /// The ion current of a gram of a substance in a cubic metre, ampere.
+    pub sensitivity_a: f64,
+    /// The noise of a current, as a share of it.
+    pub current_sd_ratio: f64,
+    /// The noise that does not depend on it, ampere.
+    pub current_sd_a: f64,
+}
+
+/// A mass that a spectrometer looks at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpectrumMass {
+    /// By charge, daltons.
+    pub mass_da: f64,
+    /// What it is taken for.
+    pub substance: String,
+    /// The ion current that is always there, ampere.
+    pub background_a: f64,
 }
 
 /// Counts how far the constraint has turned that its frame carries.

@@ -450,6 +450,12 @@ pub(crate) const NOT_NEGATIVE: Bounds = Bounds {
     is_open: false,
     words: "a number that is not below 0",
 };
+/// From nothing to all.
+pub(crate) const RATIO: Bounds = Bounds {
+    ends: [0.0, 1.0],
+    is_open: false,
+    words: "a number from 0 to 1",
+};
 /// More than nothing and at most all around.
 pub(crate) const VIEW_DEG: Bounds = Bounds {
     ends: [0.0, 360.0],

@@ -35,6 +35,18 @@ impl Live {
         self.started_at + Instant::now().saturating_duration_since(self.started)
     }
 
+    /// A moment as the system's monotonic clock has it, for libraries that want that.
+    #[must_use]
+    pub fn instant(&self, moment: Time) -> Instant {
+        self.started + moment.since(self.started_at)
+    }
+
+    /// A moment of the system's monotonic clock as this one has it.
+    #[must_use]
+    pub fn time(&self, moment: Instant) -> Time {
+        self.started_at + moment.saturating_duration_since(self.started)
+    }
+
     /// When it was made.
     #[must_use]
     pub fn started_at(&self) -> Time {

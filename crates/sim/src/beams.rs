@@ -1,6 +1,6 @@
 //! Which way the beams of a sensor point, row by row; and which of them can meet a ball.
 
-use bowline_geometry::{Depth, Laser};
+use bowline_geometry::{Camera, Depth, Laser, Multibeam};
 use rapier3d_f64::math::Vector;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::ops::Range;
@@ -96,19 +96,44 @@ impl Beams {
         }
     }
 
+    /// A fan in the x-z plane.
+    pub(crate) fn of_multibeam(sonar: &Multibeam) -> Self {
+        let half_rad = sonar.fov_rad / 2.0;
+        let columns = Even::new(0.0, 0.0, 1);
+        let rows = Even::new(-half_rad, half_rad, sonar.n_beams);
+        let directions = (0..sonar.n_beams).map(|row| {
+            let (up, out) = rows.at(row).sin_cos();
+            Vector::new(out, 0.0, up)
+        });
+        Self {
+            directions: directions.collect(),
+            n_columns: 1,
+            pattern: Pattern::Angles { columns, rows },
+        }
+    }
+
+    /// Of every pixel.
+    pub(crate) fn of_camera(camera: &Camera) -> Self {
+        Self::of_pixels([camera.width_px, camera.height_px], camera.fov_rad, 1)
+    }
+
     /// Of every `decimation`-th pixel both ways, from the middle of the first block of them.
     pub(crate) fn of_depth(camera: &Depth) -> Self {
-        let focal_px = f64::from(camera.width_px) / 2.0 / (camera.fov_rad / 2.0).tan();
-        let step = f64::from(camera.decimation);
+        let sides_px = [camera.width_px, camera.height_px];
+        Self::of_pixels(sides_px, camera.fov_rad, camera.decimation)
+    }
+
+    fn of_pixels([width_px, height_px]: [u32; 2], fov_rad: f64, decimation: u32) -> Self {
+        let focal_px = f64::from(width_px) / 2.0 / (fov_rad / 2.0).tan();
+        let step = f64::from(decimation);
         let axis = |n_px: u32| {
-            let n = n_px.div_ceil(camera.decimation);
+            let n = n_px.div_ceil(decimation);
             let middle = (f64::from(n_px) - 1.0) / 2.0;
             let first = (step - 1.0) / 2.0 - middle;
             let last = first + step * (f64::from(n) - 1.0);
             (Even::new(-first / focal_px, -last / focal_px, n), n)
         };
-        let ((columns, n_columns), (rows, n_rows)) =
-            (axis(camera.width_px), axis(camera.height_px));
+        let ((columns, n_columns), (rows, n_rows)) = (axis(width_px), axis(height_px));
         let mut directions = Vec::new();
         for row in 0..n_rows {
             let up = rows.at(row);

@@ -6,11 +6,11 @@ mod services;
 use crate::noise::Seed;
 use crate::simulation::{Event, Settings, Simulation};
 use crate::vehicle::turning::{SQUARE_RAD, Steering};
-use crate::vehicle::{VEHICLE_FRAME, Vehicle};
+use crate::vehicle::{RunningGear, VEHICLE_FRAME, Vehicle};
 use crate::world::World;
 use bowline_autonomy::control::DriveLimits;
 use bowline_geometry::{Disk, Model, load};
-use bowline_msgs::Velocity;
+use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Step, Time,
 };
@@ -26,7 +26,8 @@ bowline_node::parameters! {
         world: PathBuf = PathBuf::new();
         /// The vehicle: an Assembly file, a URDF or an SDF file; without it the robot's own model.
         model: PathBuf = PathBuf::new();
-        /// The vehicle's frame, by its name or as Body:Frame: on the ground under the middle of the rear axle.
+        /// The vehicle's frame, by its name or as Body:Frame: on the ground under the middle of the rear axle, or of a
+        /// vessel amidships on the waterline.
         frame: String = VEHICLE_FRAME.into();
         /// What all noise comes from.
         seed: i64 = 1, within 0..=i64::MAX;
@@ -36,7 +37,7 @@ bowline_node::parameters! {
         exact: Vec<String> = Vec::new();
         /// How long a step of the physics is.
         step: Duration = Duration::from_millis(5), within Duration::from_micros(500)..=Duration::from_millis(20);
-        /// How it turns: by front wheels, by two wheels on one axle, or by wheels that skid.
+        /// How it turns on wheels: by front wheels, by two wheels on one axle, or by wheels that skid.
         drive: String = "ackermann".into(), within ["ackermann", "differential", "skid"];
         /// Between the axles, metres; 0: as the model has it. Of vehicles that turn by their sides, what steering angles
         /// are meant for.
@@ -57,7 +58,7 @@ bowline_node::parameters! {
         accel_mps2: f64 = 1.5, within 0.05..=20.0;
         /// How fast it gets slower, metres a second squared.
         brake_mps2: f64 = 3.0, within 0.1..=20.0;
-        /// How long a command holds. After that it stops.
+        /// How long a command holds. After that it stops, or no thruster pushes.
         timeout: Duration = Duration::from_millis(500), within Duration::from_millis(10)..=Duration::from_secs(10);
         /// How much tyres hold, on ground of friction 1.
         grip: f64 = 1.0, within 0.01..=3.0;
@@ -77,10 +78,17 @@ pub struct Sim {
     pace: Pace,
     /// Time that it could not keep up with.
     skipped: Duration,
-    command: Input<Velocity>,
+    command: Command,
     outputs: Outputs,
     services: Services,
     events: Vec<Event>,
+}
+
+/// What commands the vehicle, by what moves it.
+#[derive(Clone, Copy, Debug)]
+enum Command {
+    Velocity(Input<Velocity>),
+    Thrust(Input<Thrust>),
 }
 
 /// How a simulation goes on.
@@ -101,19 +109,24 @@ impl Build for Sim {
     fn build(parameters: SimParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let world = World::load_or_flat(&parameters.world)?;
         let vehicle = vehicle(&parameters.model, &parameters.frame)?;
-        check_faults(&world, &vehicle)?;
+        check_world(&world, &vehicle)?;
         for port in &parameters.exact {
             let checked = vehicle.check_breakable(port);
             checked.map_err(|error| format!("exact: {error}"))?;
         }
         let settings = settings(&parameters, &vehicle);
         ports.tick(parameters.step);
-        let command = ports.input_on(
-            "command",
-            "How to move. Without one for the timeout it stops.",
-            Expect::ever().optional(),
-            "command",
-        );
+        let (port, expect) = (vehicle.command_port(), Expect::ever().optional());
+        let command = match &vehicle.running_gear {
+            RunningGear::Wheels(_) => {
+                let doc = "How to move. Without one for the timeout it stops.";
+                Command::Velocity(ports.input_on(port, doc, expect, port))
+            }
+            RunningGear::Hull(_) => {
+                let doc = "How hard thrusters push. Without one for the timeout they do not.";
+                Command::Thrust(ports.input_on(port, doc, expect, port))
+            }
+        };
         let outputs = Outputs::new(&vehicle, ports);
         let services = Services::new(ports);
         Ok(Self {
@@ -129,8 +142,12 @@ impl Build for Sim {
     }
 }
 
-/// A world does not know what the vehicle in it has.
-fn check_faults(world: &World, vehicle: &Vehicle) -> Result<(), BuildError> {
+/// A world does not know which vehicle will be in it, and what that has.
+fn check_world(world: &World, vehicle: &Vehicle) -> Result<(), BuildError> {
+    if world.sea.is_none() && matches!(vehicle.running_gear, RunningGear::Hull(_)) {
+        let name = &world.name;
+        return Err(format!("a vessel needs a world with a [sea], found none in {name:?}").into());
+    }
     let ports = world.faults.iter().filter_map(|fault| fault.port.as_ref());
     for port in ports {
         let checked = vehicle.check_breakable(port);
@@ -206,7 +223,7 @@ impl SimParameters {
     pub fn load(&self) -> Result<Simulation, BuildError> {
         let vehicle = vehicle(&self.model, &self.frame)?;
         let world = World::load_or_flat(&self.world)?;
-        check_faults(&world, &vehicle)?;
+        check_world(&world, &vehicle)?;
         Ok(self.simulation(world, vehicle))
     }
 }
@@ -217,8 +234,17 @@ impl Component for Sim {
             self.epoch = step.now();
             out.health(Health::Good);
         }
-        if let Some(command) = step.arrived(self.command) {
-            self.simulation.command(&command);
+        match self.command {
+            Command::Velocity(port) => {
+                if let Some(command) = step.arrived(port) {
+                    self.simulation.command(&command);
+                }
+            }
+            Command::Thrust(port) => {
+                if let Some(command) = step.arrived(port) {
+                    self.simulation.thrust(&command);
+                }
+            }
         }
         self.serve(step, out);
         if step.is_tick() {

@@ -254,13 +254,9 @@ impl Faults {
         shares.product()
     }
 
-    /// Whether commands arrive.
-    pub(crate) fn is_deaf(&self) -> bool {
-        let cut = |fault: &Fault| {
-            fault.kind == FaultKind::Cut
-                && fault.port.as_deref().is_none_or(|port| port == "command")
-        };
-        self.active.iter().any(cut)
+    /// Whether commands do not arrive, by the port that they come in by.
+    pub(crate) fn is_deaf(&self, command: &str) -> bool {
+        self.at(command).any(|kind| kind == FaultKind::Cut)
     }
 }
 

@@ -12,6 +12,7 @@
 //! Deliberately absent: the bus, clocks, threads. A simulation is told how far to go.
 
 mod beams;
+mod chart;
 mod component;
 mod fault;
 mod math;
@@ -21,6 +22,7 @@ mod paint;
 mod physics;
 mod scene;
 mod schedule;
+mod sea;
 mod sensor;
 mod simulation;
 mod solid;
@@ -29,6 +31,7 @@ mod vehicle;
 mod view;
 mod world;
 
+pub use chart::to_geojson;
 pub use component::{Sim, SimParameters};
 pub use fault::{Fault, FaultKind, PlannedFault};
 pub use noise::{Seed, Stream};
@@ -37,10 +40,14 @@ pub use sensor::Reading;
 pub use simulation::{Event, Settings, Simulation};
 pub use solid::{MakeMeshError, Mesh, Solid};
 pub use survey::{Survey, SurveyParameters};
+pub use vehicle::thrusters::MountedThruster;
 pub use vehicle::turning::{Motion, Steering};
 pub use vehicle::wheels::WheelState;
-pub use vehicle::{MakeVehicleError, Mounted, NoSuchPort, VEHICLE_FRAME, Vehicle, Wheel};
+pub use vehicle::{
+    Hull, MakeVehicleError, Mounted, NoSuchPort, RunningGear, VEHICLE_FRAME, Vehicle, Wheel,
+};
 pub use view::{to_svg, world_to_svg};
 pub use world::{
-    BadBarn, Barn, Body, Line, LoadWorldError, Moves, Origin, Part, Path, PathEnd, Spawn, World,
+    Area, AreaKind, BadBarn, Barn, Body, Flow, Line, LoadWorldError, Moves, Origin, Part, Path,
+    PathEnd, Plume, Sea, Spawn, Waves, World,
 };

@@ -60,6 +60,34 @@ impl Stream {
     }
 }
 
+/// Noise that lasts: at any moment of deviation 1, and nearly the same a moment later. A source has up to 16 of them.
+pub(crate) fn lasting(
+    (seed, source): (Seed, &str),
+    elapsed_ns: u64,
+    lasts_s: f64,
+    nth: u64,
+) -> f64 {
+    let lasts_ns = (lasts_s * 1e9).max(1.0);
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "nanoseconds of a few months are exact"
+    )]
+    let at = elapsed_ns as f64 / lasts_ns;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not below 0, and far below the largest"
+    )]
+    let knot = at.floor() as u64;
+    let value = |knot: u64| {
+        let mut stream: Stream = seed.stream(source, knot.wrapping_mul(16) + nth);
+        stream.normal()
+    };
+    // Sines and cosines keep the deviation at 1 all the way.
+    let (sin, cos) = ((at - at.floor()) * std::f64::consts::FRAC_PI_2).sin_cos();
+    value(knot) * cos + value(knot + 1) * sin
+}
+
 /// `SplitMix64`'s finalizer: every bit of the input changes half of the output.
 const fn mix(bits: u64) -> u64 {
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -5,7 +5,7 @@ use crate::scene::{Met, Placed, Scene};
 use crate::solid::Solid;
 use crate::world::{Body, Moves, World};
 use bowline_geometry::{Transform, Vec3};
-use rapier3d_f64::dynamics::{MassProperties, RigidBodyBuilder, RigidBodyHandle};
+use rapier3d_f64::dynamics::{LockedAxes, MassProperties, RigidBodyBuilder, RigidBodyHandle};
 use rapier3d_f64::geometry::{
     ColliderBuilder, ColliderHandle, Group, InteractionGroups, InteractionTestMode,
 };
@@ -47,6 +47,8 @@ pub(crate) struct ChassisPlan {
     pub(crate) centre_m: Vec3,
     /// About that centre, along the vehicle's axes.
     pub(crate) inertia_kgm2: [[f64; 3]; 3],
+    /// Whether it moves in the plane of the water only; what waves do to it is none of the engine's business.
+    pub(crate) floats: bool,
 }
 
 impl ChassisPlan {
@@ -84,6 +86,13 @@ impl ChassisState {
     pub(crate) fn velocity_at(&self, point: Vector) -> Vector {
         self.velocity + self.rate.cross(point - self.centre)
     }
+}
+
+/// What pushes a vehicle at its centre of mass, newtons, and turns it, newton metres; in the map frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Push {
+    pub(crate) force: Vector,
+    pub(crate) torque: Vector,
 }
 
 /// The vehicle touches something.
@@ -230,16 +239,25 @@ impl Physics {
             self.engine.remove_body(old.handle);
         }
         let [xx, yy, zz] = plan.inertia_kgm2.map(Vector::from_array);
-        let inertia = Matrix::from_cols(xx, yy, zz);
+        let inertia = if plan.floats {
+            // The engine lets even locked axes turn by the moment of a body that is not alike about all of them: some
+            // milliradians a second. A vessel turns about z alone, and is alike about all here.
+            Matrix::from_diagonal(Vector::splat(zz.z))
+        } else {
+            Matrix::from_cols(xx, yy, zz)
+        };
         let mass =
             MassProperties::with_inertia_matrix(vector(plan.centre_m), plan.mass_kg, inertia);
-        let body = RigidBodyBuilder::dynamic()
+        let mut body = RigidBodyBuilder::dynamic()
             .pose(pose(at))
             .additional_mass_properties(mass)
             .can_sleep(false)
-            .ccd_enabled(true)
-            .build();
-        let handle = self.engine.insert_body(body);
+            .ccd_enabled(true);
+        if plan.floats {
+            let upright = LockedAxes::ROTATION_LOCKED_X | LockedAxes::ROTATION_LOCKED_Y;
+            body = body.locked_axes(LockedAxes::TRANSLATION_LOCKED_Z | upright);
+        }
+        let handle = self.engine.insert_body(body.build());
         let mut colliders = Vec::new();
         for shape in &plan.shapes {
             let at = pose(&upright(&shape.solid, &shape.vehicle_from_shape));
@@ -284,21 +302,16 @@ impl Physics {
         })
     }
 
-    /// Pushes the vehicle during the next step: forces, each at its point.
-    pub(crate) fn push(&mut self, forces: &[(Vector, Vector)]) {
-        let Some(state) = self.vehicle() else {
-            return;
-        };
+    /// Pushes the vehicle during the next step.
+    pub(crate) fn push(&mut self, push: &Push) {
         let handle = self.vehicle.as_ref().map(|vehicle| vehicle.handle);
         let Some(body) = handle.and_then(|handle| self.engine.bodies.get_mut(handle)) else {
             return;
         };
         body.reset_forces(true);
         body.reset_torques(true);
-        for (force, point) in forces {
-            body.add_force(*force, true);
-            body.add_torque((*point - state.centre).cross(*force), true);
-        }
+        body.add_force(push.force, true);
+        body.add_torque(push.torque, true);
     }
 
     /// How the ground under a wheel moves.

@@ -37,6 +37,25 @@ impl Placed {
         self.world_from_solid = world_from_solid;
     }
 
+    /// How high it reaches at most, metres, map frame.
+    pub(crate) fn highest_m(&self) -> f64 {
+        let upright = self.world_from_solid.rotation * Vector::Z;
+        let up = if upright.z > 1.0 - 1e-9 {
+            self.solid.top_m()
+        } else {
+            self.radius_m
+        };
+        self.world_from_solid.translation.z + up
+    }
+
+    /// Which way its surface faces at a point of it that a ray met.
+    pub(crate) fn normal_at(&self, point: Vector, direction: Vector) -> Vector {
+        let pose = &self.world_from_solid;
+        let local = pose.inverse_transform_point(point);
+        let heading = pose.inverse_transform_vector(direction);
+        pose.transform_vector(self.solid.normal(local, heading))
+    }
+
     /// Where it was when so much of the last step was over, 0 to 1.
     fn at(&self, share: f64) -> Pose {
         match &self.before {
@@ -90,33 +109,60 @@ impl Scene {
             }
         }
         let (range_m, placed) = nearest?;
-        let pose = &placed.world_from_solid;
-        let heading = pose.inverse_transform_vector(direction);
-        let point = pose.inverse_transform_point(origin + direction * range_m);
-        let normal = placed.solid.normal(point, heading);
         Some(Met {
             range_m,
-            normal: pose.transform_vector(normal),
+            normal: placed.normal_at(origin + direction * range_m, direction),
             body: placed.body,
         })
     }
 
     /// How far each beam of a sensor goes; infinite where it meets nothing within `most_m`. The sensor is where it was
     /// when a share of the last step was over, and so is everything else.
-    pub(crate) fn scan(
+    pub(crate) fn scan(&self, beams: &Beams, at: (&Pose, f64), most_m: f64, ranges: &mut Vec<f64>) {
+        self.each(beams, at, (most_m, |_: &Placed| true), ranges, |_, _| {});
+    }
+
+    /// The same, and what each beam meets of all that is to be `kept`.
+    pub(crate) fn look(
+        &self,
+        beams: &Beams,
+        at: (&Pose, f64),
+        most_m: f64,
+        kept: impl Fn(&Placed) -> bool,
+        looked: &mut Looked,
+    ) {
+        looked.whose.clear();
+        looked.whose.resize(beams.len(), NOBODY);
+        let whose = &mut looked.whose;
+        self.each(
+            beams,
+            at,
+            (most_m, kept),
+            &mut looked.ranges,
+            |beam, nth| {
+                if let Some(whose) = whose.get_mut(beam) {
+                    *whose = nth;
+                }
+            },
+        );
+    }
+
+    /// Tells `met` of each beam that meets something nearer than before: its number, and that of the solid.
+    fn each(
         &self,
         beams: &Beams,
         (world_from_sensor, share): (&Pose, f64),
-        most_m: f64,
+        (most_m, kept): (f64, impl Fn(&Placed) -> bool),
         ranges: &mut Vec<f64>,
+        mut met: impl FnMut(usize, usize),
     ) {
         ranges.clear();
         ranges.resize(beams.len(), f64::INFINITY);
-        for placed in self.all() {
+        for (nth, placed) in self.all().enumerate() {
             let world_from_solid = placed.at(share);
             let middle = world_from_solid.translation - world_from_sensor.translation;
             let reach = most_m + placed.radius_m;
-            if middle.length_squared() > reach * reach {
+            if middle.length_squared() > reach * reach || !kept(placed) {
                 continue;
             }
             let solid_from_sensor = world_from_solid.inv_mul(world_from_sensor);
@@ -125,17 +171,43 @@ impl Scene {
             let turn = Matrix::from_quat(solid_from_sensor.rotation);
             let nearest = middle.length() - placed.radius_m;
             beams.that_may_meet(middle, placed.radius_m, |directions, found| {
+                let first = found.start;
                 let found = ranges.get_mut(found).unwrap_or_default();
                 let beams = directions.iter().zip(found);
-                for (direction, range) in beams {
+                for (beam, (direction, range)) in (first..).zip(beams) {
                     let limit = range.min(most_m);
                     // Infinitely large solids are not nearer than anything, by this measure.
-                    let met = (nearest < limit).then(|| turn * *direction);
-                    let met = met.and_then(|heading| placed.solid.meet(origin, heading, limit));
-                    *range = met.unwrap_or(*range);
+                    let heading = (nearest < limit).then(|| turn * *direction);
+                    let found = heading.and_then(|it| placed.solid.meet(origin, it, limit));
+                    *range = found.inspect(|_| met(beam, nth)).unwrap_or(*range);
                 }
             });
         }
+    }
+}
+
+/// A beam that met nothing.
+const NOBODY: usize = usize::MAX;
+
+/// What beams met.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Looked {
+    ranges: Vec<f64>,
+    /// Numbers of solids, in the order of the scene.
+    whose: Vec<usize>,
+}
+
+impl Looked {
+    /// How far a beam went; infinite if it met nothing.
+    pub(crate) fn range(&self, beam: usize) -> f64 {
+        self.ranges.get(beam).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// What it met there.
+    pub(crate) fn met<'s>(&self, beam: usize, scene: &'s Scene) -> Option<&'s Placed> {
+        let nth = *self.whose.get(beam)?;
+        let moving = nth.checked_sub(scene.fixed.len());
+        moving.map_or_else(|| scene.fixed.get(nth), |nth| scene.moving.get(nth))
     }
 }
 

@@ -2,20 +2,24 @@
 
 mod inertial;
 mod lines;
+mod picture;
 mod sight;
+mod water;
 
 use crate::beams::Beams;
-use crate::noise::{Seed, Stream};
+use crate::noise::Seed;
 use crate::paint::Paint;
 use crate::physics::{ChassisState, Physics, Touch};
+use crate::scene::Looked;
 use crate::schedule::{Rate, Schedule};
+use crate::sea::Water;
 use crate::vehicle::Mounted;
 use crate::vehicle::wheels::WheelState;
 use crate::world::Origin;
-use bowline_geometry::SensorKind;
+use bowline_geometry::{CameraGives, SensorKind};
 use bowline_msgs::{
-    Bumper as BumperMessage, GpsFix, Heading, Imu as ImuMessage, PoseTransform, Range3d,
-    Wheels as WheelsMessage,
+    Bumper as BumperMessage, GpsFix, Heading, Image, Imu as ImuMessage, Multibeam, PoseTransform,
+    Range3d, Sounding, Spectrum, Wheels as WheelsMessage,
 };
 use rapier3d_f64::math::{Pose, Vector};
 
@@ -40,6 +44,14 @@ pub enum Reading {
     Heading(Heading),
     /// Of a switch.
     Bumper(BumperMessage),
+    /// Of a depth sounder.
+    Sounding(Sounding),
+    /// Of a multibeam sonar.
+    Multibeam(Multibeam),
+    /// Of a mass spectrometer.
+    Spectrum(Spectrum),
+    /// Of a camera.
+    Image(Image),
 }
 
 impl Reading {
@@ -53,6 +65,10 @@ impl Reading {
             Self::Wheels(message) => message.utime = utime,
             Self::Heading(message) => message.utime = utime,
             Self::Bumper(message) => message.utime = utime,
+            Self::Sounding(message) => message.utime = utime,
+            Self::Multibeam(message) => message.utime = utime,
+            Self::Spectrum(message) => message.utime = utime,
+            Self::Image(message) => message.utime = utime,
         }
         self
     }
@@ -63,6 +79,8 @@ impl Reading {
 pub(crate) struct Moment<'s> {
     pub(crate) physics: &'s Physics,
     pub(crate) paint: &'s Paint,
+    /// What a vessel floats on.
+    pub(crate) water: Option<&'s Water>,
     /// The vehicle at this very moment, between two steps.
     pub(crate) world_from_vehicle: Pose,
     /// How much of the step is over at the moment, 0 to 1.
@@ -96,6 +114,7 @@ pub(crate) struct Device {
     beams: Option<Beams>,
     /// For the beams of a scan.
     ranges: Vec<f64>,
+    looked: Looked,
     /// What it said last, for when it is stuck.
     pub(crate) last: Option<Reading>,
     is_pressed: bool,
@@ -109,12 +128,17 @@ impl Device {
         let beams = match &mounted.sensor.kind {
             SensorKind::Laser(laser) => Some(Beams::of_laser(laser)),
             SensorKind::Depth(camera) => Some(Beams::of_depth(camera)),
-            SensorKind::Camera(_)
-            | SensorKind::Ins(_)
+            SensorKind::Multibeam(sonar) => Some(Beams::of_multibeam(sonar)),
+            SensorKind::Camera(camera) => match camera.gives {
+                CameraGives::Lines => None,
+                CameraGives::Picture => Some(Beams::of_camera(camera)),
+            },
+            SensorKind::Ins(_)
             | SensorKind::Gps(_)
             | SensorKind::Imu(_)
             | SensorKind::Magnetometer(_)
             | SensorKind::Sonar(_)
+            | SensorKind::Spectrometer(_)
             | SensorKind::Encoder(_)
             | SensorKind::Bumper(_) => None,
         };
@@ -123,6 +147,7 @@ impl Device {
             schedule: Schedule::new(rate),
             beams,
             ranges: Vec::new(),
+            looked: Looked::default(),
             last: None,
             is_pressed: false,
             n_presses: 0,
@@ -189,11 +214,33 @@ impl Device {
                 pressed: self.is_pressed,
                 n_presses: self.n_presses,
             })),
-            SensorKind::Camera(camera) => {
-                let message = lines::lines(&self.mounted, camera, (moment, &mut stream));
-                Some(Reading::Range(message))
+            SensorKind::Camera(camera) => match camera.gives {
+                CameraGives::Lines => {
+                    let message = lines::lines(&self.mounted, camera, (moment, &mut stream));
+                    Some(Reading::Range(message))
+                }
+                CameraGives::Picture => {
+                    let found = (self.beams.as_ref()?, &mut self.looked);
+                    let at = (moment, &mut stream);
+                    let message = picture::picture(&self.mounted, camera, found, at);
+                    Some(Reading::Image(message))
+                }
+            },
+            SensorKind::Sonar(sonar) => {
+                let message = water::sounder(&self.mounted, sonar, (moment, &mut stream));
+                Some(Reading::Sounding(message))
             }
-            SensorKind::Sonar(_) => None,
+            SensorKind::Multibeam(sonar) => {
+                let found = (self.beams.as_ref()?, &mut self.looked);
+                let at = (moment, &mut stream);
+                let message = water::multibeam(&self.mounted, sonar, found, at);
+                Some(Reading::Multibeam(message))
+            }
+            SensorKind::Spectrometer(device) => {
+                let at = (moment, &mut stream);
+                let message = water::spectrometer(&self.mounted, device, at);
+                Some(Reading::Spectrum(message))
+            }
         }
     }
 }
@@ -206,27 +253,4 @@ fn world_from(mounted: &Mounted, moment: &Moment<'_>) -> Pose {
 /// The truth about the vehicle, as a pose without errors.
 pub(crate) fn truth(frame: &str, moment: &Moment<'_>) -> PoseTransform {
     inertial::pose_message(frame, &moment.world_from_vehicle, moment)
-}
-
-/// Noise that lasts: at any moment of deviation 1, and nearly the same a moment later.
-fn lasting(moment: &Moment<'_>, source: &str, lasts_s: f64, nth: u64) -> f64 {
-    let lasts_ns = (lasts_s * 1e9).max(1.0);
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "nanoseconds of a few months are exact"
-    )]
-    let at = moment.elapsed_ns as f64 / lasts_ns;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "not below 0, and far below the largest"
-    )]
-    let knot = at.floor() as u64;
-    let value = |knot: u64| {
-        let mut stream: Stream = moment.seed.stream(source, knot.wrapping_mul(16) + nth);
-        stream.normal()
-    };
-    // Sines and cosines keep the deviation at 1 all the way.
-    let (sin, cos) = ((at - at.floor()) * std::f64::consts::FRAC_PI_2).sin_cos();
-    value(knot) * cos + value(knot + 1) * sin
 }

@@ -7,13 +7,14 @@ use crate::paint::{Crossing, Paint};
 use crate::physics::{ChassisState, Physics, Touch};
 use crate::schedule::{Rate, Schedule};
 use crate::sensor::{self, Device, Moment, Reading};
-use crate::vehicle::Vehicle;
+use crate::vehicle::propulsion::{Propulsion, Stride};
 use crate::vehicle::turning::{Motion, Steering};
-use crate::vehicle::wheels::{Suspension, WheelState, Wheels};
+use crate::vehicle::wheels::WheelState;
+use crate::vehicle::{RunningGear, Vehicle};
 use crate::world::{Body, Spawn, World};
-use bowline_autonomy::control::{Drive, DriveLimits};
+use bowline_autonomy::control::DriveLimits;
 use bowline_geometry::{Transform, Vec3};
-use bowline_msgs::{Contact, PoseTransform, Velocity};
+use bowline_msgs::{Contact, PoseTransform, Sea as SeaMessage, Thrust, Velocity};
 use bowline_node::Time;
 use rapier3d_f64::math::Vector;
 
@@ -28,9 +29,9 @@ pub struct Settings {
     pub exact: Vec<String>,
     /// How long a step is, nanoseconds.
     pub step_ns: u64,
-    /// What the vehicle may do.
+    /// What a vehicle on wheels may do; and how long a command holds, of vessels too.
     pub limits: DriveLimits,
-    /// How it turns.
+    /// How it turns on wheels.
     pub steering: Steering,
     /// How much tyres hold on ground of friction 1.
     pub grip: f64,
@@ -56,9 +57,7 @@ pub struct Simulation {
     settings: Settings,
     physics: Physics,
     paint: Paint,
-    wheels: Wheels,
-    drive: Drive,
-    motion: Motion,
+    propulsion: Propulsion,
     devices: Vec<Device>,
     truth: Schedule,
     faults: Faults,
@@ -80,6 +79,8 @@ pub enum Event {
     Truth(PoseTransform),
     /// What it truly touches.
     Contact(Contact),
+    /// What wind and water truly do where a vessel is.
+    Sea(SeaMessage),
 }
 
 /// What the vehicle should not touch, and touches.
@@ -111,19 +112,11 @@ impl Simulation {
     pub fn new(world: World, vehicle: Vehicle, settings: Settings) -> Self {
         let step_s = seconds(settings.step_ns);
         let mut physics = Physics::new(&world, step_s);
-        let at = stand(&physics, &vehicle, &world.spawn);
+        let at = stand(&physics, &vehicle, &world, &world.spawn);
         physics.set_vehicle(&vehicle.chassis, &at);
-        let gravity_mps2 = vector(world.gravity_mps2).length().max(0.1);
-        let suspension = Suspension {
-            bounce_hz: settings.bounce_hz,
-            grip: settings.grip,
-            gravity_mps2,
-        };
         let step_hz = Rate::from_hz(1.0 / step_s).unwrap_or(Rate::SECOND);
         let mut simulation = Self {
-            wheels: Wheels::new(&vehicle, settings.steering, suspension),
-            drive: Drive::new(settings.limits),
-            motion: Motion::default(),
+            propulsion: Propulsion::new(&vehicle, &settings, &world),
             devices: vehicle
                 .sensors
                 .iter()
@@ -139,7 +132,8 @@ impl Simulation {
             physics,
             world,
         };
-        simulation.drive.advance(Time::ZERO);
+        let physics = &simulation.physics;
+        simulation.propulsion.settle(physics, Time::ZERO, 0);
         simulation.faults.advance(0);
         simulation
     }
@@ -181,17 +175,32 @@ impl Simulation {
         *self = Self::new(self.world.clone(), self.vehicle.clone(), settings);
     }
 
-    /// Takes a command for the vehicle, if it arrives.
+    /// Takes a command for a vehicle on wheels, if it arrives. Vessels do not know what to do with one.
     pub fn command(&mut self, command: &Velocity) {
-        if !self.faults.is_deaf() {
-            self.drive.command(self.now(), command);
+        let now = self.now();
+        let is_deaf = self.faults.is_deaf(self.vehicle.command_port());
+        if let Propulsion::Wheels(driven) = &mut self.propulsion
+            && !is_deaf
+        {
+            driven.command(now, command);
+        }
+    }
+
+    /// Takes a command for a vessel, if it arrives. Vehicles on wheels do not know what to do with one.
+    pub fn thrust(&mut self, command: &Thrust) {
+        let now = self.now();
+        let is_deaf = self.faults.is_deaf(self.vehicle.command_port());
+        if let Propulsion::Hull(afloat) = &mut self.propulsion
+            && !is_deaf
+        {
+            afloat.thrusters.command(now, command);
         }
     }
 
     /// Whether nobody commands it any more, so that it stops.
     #[must_use]
     pub fn is_silent(&self) -> bool {
-        self.drive.is_silent(self.now())
+        self.propulsion.is_silent(self.now())
     }
 
     /// Breaks something; `false` if too much is broken already.
@@ -212,15 +221,20 @@ impl Simulation {
     /// Where the vehicle truly is.
     #[must_use]
     pub fn pose(&self) -> Transform {
-        self.physics
-            .vehicle()
+        self.seen()
             .map_or(Transform::IDENTITY, |state| transform(&state.pose))
+    }
+
+    /// The vehicle as its sensors feel it, with what the engine does not know about.
+    fn seen(&self) -> Option<ChassisState> {
+        let state = self.physics.vehicle()?;
+        Some(self.propulsion.seen(state))
     }
 
     /// How fast it truly moves along its forward axis, and turns to the left.
     #[must_use]
     pub fn speed(&self) -> [f64; 2] {
-        let Some(state) = self.physics.vehicle() else {
+        let Some(state) = self.seen() else {
             return [0.0; 2];
         };
         let turn = state.pose.rotation;
@@ -235,17 +249,15 @@ impl Simulation {
     #[must_use]
     pub fn wheel(&self, body: &str) -> Option<WheelState> {
         let part = self.vehicle.parts.iter().position(|part| part == body)?;
-        self.wheels.state(part)
+        self.propulsion.wheel(part)
     }
 
-    /// Puts the vehicle on what is below a place, at rest.
+    /// Puts the vehicle on what is below a place, at rest; a vessel on the water.
     pub fn teleport(&mut self, spawn: &Spawn) {
-        let at = stand(&self.physics, &self.vehicle, spawn);
+        let at = stand(&self.physics, &self.vehicle, &self.world, spawn);
         self.physics.move_vehicle(&at);
-        self.wheels.settle();
-        self.drive = Drive::new(self.settings.limits);
-        self.drive.advance(self.now());
-        self.motion = Motion::default();
+        let (now, elapsed_ns) = (self.now(), self.elapsed_ns());
+        self.propulsion.settle(&self.physics, now, elapsed_ns);
     }
 
     /// Adds a body; `false` if there is one of that name.
@@ -293,11 +305,12 @@ impl Simulation {
 
     /// What a sensor would measure now, out of turn: its measurement of that number.
     pub fn measure(&mut self, port: &str, tick: u64) -> Option<Reading> {
-        let state = self.physics.vehicle()?;
+        let state = self.seen()?;
         let device = self.devices.iter_mut().find(|it| it.mounted.port == port)?;
         let moment = Moment {
             physics: &self.physics,
             paint: &self.paint,
+            water: self.propulsion.water(),
             world_from_vehicle: state.pose,
             share: 1.0,
             state,
@@ -311,7 +324,7 @@ impl Simulation {
             noise: self.settings.noise_of(port),
             jump_m: 0.0,
             turn_rad: 0.0,
-            wheel: self.wheels.state(device.mounted.part),
+            wheel: self.propulsion.wheel(device.mounted.part),
         };
         device.measure(tick, &moment)
     }
@@ -323,19 +336,21 @@ impl Simulation {
 
     /// One step. What is due in it goes to `events`, in the order of time; `epoch` is when the simulation began.
     pub fn step(&mut self, epoch: Time, events: &mut Vec<Event>) {
-        let Some(before) = self.physics.vehicle() else {
+        let Some(before) = self.seen() else {
             return;
         };
-        let step_s = seconds(self.settings.step_ns);
-        let limits = Steering::weakened(self.settings.limits, self.faults.strength());
-        self.drive.set_limits(limits);
-        let told = self.drive.advance(self.now());
-        self.motion = self.settings.steering.motion(told, self.motion, step_s);
-        let forces = self.wheels.forces(&self.physics, &self.motion, step_s);
-        self.physics.push(&forces);
+        let stride = Stride {
+            elapsed_ns: self.elapsed_ns(),
+            now: self.now(),
+            step_s: seconds(self.settings.step_ns),
+            strength: self.faults.strength(),
+        };
+        self.propulsion.push(&mut self.physics, &stride);
         let began_ns = self.elapsed_ns();
         self.n_steps += 1;
-        self.physics.step(seconds(self.elapsed_ns()));
+        let now_ns = self.elapsed_ns();
+        self.physics.step(seconds(now_ns));
+        self.propulsion.follow(&self.physics, now_ns, stride.step_s);
         let touches = self.physics.touches();
         for device in &mut self.devices {
             device.feel(&touches);
@@ -355,7 +370,7 @@ impl Simulation {
         epoch: Time,
         events: &mut Vec<Event>,
     ) {
-        let Some(state) = self.physics.vehicle() else {
+        let Some(state) = self.seen() else {
             return;
         };
         let (now_ns, step_ns) = (self.elapsed_ns(), self.settings.step_ns);
@@ -365,6 +380,7 @@ impl Simulation {
             Moment {
                 physics: &self.physics,
                 paint: &self.paint,
+                water: self.propulsion.water(),
                 world_from_vehicle: between(&before.pose, &state.pose, share),
                 share,
                 state,
@@ -388,7 +404,7 @@ impl Simulation {
                     noise: self.settings.noise_of(port) * self.faults.noise(port),
                     jump_m: self.faults.jump_m(port),
                     turn_rad: self.faults.turn_rad(port),
-                    wheel: self.wheels.state(device.mounted.part),
+                    wheel: self.propulsion.wheel(device.mounted.part),
                     ..moment(at_ns)
                 };
                 let (is_silent, is_stuck) =
@@ -409,9 +425,27 @@ impl Simulation {
             due.push((at_ns, Event::Truth(pose)));
             let contact = self.contact_message(moment.utime, epoch);
             due.push((at_ns, Event::Contact(contact)));
+            let sea = self.sea_message(&moment);
+            due.extend(sea.map(|sea| (at_ns, Event::Sea(sea))));
         }
         due.sort_by_key(|(at_ns, _)| *at_ns);
         events.extend(due.into_iter().map(|(_, event)| event));
+    }
+
+    /// What the sea does where a vessel is; none for vehicles on wheels.
+    fn sea_message(&self, moment: &Moment<'_>) -> Option<SeaMessage> {
+        let (water, at_ns) = (moment.water?, moment.elapsed_ns);
+        let at = moment.world_from_vehicle.translation;
+        let xy_m = [at.x, at.y];
+        let bottom_m = height(&self.physics, xy_m, water.sea.level_m);
+        let surface_m = water.surface_m(xy_m, at_ns);
+        Some(SeaMessage {
+            utime: moment.utime,
+            current_mps: water.current(at_ns),
+            wind_mps: water.wind(at_ns),
+            surface_m,
+            depth_m: bottom_m.map_or(f64::NAN, |bottom| (surface_m - bottom).max(0.0)),
+        })
     }
 
     fn contact_message(&self, utime: i64, epoch: Time) -> Contact {
@@ -459,10 +493,10 @@ impl Simulation {
         self.contacts.n_begun
     }
 
-    /// How the vehicle is to move now.
+    /// How the vehicle is to move now, on wheels.
     #[must_use]
-    pub const fn motion(&self) -> Motion {
-        self.motion
+    pub fn motion(&self) -> Motion {
+        self.propulsion.motion()
     }
 }
 
@@ -506,15 +540,20 @@ fn height(physics: &Physics, [x, y]: [f64; 2], from_z_m: f64) -> Option<f64> {
     Some(from_z_m - met.range_m)
 }
 
-/// A vehicle that stands on whatever is below a place, each wheel as well as it can.
-fn stand(physics: &Physics, vehicle: &Vehicle, spawn: &Spawn) -> Transform {
+/// A vehicle that stands on whatever is below a place, each wheel as well as it can; or floats there.
+fn stand(physics: &Physics, vehicle: &Vehicle, world: &World, spawn: &Spawn) -> Transform {
+    if let RunningGear::Hull(_) = vehicle.running_gear {
+        let level_m = world.sea.as_ref().map_or(0.0, |sea| sea.level_m);
+        let [x, y] = spawn.xy_m;
+        return Transform::from_xyz_rpy([x, y, level_m], [0.0, 0.0, spawn.heading_rad]);
+    }
     let (sin, cos) = spawn.heading_rad.sin_cos();
     let from = spawn.from_z_m.unwrap_or(SKY_M);
     let [x0, y0] = spawn.xy_m;
     let centre = height(physics, spawn.xy_m, from).unwrap_or(0.0);
     // Heights below the wheels, as a plane through them: z = a + b x + c y in the vehicle's own directions.
     let below: Vec<[f64; 3]> = vehicle
-        .wheels
+        .wheels()
         .iter()
         .map(|wheel| {
             let [x, y, z] = wheel.centre_m;

@@ -36,6 +36,7 @@ pub enum Solid {
 pub struct Mesh {
     shape: TriMesh,
     radius_m: f64,
+    top_m: f64,
 }
 
 /// Why triangles are no mesh.
@@ -64,8 +65,13 @@ impl Mesh {
         }
         let points: Vec<Vector> = points.into_iter().map(Vector::from_array).collect();
         let radius_m = points.iter().map(|it| it.length()).fold(0.0, f64::max);
+        let top_m = points.iter().map(|it| it.z).fold(f64::MIN, f64::max);
         let shape = TriMesh::new(points, triangles).map_err(|_error| MakeMeshError::Empty)?;
-        Ok(Self { shape, radius_m })
+        Ok(Self {
+            shape,
+            radius_m,
+            top_m,
+        })
     }
 
     /// Its points.
@@ -90,6 +96,17 @@ impl Solid {
             Self::Cylinder { radius_m, half_m } => radius_m.hypot(*half_m),
             Self::Sphere { radius_m } => *radius_m,
             Self::Mesh(mesh) => mesh.radius_m,
+        }
+    }
+
+    /// How far above its origin it reaches, along its own z.
+    pub(crate) fn top_m(&self) -> f64 {
+        match self {
+            Self::Plane => 0.0,
+            Self::Box { half_m: [_, _, z] } => *z,
+            Self::Cylinder { half_m, .. } => *half_m,
+            Self::Sphere { radius_m } => *radius_m,
+            Self::Mesh(mesh) => mesh.top_m,
         }
     }
 

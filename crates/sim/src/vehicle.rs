@@ -1,16 +1,21 @@
 //! The robot as the simulator needs it: what it weighs, what it bumps into things with, what it stands on and what it
 //! senses with, all of it from the robot's own model.
 
+pub(crate) mod afloat;
+pub(crate) mod driven;
+mod floating;
+pub(crate) mod propulsion;
+pub(crate) mod thrusters;
 pub(crate) mod turning;
 pub(crate) mod wheels;
 
 use crate::math::vector;
 use crate::physics::{ChassisPlan, ChassisShape};
 use crate::solid::Solid;
-use bowline_geometry::{
-    Body, FrameId, Model, Role, Sensor, SensorKind, Shape, ShapeKind, Transform, Vec3,
-};
+use bowline_geometry::{Body, FrameId, Model, Role, Sensor, Shape, ShapeKind, Transform, Vec3};
+use floating::Floating;
 use rapier3d_f64::math::Vector;
+use thrusters::MountedThruster;
 
 /// The frame that vehicles are described in, unless they have one of another name.
 pub const VEHICLE_FRAME: &str = "Vehicle";
@@ -22,13 +27,44 @@ pub struct Vehicle {
     pub frame: String,
     /// Names of the bodies that it is made of.
     pub parts: Vec<String>,
-    /// What it stands on.
-    pub wheels: Vec<Wheel>,
+    /// What carries and moves it.
+    pub running_gear: RunningGear,
     /// What it senses with.
     pub sensors: Vec<Mounted>,
     /// What of the model has no place here, in words.
     pub notes: Vec<String>,
     pub(crate) chassis: ChassisPlan,
+}
+
+/// What carries and moves a vehicle. The model decides: whoever has a hull is a vessel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunningGear {
+    /// Wheels and castors that it stands on.
+    Wheels(Vec<Wheel>),
+    /// A hull that it floats on.
+    Hull(Box<Hull>),
+}
+
+/// A hull with its thrusters, about the vehicle's centre of mass; in surge, sway and yaw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hull {
+    /// Along the waterline, metres.
+    pub length_m: f64,
+    /// From side to side, metres.
+    pub beam_m: f64,
+    /// What water moves with it: kilograms twice, and kilogram square metres.
+    pub added_mass: [f64; 3],
+    /// What holds it back by speed through the water: newtons at a metre a second twice, and newton metres at a radian a
+    /// second.
+    pub linear_drag: [f64; 3],
+    /// The same by the square of speed.
+    pub quadratic_drag: [f64; 3],
+    /// How much is left of Munk's moment, 0 to 1.
+    pub munk_ratio: f64,
+    /// What the wind blows against from ahead and from the side, with its drag coefficient, square metres.
+    pub windage_m2: [f64; 2],
+    /// To port, and to starboard.
+    pub thrusters: [MountedThruster; 2],
 }
 
 /// A wheel, or a castor.
@@ -64,7 +100,7 @@ pub struct Mounted {
 pub enum MakeVehicleError {
     /// There is no frame to describe it in.
     #[error(
-        "expected a frame called {expected:?} in the model: on the ground under the middle of the rear axle, x forward, z up; found none"
+        "expected a frame called {expected:?} in the model, x forward, z up: on the ground under the middle of the rear axle, or amidships on the waterline; found none"
     )]
     NoFrame {
         /// Its name.
@@ -81,13 +117,29 @@ pub enum MakeVehicleError {
     /// It weighs nothing.
     #[error("expected a <mass> in at least one body of the model, found none")]
     NoMass,
-    /// It has nothing to stand on.
+    /// It has nothing to stand on, and nothing to float on.
     #[error(
-        "expected at least 3 bodies with Wheel or Castor in their names and a cylinder or a sphere as their shape, found {found}"
+        "expected a <hull>, or at least 3 bodies with Wheel or Castor in their names and a cylinder or a sphere as their shape, found {found}"
     )]
     NoWheels {
         /// How many.
         found: usize,
+    },
+    /// It has several hulls.
+    #[error(
+        "expected one <hull> for the whole vessel, found {}: a twin hull is one, too", found.join(", ")
+    )]
+    ManyHulls {
+        /// The bodies that have one.
+        found: Vec<String>,
+    },
+    /// A vessel has not one thruster on each side.
+    #[error("expected a <thruster> to port and one to starboard, found {port} and {starboard}")]
+    Thrusters {
+        /// How many are to the left.
+        port: usize,
+        /// How many are to the right, or in the middle.
+        starboard: usize,
     },
 }
 
@@ -108,7 +160,8 @@ impl Vehicle {
     /// When there is none.
     pub fn check_breakable(&self, port: &str) -> Result<(), NoSuchPort> {
         let sensors = self.sensors.iter().map(|it| it.port.clone());
-        let known: Vec<String> = sensors.chain(["command".to_owned()]).collect();
+        let command = self.command_port().to_owned();
+        let known: Vec<String> = sensors.chain([command]).collect();
         if known.iter().any(|it| it == port) {
             return Ok(());
         }
@@ -118,10 +171,19 @@ impl Vehicle {
         })
     }
 
+    /// The port that its commands come in by.
+    #[must_use]
+    pub const fn command_port(&self) -> &'static str {
+        match self.running_gear {
+            RunningGear::Wheels(_) => "command",
+            RunningGear::Hull(_) => "thrust",
+        }
+    }
+
     /// Takes a model apart. `frame` is the name of the vehicle's frame, or `Body:Frame`.
     ///
     /// # Errors
-    /// When it has no such frame, no mass or no wheels.
+    /// When it has no such frame, no mass, and neither wheels nor a hull with its thrusters.
     pub fn new(model: &Model, frame: &str) -> Result<Self, MakeVehicleError> {
         let mut model = model.clone();
         // What moves and tells nobody is where it rests.
@@ -135,12 +197,13 @@ impl Vehicle {
                 .iter()
                 .map(|body| body.name.clone())
                 .collect(),
-            wheels: Vec::new(),
+            running_gear: RunningGear::Wheels(Vec::new()),
             sensors: Vec::new(),
             notes: Vec::new(),
             chassis: ChassisPlan::default(),
         };
         let mut masses = Masses::default();
+        let mut floating = Floating::default();
         for (part, body) in assembly.bodies.iter().enumerate() {
             let Some(vehicle_from_body) = pose_of(&model, body, reference) else {
                 let note = format!(
@@ -153,13 +216,26 @@ impl Vehicle {
             masses.add(body, &vehicle_from_body);
             vehicle.take_shapes(part, body, &vehicle_from_body);
             vehicle.take_sensors(part, body, &vehicle_from_body);
+            floating.add(part, body, &vehicle_from_body);
         }
-        if vehicle.wheels.len() < 3 {
-            let found = vehicle.wheels.len();
+        if let Some(hull) = floating.finish()? {
+            vehicle.running_gear = RunningGear::Hull(Box::new(hull));
+            vehicle.chassis.floats = true;
+        } else if vehicle.wheels().len() < 3 {
+            let found = vehicle.wheels().len();
             return Err(MakeVehicleError::NoWheels { found });
         }
         masses.finish(&mut vehicle.chassis)?;
         Ok(vehicle)
+    }
+
+    /// What it stands on; nothing for vessels.
+    #[must_use]
+    pub fn wheels(&self) -> &[Wheel] {
+        match &self.running_gear {
+            RunningGear::Wheels(wheels) => wheels,
+            RunningGear::Hull(_) => &[],
+        }
     }
 
     /// A sensor by its port.
@@ -171,7 +247,7 @@ impl Vehicle {
     /// How far apart the axles are: the foremost wheels from the vehicle's origin.
     #[must_use]
     pub fn wheelbase_m(&self) -> f64 {
-        let wheels = self.wheels.iter().filter(|wheel| !wheel.is_castor);
+        let wheels = self.wheels().iter().filter(|wheel| !wheel.is_castor);
         let (rear, front) = wheels.fold((f64::INFINITY, f64::NEG_INFINITY), |(rear, front), it| {
             (rear.min(it.centre_m[0]), front.max(it.centre_m[0]))
         });
@@ -181,7 +257,7 @@ impl Vehicle {
     /// How far apart the wheels of an axle are.
     #[must_use]
     pub fn track_m(&self) -> f64 {
-        let wheels = self.wheels.iter().filter(|wheel| !wheel.is_castor);
+        let wheels = self.wheels().iter().filter(|wheel| !wheel.is_castor);
         let widest = wheels.map(|wheel| wheel.centre_m[1].abs());
         2.0 * widest.fold(0.0, f64::max)
     }
@@ -206,15 +282,12 @@ impl Vehicle {
             let vehicle_from_shape = *vehicle_from_body * shape.body_from_shape;
             let radius = wheel_radius(shape);
             if is_wheel && let Some(radius_m) = radius {
-                let is_new = self.wheels.iter().all(|wheel| wheel.part != part);
-                if is_new {
-                    self.wheels.push(Wheel {
-                        part,
-                        centre_m: vehicle_from_shape.xyz(),
-                        radius_m,
-                        is_castor,
-                    });
-                }
+                self.take_wheel(Wheel {
+                    part,
+                    centre_m: vehicle_from_shape.xyz(),
+                    radius_m,
+                    is_castor,
+                });
             }
             if shape.role == Role::Visual {
                 continue;
@@ -236,21 +309,20 @@ impl Vehicle {
         }
     }
 
+    fn take_wheel(&mut self, wheel: Wheel) {
+        if let RunningGear::Wheels(wheels) = &mut self.running_gear
+            && wheels.iter().all(|other| other.part != wheel.part)
+        {
+            wheels.push(wheel);
+        }
+    }
+
     fn take_sensors(&mut self, part: usize, body: &Body, vehicle_from_body: &Transform) {
         for sensor in &body.sensors {
             let found = body.frames.iter().find(|frame| frame.name == sensor.frame);
             let Some(frame) = found else {
                 continue;
             };
-            if let SensorKind::Sonar(_) = sensor.kind {
-                let what = sensor.kind.word();
-                let note = format!(
-                    "{}.{} is left out: no {what} is simulated",
-                    body.name, sensor.name
-                );
-                self.notes.push(note);
-                continue;
-            }
             self.sensors.push(Mounted {
                 port: format!("{}.{}", body.name, sensor.name),
                 frame: format!("{}:{}", body.name, sensor.frame),

@@ -1,14 +1,19 @@
 //! A world from above, as SVG: shapes, lines, paths, where the robot begins and what its lasers reach.
 
+use crate::chart::{DEPTHS_M, Depths};
 use crate::outline::{N_CIRCLE, Outline, outline};
 use crate::simulation::Simulation;
 use crate::vehicle::Vehicle;
-use crate::world::{Body, Line, Moves, PathEnd, World};
+use crate::world::{Area, AreaKind, Body, Line, Moves, PathEnd, Plume, World};
 use bowline_geometry::{SensorKind, Transform};
 use std::fmt::Write as _;
 
 /// How many pixels the longer side has.
 const SIDE_PX: f64 = 1_000.0;
+/// Of depth areas, from the shallowest on.
+const BLUES: [&str; 6] = [
+    "#dcecf5", "#c3dff0", "#a6cfe8", "#87bbdc", "#68a5cd", "#4d8fbf",
+];
 /// Around everything, metres.
 const MARGIN_M: f64 = 3.0;
 
@@ -38,10 +43,17 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
     let points = points.chain(ways).chain(painted);
     let mut page = Page::around(points.chain([world.spawn.xy_m]));
     page.begin(&world.name);
+    let depths = Depths::of(world);
+    if let Some(depths) = &depths {
+        page.depths(depths);
+    }
     // What is driven on lies below what is painted on it, and that below what stands there.
     let (ground, things): (Vec<_>, Vec<_>) = outlines.iter().partition(|(body, _)| body.is_ground);
     for (body, outlines) in ground {
-        page.body(body, outlines);
+        // Of a sea's floor, depths are what is to be seen.
+        if depths.is_none() {
+            page.body(body, outlines);
+        }
     }
     for line in &world.lines {
         page.line(line);
@@ -51,6 +63,12 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
     }
     for body in &world.bodies {
         page.path(body);
+    }
+    for area in &world.areas {
+        page.area(area);
+    }
+    for plume in world.sea.iter().flat_map(|sea| &sea.plumes) {
+        page.plume(plume);
     }
     match vehicle {
         Some((vehicle, pose)) => page.vehicle(vehicle, pose),
@@ -175,6 +193,56 @@ impl Page {
         ));
     }
 
+    /// Water, the deeper the darker.
+    fn depths(&mut self, depths: &Depths) {
+        for (nth, rectangles) in depths.areas().iter().enumerate() {
+            if rectangles.is_empty() {
+                continue;
+            }
+            let boxes = rectangles.iter().map(|[west, south, east, north]| {
+                let [left, top] = [
+                    (west - self.west) * self.scale,
+                    (self.north - north) * self.scale,
+                ];
+                let [wide, high] = [(east - west) * self.scale, (north - south) * self.scale];
+                format!("M{left:.1},{top:.1}h{wide:.1}v{high:.1}h-{wide:.1}z")
+            });
+            let boxes: String = boxes.collect();
+            let colour = BLUES.get(nth).copied().unwrap_or("#4d8fbf");
+            let from = DEPTHS_M.get(nth).copied().unwrap_or(0.0);
+            let title = match DEPTHS_M.get(nth + 1) {
+                Some(to) => format!("{from} to {to} m deep"),
+                None => format!("more than {from} m deep"),
+            };
+            self.add(format_args!(
+                "<path d=\"{boxes}\" fill=\"{colour}\"><title>{title}</title></path>"
+            ));
+        }
+        // Over the water again.
+        self.grid();
+    }
+
+    fn area(&mut self, area: &Area) {
+        let colour = match area.kind {
+            AreaKind::Survey => "#7d3c98",
+            AreaKind::Geofence => "#c0392b",
+        };
+        let style = format!(
+            "fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" stroke-dasharray=\"8 4\""
+        );
+        self.polygon(&area.points_m, &style, &area.name);
+    }
+
+    fn plume(&mut self, plume: &Plume) {
+        let [x, y] = plume.at_m;
+        let radius = (plume.radius_m * self.scale).max(3.0);
+        let at = [(x - self.west) * self.scale, (self.north - y) * self.scale];
+        self.add(format_args!(
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"#d4ac0d\" fill-opacity=\"0.8\"><title>{}: {}</title></circle>",
+            at[0], at[1], escaped(&plume.name), escaped(&plume.substance)
+        ));
+    }
+
     fn body(&mut self, body: &Body, outlines: &[Outline]) {
         let [red, green, blue] = body.colour.unwrap_or([150, 146, 134]);
         let opacity = if body.is_ground { 0.4 } else { 0.9 };
@@ -234,6 +302,8 @@ impl Page {
                 | SensorKind::Imu(_)
                 | SensorKind::Magnetometer(_)
                 | SensorKind::Sonar(_)
+                | SensorKind::Multibeam(_)
+                | SensorKind::Spectrometer(_)
                 | SensorKind::Encoder(_)
                 | SensorKind::Bumper(_) => continue,
             };

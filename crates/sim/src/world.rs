@@ -1,5 +1,6 @@
 //! What a world is made of, as its file says it: plain data.
 
+mod area;
 mod barn;
 mod gazebo;
 mod heights;
@@ -8,15 +9,19 @@ mod load;
 mod mesh;
 mod ours;
 mod path;
+mod sea;
+mod seabed;
 
+pub use area::{Area, AreaKind};
 pub use barn::{BadBarn, Barn};
 pub use line::Line;
 pub use load::LoadWorldError;
 pub use path::{Path, PathEnd};
+pub use sea::{Flow, Plume, Sea, Waves};
 
 use crate::fault::PlannedFault;
 use crate::solid::Solid;
-use bowline_geometry::{Transform, Vec3};
+use bowline_geometry::{Earth, Transform, Vec3};
 
 /// A world before anything has moved in it.
 #[derive(Clone, Debug)]
@@ -33,6 +38,10 @@ pub struct World {
     pub bodies: Vec<Body>,
     /// What is painted on the ground, in the order of the file.
     pub lines: Vec<Line>,
+    /// The water, if there is any.
+    pub sea: Option<Sea>,
+    /// What its chart shows beside bodies, in the order of the file.
+    pub areas: Vec<Area>,
     /// What breaks by itself, and when; in the order of the file.
     pub faults: Vec<PlannedFault>,
     /// What its file says that is left out, each with its place.
@@ -49,6 +58,8 @@ impl Default for World {
             spawn: Spawn::default(),
             bodies: Vec::new(),
             lines: Vec::new(),
+            sea: None,
+            areas: Vec::new(),
             faults: Vec::new(),
             notes: Vec::new(),
         }
@@ -66,6 +77,14 @@ pub struct Origin {
     pub alt_m: f64,
     /// The magnetic field there along east, north and up, tesla.
     pub field_tesla: Vec3,
+}
+
+impl Origin {
+    /// How the map lies on earth.
+    #[must_use]
+    pub fn earth(&self) -> Earth {
+        Earth::new(self.lat_deg, self.lon_deg, self.alt_m)
+    }
 }
 
 impl Default for Origin {
@@ -108,6 +127,8 @@ pub struct Body {
     pub colour: Option<[u8; 3]>,
     /// Whether it is there to be driven on, so that wheels on it are no contact.
     pub is_ground: bool,
+    /// What charts call it; none: they do not know about it.
+    pub chart: Option<String>,
 }
 
 /// A piece of a body.
@@ -172,6 +193,7 @@ impl Body {
             moves: Moves::Never,
             friction: 0.9,
             colour: None,
+            chart: None,
         }
     }
 

@@ -16,5 +16,11 @@ mod repeatable;
 mod sensors;
 #[path = "it/survey.rs"]
 mod survey;
+#[path = "it/vessel.rs"]
+mod vessel;
+#[path = "it/voyage.rs"]
+mod voyage;
+#[path = "it/water.rs"]
+mod water;
 #[path = "it/worlds.rs"]
 mod worlds;

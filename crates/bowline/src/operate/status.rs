@@ -13,7 +13,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A gate says how it is five times a second; without a word for so long it is not there.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(super) fn show(desk: &mut Desk, follows: bool, is_json: bool) -> anyhow::Result<Outcome> {
+/// Who reads it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// People.
+    Words,
+    /// Programs.
+    Json,
+}
+
+pub(super) fn show(desk: &mut Desk, follows: bool, form: Form) -> anyhow::Result<Outcome> {
     let mut shown: Option<Gate> = None;
     let mut heard_at = desk.now();
     while !desk.is_interrupted() {
@@ -29,10 +38,9 @@ pub(super) fn show(desk: &mut Desk, follows: bool, is_json: bool) -> anyhow::Res
         };
         heard_at = at;
         if shown.as_ref().is_none_or(|last| has_changed(last, &gate)) {
-            if is_json {
-                output::line(&to_json(&gate).to_string())?;
-            } else {
-                output::bytes(words(&gate).as_bytes())?;
+            match form {
+                Form::Json => output::line(&to_json(&gate).to_string())?,
+                Form::Words => output::bytes(words(&gate).as_bytes())?,
             }
         }
         shown = Some(gate);

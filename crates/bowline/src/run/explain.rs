@@ -160,14 +160,18 @@ fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
     }
 }
 
-/// A parameter as it is by default. A path that is not given by default has nothing to paste but its place.
+/// A parameter as it is by default. A path or a list that is not given by default has nothing to paste but its place.
 fn setting_line(parameter: &Parameter) -> String {
     let Parameter { name, kind, .. } = parameter;
     match (parameter.default)() {
         Setting::Text(text) if text.is_empty() && *kind == "path" => {
             format!("# {name} = \"...\"\n")
         }
-        Setting::List(items) if items.is_empty() => format!("# {name} = [\"...\"]\n"),
+        Setting::List(items) if items.is_empty() => {
+            let of_numbers = matches!(*kind, "list of numbers" | "list of whole numbers");
+            let item = if of_numbers { "..." } else { "\"...\"" };
+            format!("# {name} = [{item}]\n")
+        }
         default @ (Setting::Boolean(_)
         | Setting::Integer(_)
         | Setting::Real(_)
@@ -284,6 +288,18 @@ In a robot file
         }
         assert!(!text.contains("model = \"\""), "{text}");
         assert_eq!(as_json(model)["ports"][0]["name"], "transform");
+    }
+
+    #[test]
+    fn lists_are_shown_as_what_they_are_lists_of() {
+        for (name, expected) in [
+            ("arbiter", "  # weights = [...]\n"),
+            ("model", "  # types = [\"...\"]\n"),
+        ] {
+            let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
+            let text = one(kind, None);
+            assert!(text.contains(expected), "expected {expected:?} in\n{text}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 
 const ROBOT: &str = r#"
 [robot]
@@ -55,6 +56,60 @@ fn a_check_says_which_file_is_recorded_to() {
     fs::create_dir(folder.join("logs")).expect("a folder can be made");
     write(&folder, "logs/day.mcap.00", "");
     check("records to logs/day.mcap.01: the first number that is free\n");
+}
+
+#[test]
+fn a_check_says_what_happens_when_a_component_is_given_up() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = bowline_in(&root, &["run", "robots/example.toml", "--check"], b"");
+    let text = stdout(&output);
+    for expected in [
+        "when it gives up, it stops pilot\n",
+        "when it gives up, it starts siren\n",
+        "when it gives up, it publishes bowline.velocity_t on vehicle.command\n",
+    ] {
+        assert!(text.contains(expected), "expected {expected:?} in\n{text}");
+    }
+}
+
+/// Simulated seconds, and those of the clock, as the last line of a run in lockstep has them.
+fn seconds(output: &Output) -> [f64; 2] {
+    let text = stdout(output);
+    let (simulated, rest) = text.split_once(" s in ").expect("the last line");
+    let (took, _) = rest.split_once(" s ").expect("the last line");
+    [simulated, took].map(|number| number.parse().expect("a number"))
+}
+
+#[test]
+fn simulated_time_goes_as_fast_as_it_is_told_and_the_bus_hears_all_of_it() {
+    let folder = scratch("run-rate");
+    write(&folder, "robot.toml", ROBOT);
+    let run = |more: &[&str]| {
+        let usual = ["run", "robot.toml", "--source", "sim", "--lockstep"];
+        let output = bowline_in(&folder, &[&usual, more].concat(), b"");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        seconds(&output)
+    };
+    run(&["--for", "2s", "--record", "alone.lcmlog"]);
+    let log = folder.join("bus.lcmlog");
+    let url = format!("file://{}?mode=w&announce=off", log.display());
+    // Faster than time and slower; never faster than it is told.
+    let [simulated, took] = run(&["--for", "2s", "--rate", "20", "-l", &url]);
+    assert!(simulated > 1.9 && took >= simulated / 20.0, "{took} s");
+    let [simulated, took] = run(&["--for", "100ms", "--rate", "0.5", "-l", "memq://"]);
+    assert!(took >= simulated / 0.5, "{simulated} s in {took} s");
+    let diff = ["log", "diff", "alone.lcmlog", "bus.lcmlog", "-c", "beat.*"];
+    let output = bowline_in(&folder, &diff, b"");
+    let same = stdout(&output);
+    assert!(same.starts_with("the same: "), "{same}{}", stderr(&output));
+    for wrong in ["0", "-1", "nan", "fast"] {
+        let rate = format!("--rate={wrong}");
+        let args = ["run", "robot.toml", "--source=sim", "--lockstep", &rate];
+        let output = bowline_in(&folder, &args, b"");
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        let told = stderr(&output);
+        assert!(told.contains("expected a number above 0"), "{told}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Nothing takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Supervisors of a robot, ended with the value.
 struct Robot {
@@ -40,6 +40,7 @@ impl Robot {
                 host: (*host).to_owned(),
                 processes: processes.clone(),
                 safe_state: SafeState::default(),
+                ..Plan::default()
             };
             let (url, until) = (hub.url(), until.try_clone().unwrap());
             let folder = scratch(&format!("supervision-{name}-{host}"));

@@ -76,15 +76,22 @@ fn check_body(body: &Body, mistakes: &mut Mistakes) {
         sensors.clone().map(|sensor| (&sensor.name, &sensor.place)),
         mistakes,
     );
-    for sensor in sensors {
-        if !body.frames.iter().any(|frame| frame.name == sensor.frame) {
+    let thrusters = body.thrusters.iter();
+    check_names(
+        "thrusters",
+        thrusters.clone().map(|it| (&it.name, &it.place)),
+        mistakes,
+    );
+    let seats = sensors.map(|sensor| (&sensor.frame, &sensor.place));
+    for (seat, place) in seats.chain(thrusters.map(|it| (&it.frame, &it.place))) {
+        if !body.frames.iter().any(|frame| frame.name == *seat) {
             let known = body.frames.iter().map(|frame| frame.name.as_str());
             let fault = Fault::Unknown {
                 what: "frame of the same body",
-                found: sensor.frame.clone(),
-                suggestion: mistakes.suggest(&sensor.frame, known),
+                found: seat.clone(),
+                suggestion: mistakes.suggest(seat, known),
             };
-            mistakes.push(sensor.place.clone(), fault);
+            mistakes.push(place.clone(), fault);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Body files: one device, measured by hand.
 
 use super::Reading;
+use super::hull;
 use super::pose::{POSE, SURENESS, covariance, pose};
 use super::sight;
+use super::water;
 use crate::assembly::{Body, BodyFrame};
 use crate::mistake::{Fault, Mistakes, Place};
 use crate::sensor::{Encoder, Gps, Imu, Magnetometer, Sensor, SensorKind};
@@ -20,6 +22,8 @@ const ELEMENTS: &[&str] = &[
     "sphere",
     "mesh",
     "mass",
+    "hull",
+    "thruster",
     "laser",
     "camera",
     "depth",
@@ -28,6 +32,8 @@ const ELEMENTS: &[&str] = &[
     "imu",
     "magnetometer",
     "sonar",
+    "multibeam",
+    "spectrometer",
     "encoder",
     "bumper",
 ];
@@ -57,7 +63,7 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
         place: root.place(),
         ..Body::default()
     };
-    let mut mass: Option<Element<'_>> = None;
+    let mut once: [Option<Element<'_>>; 2] = [None; 2];
     for element in root.children(mistakes) {
         if !element.is_plain() {
             element.refuse(ELEMENTS, mistakes);
@@ -70,24 +76,38 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
                 body.shapes.extend(shape(element, mistakes));
             }
             "mass" => {
-                if let Some(first) = mass.replace(element) {
-                    let fault = Fault::Duplicate {
-                        what: "elements",
-                        name: "mass".to_owned(),
-                        first: first.place(),
-                    };
-                    mistakes.push(element.place(), fault);
-                }
+                expect_once(&mut once[0], element, mistakes);
                 body.mass = read_mass(element, mistakes);
             }
+            "hull" => {
+                expect_once(&mut once[1], element, mistakes);
+                expect_empty(element, mistakes);
+                body.hull = hull::hull(element, mistakes);
+            }
+            "thruster" => {
+                expect_empty(element, mistakes);
+                body.thrusters.extend(hull::thruster(element, mistakes));
+            }
             "laser" | "camera" | "depth" | "ins" | "gps" | "imu" | "magnetometer" | "sonar"
-            | "encoder" | "bumper" => {
+            | "multibeam" | "spectrometer" | "encoder" | "bumper" => {
                 body.sensors.extend(sensor(element, mistakes));
             }
             _ => element.refuse(ELEMENTS, mistakes),
         }
     }
     body
+}
+
+/// Complains about a second element where one is all there may be.
+fn expect_once<'e>(first: &mut Option<Element<'e>>, element: Element<'e>, mistakes: &mut Mistakes) {
+    if let Some(first) = first.replace(element) {
+        let fault = Fault::Duplicate {
+            what: "elements",
+            name: element.name().to_owned(),
+            first: first.place(),
+        };
+        mistakes.push(element.place(), fault);
+    }
 }
 
 /// Complains about anything in an element that has only attributes.
@@ -213,7 +233,11 @@ fn sensor(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Sensor> {
             let field_sd_t = sight::noise(element, "field_sd_t", mistakes);
             Some(SensorKind::Magnetometer(Magnetometer { field_sd_t }))
         }
-        "sonar" => sight::sonar(element, mistakes).map(SensorKind::Sonar),
+        "sonar" => water::sonar(element, mistakes).map(SensorKind::Sonar),
+        "multibeam" => water::multibeam(element, SENSOR, mistakes).map(SensorKind::Multibeam),
+        "spectrometer" => {
+            water::spectrometer(element, SENSOR, mistakes).map(SensorKind::Spectrometer)
+        }
         _ => {
             element.allow(&[SENSOR, &["ticks_per_turn"]], mistakes);
             element.required("ticks_per_turn", mistakes);

@@ -2,7 +2,7 @@
 
 use super::body::SENSOR;
 use crate::mistake::Mistakes;
-use crate::sensor::{Bumper, Camera, Depth, Ins, Laser, RangeError, Sonar};
+use crate::sensor::{Bumper, Camera, CameraGives, Depth, Ins, Laser, RangeError};
 use crate::xml::{Element, NOT_NEGATIVE, POSITIVE, VIEW_DEG, numbers};
 
 pub(super) fn noise(element: Element<'_>, name: &str, mistakes: &mut Mistakes) -> f64 {
@@ -23,7 +23,7 @@ fn ranges(element: Element<'_>, names: [&str; 2], mistakes: &mut Mistakes) -> Op
     Some([near, far])
 }
 
-fn required_ranges(element: Element<'_>, mistakes: &mut Mistakes) -> Option<[f64; 2]> {
+pub(super) fn required_ranges(element: Element<'_>, mistakes: &mut Mistakes) -> Option<[f64; 2]> {
     let names = ["range_min_m", "range_max_m"];
     for name in names {
         element.required(name, mistakes);
@@ -192,6 +192,7 @@ pub(super) fn camera(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Ca
         "near_m",
         "far_m",
         "pixel_sd",
+        "gives",
     ];
     element.allow(&[SENSOR, own], mistakes);
     for name in ["width_px", "height_px", "fov_deg"] {
@@ -217,20 +218,18 @@ pub(super) fn camera(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Ca
         near_m,
         far_m,
         pixel_sd,
+        gives: gives(element, mistakes),
     })
 }
 
-pub(super) fn sonar(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Sonar> {
-    element.allow(
-        &[SENSOR, &["range_min_m", "range_max_m", "fov_deg"]],
-        mistakes,
-    );
-    element.required("fov_deg", mistakes);
-    let fov_deg = element.number_in("fov_deg", VIEW_DEG, mistakes);
-    let [range_min_m, range_max_m] = required_ranges(element, mistakes)?;
-    Some(Sonar {
-        range_min_m,
-        range_max_m,
-        fov_rad: fov_deg?.to_radians(),
-    })
+/// What a camera tells; a vision module's lines, if nobody says.
+pub(super) fn gives(element: Element<'_>, mistakes: &mut Mistakes) -> CameraGives {
+    match element.attribute("gives") {
+        None | Some("lines") => CameraGives::Lines,
+        Some("picture") => CameraGives::Picture,
+        Some(_) => {
+            element.refuse_value("gives", "lines or picture", mistakes);
+            CameraGives::Lines
+        }
+    }
 }

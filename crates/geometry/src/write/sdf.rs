@@ -4,12 +4,14 @@
 //! written as quaternions with all of their digits. What SDF has no word for (which frames a joint is between, where its
 //! value comes from) is in elements of our own namespace, which simulators pass over and our reader uses.
 
+mod water;
+
 use super::markup::Markup;
 use crate::assembly::{Body, Constraint, Joint, JointKind};
 use crate::mistake::{Fault, Mistake, Mistakes};
 use crate::model::Model;
 use crate::read::sdf::NAMESPACE;
-use crate::sensor::{Camera, Depth, Laser, Sensor, SensorKind};
+use crate::sensor::{Camera, CameraGives, Depth, Imu, Laser, Sensor, SensorKind};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
 use crate::transform::{Transform, Vec3};
 use std::collections::BTreeSet;
@@ -147,6 +149,12 @@ fn write_link(out: &mut Markup, body: &Body, pose: &Transform, notes: &mut Mista
     for sensor in &body.sensors {
         write_sensor(out, &body.name, sensor);
     }
+    if let Some(hull) = &body.hull {
+        water::hull(out, hull);
+    }
+    for thruster in &body.thrusters {
+        water::thruster(out, thruster);
+    }
     out.close();
 }
 
@@ -205,6 +213,8 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
         SensorKind::Magnetometer(_) => "magnetometer",
         SensorKind::Sonar(_) => "sonar",
         SensorKind::Encoder(_)
+        | SensorKind::Multibeam(_)
+        | SensorKind::Spectrometer(_)
         | SensorKind::Depth(_)
         | SensorKind::Ins(_)
         | SensorKind::Bumper(_) => "custom",
@@ -224,20 +234,7 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
             out.close();
             out.close();
         }
-        SensorKind::Imu(imu) => {
-            out.open("imu", &[]);
-            for (what, sd) in [
-                ("angular_velocity", imu.gyro_sd_radps),
-                ("linear_acceleration", imu.accel_sd_mps2),
-            ] {
-                out.open(what, &[]);
-                for axis in ["x", "y", "z"] {
-                    write_noise_of(out, axis, sd);
-                }
-                out.close();
-            }
-            out.close();
-        }
+        SensorKind::Imu(imu) => write_imu(out, imu),
         SensorKind::Magnetometer(compass) => {
             out.open("magnetometer", &[]);
             for axis in ["x", "y", "z"] {
@@ -245,18 +242,9 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
             }
             out.close();
         }
-        SensorKind::Sonar(sonar) => {
-            out.open("sonar", &[]);
-            number(out, "min", sonar.range_min_m);
-            number(out, "max", sonar.range_max_m);
-            number(
-                out,
-                "radius",
-                sonar.range_max_m * (sonar.fov_rad / 2.0).tan(),
-            );
-            out.empty("bowline:sonar", &[("fov_rad", &sonar.fov_rad.to_string())]);
-            out.close();
-        }
+        SensorKind::Sonar(sonar) => water::sonar(out, sonar),
+        SensorKind::Multibeam(multibeam) => water::multibeam(out, multibeam),
+        SensorKind::Spectrometer(spectrometer) => water::spectrometer(out, spectrometer),
         SensorKind::Encoder(encoder) => {
             let ticks = encoder.ticks_per_turn.to_string();
             out.empty("bowline:encoder", &[("ticks_per_turn", &ticks)]);
@@ -275,6 +263,21 @@ fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
         SensorKind::Bumper(bumper) => {
             write_ours(out, "bowline:bumper", &[("force_n", bumper.force_n)]);
         }
+    }
+    out.close();
+}
+
+fn write_imu(out: &mut Markup, imu: &Imu) {
+    out.open("imu", &[]);
+    for (what, sd) in [
+        ("angular_velocity", imu.gyro_sd_radps),
+        ("linear_acceleration", imu.accel_sd_mps2),
+    ] {
+        out.open(what, &[]);
+        for axis in ["x", "y", "z"] {
+            write_noise_of(out, axis, sd);
+        }
+        out.close();
     }
     out.close();
 }
@@ -389,6 +392,9 @@ fn write_camera(out: &mut Markup, camera: &Camera) {
     number(out, "mean", 0.0);
     number(out, "stddev", camera.pixel_sd);
     out.close();
+    if camera.gives != CameraGives::default() {
+        out.empty("bowline:camera", &[("gives", camera.gives.word())]);
+    }
     out.close();
 }
 

@@ -7,6 +7,48 @@ fn raptor_model() -> Model {
     Model::new(loaded.assembly).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
+fn upsv_model() -> Model {
+    let path = raptor().with_file_name("../upsv/upsv.xml");
+    let loaded = load(&path, &mut Disk).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    Model::new(loaded.assembly).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+#[test]
+fn a_vessel_that_was_exported_reads_back_with_hull_thrusters_and_sensors() {
+    let model = upsv_model();
+    let again = again(&model);
+    assert_same_frames(&model, &again);
+    let bodies = model.assembly().bodies.iter();
+    for (body, read) in bodies.zip(&again.assembly().bodies) {
+        let hulls = [&body.hull, &read.hull].map(|hull| {
+            let hull = hull.as_ref()?;
+            let sizes = (hull.length_m, hull.beam_m, hull.munk_ratio, hull.windage_m2);
+            let water = (hull.added_mass, hull.linear_drag, hull.quadratic_drag);
+            Some((sizes, water))
+        });
+        assert_eq!(hulls[0], hulls[1], "{}", body.name);
+        let thrusters = [body, read].map(|body| {
+            let thrusters = body.thrusters.iter();
+            let thrusters = thrusters.map(|it| {
+                (
+                    it.name.clone(),
+                    it.frame.clone(),
+                    [it.ahead_n, it.astern_n, it.lag_s],
+                )
+            });
+            thrusters.collect::<Vec<_>>()
+        });
+        assert_eq!(thrusters[0], thrusters[1], "{}", body.name);
+        let kinds = [body, read].map(|body| {
+            body.sensors
+                .iter()
+                .map(|it| it.kind.word())
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(kinds[0], kinds[1], "{}", body.name);
+    }
+}
+
 fn again(model: &Model) -> Model {
     let (text, _) = to_sdf(model);
     let loaded = read(&[("out.sdf", &text)]);

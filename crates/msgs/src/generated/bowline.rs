@@ -1824,6 +1824,472 @@ impl wire::IntoOwned for ContactRef<'_> {
     }
 }
 
+/// How a device is in the eyes of its driver, and what became of every byte that came from it. Sent once a second, and when
+/// its state changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Device {
+    /// when this held, microseconds since the epoch
+    pub utime: i64,
+    /// what it is, for people
+    pub device: String,
+    /// one of the constants above
+    pub state: i8,
+    /// since when it is so, microseconds since the epoch
+    pub since_utime: i64,
+    /// when it last said something that can be believed, microseconds since the epoch; 0: never
+    pub last_good_utime: i64,
+    /// when something was last wrong, microseconds since the epoch; 0: never
+    pub last_error_utime: i64,
+    /// what that was, for people; empty: nothing
+    pub last_error: String,
+    /// bytes that came from it
+    pub n_bytes: i64,
+    /// bytes that went to it
+    pub n_sent_bytes: i64,
+    /// frames that were believed, or commands that were taken
+    pub n_good: i64,
+    /// frames that are right, and that nobody asked for
+    pub n_ignored: i64,
+    /// frames that are right, and that cannot be believed; or commands that were not taken
+    pub n_refused: i64,
+    /// frames with a wrong checksum
+    pub n_bad_checksum: i64,
+    /// frames that are cut, too long, or not of their form
+    pub n_malformed: i64,
+    /// bytes between frames that mean nothing
+    pub n_garbage_bytes: i64,
+    /// answers, or commands, that did not come in time
+    pub n_timeouts: i64,
+    /// how often the device was initialised again
+    pub n_restarts: i64,
+}
+
+impl Device {
+    /// it has not said anything that counts yet
+    pub const STARTING: i8 = 1;
+    /// what it says can be believed
+    pub const WORKING: i8 = 2;
+    /// it says something, but nothing that can be believed: last_error says why
+    pub const ERRONEOUS: i8 = 3;
+    /// it says nothing
+    pub const SILENT: i8 = 4;
+}
+
+impl wire::Message for Device {
+    const NAME: &'static str = "bowline.device_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc8d7_ca56_ef1a_a037);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Device {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(113);
+        wire::Encode::measure(&self.device, meter).in_field("device")?;
+        wire::Encode::measure(&self.last_error, meter).in_field("last_error")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.device, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.last_good_utime, writer);
+        wire::Encode::write(&self.last_error_utime, writer);
+        wire::Encode::write(&self.last_error, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_sent_bytes, writer);
+        wire::Encode::write(&self.n_good, writer);
+        wire::Encode::write(&self.n_ignored, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.n_bad_checksum, writer);
+        wire::Encode::write(&self.n_malformed, writer);
+        wire::Encode::write(&self.n_garbage_bytes, writer);
+        wire::Encode::write(&self.n_timeouts, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Device {
+    const MIN_SIZE: usize = 123;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let device: String = wire::Decode::read(reader).in_field("device")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let last_good_utime: i64 = wire::Decode::read(reader).in_field("last_good_utime")?;
+        let last_error_utime: i64 = wire::Decode::read(reader).in_field("last_error_utime")?;
+        let last_error: String = wire::Decode::read(reader).in_field("last_error")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_sent_bytes: i64 = wire::Decode::read(reader).in_field("n_sent_bytes")?;
+        let n_good: i64 = wire::Decode::read(reader).in_field("n_good")?;
+        let n_ignored: i64 = wire::Decode::read(reader).in_field("n_ignored")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let n_bad_checksum: i64 = wire::Decode::read(reader).in_field("n_bad_checksum")?;
+        let n_malformed: i64 = wire::Decode::read(reader).in_field("n_malformed")?;
+        let n_garbage_bytes: i64 = wire::Decode::read(reader).in_field("n_garbage_bytes")?;
+        let n_timeouts: i64 = wire::Decode::read(reader).in_field("n_timeouts")?;
+        let n_restarts: i64 = wire::Decode::read(reader).in_field("n_restarts")?;
+        Ok(Self { utime, device, state, since_utime, last_good_utime, last_error_utime, last_error, n_bytes, n_sent_bytes, n_good, n_ignored, n_refused, n_bad_checksum, n_malformed, n_garbage_bytes, n_timeouts, n_restarts })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.device, reader).in_field("device")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.since_utime, reader).in_field("since_utime")?;
+        wire::Decode::read_into(&mut self.last_good_utime, reader).in_field("last_good_utime")?;
+        wire::Decode::read_into(&mut self.last_error_utime, reader).in_field("last_error_utime")?;
+        wire::Decode::read_into(&mut self.last_error, reader).in_field("last_error")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        wire::Decode::read_into(&mut self.n_sent_bytes, reader).in_field("n_sent_bytes")?;
+        wire::Decode::read_into(&mut self.n_good, reader).in_field("n_good")?;
+        wire::Decode::read_into(&mut self.n_ignored, reader).in_field("n_ignored")?;
+        wire::Decode::read_into(&mut self.n_refused, reader).in_field("n_refused")?;
+        wire::Decode::read_into(&mut self.n_bad_checksum, reader).in_field("n_bad_checksum")?;
+        wire::Decode::read_into(&mut self.n_malformed, reader).in_field("n_malformed")?;
+        wire::Decode::read_into(&mut self.n_garbage_bytes, reader).in_field("n_garbage_bytes")?;
+        wire::Decode::read_into(&mut self.n_timeouts, reader).in_field("n_timeouts")?;
+        wire::Decode::read_into(&mut self.n_restarts, reader).in_field("n_restarts")?;
+        Ok(())
+    }
+}
+
+/// A [`Device`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceRef<'a> {
+    /// when this held, microseconds since the epoch
+    pub utime: i64,
+    /// what it is, for people
+    pub device: &'a str,
+    /// one of the constants above
+    pub state: i8,
+    /// since when it is so, microseconds since the epoch
+    pub since_utime: i64,
+    /// when it last said something that can be believed, microseconds since the epoch; 0: never
+    pub last_good_utime: i64,
+    /// when something was last wrong, microseconds since the epoch; 0: never
+    pub last_error_utime: i64,
+    /// what that was, for people; empty: nothing
+    pub last_error: &'a str,
+    /// bytes that came from it
+    pub n_bytes: i64,
+    /// bytes that went to it
+    pub n_sent_bytes: i64,
+    /// frames that were believed, or commands that were taken
+    pub n_good: i64,
+    /// frames that are right, and that nobody asked for
+    pub n_ignored: i64,
+    /// frames that are right, and that cannot be believed; or commands that were not taken
+    pub n_refused: i64,
+    /// frames with a wrong checksum
+    pub n_bad_checksum: i64,
+    /// frames that are cut, too long, or not of their form
+    pub n_malformed: i64,
+    /// bytes between frames that mean nothing
+    pub n_garbage_bytes: i64,
+    /// answers, or commands, that did not come in time
+    pub n_timeouts: i64,
+    /// how often the device was initialised again
+    pub n_restarts: i64,
+}
+
+impl wire::Message for DeviceRef<'_> {
+    const NAME: &'static str = "bowline.device_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc8d7_ca56_ef1a_a037);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for DeviceRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(113);
+        wire::Encode::measure(&self.device, meter).in_field("device")?;
+        wire::Encode::measure(&self.last_error, meter).in_field("last_error")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.device, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.last_good_utime, writer);
+        wire::Encode::write(&self.last_error_utime, writer);
+        wire::Encode::write(&self.last_error, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_sent_bytes, writer);
+        wire::Encode::write(&self.n_good, writer);
+        wire::Encode::write(&self.n_ignored, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.n_bad_checksum, writer);
+        wire::Encode::write(&self.n_malformed, writer);
+        wire::Encode::write(&self.n_garbage_bytes, writer);
+        wire::Encode::write(&self.n_timeouts, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for DeviceRef<'a> {
+    const MIN_SIZE: usize = 123;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let device: &'a str = wire::Decode::read(reader).in_field("device")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let last_good_utime: i64 = wire::Decode::read(reader).in_field("last_good_utime")?;
+        let last_error_utime: i64 = wire::Decode::read(reader).in_field("last_error_utime")?;
+        let last_error: &'a str = wire::Decode::read(reader).in_field("last_error")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_sent_bytes: i64 = wire::Decode::read(reader).in_field("n_sent_bytes")?;
+        let n_good: i64 = wire::Decode::read(reader).in_field("n_good")?;
+        let n_ignored: i64 = wire::Decode::read(reader).in_field("n_ignored")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let n_bad_checksum: i64 = wire::Decode::read(reader).in_field("n_bad_checksum")?;
+        let n_malformed: i64 = wire::Decode::read(reader).in_field("n_malformed")?;
+        let n_garbage_bytes: i64 = wire::Decode::read(reader).in_field("n_garbage_bytes")?;
+        let n_timeouts: i64 = wire::Decode::read(reader).in_field("n_timeouts")?;
+        let n_restarts: i64 = wire::Decode::read(reader).in_field("n_restarts")?;
+        Ok(Self { utime, device, state, since_utime, last_good_utime, last_error_utime, last_error, n_bytes, n_sent_bytes, n_good, n_ignored, n_refused, n_bad_checksum, n_malformed, n_garbage_bytes, n_timeouts, n_restarts })
+    }
+}
+
+impl wire::IntoOwned for DeviceRef<'_> {
+    type Owned = Device;
+
+    fn into_owned(self) -> Device {
+        Device {
+            utime: self.utime,
+            device: wire::IntoOwned::into_owned(self.device),
+            state: self.state,
+            since_utime: self.since_utime,
+            last_good_utime: self.last_good_utime,
+            last_error_utime: self.last_error_utime,
+            last_error: wire::IntoOwned::into_owned(self.last_error),
+            n_bytes: self.n_bytes,
+            n_sent_bytes: self.n_sent_bytes,
+            n_good: self.n_good,
+            n_ignored: self.n_ignored,
+            n_refused: self.n_refused,
+            n_bad_checksum: self.n_bad_checksum,
+            n_malformed: self.n_malformed,
+            n_garbage_bytes: self.n_garbage_bytes,
+            n_timeouts: self.n_timeouts,
+            n_restarts: self.n_restarts,
+        }
+    }
+}
+
+/// An experiment of a robot: a named group of sensors, actuators and local control, for a station to find and to take
+/// (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether anybody takes it or not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Experiment {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// the supervisor that says so
+    pub host: String,
+    /// of the experiment, within the robot
+    pub name: String,
+    /// what it is for, for people; may be empty
+    pub about: String,
+    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    pub gate: String,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what it is made of, with channels and types: what to watch and command
+    pub components: Vec<PresenceComponent>,
+}
+
+impl Experiment {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Experiment {
+    const NAME: &'static str = "bowline.experiment_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5d1d_ccf4_d96a_1c31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Experiment {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.about, meter).in_field("about")?;
+        wire::Encode::measure(&self.gate, meter).in_field("gate")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.about, writer);
+        wire::Encode::write(&self.gate, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Experiment {
+    const MIN_SIZE: usize = 37;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let about: String = wire::Decode::read(reader).in_field("about")?;
+        let gate: String = wire::Decode::read(reader).in_field("gate")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponent> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, name, about, gate, n_components, components })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.about, reader).in_field("about")?;
+        wire::Decode::read_into(&mut self.gate, reader).in_field("gate")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        Ok(())
+    }
+}
+
+/// A [`Experiment`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExperimentRef<'a> {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// the supervisor that says so
+    pub host: &'a str,
+    /// of the experiment, within the robot
+    pub name: &'a str,
+    /// what it is for, for people; may be empty
+    pub about: &'a str,
+    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    pub gate: &'a str,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what it is made of, with channels and types: what to watch and command
+    pub components: Vec<PresenceComponentRef<'a>>,
+}
+
+impl wire::Message for ExperimentRef<'_> {
+    const NAME: &'static str = "bowline.experiment_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5d1d_ccf4_d96a_1c31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ExperimentRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.about, meter).in_field("about")?;
+        wire::Encode::measure(&self.gate, meter).in_field("gate")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.about, writer);
+        wire::Encode::write(&self.gate, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ExperimentRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let about: &'a str = wire::Decode::read(reader).in_field("about")?;
+        let gate: &'a str = wire::Decode::read(reader).in_field("gate")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponentRef<'a>> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, name, about, gate, n_components, components })
+    }
+}
+
+impl wire::IntoOwned for ExperimentRef<'_> {
+    type Owned = Experiment;
+
+    fn into_owned(self) -> Experiment {
+        Experiment {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            name: wire::IntoOwned::into_owned(self.name),
+            about: wire::IntoOwned::into_owned(self.about),
+            gate: wire::IntoOwned::into_owned(self.gate),
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+        }
+    }
+}
+
 /// Who or what is in control of a vehicle, at which level, since when and until when, and why. Sent with every change, and
 /// a few times a second.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -2569,7 +3035,7 @@ pub struct Heading {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
     pub field_tesla: [f64; 3],
 }
 
@@ -2637,7 +3103,7 @@ pub struct HeadingRef<'a> {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
     pub field_tesla: [f64; 3],
 }
 
@@ -3875,6 +4341,733 @@ impl wire::IntoOwned for LeaseRequestRef<'_> {
             by: wire::IntoOwned::into_owned(self.by),
             ask: self.ask,
             rank: self.rank,
+        }
+    }
+}
+
+/// One way between the two ends of a link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkPath {
+    /// carrier and address: "quic 192.168.7.2:7800"
+    pub name: String,
+    /// the carrier knows that the other end is who it should be, and nobody else reads along
+    pub is_secure: bool,
+    /// one of the constants above
+    pub state: i8,
+    /// messages go over it
+    pub is_active: bool,
+    /// what went wrong last, for people; empty: nothing
+    pub problem: String,
+    /// a round trip, seconds; NaN: not known
+    pub rtt_s: f64,
+    /// what it carries to the other end, as far as was tried, bits a second
+    pub capacity_bps: f64,
+    /// what is lost on the way to the other end, 0 to 1
+    pub loss_ratio: f64,
+    /// packets that were sent, ever
+    pub n_sent: i64,
+    /// packets that arrived, ever
+    pub n_received: i64,
+    /// bytes that were sent, with what the carrier adds, ever
+    pub sent_bytes: i64,
+    /// bytes that arrived, with what the carrier adds, ever
+    pub received_bytes: i64,
+    /// times that nothing was answered, ever
+    pub n_stalls: i64,
+    /// packets that nobody understands, ever
+    pub n_bad: i64,
+}
+
+impl LinkPath {
+    /// the carrier has no connection
+    pub const DOWN: i8 = 0;
+    /// the other end has not answered yet
+    pub const CONNECTING: i8 = 1;
+    /// it works
+    pub const READY: i8 = 2;
+    /// nothing is answered
+    pub const STALLED: i8 = 3;
+}
+
+impl wire::Message for LinkPath {
+    const NAME: &'static str = "bowline.link_path_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb5a8_07c5_2b42_18b0);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for LinkPath {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(75);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.problem, meter).in_field("problem")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.is_secure, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.is_active, writer);
+        wire::Encode::write(&self.problem, writer);
+        wire::Encode::write(&self.rtt_s, writer);
+        wire::Encode::write(&self.capacity_bps, writer);
+        wire::Encode::write(&self.loss_ratio, writer);
+        wire::Encode::write(&self.n_sent, writer);
+        wire::Encode::write(&self.n_received, writer);
+        wire::Encode::write(&self.sent_bytes, writer);
+        wire::Encode::write(&self.received_bytes, writer);
+        wire::Encode::write(&self.n_stalls, writer);
+        wire::Encode::write(&self.n_bad, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for LinkPath {
+    const MIN_SIZE: usize = 85;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let is_secure: bool = wire::Decode::read(reader).in_field("is_secure")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let is_active: bool = wire::Decode::read(reader).in_field("is_active")?;
+        let problem: String = wire::Decode::read(reader).in_field("problem")?;
+        let rtt_s: f64 = wire::Decode::read(reader).in_field("rtt_s")?;
+        let capacity_bps: f64 = wire::Decode::read(reader).in_field("capacity_bps")?;
+        let loss_ratio: f64 = wire::Decode::read(reader).in_field("loss_ratio")?;
+        let n_sent: i64 = wire::Decode::read(reader).in_field("n_sent")?;
+        let n_received: i64 = wire::Decode::read(reader).in_field("n_received")?;
+        let sent_bytes: i64 = wire::Decode::read(reader).in_field("sent_bytes")?;
+        let received_bytes: i64 = wire::Decode::read(reader).in_field("received_bytes")?;
+        let n_stalls: i64 = wire::Decode::read(reader).in_field("n_stalls")?;
+        let n_bad: i64 = wire::Decode::read(reader).in_field("n_bad")?;
+        Ok(Self { name, is_secure, state, is_active, problem, rtt_s, capacity_bps, loss_ratio, n_sent, n_received, sent_bytes, received_bytes, n_stalls, n_bad })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.is_secure, reader).in_field("is_secure")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.is_active, reader).in_field("is_active")?;
+        wire::Decode::read_into(&mut self.problem, reader).in_field("problem")?;
+        wire::Decode::read_into(&mut self.rtt_s, reader).in_field("rtt_s")?;
+        wire::Decode::read_into(&mut self.capacity_bps, reader).in_field("capacity_bps")?;
+        wire::Decode::read_into(&mut self.loss_ratio, reader).in_field("loss_ratio")?;
+        wire::Decode::read_into(&mut self.n_sent, reader).in_field("n_sent")?;
+        wire::Decode::read_into(&mut self.n_received, reader).in_field("n_received")?;
+        wire::Decode::read_into(&mut self.sent_bytes, reader).in_field("sent_bytes")?;
+        wire::Decode::read_into(&mut self.received_bytes, reader).in_field("received_bytes")?;
+        wire::Decode::read_into(&mut self.n_stalls, reader).in_field("n_stalls")?;
+        wire::Decode::read_into(&mut self.n_bad, reader).in_field("n_bad")?;
+        Ok(())
+    }
+}
+
+/// A [`LinkPath`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkPathRef<'a> {
+    /// carrier and address: "quic 192.168.7.2:7800"
+    pub name: &'a str,
+    /// the carrier knows that the other end is who it should be, and nobody else reads along
+    pub is_secure: bool,
+    /// one of the constants above
+    pub state: i8,
+    /// messages go over it
+    pub is_active: bool,
+    /// what went wrong last, for people; empty: nothing
+    pub problem: &'a str,
+    /// a round trip, seconds; NaN: not known
+    pub rtt_s: f64,
+    /// what it carries to the other end, as far as was tried, bits a second
+    pub capacity_bps: f64,
+    /// what is lost on the way to the other end, 0 to 1
+    pub loss_ratio: f64,
+    /// packets that were sent, ever
+    pub n_sent: i64,
+    /// packets that arrived, ever
+    pub n_received: i64,
+    /// bytes that were sent, with what the carrier adds, ever
+    pub sent_bytes: i64,
+    /// bytes that arrived, with what the carrier adds, ever
+    pub received_bytes: i64,
+    /// times that nothing was answered, ever
+    pub n_stalls: i64,
+    /// packets that nobody understands, ever
+    pub n_bad: i64,
+}
+
+impl wire::Message for LinkPathRef<'_> {
+    const NAME: &'static str = "bowline.link_path_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb5a8_07c5_2b42_18b0);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for LinkPathRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(75);
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.problem, meter).in_field("problem")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.is_secure, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.is_active, writer);
+        wire::Encode::write(&self.problem, writer);
+        wire::Encode::write(&self.rtt_s, writer);
+        wire::Encode::write(&self.capacity_bps, writer);
+        wire::Encode::write(&self.loss_ratio, writer);
+        wire::Encode::write(&self.n_sent, writer);
+        wire::Encode::write(&self.n_received, writer);
+        wire::Encode::write(&self.sent_bytes, writer);
+        wire::Encode::write(&self.received_bytes, writer);
+        wire::Encode::write(&self.n_stalls, writer);
+        wire::Encode::write(&self.n_bad, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for LinkPathRef<'a> {
+    const MIN_SIZE: usize = 85;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let is_secure: bool = wire::Decode::read(reader).in_field("is_secure")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let is_active: bool = wire::Decode::read(reader).in_field("is_active")?;
+        let problem: &'a str = wire::Decode::read(reader).in_field("problem")?;
+        let rtt_s: f64 = wire::Decode::read(reader).in_field("rtt_s")?;
+        let capacity_bps: f64 = wire::Decode::read(reader).in_field("capacity_bps")?;
+        let loss_ratio: f64 = wire::Decode::read(reader).in_field("loss_ratio")?;
+        let n_sent: i64 = wire::Decode::read(reader).in_field("n_sent")?;
+        let n_received: i64 = wire::Decode::read(reader).in_field("n_received")?;
+        let sent_bytes: i64 = wire::Decode::read(reader).in_field("sent_bytes")?;
+        let received_bytes: i64 = wire::Decode::read(reader).in_field("received_bytes")?;
+        let n_stalls: i64 = wire::Decode::read(reader).in_field("n_stalls")?;
+        let n_bad: i64 = wire::Decode::read(reader).in_field("n_bad")?;
+        Ok(Self { name, is_secure, state, is_active, problem, rtt_s, capacity_bps, loss_ratio, n_sent, n_received, sent_bytes, received_bytes, n_stalls, n_bad })
+    }
+}
+
+impl wire::IntoOwned for LinkPathRef<'_> {
+    type Owned = LinkPath;
+
+    fn into_owned(self) -> LinkPath {
+        LinkPath {
+            name: wire::IntoOwned::into_owned(self.name),
+            is_secure: self.is_secure,
+            state: self.state,
+            is_active: self.is_active,
+            problem: wire::IntoOwned::into_owned(self.problem),
+            rtt_s: self.rtt_s,
+            capacity_bps: self.capacity_bps,
+            loss_ratio: self.loss_ratio,
+            n_sent: self.n_sent,
+            n_received: self.n_received,
+            sent_bytes: self.sent_bytes,
+            received_bytes: self.received_bytes,
+            n_stalls: self.n_stalls,
+            n_bad: self.n_bad,
+        }
+    }
+}
+
+/// One channel that a link carries, at one end. Counts are since the end was started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkStream {
+    /// on this end's bus
+    pub channel: String,
+    /// that it is carried under
+    pub name: String,
+    /// true: from this end to the other; false: the other way
+    pub is_sent: bool,
+    /// half of the last messages were at most this old when they arrived here, seconds; NaN: none did, or it is sent
+    pub age_p50_s: f64,
+    /// the same for 99 of 100, seconds
+    pub age_p99_s: f64,
+    /// messages that this end's bus had for the other, or that began to arrive
+    pub n_offered: i64,
+    /// messages that were sent whole
+    pub n_sent: i64,
+    /// messages that arrived and were published
+    pub n_delivered: i64,
+    /// payload bytes that were sent, or delivered
+    pub n_bytes: i64,
+    /// parts that were sent once more
+    pub n_resent: i64,
+    /// dropped: waited longer than they are good for
+    pub n_expired: i64,
+    /// dropped: a newer one took their place
+    pub n_replaced: i64,
+    /// dropped: could not have arrived while they were good
+    pub n_shed: i64,
+    /// dropped: no room to wait
+    pub n_queue_full: i64,
+    /// dropped: larger than the stream allows
+    pub n_too_large: i64,
+    /// dropped: the same was sent a moment ago
+    pub n_unchanged: i64,
+    /// dropped: came from the other end
+    pub n_looped: i64,
+    /// dropped on arrival: too old, passed by a newer one, or from before a stall
+    pub n_stale: i64,
+    /// dropped on arrival: was here before
+    pub n_duplicate: i64,
+    /// dropped on arrival: parts are missing
+    pub n_incomplete: i64,
+    /// dropped on arrival: no command by the station at the other end
+    pub n_not_peers: i64,
+}
+
+impl wire::Message for LinkStream {
+    const NAME: &'static str = "bowline.link_stream_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x21a1_e197_09bb_23e1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for LinkStream {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(145);
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.is_sent, writer);
+        wire::Encode::write(&self.age_p50_s, writer);
+        wire::Encode::write(&self.age_p99_s, writer);
+        wire::Encode::write(&self.n_offered, writer);
+        wire::Encode::write(&self.n_sent, writer);
+        wire::Encode::write(&self.n_delivered, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_resent, writer);
+        wire::Encode::write(&self.n_expired, writer);
+        wire::Encode::write(&self.n_replaced, writer);
+        wire::Encode::write(&self.n_shed, writer);
+        wire::Encode::write(&self.n_queue_full, writer);
+        wire::Encode::write(&self.n_too_large, writer);
+        wire::Encode::write(&self.n_unchanged, writer);
+        wire::Encode::write(&self.n_looped, writer);
+        wire::Encode::write(&self.n_stale, writer);
+        wire::Encode::write(&self.n_duplicate, writer);
+        wire::Encode::write(&self.n_incomplete, writer);
+        wire::Encode::write(&self.n_not_peers, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for LinkStream {
+    const MIN_SIZE: usize = 155;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let channel: String = wire::Decode::read(reader).in_field("channel")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let is_sent: bool = wire::Decode::read(reader).in_field("is_sent")?;
+        let age_p50_s: f64 = wire::Decode::read(reader).in_field("age_p50_s")?;
+        let age_p99_s: f64 = wire::Decode::read(reader).in_field("age_p99_s")?;
+        let n_offered: i64 = wire::Decode::read(reader).in_field("n_offered")?;
+        let n_sent: i64 = wire::Decode::read(reader).in_field("n_sent")?;
+        let n_delivered: i64 = wire::Decode::read(reader).in_field("n_delivered")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_resent: i64 = wire::Decode::read(reader).in_field("n_resent")?;
+        let n_expired: i64 = wire::Decode::read(reader).in_field("n_expired")?;
+        let n_replaced: i64 = wire::Decode::read(reader).in_field("n_replaced")?;
+        let n_shed: i64 = wire::Decode::read(reader).in_field("n_shed")?;
+        let n_queue_full: i64 = wire::Decode::read(reader).in_field("n_queue_full")?;
+        let n_too_large: i64 = wire::Decode::read(reader).in_field("n_too_large")?;
+        let n_unchanged: i64 = wire::Decode::read(reader).in_field("n_unchanged")?;
+        let n_looped: i64 = wire::Decode::read(reader).in_field("n_looped")?;
+        let n_stale: i64 = wire::Decode::read(reader).in_field("n_stale")?;
+        let n_duplicate: i64 = wire::Decode::read(reader).in_field("n_duplicate")?;
+        let n_incomplete: i64 = wire::Decode::read(reader).in_field("n_incomplete")?;
+        let n_not_peers: i64 = wire::Decode::read(reader).in_field("n_not_peers")?;
+        Ok(Self { channel, name, is_sent, age_p50_s, age_p99_s, n_offered, n_sent, n_delivered, n_bytes, n_resent, n_expired, n_replaced, n_shed, n_queue_full, n_too_large, n_unchanged, n_looped, n_stale, n_duplicate, n_incomplete, n_not_peers })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.channel, reader).in_field("channel")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.is_sent, reader).in_field("is_sent")?;
+        wire::Decode::read_into(&mut self.age_p50_s, reader).in_field("age_p50_s")?;
+        wire::Decode::read_into(&mut self.age_p99_s, reader).in_field("age_p99_s")?;
+        wire::Decode::read_into(&mut self.n_offered, reader).in_field("n_offered")?;
+        wire::Decode::read_into(&mut self.n_sent, reader).in_field("n_sent")?;
+        wire::Decode::read_into(&mut self.n_delivered, reader).in_field("n_delivered")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        wire::Decode::read_into(&mut self.n_resent, reader).in_field("n_resent")?;
+        wire::Decode::read_into(&mut self.n_expired, reader).in_field("n_expired")?;
+        wire::Decode::read_into(&mut self.n_replaced, reader).in_field("n_replaced")?;
+        wire::Decode::read_into(&mut self.n_shed, reader).in_field("n_shed")?;
+        wire::Decode::read_into(&mut self.n_queue_full, reader).in_field("n_queue_full")?;
+        wire::Decode::read_into(&mut self.n_too_large, reader).in_field("n_too_large")?;
+        wire::Decode::read_into(&mut self.n_unchanged, reader).in_field("n_unchanged")?;
+        wire::Decode::read_into(&mut self.n_looped, reader).in_field("n_looped")?;
+        wire::Decode::read_into(&mut self.n_stale, reader).in_field("n_stale")?;
+        wire::Decode::read_into(&mut self.n_duplicate, reader).in_field("n_duplicate")?;
+        wire::Decode::read_into(&mut self.n_incomplete, reader).in_field("n_incomplete")?;
+        wire::Decode::read_into(&mut self.n_not_peers, reader).in_field("n_not_peers")?;
+        Ok(())
+    }
+}
+
+/// A [`LinkStream`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkStreamRef<'a> {
+    /// on this end's bus
+    pub channel: &'a str,
+    /// that it is carried under
+    pub name: &'a str,
+    /// true: from this end to the other; false: the other way
+    pub is_sent: bool,
+    /// half of the last messages were at most this old when they arrived here, seconds; NaN: none did, or it is sent
+    pub age_p50_s: f64,
+    /// the same for 99 of 100, seconds
+    pub age_p99_s: f64,
+    /// messages that this end's bus had for the other, or that began to arrive
+    pub n_offered: i64,
+    /// messages that were sent whole
+    pub n_sent: i64,
+    /// messages that arrived and were published
+    pub n_delivered: i64,
+    /// payload bytes that were sent, or delivered
+    pub n_bytes: i64,
+    /// parts that were sent once more
+    pub n_resent: i64,
+    /// dropped: waited longer than they are good for
+    pub n_expired: i64,
+    /// dropped: a newer one took their place
+    pub n_replaced: i64,
+    /// dropped: could not have arrived while they were good
+    pub n_shed: i64,
+    /// dropped: no room to wait
+    pub n_queue_full: i64,
+    /// dropped: larger than the stream allows
+    pub n_too_large: i64,
+    /// dropped: the same was sent a moment ago
+    pub n_unchanged: i64,
+    /// dropped: came from the other end
+    pub n_looped: i64,
+    /// dropped on arrival: too old, passed by a newer one, or from before a stall
+    pub n_stale: i64,
+    /// dropped on arrival: was here before
+    pub n_duplicate: i64,
+    /// dropped on arrival: parts are missing
+    pub n_incomplete: i64,
+    /// dropped on arrival: no command by the station at the other end
+    pub n_not_peers: i64,
+}
+
+impl wire::Message for LinkStreamRef<'_> {
+    const NAME: &'static str = "bowline.link_stream_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x21a1_e197_09bb_23e1);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for LinkStreamRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(145);
+        wire::Encode::measure(&self.channel, meter).in_field("channel")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.channel, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.is_sent, writer);
+        wire::Encode::write(&self.age_p50_s, writer);
+        wire::Encode::write(&self.age_p99_s, writer);
+        wire::Encode::write(&self.n_offered, writer);
+        wire::Encode::write(&self.n_sent, writer);
+        wire::Encode::write(&self.n_delivered, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_resent, writer);
+        wire::Encode::write(&self.n_expired, writer);
+        wire::Encode::write(&self.n_replaced, writer);
+        wire::Encode::write(&self.n_shed, writer);
+        wire::Encode::write(&self.n_queue_full, writer);
+        wire::Encode::write(&self.n_too_large, writer);
+        wire::Encode::write(&self.n_unchanged, writer);
+        wire::Encode::write(&self.n_looped, writer);
+        wire::Encode::write(&self.n_stale, writer);
+        wire::Encode::write(&self.n_duplicate, writer);
+        wire::Encode::write(&self.n_incomplete, writer);
+        wire::Encode::write(&self.n_not_peers, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for LinkStreamRef<'a> {
+    const MIN_SIZE: usize = 155;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let channel: &'a str = wire::Decode::read(reader).in_field("channel")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let is_sent: bool = wire::Decode::read(reader).in_field("is_sent")?;
+        let age_p50_s: f64 = wire::Decode::read(reader).in_field("age_p50_s")?;
+        let age_p99_s: f64 = wire::Decode::read(reader).in_field("age_p99_s")?;
+        let n_offered: i64 = wire::Decode::read(reader).in_field("n_offered")?;
+        let n_sent: i64 = wire::Decode::read(reader).in_field("n_sent")?;
+        let n_delivered: i64 = wire::Decode::read(reader).in_field("n_delivered")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_resent: i64 = wire::Decode::read(reader).in_field("n_resent")?;
+        let n_expired: i64 = wire::Decode::read(reader).in_field("n_expired")?;
+        let n_replaced: i64 = wire::Decode::read(reader).in_field("n_replaced")?;
+        let n_shed: i64 = wire::Decode::read(reader).in_field("n_shed")?;
+        let n_queue_full: i64 = wire::Decode::read(reader).in_field("n_queue_full")?;
+        let n_too_large: i64 = wire::Decode::read(reader).in_field("n_too_large")?;
+        let n_unchanged: i64 = wire::Decode::read(reader).in_field("n_unchanged")?;
+        let n_looped: i64 = wire::Decode::read(reader).in_field("n_looped")?;
+        let n_stale: i64 = wire::Decode::read(reader).in_field("n_stale")?;
+        let n_duplicate: i64 = wire::Decode::read(reader).in_field("n_duplicate")?;
+        let n_incomplete: i64 = wire::Decode::read(reader).in_field("n_incomplete")?;
+        let n_not_peers: i64 = wire::Decode::read(reader).in_field("n_not_peers")?;
+        Ok(Self { channel, name, is_sent, age_p50_s, age_p99_s, n_offered, n_sent, n_delivered, n_bytes, n_resent, n_expired, n_replaced, n_shed, n_queue_full, n_too_large, n_unchanged, n_looped, n_stale, n_duplicate, n_incomplete, n_not_peers })
+    }
+}
+
+impl wire::IntoOwned for LinkStreamRef<'_> {
+    type Owned = LinkStream;
+
+    fn into_owned(self) -> LinkStream {
+        LinkStream {
+            channel: wire::IntoOwned::into_owned(self.channel),
+            name: wire::IntoOwned::into_owned(self.name),
+            is_sent: self.is_sent,
+            age_p50_s: self.age_p50_s,
+            age_p99_s: self.age_p99_s,
+            n_offered: self.n_offered,
+            n_sent: self.n_sent,
+            n_delivered: self.n_delivered,
+            n_bytes: self.n_bytes,
+            n_resent: self.n_resent,
+            n_expired: self.n_expired,
+            n_replaced: self.n_replaced,
+            n_shed: self.n_shed,
+            n_queue_full: self.n_queue_full,
+            n_too_large: self.n_too_large,
+            n_unchanged: self.n_unchanged,
+            n_looped: self.n_looped,
+            n_stale: self.n_stale,
+            n_duplicate: self.n_duplicate,
+            n_incomplete: self.n_incomplete,
+            n_not_peers: self.n_not_peers,
+        }
+    }
+}
+
+/// How one end of a link is: its paths, and what became of every message of every stream. A few times a second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Link {
+    /// when this held by this end's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of this end
+    pub name: String,
+    /// of the other end, as this end's file has it
+    pub peer: String,
+    /// that this end sends by
+    pub scheduler: String,
+    /// messages of the other end on streams that this end does not take, ever
+    pub n_unknown: i64,
+    /// number of paths
+    pub n_paths: i32,
+    /// in the order in which they are preferred
+    pub paths: Vec<LinkPath>,
+    /// number of streams
+    pub n_streams: i32,
+    /// those that are sent, then those that may arrive
+    pub streams: Vec<LinkStream>,
+}
+
+impl Link {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_paths = (self.paths.len()).try_into().unwrap_or(i32::MAX);
+        self.n_streams = (self.streams.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Link {
+    const NAME: &'static str = "bowline.link_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdf66_0f56_3bed_9800);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Link {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        meter.length("n_paths", self.n_paths, self.paths.len()).in_field("paths")?;
+        meter.length("n_streams", self.n_streams, self.streams.len()).in_field("streams")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.peer, meter).in_field("peer")?;
+        wire::Encode::measure(&self.scheduler, meter).in_field("scheduler")?;
+        wire::Encode::measure(&self.paths, meter).in_field("paths")?;
+        wire::Encode::measure(&self.streams, meter).in_field("streams")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.peer, writer);
+        wire::Encode::write(&self.scheduler, writer);
+        wire::Encode::write(&self.n_unknown, writer);
+        wire::Encode::write(&self.n_paths, writer);
+        wire::Encode::write(&self.paths, writer);
+        wire::Encode::write(&self.n_streams, writer);
+        wire::Encode::write(&self.streams, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Link {
+    const MIN_SIZE: usize = 39;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let peer: String = wire::Decode::read(reader).in_field("peer")?;
+        let scheduler: String = wire::Decode::read(reader).in_field("scheduler")?;
+        let n_unknown: i64 = wire::Decode::read(reader).in_field("n_unknown")?;
+        let n_paths: i32 = wire::Decode::read(reader).in_field("n_paths")?;
+        let paths: Vec<LinkPath> = reader.list(n_paths).in_field("paths")?;
+        let n_streams: i32 = wire::Decode::read(reader).in_field("n_streams")?;
+        let streams: Vec<LinkStream> = reader.list(n_streams).in_field("streams")?;
+        Ok(Self { utime, name, peer, scheduler, n_unknown, n_paths, paths, n_streams, streams })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.peer, reader).in_field("peer")?;
+        wire::Decode::read_into(&mut self.scheduler, reader).in_field("scheduler")?;
+        wire::Decode::read_into(&mut self.n_unknown, reader).in_field("n_unknown")?;
+        wire::Decode::read_into(&mut self.n_paths, reader).in_field("n_paths")?;
+        reader.list_into(&mut self.paths, self.n_paths).in_field("paths")?;
+        wire::Decode::read_into(&mut self.n_streams, reader).in_field("n_streams")?;
+        reader.list_into(&mut self.streams, self.n_streams).in_field("streams")?;
+        Ok(())
+    }
+}
+
+/// A [`Link`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkRef<'a> {
+    /// when this held by this end's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of this end
+    pub name: &'a str,
+    /// of the other end, as this end's file has it
+    pub peer: &'a str,
+    /// that this end sends by
+    pub scheduler: &'a str,
+    /// messages of the other end on streams that this end does not take, ever
+    pub n_unknown: i64,
+    /// number of paths
+    pub n_paths: i32,
+    /// in the order in which they are preferred
+    pub paths: Vec<LinkPathRef<'a>>,
+    /// number of streams
+    pub n_streams: i32,
+    /// those that are sent, then those that may arrive
+    pub streams: Vec<LinkStreamRef<'a>>,
+}
+
+impl wire::Message for LinkRef<'_> {
+    const NAME: &'static str = "bowline.link_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xdf66_0f56_3bed_9800);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for LinkRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(24);
+        meter.length("n_paths", self.n_paths, self.paths.len()).in_field("paths")?;
+        meter.length("n_streams", self.n_streams, self.streams.len()).in_field("streams")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.peer, meter).in_field("peer")?;
+        wire::Encode::measure(&self.scheduler, meter).in_field("scheduler")?;
+        wire::Encode::measure(&self.paths, meter).in_field("paths")?;
+        wire::Encode::measure(&self.streams, meter).in_field("streams")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.peer, writer);
+        wire::Encode::write(&self.scheduler, writer);
+        wire::Encode::write(&self.n_unknown, writer);
+        wire::Encode::write(&self.n_paths, writer);
+        wire::Encode::write(&self.paths, writer);
+        wire::Encode::write(&self.n_streams, writer);
+        wire::Encode::write(&self.streams, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for LinkRef<'a> {
+    const MIN_SIZE: usize = 39;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let peer: &'a str = wire::Decode::read(reader).in_field("peer")?;
+        let scheduler: &'a str = wire::Decode::read(reader).in_field("scheduler")?;
+        let n_unknown: i64 = wire::Decode::read(reader).in_field("n_unknown")?;
+        let n_paths: i32 = wire::Decode::read(reader).in_field("n_paths")?;
+        let paths: Vec<LinkPathRef<'a>> = reader.list(n_paths).in_field("paths")?;
+        let n_streams: i32 = wire::Decode::read(reader).in_field("n_streams")?;
+        let streams: Vec<LinkStreamRef<'a>> = reader.list(n_streams).in_field("streams")?;
+        Ok(Self { utime, name, peer, scheduler, n_unknown, n_paths, paths, n_streams, streams })
+    }
+}
+
+impl wire::IntoOwned for LinkRef<'_> {
+    type Owned = Link;
+
+    fn into_owned(self) -> Link {
+        Link {
+            utime: self.utime,
+            name: wire::IntoOwned::into_owned(self.name),
+            peer: wire::IntoOwned::into_owned(self.peer),
+            scheduler: wire::IntoOwned::into_owned(self.scheduler),
+            n_unknown: self.n_unknown,
+            n_paths: self.n_paths,
+            paths: wire::IntoOwned::into_owned(self.paths),
+            n_streams: self.n_streams,
+            streams: wire::IntoOwned::into_owned(self.streams),
         }
     }
 }
@@ -11101,7 +12294,7 @@ impl<'a> wire::Decode<'a> for Velocity {
 /// What one voter thinks of where to drive from here (DRDC's Vote).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vote {
-    /// of the latest data that it rests on, microseconds since the epoch
+    /// of the oldest data that it rests on, microseconds since the epoch
     pub utime: i64,
     /// who votes: "hazard", "waypoint"; one vote of each counts, the latest
     pub voter: String,
@@ -11198,7 +12391,7 @@ impl<'a> wire::Decode<'a> for Vote {
 /// A [`Vote`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VoteRef<'a> {
-    /// of the latest data that it rests on, microseconds since the epoch
+    /// of the oldest data that it rests on, microseconds since the epoch
     pub utime: i64,
     /// who votes: "hazard", "waypoint"; one vote of each counts, the latest
     pub voter: &'a str,

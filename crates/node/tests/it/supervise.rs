@@ -272,13 +272,30 @@ fn what_has_left_the_group_is_asked_to_stop_too_and_killed_if_it_does_not() {
     };
     let text = daemon("polite", "echo bye; exit") + &daemon("deaf", "") + "wait";
     let mut spec = script("a", &text);
-    spec.grace = Duration::from_millis(500);
+    // Long enough to say goodbye on a machine that has other things to do.
+    spec.grace = Duration::from_secs(3);
     let supervision = Supervision::start(plan(vec![spec]));
     supervision.wait_for_lines("a", &["polite", "deaf"]);
     supervision.order(Order::STOP, "a").unwrap();
     supervision.wait_for_lines("a", &["bye"]);
     supervision.wait_for_process("a", "stopped", |it| it.state == Supervised::STOPPED);
     assert_eq!(marked(&supervision.plan.robot), [0_i32; 0]);
+    supervision.stop();
+}
+
+#[test]
+fn what_processes_take_of_the_machine_is_told() {
+    let busy = script("busy", "while :; do :; done");
+    let supervision = Supervision::start(plan(vec![busy, idle("idle")]));
+    let status = supervision.wait_for("the busy one to be seen", |status| {
+        process(status, "busy").cpu_ratio > 0.05
+    });
+    let idle = process(&status, "idle");
+    assert!(idle.cpu_ratio < 0.05, "{idle:?}");
+    for name in ["busy", "idle"] {
+        let memory_bytes = process(&status, name).memory_bytes;
+        assert!(memory_bytes > 100_000, "{name}: {memory_bytes}");
+    }
     supervision.stop();
 }
 

@@ -17,8 +17,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Records what components do on a live bus, each in a host of its own, until the reporter has said enough.
-fn record(folder: &Path, url: &str, instances: Vec<Instance>, last: &str) -> PathBuf {
+/// What the chain says, each of its components on one channel.
+const SAID: &[&str] = &["filter.speed", "reckoner.pose", "reporter.report"];
+/// So much of it is enough.
+const ENOUGH: usize = 12;
+
+/// Records what components do on a live bus, each in a host of its own, until all of them have said enough.
+fn record(folder: &Path, url: &str, instances: Vec<Instance>, said: &[&str]) -> PathBuf {
     let path = folder.join("live.mcap");
     let bus = Bus::open(url).unwrap();
     let everything = bus.events(".*").unwrap();
@@ -42,13 +47,17 @@ fn record(folder: &Path, url: &str, instances: Vec<Instance>, last: &str) -> Pat
             })
             .collect();
         let mut number = 0;
-        let mut reports = 0;
-        while reports < 12 {
+        let mut counts = vec![0; said.len()];
+        while counts.iter().any(|count| *count < ENOUGH) {
             bus.publish("laser.scan", &scan(number)).unwrap();
             number += 1;
-            while let Some((_, event)) = everything.recv_timeout(ms(10)).unwrap() {
+            let mut next = everything.recv_timeout(ms(10)).unwrap();
+            while let Some((_, event)) = next {
                 log.write(LogEvent::of(&event)).unwrap();
-                reports += u32::from(event.channel.as_str() == last);
+                for (count, channel) in counts.iter_mut().zip(said) {
+                    *count += usize::from(event.channel.as_str() == *channel);
+                }
+                next = everything.try_recv().unwrap();
             }
         }
         drop(stop_at_end);
@@ -86,30 +95,20 @@ fn check(
 #[test]
 fn a_live_run_is_lived_again_to_the_bit() {
     let folder = tempfile::tempdir().unwrap();
-    let path = record(
-        folder.path(),
-        "memq://verify-same",
-        chain(),
-        "reporter.report",
-    );
+    let path = record(folder.path(), "memq://verify-same", chain(), SAID);
     let verification = check(&path, &mut remake);
     assert_eq!(verification.components.len(), 3);
     for (name, findings) in &verification.components {
         assert!(findings.problems.is_empty(), "{name}: {findings:?}");
         assert_eq!((findings.lives, findings.skipped), (1, 0), "{name}");
-        assert!(findings.messages >= 12, "{name}: {findings:?}");
+        assert!(findings.messages >= ENOUGH as u64, "{name}: {findings:?}");
     }
 }
 
 #[test]
 fn a_change_is_found_where_it_begins_with_both_values() {
     let folder = tempfile::tempdir().unwrap();
-    let path = record(
-        folder.path(),
-        "memq://verify-change",
-        chain(),
-        "reporter.report",
-    );
+    let path = record(folder.path(), "memq://verify-change", chain(), SAID);
     let verification = check(&path, &mut |name| {
         let changed = [("keep", Setting::Real(0.5))];
         match name {
@@ -153,12 +152,7 @@ fn a_change_is_found_where_it_begins_with_both_values() {
 #[test]
 fn what_is_missing_in_the_log_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let path = record(
-        folder.path(),
-        "memq://verify-missing",
-        chain(),
-        "reporter.report",
-    );
+    let path = record(folder.path(), "memq://verify-missing", chain(), SAID);
     let cut = |name: &str, is_kept: &dyn Fn(&LogEvent<'_>, usize) -> bool| {
         let shorter = folder.path().join(name);
         let mut log = Writer::create(&shorter, WriterOptions::default()).unwrap();
@@ -231,7 +225,7 @@ fn a_component_that_depends_on_anything_else_is_caught() {
         folder.path(),
         "memq://verify-cheat",
         vec![cheat],
-        "cheat.said",
+        &["cheat.said"],
     );
     let verification = check(&path, &mut make);
     let problems = &verification.components["cheat"].problems;
@@ -241,15 +235,10 @@ fn a_component_that_depends_on_anything_else_is_caught() {
 #[test]
 fn a_second_life_begins_anew() {
     let folder = tempfile::tempdir().unwrap();
-    let path = record(
-        folder.path(),
-        "memq://verify-lives",
-        chain(),
-        "reporter.report",
-    );
+    let path = record(folder.path(), "memq://verify-lives", chain(), SAID);
     let second = folder.path().join("second");
     std::fs::create_dir(&second).unwrap();
-    let again = record(&second, "memq://verify-lives", chain(), "reporter.report");
+    let again = record(&second, "memq://verify-lives", chain(), SAID);
     let both = folder.path().join("both.mcap");
     let mut log = Writer::create(&both, WriterOptions::default()).unwrap();
     for path in [path, again] {

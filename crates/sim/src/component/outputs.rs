@@ -2,18 +2,23 @@
 
 use crate::sensor::Reading;
 use crate::simulation::Event;
-use crate::vehicle::{Mounted, Vehicle};
-use bowline_geometry::SensorKind;
-use bowline_msgs::{Bumper, Contact, GpsFix, Heading, Imu, PoseTransform, Range3d, Wheels};
+use crate::vehicle::{Mounted, RunningGear, Vehicle};
+use bowline_geometry::{CameraGives, SensorKind};
+use bowline_msgs::{
+    Bumper, Contact, GpsFix, Heading, Image, Imu, Multibeam, PoseTransform, Range3d, Sea, Sounding,
+    Spectrum, Wheels,
+};
 use bowline_node::{Outbox, Output, Ports};
 
 /// Where everything goes.
 #[derive(Debug)]
 pub(super) struct Outputs {
     /// One for each sensor of the vehicle, in its order.
-    sensors: Vec<Option<SensorOutput>>,
+    sensors: Vec<SensorOutput>,
     pose: Output<PoseTransform>,
     contact: Output<Contact>,
+    /// Of vessels.
+    sea: Option<Output<Sea>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +30,10 @@ enum SensorOutput {
     Wheels(Output<Wheels>),
     Heading(Output<Heading>),
     Bumper(Output<Bumper>),
+    Sounding(Output<Sounding>),
+    Multibeam(Output<Multibeam>),
+    Spectrum(Output<Spectrum>),
+    Image(Output<Image>),
 }
 
 impl Outputs {
@@ -42,6 +51,13 @@ impl Outputs {
                 "What the vehicle truly touches, but for the ground below its wheels, and which lines it is over.",
                 "truth.contact",
             ),
+            sea: matches!(vehicle.running_gear, RunningGear::Hull(_)).then(|| {
+                ports.output_on(
+                    "truth.sea",
+                    "What wind and water truly do where the vessel is.",
+                    "truth.sea",
+                )
+            }),
         }
     }
 
@@ -49,8 +65,13 @@ impl Outputs {
         match event {
             Event::Truth(message) => out.send(self.pose, message),
             Event::Contact(message) => out.send(self.contact, message),
+            Event::Sea(message) => {
+                if let Some(port) = self.sea {
+                    out.send(port, message);
+                }
+            }
             Event::Measured { sensor, reading } => {
-                if let Some(Some(port)) = self.sensors.get(sensor) {
+                if let Some(port) = self.sensors.get(sensor) {
                     send(*port, reading, out);
                 }
             }
@@ -58,34 +79,37 @@ impl Outputs {
     }
 }
 
-/// The port of a sensor; none if nothing is simulated of its kind.
-fn port(mounted: &Mounted, ports: &mut Ports) -> Option<SensorOutput> {
+/// The port of a sensor.
+fn port(mounted: &Mounted, ports: &mut Ports) -> SensorOutput {
     let (name, channel) = (&mounted.port, channel(&mounted.port));
     let what = mounted.sensor.kind.word();
-    let doc = match &mounted.sensor.kind {
-        SensorKind::Camera(_) => format!("Where the camera {name} sees painted lines."),
-        SensorKind::Laser(_)
-        | SensorKind::Depth(_)
-        | SensorKind::Ins(_)
-        | SensorKind::Gps(_)
-        | SensorKind::Imu(_)
-        | SensorKind::Magnetometer(_)
-        | SensorKind::Sonar(_)
-        | SensorKind::Encoder(_)
-        | SensorKind::Bumper(_) => format!("What the {what} {name} measures."),
-    };
-    Some(match &mounted.sensor.kind {
-        SensorKind::Laser(_) | SensorKind::Depth(_) | SensorKind::Camera(_) => {
+    let doc = format!("What the {what} {name} measures.");
+    match &mounted.sensor.kind {
+        SensorKind::Laser(_) | SensorKind::Depth(_) => {
             SensorOutput::Range(ports.output_on(name, &doc, &channel))
         }
+        SensorKind::Camera(camera) => match camera.gives {
+            CameraGives::Lines => {
+                let doc = format!("Where the camera {name} sees painted lines.");
+                SensorOutput::Range(ports.output_on(name, &doc, &channel))
+            }
+            CameraGives::Picture => {
+                let doc = format!("What the camera {name} sees.");
+                SensorOutput::Image(ports.output_on(name, &doc, &channel))
+            }
+        },
         SensorKind::Ins(_) => SensorOutput::Pose(ports.output_on(name, &doc, &channel)),
         SensorKind::Gps(_) => SensorOutput::Fix(ports.output_on(name, &doc, &channel)),
         SensorKind::Imu(_) => SensorOutput::Imu(ports.output_on(name, &doc, &channel)),
         SensorKind::Magnetometer(_) => SensorOutput::Heading(ports.output_on(name, &doc, &channel)),
         SensorKind::Encoder(_) => SensorOutput::Wheels(ports.output_on(name, &doc, &channel)),
         SensorKind::Bumper(_) => SensorOutput::Bumper(ports.output_on(name, &doc, &channel)),
-        SensorKind::Sonar(_) => return None,
-    })
+        SensorKind::Sonar(_) => SensorOutput::Sounding(ports.output_on(name, &doc, &channel)),
+        SensorKind::Multibeam(_) => SensorOutput::Multibeam(ports.output_on(name, &doc, &channel)),
+        SensorKind::Spectrometer(_) => {
+            SensorOutput::Spectrum(ports.output_on(name, &doc, &channel))
+        }
+    }
 }
 
 /// `LeftLaser.Scanner` is on `left_laser.scanner`, unless the robot says otherwise.
@@ -111,6 +135,10 @@ fn send(port: SensorOutput, reading: Reading, out: &mut Outbox<'_>) {
         (SensorOutput::Wheels(port), Reading::Wheels(message)) => out.send(port, message),
         (SensorOutput::Heading(port), Reading::Heading(message)) => out.send(port, message),
         (SensorOutput::Bumper(port), Reading::Bumper(message)) => out.send(port, message),
+        (SensorOutput::Sounding(port), Reading::Sounding(message)) => out.send(port, message),
+        (SensorOutput::Multibeam(port), Reading::Multibeam(message)) => out.send(port, message),
+        (SensorOutput::Spectrum(port), Reading::Spectrum(message)) => out.send(port, message),
+        (SensorOutput::Image(port), Reading::Image(message)) => out.send(port, message),
         (
             SensorOutput::Range(_)
             | SensorOutput::Pose(_)
@@ -118,7 +146,11 @@ fn send(port: SensorOutput, reading: Reading, out: &mut Outbox<'_>) {
             | SensorOutput::Imu(_)
             | SensorOutput::Wheels(_)
             | SensorOutput::Heading(_)
-            | SensorOutput::Bumper(_),
+            | SensorOutput::Bumper(_)
+            | SensorOutput::Sounding(_)
+            | SensorOutput::Multibeam(_)
+            | SensorOutput::Spectrum(_)
+            | SensorOutput::Image(_),
             _,
         ) => unreachable!("ports are made by the kinds of their sensors"),
     }

@@ -66,25 +66,26 @@ const BRISTLE_DAMPING: f64 = 0.5;
 const SPRING_DAMPING: f64 = 0.6;
 
 impl Wheels {
-    pub(crate) fn new(vehicle: &Vehicle, steering: Steering, suspension: Suspension) -> Self {
+    pub(crate) fn new(
+        vehicle: &Vehicle,
+        wheels: &[Wheel],
+        steering: Steering,
+        suspension: Suspension,
+    ) -> Self {
         let wheelbase_m = vehicle.wheelbase_m();
         let is_ackermann = matches!(steering, Steering::Ackermann { .. });
-        let loads = loads(vehicle, suspension.gravity_mps2);
+        let loads = loads(vehicle, wheels, suspension.gravity_mps2);
         let lean = lean(vehicle);
-        let wheels = vehicle
-            .wheels
-            .iter()
-            .zip(loads)
-            .map(|(wheel, load_n)| Rolling {
-                wheel: wheel.clone(),
-                is_steered: is_ackermann && wheel.centre_m[0] > wheelbase_m / 2.0,
-                load_n,
-                felt_kg: load_n / suspension.gravity_mps2 * lean,
-                bent_m: [0.0; 2],
-                turned_rad: 0.0,
-                rate_radps: 0.0,
-                angle_rad: 0.0,
-            });
+        let wheels = wheels.iter().zip(loads).map(|(wheel, load_n)| Rolling {
+            wheel: wheel.clone(),
+            is_steered: is_ackermann && wheel.centre_m[0] > wheelbase_m / 2.0,
+            load_n,
+            felt_kg: load_n / suspension.gravity_mps2 * lean,
+            bent_m: [0.0; 2],
+            turned_rad: 0.0,
+            rate_radps: 0.0,
+            angle_rad: 0.0,
+        });
         Self {
             wheels: wheels.collect(),
             suspension,
@@ -276,12 +277,12 @@ pub(crate) fn plane(points: &[[f64; 3]]) -> Option<[f64; 3]> {
 }
 
 /// What each wheel carries when the vehicle stands on flat ground: the most even way to hold it.
-fn loads(vehicle: &Vehicle, gravity_mps2: f64) -> Vec<f64> {
+fn loads(vehicle: &Vehicle, wheels: &[Wheel], gravity_mps2: f64) -> Vec<f64> {
     let weight = vehicle.chassis.mass_kg * gravity_mps2;
     let [cx, cy, _] = vehicle.chassis.centre_m;
     // load = a + b x + c y for each wheel, with the sum and both moments given.
     let mut m = [[0.0; 4]; 3];
-    for wheel in &vehicle.wheels {
+    for wheel in wheels {
         let row = [1.0, wheel.centre_m[0], wheel.centre_m[1]];
         for (sums, left) in m.iter_mut().zip(row) {
             for (sum, right) in sums.iter_mut().zip(row) {
@@ -292,11 +293,11 @@ fn loads(vehicle: &Vehicle, gravity_mps2: f64) -> Vec<f64> {
     for (sums, right) in m.iter_mut().zip([weight, weight * cx, weight * cy]) {
         sums[3] = right;
     }
-    let n_wheels = f64::from(u32::try_from(vehicle.wheels.len()).unwrap_or(1));
+    let n_wheels = f64::from(u32::try_from(wheels.len()).unwrap_or(1));
     let [a, b, c] = solve(m).unwrap_or([weight / n_wheels, 0.0, 0.0]);
     let least = 0.02 * weight;
     let each = |wheel: &Wheel| (a + b * wheel.centre_m[0] + c * wheel.centre_m[1]).max(least);
-    vehicle.wheels.iter().map(each).collect()
+    wheels.iter().map(each).collect()
 }
 
 /// Three equations by elimination; none if they do not say enough.

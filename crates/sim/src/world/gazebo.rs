@@ -84,6 +84,7 @@ fn take(
         friction: friction.unwrap_or(0.9).clamp(0.0, 1.0),
         colour: link.colour.map(|colour| colour.map(byte)),
         is_ground,
+        chart: None,
     });
 }
 

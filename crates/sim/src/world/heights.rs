@@ -12,6 +12,8 @@ pub(super) enum BadHeights {
     Colour(String),
     #[error("expected 2 to {MAX_SIDE} rows of as many heights each, found {0}")]
     Rows(String),
+    #[error("expected at most {most} heights, found {} by {}", found[0], found[1])]
+    TooMany { most: u64, found: [u32; 2] },
     #[error(transparent)]
     Made(#[from] MakeMeshError),
 }

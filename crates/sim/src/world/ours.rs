@@ -1,6 +1,9 @@
 //! World files of our own: TOML, with a table for each body and each painted line.
 
+mod area;
 mod line;
+mod sea;
+mod seabed;
 
 use super::load::LoadWorldError;
 use super::{Body, Moves, Origin, Path, PathEnd, Spawn, World, heights, mesh};
@@ -30,6 +33,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("plane", Shape::Plane),
     ("mesh", Shape::Mesh),
     ("heightmap", Shape::Heightmap),
+    ("seabed", Shape::Seabed),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,7 @@ enum Shape {
     Plane,
     Mesh,
     Heightmap,
+    Seabed,
 }
 
 pub(super) fn parse(
@@ -98,6 +103,12 @@ fn read(file: &DeTable<'_>, files: &mut dyn Files, problems: &mut Problems<'_>) 
     }
     if let Some(table) = root.table("line", "[line]", problems) {
         line::read(&table, &mut world, problems);
+    }
+    if let Some(table) = root.table("sea", "[sea]", problems) {
+        world.sea = Some(sea::read(table, problems));
+    }
+    if let Some(table) = root.table("area", "[area]", problems) {
+        world.areas = area::read(&table, problems);
     }
     world.faults = read_faults(&mut root, problems);
     root.finish(problems);
@@ -170,12 +181,15 @@ fn read_body(
     let friction = table.number("friction", 0.0..=10.0, problems);
     let colour = read_colour(&mut table, problems);
     let is_ground = table.boolean("ground", problems);
+    let chart = read_chart(&mut table, problems);
     let (moves, pose) = read_moves(&mut table, pose, problems);
     table.finish(problems);
     let mut body = Body::new(name.get_ref().clone(), solid?).posed(pose);
-    body.is_ground = is_ground.unwrap_or(matches!(shape, Some(Shape::Plane | Shape::Heightmap)));
+    let lies = matches!(shape, Some(Shape::Plane | Shape::Heightmap | Shape::Seabed));
+    body.is_ground = is_ground.unwrap_or(lies);
     body.friction = friction.unwrap_or(body.friction);
     body.colour = colour;
+    body.chart = chart;
     body.moves = moves;
     Some(body)
 }
@@ -212,6 +226,7 @@ fn read_solid(
         }
         Shape::Mesh => read_mesh(table, files, problems),
         Shape::Heightmap => read_heights(table, files, problems),
+        Shape::Seabed => seabed::read(table, problems),
     }
 }
 
@@ -376,6 +391,43 @@ fn read_colour(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Option
         problems.error(word.span(), message);
     }
     colour
+}
+
+/// What a chart calls a body.
+fn read_chart(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Option<String> {
+    let word = table.text("chart", problems)?;
+    if !is_name(word.get_ref()) {
+        let found = word.get_ref();
+        let message = format!("chart is a word such as \"pier\", found {found:?}");
+        problems.error(word.span(), message);
+        return None;
+    }
+    Some(word.into_inner())
+}
+
+/// The list `points_m`, of so many pairs at least.
+fn read_points(
+    table: &mut Table<'_, '_>,
+    (least, limits): (usize, RangeInclusive<f64>),
+    problems: &mut Problems<'_>,
+) -> Option<Vec<[f64; 2]>> {
+    let points = table.list("points_m", problems)?;
+    if !(least..=MAX_POINTS).contains(&points.len()) {
+        let found = points.len();
+        let message = format!("points_m has {least} to {MAX_POINTS} points, found {found}");
+        problems.error(table.key("points_m").unwrap_or(table.at()), message);
+        return None;
+    }
+    let points = points.iter().map(|point| {
+        let found = numbers::<2>(point.get_ref(), &limits);
+        if found.is_none() {
+            let found = describe(point.get_ref());
+            let message = format!("each of points_m is 2 numbers, found {found}");
+            problems.error(point.span(), message);
+        }
+        found
+    });
+    points.collect()
 }
 
 fn hex(text: &str) -> Option<[u8; 3]> {

@@ -112,7 +112,7 @@ fn a_navigation_sensor_that_is_turned_looks_elsewhere_than_the_truth() {
         let events = wait(simulation, 1.0);
         let truth = events.iter().rev().find_map(|event| match event {
             Event::Truth(pose) => Some(heading(&pose.matrix)),
-            Event::Measured { .. } | Event::Contact(_) => None,
+            Event::Measured { .. } | Event::Contact(_) | Event::Sea(_) => None,
         });
         let said = readings(simulation, &events, "INS.Pose");
         let Some(Reading::Pose(pose)) = said.last() else {

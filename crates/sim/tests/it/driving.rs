@@ -193,7 +193,7 @@ fn a_vehicle_that_hits_a_wall_says_so_and_does_not_pass() {
     assert!(simulation.n_contacts_begun() >= 1);
     let last = events.iter().rev().find_map(|event| match event {
         Event::Contact(contact) => Some(contact),
-        Event::Measured { .. } | Event::Truth(_) => None,
+        Event::Measured { .. } | Event::Truth(_) | Event::Sea(_) => None,
     });
     let contact = last.expect("the truth is told");
     assert_eq!(
@@ -226,7 +226,7 @@ fn a_vehicle_over_a_line_says_so_and_drives_on() {
     );
     let contacts = events.iter().filter_map(|event| match event {
         Event::Contact(contact) => Some(contact),
-        Event::Measured { .. } | Event::Truth(_) => None,
+        Event::Measured { .. } | Event::Truth(_) | Event::Sea(_) => None,
     });
     let mut crossing = contacts.filter(|contact| contact.n_contacts > 0).peekable();
     assert!(crossing.peek().is_some(), "the truth is told");

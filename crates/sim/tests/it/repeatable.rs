@@ -4,10 +4,11 @@ use crate::support::{cart, drive, raptor, readings, repository};
 use bowline_sim::{Event, Rate, Reading, Schedule, Seed, SimParameters, World};
 use bowline_wire::Message as _;
 
-fn bytes(event: &Event) -> Vec<u8> {
+pub(crate) fn bytes(event: &Event) -> Vec<u8> {
     let encoded = match event {
         Event::Truth(message) => message.encode(),
         Event::Contact(message) => message.encode(),
+        Event::Sea(message) => message.encode(),
         Event::Measured { reading, .. } => match reading {
             Reading::Range(message) => message.encode(),
             Reading::Pose(message) => message.encode(),
@@ -16,6 +17,10 @@ fn bytes(event: &Event) -> Vec<u8> {
             Reading::Wheels(message) => message.encode(),
             Reading::Heading(message) => message.encode(),
             Reading::Bumper(message) => message.encode(),
+            Reading::Sounding(message) => message.encode(),
+            Reading::Multibeam(message) => message.encode(),
+            Reading::Spectrum(message) => message.encode(),
+            Reading::Image(message) => message.encode(),
         },
     };
     encoded.expect("what is simulated can be sent")

@@ -120,7 +120,7 @@ pub(crate) fn wait(simulation: &mut Simulation, seconds: f64) -> Vec<Event> {
     clippy::cast_sign_loss,
     reason = "tests last seconds"
 )]
-fn steps(seconds: f64) -> u64 {
+pub(crate) fn steps(seconds: f64) -> u64 {
     (seconds / STEP_S).round() as u64
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn readings<'e>(
         .unwrap_or_else(|| panic!("no {port}"));
     let said = events.iter().filter_map(|event| match event {
         Event::Measured { sensor, reading } if *sensor == wanted => Some(reading),
-        Event::Measured { .. } | Event::Truth(_) | Event::Contact(_) => None,
+        Event::Measured { .. } | Event::Truth(_) | Event::Contact(_) | Event::Sea(_) => None,
     });
     said.collect()
 }

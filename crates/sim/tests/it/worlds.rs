@@ -30,8 +30,9 @@ fn every_world_of_ours_can_be_read() {
         ("blocks", 18),
         ("crossing", 4),
         ("dead_end", 4),
-        ("example", 8),
+        ("example", 9),
         ("faults", 18),
+        ("harbour", 22),
         ("igvc", 21),
     ];
     for (name, n_bodies) in worlds {
@@ -336,6 +337,67 @@ fn gazebos_worlds_become_ours_and_what_is_left_out_is_named() {
     }
 }
 
+/// A picture of heights, the north at its top.
+fn grey(rows: &[&[u8]]) -> Vec<u8> {
+    let side = |n: usize| u32::try_from(n).expect("a small picture");
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, side(rows[0].len()), side(rows.len()));
+    encoder.set_color(png::ColorType::Grayscale);
+    let mut writer = encoder.write_header().expect("memory has room");
+    let pixels = rows.concat();
+    writer.write_image_data(&pixels).expect("memory has room");
+    writer.finish().expect("memory has room");
+    bytes
+}
+
+/// The points of a body's only shape, a mesh, in coordinates of the world.
+fn points(world: &World, name: &str) -> Vec<[f64; 3]> {
+    let body = world.bodies.iter().find(|body| body.name == name);
+    let body = body.unwrap_or_else(|| panic!("no {name}: {:?}", world.notes));
+    let [part] = body.parts.as_slice() else {
+        panic!("one shape");
+    };
+    let Solid::Mesh(mesh) = &part.solid else {
+        panic!("{:?}", part.solid);
+    };
+    let world_from_part = body.world_from_body * part.body_from_part;
+    let points = mesh.points();
+    points.map(|point| world_from_part.apply(point)).collect()
+}
+
+#[test]
+fn meshes_and_heightmaps_of_gazebo_are_where_they_should_be() {
+    let text = r#"<sdf version="1.6"><world name="yard">
+      <model name="tent"><static>1</static><pose>10 0 0 0 0 0</pose><link name="l"><collision name="c"><geometry>
+        <mesh><uri>file://tent.obj</uri><scale>2 1 3</scale></mesh></geometry></collision></link></model>
+      <model name="hill"><static>1</static><link name="l"><collision name="c"><geometry><heightmap>
+        <uri>file://hill.png</uri><size>20 10 4</size><pos>100 0 0</pos></heightmap></geometry></collision></link></model>
+      </world></sdf>"#;
+    let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+    files.insert("yard.sdf".into(), text.as_bytes().to_vec());
+    let tent = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n";
+    files.insert("tent.obj".into(), tent.to_vec());
+    // The highest place is in the north-east.
+    let hill = grey(&[&[0, 0, 255], &[0, 0, 0], &[0, 51, 0]]);
+    files.insert("hill.png".into(), hill);
+    let world = World::load_from(Path::new("yard.sdf"), &mut files);
+    let world = world.unwrap_or_else(|error| panic!("{error}"));
+    assert!(world.notes.is_empty(), "{:?}", world.notes);
+
+    let tent = points(&world, "tent");
+    let has = |points: &[[f64; 3]], at| points.iter().any(|point| near(*point, at));
+    assert!(has(&tent, [12.0, 0.0, 0.0]), "{tent:?}");
+    assert!(has(&tent, [10.0, 0.0, 3.0]), "{tent:?}");
+
+    let hill = points(&world, "hill");
+    let high: Vec<_> = hill.iter().filter(|[.., z]| *z > 1e-9).collect();
+    assert_eq!((hill.len(), high.len()), (9, 2), "{hill:?}");
+    assert!(has(&hill, [110.0, 5.0, 4.0]), "{hill:?}");
+    assert!(has(&hill, [100.0, -5.0, 0.8]), "{hill:?}");
+    let hill = world.bodies.iter().find(|body| body.name == "hill");
+    assert!(hill.is_some_and(|it| it.is_ground), "one drives on it");
+}
+
 #[test]
 fn what_is_wrong_with_a_gazebo_world_is_said_with_its_place() {
     let cases = [
@@ -460,8 +522,8 @@ fn figure_11_of_the_paper_is_our_raptor() {
     let near =
         |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
     near(vehicle.track_m(), 0.9);
-    assert_eq!(vehicle.wheels.len(), 4);
-    for wheel in &vehicle.wheels {
+    assert_eq!(vehicle.wheels().len(), 4);
+    for wheel in vehicle.wheels() {
         near(wheel.radius_m, 0.4);
     }
     near(SimParameters::default().steering_deg, 50.0);
@@ -481,6 +543,16 @@ fn figure_11_of_the_paper_is_our_raptor() {
         near(laser.range_max_m, 15.0);
         near(laser.resolution_m, 0.05);
         near(rate_hz, 37.6);
+    }
+    // Figure 13: the one on the right looks down at 12 degrees below the horizontal and the one on the left at 20.
+    for (port, side, down_deg) in [
+        ("RightLaser.Scanner", -1.0, 12.0_f64),
+        ("LeftLaser.Scanner", 1.0, 20.0),
+    ] {
+        let mounted = vehicle.sensors.iter().find(|it| it.port == port);
+        let pose = mounted.expect("it is mounted").vehicle_from_sensor;
+        near(pose.rpy()[1], down_deg.to_radians());
+        assert!(pose.xyz()[1] * side > 0.1, "{port}: {:?}", pose.xyz());
     }
     let world = World::load(&repository().join("worlds/blocks.toml"));
     assert!(world.expect("a world").bodies.len() > 5);

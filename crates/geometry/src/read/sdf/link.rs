@@ -1,6 +1,7 @@
 //! What links look like and weigh: SDF's way, and URDF's where it is another.
 
-use super::{bad_text, pose};
+use super::super::hull;
+use super::{NAMESPACE, bad_text, pose};
 use crate::assembly::Body;
 use crate::mistake::{Fault, Mistakes};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
@@ -13,7 +14,16 @@ pub(super) fn shapes(
     notes: &mut Mistakes,
     mistakes: &mut Mistakes,
 ) {
-    for element in link.elements().filter(Element::is_plain) {
+    for element in link.elements() {
+        if !element.is_plain() {
+            // What only our own exports say.
+            match (element.namespace() == Some(NAMESPACE), element.name()) {
+                (true, "hull") => body.hull = hull::hull(element, mistakes),
+                (true, "thruster") => body.thrusters.extend(hull::thruster(element, mistakes)),
+                _ => {}
+            }
+            continue;
+        }
         let role = match element.name() {
             "visual" => Role::Visual,
             "collision" => Role::Collision,

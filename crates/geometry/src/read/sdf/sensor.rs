@@ -1,9 +1,11 @@
 //! SDF's sensors, as ours.
 
-use super::super::sight;
+use super::super::{sight, water};
 use super::{bad_text, clean, ours};
 use crate::mistake::Mistakes;
-use crate::sensor::{Camera, Encoder, Gps, Imu, Laser, Magnetometer, SensorKind, Sonar};
+use crate::sensor::{
+    Camera, CameraGives, Encoder, Gps, Imu, Laser, Magnetometer, SensorKind, Sonar,
+};
 use crate::xml::{Element, numbers};
 
 /// Its name, its rate, and what it is.
@@ -49,6 +51,8 @@ pub(crate) fn read(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Read
                 range_min_m: values.number(sonar, &["min"], 0.0),
                 range_max_m,
                 fov_rad: hint.unwrap_or_else(|| 2.0 * radius.atan2(range_max_m)),
+                range_sd_m: ours(sonar, "sonar")
+                    .map_or(0.0, |it| sight::noise(it, "range_sd_m", values.mistakes)),
             })
         }
         "custom" => custom(element, values.mistakes)?,
@@ -67,6 +71,13 @@ fn custom(element: Element<'_>, mistakes: &mut Mistakes) -> Option<SensorKind> {
     }
     if let Some(bumper) = ours(element, "bumper") {
         return Some(SensorKind::Bumper(sight::bumper(bumper, &[], mistakes)));
+    }
+    if let Some(multibeam) = ours(element, "multibeam") {
+        return water::multibeam(multibeam, &[], mistakes).map(SensorKind::Multibeam);
+    }
+    if let Some(spectrometer) = ours(element, "spectrometer") {
+        let found = water::spectrometer(spectrometer, &[], mistakes);
+        return found.map(SensorKind::Spectrometer);
     }
     let encoder = ours(element, "encoder")?;
     let ticks_per_turn = encoder.count("ticks_per_turn", mistakes)?;
@@ -141,6 +152,8 @@ impl Values<'_> {
             near_m: self.number(camera, &["clip", "near"], 0.1),
             far_m: self.number(camera, &["clip", "far"], 100.0),
             pixel_sd: self.number(camera, &["noise", "stddev"], 0.0),
+            gives: ours(camera, "camera")
+                .map_or(CameraGives::Lines, |it| sight::gives(it, self.mistakes)),
         }
     }
 }

@@ -1,0 +1,142 @@
+//! One direction of a simulated channel: a rate, a delay, a queue that drops what does not fit, loss by a seed, and outages.
+
+use bowline_node::Time;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What UDP, IP and Ethernet add to a packet, bytes.
+const OVERHEAD: usize = 42;
+
+/// What happens to packets in an outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outage {
+    /// All are lost.
+    Loses,
+    /// As 802.11 does: the first one is kept and delivered first when it is over, all others are lost.
+    KeepsOne,
+}
+
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) bytes_per_s: f64,
+    pub(crate) delay: Duration,
+    pub(crate) max_queue: usize,
+    /// Of a thousand packets.
+    pub(crate) lost_of_1000: u64,
+    pub(crate) is_doubling: bool,
+    seed: u64,
+    queue: VecDeque<Vec<u8>>,
+    queued: usize,
+    served_at: Option<Time>,
+    flying: VecDeque<(Time, Vec<u8>)>,
+    outage: Option<Outage>,
+    kept: Option<Vec<u8>>,
+    pub(crate) n_dropped: u64,
+}
+
+impl Channel {
+    pub(crate) fn new(kbit_per_s: f64, delay: Duration) -> Self {
+        Self {
+            bytes_per_s: kbit_per_s * 125.0,
+            delay,
+            max_queue: 20_000,
+            lost_of_1000: 0,
+            is_doubling: false,
+            seed: 1,
+            queue: VecDeque::new(),
+            queued: 0,
+            served_at: None,
+            flying: VecDeque::new(),
+            outage: None,
+            kept: None,
+            n_dropped: 0,
+        }
+    }
+
+    pub(crate) fn begin_outage(&mut self, outage: Outage) {
+        self.outage = Some(outage);
+        // What was in the adapter's queue: the first is being sent again and again, the rest is gone.
+        self.kept = None;
+        while let Some(packet) = self.queue.pop_front() {
+            self.lose(packet);
+        }
+        self.queued = 0;
+        self.served_at = None;
+    }
+
+    pub(crate) fn end_outage(&mut self, now: Time) {
+        self.outage = None;
+        if let Some(kept) = self.kept.take() {
+            self.flying.push_back((now + self.delay, kept));
+        }
+    }
+
+    fn lose(&mut self, packet: Vec<u8>) {
+        let keeps = self.outage == Some(Outage::KeepsOne) && self.kept.is_none();
+        match keeps {
+            true => self.kept = Some(packet),
+            false => self.n_dropped += 1,
+        }
+    }
+
+    pub(crate) fn send(&mut self, packet: Vec<u8>, now: Time) {
+        if self.outage.is_some() {
+            return self.lose(packet);
+        }
+        let size = packet.len() + OVERHEAD;
+        if self.queued + size > self.max_queue {
+            self.n_dropped += 1;
+            return;
+        }
+        self.queued += size;
+        self.queue.push_back(packet);
+        if self.served_at.is_none() {
+            self.serve(now);
+        }
+    }
+
+    fn serve(&mut self, now: Time) {
+        let first = self.queue.front().map(|packet| packet.len() + OVERHEAD);
+        self.served_at = first.map(|size| {
+            let size = f64::from(u32::try_from(size).expect("it is a packet"));
+            now + Duration::try_from_secs_f64(size / self.bytes_per_s).expect("a rate")
+        });
+    }
+
+    /// When something happens here next.
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        let flying = self.flying.front().map(|(at, _)| *at);
+        self.served_at.into_iter().chain(flying).min()
+    }
+
+    /// What arrives now.
+    pub(crate) fn arrivals(&mut self, now: Time) -> Vec<Vec<u8>> {
+        while let Some(at) = self.served_at.filter(|at| *at <= now) {
+            let packet = self.queue.pop_front().expect("it is being served");
+            self.queued -= packet.len() + OVERHEAD;
+            if self.is_lost() {
+                self.n_dropped += 1;
+            } else {
+                if self.is_doubling {
+                    self.flying.push_back((at + self.delay, packet.clone()));
+                }
+                self.flying.push_back((at + self.delay, packet));
+            }
+            self.serve(at);
+        }
+        let mut arrived = Vec::new();
+        while self.flying.front().is_some_and(|(at, _)| *at <= now) {
+            arrived.extend(self.flying.pop_front().map(|(_, packet)| packet));
+        }
+        arrived
+    }
+
+    /// A generator of Knuth's.
+    fn is_lost(&mut self) -> bool {
+        self.seed = self
+            .seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.seed >> 33) % 1_000 < self.lost_of_1000
+    }
+}

@@ -1,0 +1,347 @@
+//! Two whole ends in one process: buses in memory, real carriers on the loopback, real time. Nothing here is measured.
+
+use bowline_bus::{Bus, Inbox};
+use bowline_link::file::LinkFile;
+use bowline_link::keys;
+use bowline_link::run::Link;
+use bowline_msgs::{Authority, Link as Status, LinkPath, StopCommand};
+use bowline_node::clock::Live;
+use bowline_wire::Message as _;
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// Guards against hanging for ever; nothing is measured with it.
+const MAX_TRIES: usize = 1_000;
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(30);
+
+static N: AtomicU32 = AtomicU32::new(1);
+
+/// A running end. Dropped, it ends.
+struct End {
+    bus: Bus,
+    address: SocketAddr,
+    end: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl End {
+    fn start(file: &str, folder: &Path, bus: &str) -> Self {
+        let text = file.replace("BUS", &format!("memq://{bus}"));
+        let mut nothing = |_: &Path| Err("no other file".to_owned());
+        let path = folder.join("link.toml");
+        let (file, _) = LinkFile::parse(&path, text, &mut nothing).expect("a good file");
+        let life = N.fetch_add(1, Ordering::Relaxed);
+        let mut link = Link::open(file, Live::new(), life).expect("it opens");
+        let address = link.addresses().next().expect("there is a path");
+        let (end, theirs) = UnixStream::pair().expect("a pair");
+        let thread = Builder::new().name("link".to_owned());
+        let thread =
+            thread.spawn(move || while !link.turn(Some(theirs.as_fd())).expect("it works") {});
+        Self {
+            bus: Bus::open(&format!("memq://{bus}")).expect("a bus"),
+            address,
+            end: Some(end),
+            thread: Some(thread.expect("a thread")),
+        }
+    }
+
+    /// The latest that it says of itself.
+    fn status(&self, inbox: &Inbox) -> Option<Status> {
+        let (_, event) = inbox.recv_timeout(PAUSE).expect("the bus works")?;
+        Some(Status::decode(&event.payload).expect("a status"))
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("it ended well");
+        }
+    }
+}
+
+/// Two ends with keys, of which `listens` is started first.
+struct Scene {
+    folder: tempfile::TempDir,
+    name: String,
+    carrier: &'static str,
+    keys: [String; 2],
+}
+
+impl Scene {
+    fn new(carrier: &'static str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let key = |name: &str| {
+            keys::generate(&folder.path().join(name))
+                .expect("a key")
+                .to_string()
+        };
+        let keys = [key("vehicle.key"), key("station.key")];
+        let name = format!("link{}", N.fetch_add(1, Ordering::Relaxed));
+        Self {
+            folder,
+            name,
+            carrier,
+            keys,
+        }
+    }
+
+    fn vehicle(&self, listen: SocketAddr) -> End {
+        let [_, station] = &self.keys;
+        self.vehicle_for(listen, station)
+    }
+
+    fn vehicle_for(&self, listen: SocketAddr, peer_key: &str) -> End {
+        let carrier = self.carrier;
+        let file = format!(
+            "[link]\nname = \"vehicle\"\nbus = \"BUS\"\nkey = \"vehicle.key\"\n\
+             [peer]\nname = \"bridge\"\nkey = \"{peer_key}\"\n\
+             [[path]]\ncarrier = \"{carrier}\"\nlisten = \"{listen}\"\n\
+             [send.\"pose\"]\nvalue = 2\n[send.\"shared\"]\n\
+             [receive.\"operator.stop\"]\ncommands = true\n[receive.\"word\"]\nas = \"heard\"\n[receive.\"shared\"]\n"
+        );
+        End::start(&file, self.folder.path(), &format!("{}v", self.name))
+    }
+
+    fn station(&self, to: SocketAddr) -> End {
+        let [vehicle, _] = &self.keys;
+        self.station_with(to, vehicle, "station.key")
+    }
+
+    fn station_with(&self, to: SocketAddr, peer_key: &str, key: &str) -> End {
+        let carrier = self.carrier;
+        let file = format!(
+            "[link]\nname = \"bridge\"\nbus = \"BUS\"\nkey = \"{key}\"\n\
+             [peer]\nname = \"vehicle\"\nkey = \"{peer_key}\"\n\
+             [[path]]\ncarrier = \"{carrier}\"\nconnect = \"{to}\"\n\
+             [send.\"operator.stop\"]\nkeep = \"reliable\"\nttl = \"60s\"\n[send.\"word\"]\n[send.\"shared\"]\n\
+             [receive.\"pose\"]\n[receive.\"shared\"]\n"
+        );
+        End::start(&file, self.folder.path(), &format!("{}s", self.name))
+    }
+}
+
+fn anywhere() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
+
+/// Says something again and again until it is heard, and returns what was.
+fn until_heard(from: &Bus, channel: &str, payload: &[u8], inbox: &Inbox) -> Vec<u8> {
+    let heard = (0..MAX_TRIES).find_map(|_| {
+        from.publish_bytes(channel, payload)
+            .expect("it is published");
+        inbox.recv_timeout(PAUSE).expect("the bus works")
+    });
+    let (_, event) = heard.expect("it is heard in the end");
+    event.payload.to_vec()
+}
+
+fn stop(station: &str) -> Vec<u8> {
+    let by = Authority {
+        station: station.to_owned(),
+        ..Authority::default()
+    };
+    let stop = StopCommand {
+        by,
+        ask: StopCommand::STOP,
+        ..StopCommand::default()
+    };
+    stop.encode().expect("it is encoded")
+}
+
+#[test]
+fn messages_go_both_ways_over_every_carrier_under_the_names_of_the_files() {
+    for carrier in bowline_link::carrier::CARRIERS {
+        let scene = Scene::new(carrier.name);
+        let vehicle = scene.vehicle(anywhere());
+        let station = scene.station(vehicle.address);
+        let poses = station.bus.events("pose").expect("an inbox");
+        let words = vehicle.bus.events("heard").expect("an inbox");
+        let states = station.bus.events("link\\.state").expect("an inbox");
+        assert_eq!(until_heard(&vehicle.bus, "pose", b"here", &poses), b"here");
+        assert_eq!(
+            until_heard(&station.bus, "word", b"there", &words),
+            b"there"
+        );
+        let mut told = std::iter::repeat_with(|| station.status(&states))
+            .take(MAX_TRIES)
+            .flatten();
+        let is_told = told.any(|status| {
+            let pose = status
+                .streams
+                .iter()
+                .find(|it| it.channel == "pose")
+                .expect("it is told");
+            let path = status.paths.first().expect("there is one");
+            assert_eq!(path.is_secure, carrier.is_secure);
+            path.state == LinkPath::READY
+                && path.is_active
+                && pose.n_delivered > 0
+                && pose.age_p99_s >= 0.0
+        });
+        assert!(
+            is_told,
+            "{}: the station's end says how it is",
+            carrier.name
+        );
+    }
+}
+
+#[test]
+fn a_large_message_is_whole_over_every_carrier() {
+    let large: Vec<u8> = (0..100_000_u32)
+        .map(|nth| nth.to_be_bytes()[3] ^ nth.to_be_bytes()[2])
+        .collect();
+    for carrier in bowline_link::carrier::CARRIERS {
+        let scene = Scene::new(carrier.name);
+        let vehicle = scene.vehicle(anywhere());
+        let station = scene.station(vehicle.address);
+        let poses = station.bus.events("pose").expect("an inbox");
+        assert_eq!(until_heard(&vehicle.bus, "pose", b"here", &poses), b"here");
+        let heard = std::iter::repeat_with(|| until_heard(&vehicle.bus, "pose", &large, &poses));
+        let heard = heard.take(MAX_TRIES).find(|heard| heard != b"here");
+        assert!(heard == Some(large.clone()), "{}", carrier.name);
+    }
+}
+
+#[test]
+fn an_end_that_is_started_anew_is_found_again_by_itself() {
+    for carrier in bowline_link::carrier::CARRIERS {
+        let scene = Scene::new(carrier.name);
+        let vehicle = scene.vehicle(anywhere());
+        let address = vehicle.address;
+        let station = scene.station(address);
+        let poses = station.bus.events("pose").expect("an inbox");
+        assert_eq!(until_heard(&vehicle.bus, "pose", b"one", &poses), b"one");
+        drop(vehicle);
+        let vehicle = scene.vehicle(address);
+        let two = std::iter::repeat_with(|| until_heard(&vehicle.bus, "pose", b"two", &poses));
+        assert!(
+            two.take(MAX_TRIES).any(|heard| heard == b"two"),
+            "{}: the one that listens",
+            carrier.name
+        );
+        drop(station);
+        let station = scene.station(address);
+        let poses = station.bus.events("pose").expect("an inbox");
+        assert_eq!(
+            until_heard(&vehicle.bus, "pose", b"three", &poses),
+            b"three",
+            "{}: the one that connects",
+            carrier.name
+        );
+    }
+}
+
+#[test]
+fn whoever_has_another_key_than_the_file_says_gets_no_message_and_gives_none() {
+    let scene = Scene::new("quic");
+    let other = keys::generate(&scene.folder.path().join("other.key"))
+        .expect("a key")
+        .to_string();
+    let [vehicle_key, _] = &scene.keys;
+    // A station with a key that the vehicle does not know; and a vehicle with one that the station does not.
+    for (key, peer_key) in [("other.key", vehicle_key), ("station.key", &other)] {
+        let vehicle = scene.vehicle(anywhere());
+        let impostor = scene.station_with(vehicle.address, peer_key, key);
+        let (stops, words) = (
+            vehicle.bus.events("operator.*").expect("an inbox"),
+            vehicle.bus.events("heard").expect("an inbox"),
+        );
+        let poses = impostor.bus.events("pose").expect("an inbox");
+        let states = vehicle.bus.events("link\\.state").expect("an inbox");
+        let theirs = impostor.bus.events("link\\.state").expect("an inbox");
+        let mut n_problems = 0;
+        for _ in 0..MAX_TRIES {
+            vehicle
+                .bus
+                .publish_bytes("pose", b"secret")
+                .expect("it is published");
+            impostor
+                .bus
+                .publish_bytes("word", b"false")
+                .expect("it is published");
+            for (end, inbox) in [(&vehicle, &states), (&impostor, &theirs)] {
+                let status = end.status(inbox);
+                let path = status.and_then(|it| it.paths.into_iter().next());
+                assert!(path.as_ref().is_none_or(|it| it.state != LinkPath::READY));
+                n_problems += usize::from(path.is_some_and(|it| !it.problem.is_empty()));
+            }
+            if n_problems > 5 {
+                break;
+            }
+        }
+        assert!(n_problems > 5, "somebody says what is wrong");
+        for inbox in [&stops, &words, &poses] {
+            assert!(
+                inbox.try_recv().expect("the bus works").is_none(),
+                "nothing got through"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_command_by_another_station_than_the_peer_is_dropped_and_counted() {
+    let scene = Scene::new("udp");
+    let vehicle = scene.vehicle(anywhere());
+    let station = scene.station(vehicle.address);
+    let stops = vehicle.bus.events("operator\\.stop").expect("an inbox");
+    let states = vehicle.bus.events("link\\.state").expect("an inbox");
+    let (good, bad) = (stop("bridge"), stop("harbourmaster"));
+    for payload in [bad.as_slice(), b"no command at all", &good] {
+        station
+            .bus
+            .publish_bytes("operator.stop", payload)
+            .expect("it is published");
+    }
+    let (_, event) = (0..MAX_TRIES)
+        .find_map(|_| stops.recv_timeout(PAUSE).expect("the bus works"))
+        .expect("the good one");
+    assert_eq!(
+        event.payload, good,
+        "the first that comes is the bridge's own"
+    );
+    let n_dropped = (0..MAX_TRIES).find_map(|_| {
+        let status = vehicle.status(&states)?;
+        let stream = status
+            .streams
+            .iter()
+            .find(|it| it.channel == "operator.stop")
+            .expect("it is told");
+        (stream.n_delivered == 1).then_some(stream.n_not_peers)
+    });
+    assert_eq!(n_dropped, Some(2));
+}
+
+#[test]
+fn what_came_over_a_link_does_not_go_back() {
+    let scene = Scene::new("udp");
+    let vehicle = scene.vehicle(anywhere());
+    let station = scene.station(vehicle.address);
+    let there = station.bus.events("shared").expect("an inbox");
+    let here = vehicle.bus.events("shared").expect("an inbox");
+    let states = station.bus.events("link\\.state").expect("an inbox");
+    until_heard(&vehicle.bus, "shared", b"said once", &there);
+    while here.recv_timeout(PAUSE).expect("the bus works").is_some() {}
+    let looped = (0..MAX_TRIES).find_map(|_| {
+        let status = station.status(&states)?;
+        let stream = status
+            .streams
+            .iter()
+            .find(|it| it.channel == "shared" && it.is_sent)
+            .expect("it is told");
+        assert_eq!(stream.n_sent, 0, "the station's end sends none of it");
+        (stream.n_looped > 0).then_some(())
+    });
+    assert!(looped.is_some(), "and says so");
+    let back = here.recv_timeout(PAUSE).expect("the bus works");
+    assert!(back.is_none(), "{back:?}");
+}

@@ -1,0 +1,286 @@
+//! Links that fail and come back: nothing stale is delivered, and what is fresh is there soon.
+
+use crate::channel::{Channel, Outage};
+use crate::world::{Got, Source, World};
+use bowline_link::{Cause, Keep, PathState};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const DELAY: Duration = Duration::from_millis(20);
+const TTL: Duration = Duration::from_millis(300);
+const COMMAND: usize = 0;
+const STATE: usize = 1;
+const TASK: usize = 2;
+
+fn sources() -> Vec<Source> {
+    vec![
+        Source::new("operator.thrust", 20, 100).with(|it| {
+            it.deadline = Some(Duration::from_millis(100));
+            it.ttl = TTL;
+        }),
+        Source::new("gate.state", 5, 120).with(|it| it.ttl = Duration::from_secs(1)),
+        Source::new("operator.task", 2, 700).with(|it| {
+            it.keep = Keep::Reliable;
+            it.ttl = Duration::from_secs(20);
+            it.queue = 64;
+        }),
+    ]
+}
+
+fn pair(kbit_per_s: f64) -> [Channel; 2] {
+    [
+        Channel::new(kbit_per_s, DELAY),
+        Channel::new(kbit_per_s, DELAY),
+    ]
+}
+
+fn numbers<'g>(got: impl Iterator<Item = &'g Got>) -> Vec<u64> {
+    got.map(|it| it.number).collect()
+}
+
+#[test]
+fn after_a_stall_that_keeps_an_old_packet_nothing_stale_comes_and_a_fresh_state_soon() {
+    for outage in [Outage::KeepsOne, Outage::Loses] {
+        for extra_ms in 0..40 {
+            let mut world = World::new("value", sources(), vec![pair(256.0)]);
+            world.run(Duration::from_millis(5_000 + extra_ms));
+            world.channels[0]
+                .iter_mut()
+                .for_each(|it| it.begin_outage(outage));
+            world.forget();
+            world.run(Duration::from_secs(2));
+            let during = world.got(COMMAND).filter(|it| it.age > TTL).count();
+            assert_eq!(during, 0);
+            world.forget();
+            let now = world.now;
+            world.channels[0]
+                .iter_mut()
+                .for_each(|it| it.end_outage(now));
+            world.run(Duration::from_secs(3));
+            let stale = world.got(COMMAND).filter(|it| it.age > TTL).count();
+            assert_eq!(stale, 0, "{extra_ms} ms");
+            let stale = world
+                .got(STATE)
+                .filter(|it| it.age > Duration::from_secs(1))
+                .count();
+            assert_eq!(stale, 0, "{extra_ms} ms");
+            for stream in [COMMAND, STATE] {
+                let first = world
+                    .got(stream)
+                    .next()
+                    .expect("something comes")
+                    .at
+                    .since(now);
+                let aim = 2 * DELAY + Duration::from_millis(50);
+                assert!(
+                    first <= aim,
+                    "{extra_ms} ms: stream {stream} first after {first:?}"
+                );
+            }
+            if outage == Outage::KeepsOne {
+                let counts: Vec<_> = world
+                    .receiver
+                    .receives()
+                    .map(|(_, counts, _)| counts)
+                    .collect();
+                let n: u64 = counts.iter().map(|it| it.dropped(Cause::Stale)).sum();
+                assert!(
+                    n >= 1 || kept_no_data(&world),
+                    "the old packet was recognised: {counts:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The packet that was kept may have been a report.
+fn kept_no_data(world: &World) -> bool {
+    world.receiver.n_unknown() == 0
+}
+
+#[test]
+fn no_number_of_a_stream_that_keeps_the_newest_goes_back() {
+    let mut world = World::new("value", sources(), vec![pair(256.0)]);
+    for _ in 0..10 {
+        world.run(Duration::from_millis(1_370));
+        world.channels[0]
+            .iter_mut()
+            .for_each(|it| it.begin_outage(Outage::KeepsOne));
+        world.run(Duration::from_millis(700));
+        let now = world.now;
+        world.channels[0]
+            .iter_mut()
+            .for_each(|it| it.end_outage(now));
+    }
+    for stream in [COMMAND, STATE] {
+        assert!(numbers(world.got(stream)).is_sorted_by(|a, b| a < b));
+    }
+}
+
+#[test]
+fn tasks_arrive_once_each_and_in_order_through_outages_and_loss() {
+    let mut world = World::new("value", sources(), vec![pair(256.0)]);
+    world.channels[0].iter_mut().for_each(|it| {
+        it.lost_of_1000 = 200;
+        it.is_doubling = true;
+    });
+    for _ in 0..5 {
+        world.run(Duration::from_secs(4));
+        world.channels[0]
+            .iter_mut()
+            .for_each(|it| it.begin_outage(Outage::Loses));
+        world.run(Duration::from_secs(2));
+        let now = world.now;
+        world.channels[0]
+            .iter_mut()
+            .for_each(|it| it.end_outage(now));
+    }
+    world.channels[0]
+        .iter_mut()
+        .for_each(|it| it.lost_of_1000 = 0);
+    world.run(Duration::from_secs(15));
+    let got = numbers(world.got(TASK));
+    let n = u64::try_from(got.len()).expect("it fits");
+    assert!(
+        n >= world.n_offered[TASK] - 2,
+        "{n} of {}",
+        world.n_offered[TASK]
+    );
+    assert_eq!(got, (0..n).collect::<Vec<u64>>());
+}
+
+#[test]
+fn when_a_path_fails_commands_go_over_the_next_and_back_when_it_is_well() {
+    for extra_ms in 0..50 {
+        let mut world = World::new("value", sources(), vec![pair(1_000.0), pair(128.0)]);
+        world.run(Duration::from_millis(4_000 + extra_ms));
+        assert!(
+            world
+                .sender
+                .paths()
+                .next()
+                .expect("there are two")
+                .is_active
+        );
+        let failed_at = world.now;
+        world.channels[0]
+            .iter_mut()
+            .for_each(|it| it.begin_outage(Outage::KeepsOne));
+        world.run(Duration::from_secs(3));
+        assert!(
+            world
+                .sender
+                .paths()
+                .nth(1)
+                .expect("there are two")
+                .is_active
+        );
+        let commands: Vec<Got> = world
+            .got(COMMAND)
+            .filter(|it| it.at > failed_at)
+            .copied()
+            .collect();
+        let first = commands.first().expect("they go on").at.since(failed_at);
+        assert!(
+            first <= TTL + Duration::from_millis(100),
+            "{extra_ms} ms: first after {first:?}"
+        );
+        // Once it is noticed, all come; while nobody knows, over both.
+        let gaps = commands
+            .windows(2)
+            .map(|two| (two[1].at.since(failed_at), two[1].at.since(two[0].at)));
+        for (at, gap) in gaps {
+            let most = if at < TTL + Duration::from_millis(100) {
+                350
+            } else {
+                100
+            };
+            assert!(
+                gap <= Duration::from_millis(most),
+                "{extra_ms} ms: {gap:?} at {at:?}"
+            );
+        }
+        let n = numbers(world.got(COMMAND));
+        let once: BTreeSet<u64> = n.iter().copied().collect();
+        assert_eq!(once.len(), n.len(), "none is delivered twice");
+        assert!(commands.iter().all(|it| it.age <= TTL));
+        let now = world.now;
+        world.channels[0]
+            .iter_mut()
+            .for_each(|it| it.end_outage(now));
+        world.run(Duration::from_secs(4));
+        let primary = world.sender.paths().next().expect("there are two");
+        assert!(
+            primary.is_active && primary.state == PathState::Ready,
+            "{primary:?}"
+        );
+    }
+}
+
+#[test]
+fn a_command_that_a_dying_path_lost_is_not_lost_again_on_the_next() {
+    // One command, given just before the path dies: it is the newest there is, and still good when the other path takes over.
+    for extra_ms in 0..60 {
+        let rare = vec![
+            Source::new("operator.thrust", 1, 100).with(|it| {
+                it.deadline = Some(Duration::from_millis(100));
+                it.ttl = Duration::from_secs(2);
+            }),
+            Source::new("operator.task", 1, 300).with(|it| {
+                it.keep = Keep::Reliable;
+                it.ttl = Duration::from_secs(10);
+            }),
+        ];
+        let mut world = World::new("value", rare, vec![pair(1_000.0), pair(128.0)]);
+        world.run(Duration::from_millis(4_990 + extra_ms));
+        world.channels[0]
+            .iter_mut()
+            .for_each(|it| it.begin_outage(Outage::Loses));
+        world.run(Duration::from_secs(6));
+        for stream in [0, 1] {
+            let got = numbers(world.got(stream));
+            let all: Vec<u64> = (0..got.len())
+                .map(|it| it.try_into().expect("it fits"))
+                .collect();
+            assert_eq!(got, all, "{extra_ms} ms, stream {stream}");
+            assert!(
+                got.len() >= 10,
+                "{extra_ms} ms, stream {stream}: {}",
+                got.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_begins_anew_is_known_within_a_second_and_its_numbers_count() {
+    let mut world = World::new("value", sources(), vec![pair(256.0)]);
+    world.run(Duration::from_secs(5));
+    let fresh = World::new("value", sources(), vec![pair(256.0)]);
+    // The sender is another one that knows nothing, with another life; packets of the old one are still on the way.
+    world.sender = fresh.sender;
+    let mut renamed = bowline_link::Session::new(
+        bowline_link::Setup {
+            life: 99,
+            sends: sources().into_iter().map(|it| it.stream).collect(),
+            receives: Vec::new(),
+            n_paths: 1,
+        },
+        bowline_link::schedule::find("value")
+            .expect("there is one")
+            .make(),
+    );
+    renamed.path_up(0, bowline_link::Carriage::default(), world.now);
+    world.sender = renamed;
+    world.forget();
+    let began_at = world.now;
+    world.run(Duration::from_secs(2));
+    let first = world
+        .got(COMMAND)
+        .next()
+        .expect("they come")
+        .at
+        .since(began_at);
+    assert!(first < Duration::from_secs(1), "{first:?}");
+    assert!(world.got(COMMAND).count() > 20);
+}

@@ -1,0 +1,283 @@
+//! `bowline link` as people run it: processes in networks of their own, joined by thin links that fail. Nothing is measured
+//! here; `bench/src/link.rs` does that.
+
+use bowline_bus::{Bus, Inbox};
+use bowline_msgs::{Authority, GateToken, StopCommand};
+use bowline_tests::netns::{Namespace, Port};
+use bowline_tests::peers::{bowline, run};
+use bowline_tests::process::Process;
+use bowline_wire::Message as _;
+use std::process::Command;
+use std::time::Duration;
+
+const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
+/// Between two attempts.
+const SHORT: Duration = Duration::from_millis(50);
+/// Guards against hanging for ever; nothing is measured with it.
+const MAX_ATTEMPTS: usize = 1_000;
+
+/// A vehicle and a station, each with its own network, and two thin links between them.
+struct Scene {
+    vehicle: Namespace,
+    station: Namespace,
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let (vehicle, station) = (Namespace::new(), Namespace::new());
+        for (device, net) in [("radio", 7), ("backup", 8)] {
+            let addresses = [1, 2].map(|host| format!("10.{net}.0.{host}/24"));
+            let [here, there] = [&vehicle, &station];
+            let port = |namespace, address| Port {
+                namespace,
+                device,
+                address: Some(address),
+            };
+            Namespace::link([port(here, &addresses[0]), port(there, &addresses[1])]);
+            for end in [&vehicle, &station] {
+                // The bus of each end stays there.
+                end.route_multicast("lo");
+                end.run(&format!(
+                    "tc qdisc replace dev {device} root tbf rate 256kbit burst 1600 limit 20000"
+                ));
+            }
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let scene = Self {
+            vehicle,
+            station,
+            folder,
+        };
+        let keys = ["vehicle", "station"].map(|name| scene.keygen(name));
+        let [vehicle_key, station_key] = &keys;
+        scene.write(
+            "vehicle",
+            &format!(
+                "[link]\nname = 'harbour'\nbus = '{URL}'\nkey = 'vehicle.key'\n[peer]\nname = 'bridge'\nkey = '{station_key}'\n\
+                 [[path]]\ncarrier = 'quic'\nlisten = '10.7.0.1:7800'\n\
+                 [[path]]\ncarrier = 'quic'\nlisten = '10.8.0.1:7800'\n\
+                 [send.'gate.token']\ndeadline = '60ms'\nttl = '1s'\nvalue = 100\n\
+                 [send.'bowline.schema']\nkeep = 'fifo'\nttl = '20s'\nagain = '60s'\n\
+                 [receive.'operator.stop']\ncommands = true\n"
+            ),
+        );
+        scene.write(
+            "station",
+            &format!(
+                "[link]\nname = 'bridge'\nbus = '{URL}'\nkey = 'station.key'\n[peer]\nname = 'harbour'\nkey = '{vehicle_key}'\n\
+                 [[path]]\ncarrier = 'quic'\nconnect = '10.7.0.1:7800'\n\
+                 [[path]]\ncarrier = 'quic'\nconnect = '10.8.0.1:7800'\n\
+                 [send.'operator.stop']\nkeep = 'reliable'\ndeadline = '50ms'\nttl = '60s'\n\
+                 [receive.'gate.token']\nas = 'harbour.token'\n[receive.'bowline.schema']\n"
+            ),
+        );
+        scene
+    }
+
+    fn keygen(&self, name: &str) -> String {
+        let file = self.folder.path().join(format!("{name}.key"));
+        let made = Command::new(bowline())
+            .args(["link", "keygen"])
+            .arg(&file)
+            .output()
+            .expect("it runs");
+        assert!(made.status.success(), "{made:?}");
+        let shown = Command::new(bowline())
+            .args(["link", "key"])
+            .arg(&file)
+            .output();
+        assert_eq!(
+            shown.expect("it runs").stdout,
+            made.stdout,
+            "the same is shown again"
+        );
+        String::from_utf8(made.stdout)
+            .expect("text")
+            .trim()
+            .to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.file(name), text).expect("it is written");
+        run(Command::new(bowline())
+            .args(["link", "--check"])
+            .arg(self.file(name)));
+    }
+
+    fn file(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(format!("{name}.toml"))
+    }
+
+    fn start(&self, name: &str) -> Process {
+        let namespace = if name == "vehicle" {
+            &self.vehicle
+        } else {
+            &self.station
+        };
+        let mut command = namespace.command(bowline());
+        let process = Process::start(name, command.arg("link").arg(self.file(name)));
+        for _ in 0..2 {
+            let line = process.line();
+            let is_said = line.contains(" listens on quic ") || line.contains(" connects to quic ");
+            assert!(is_said, "{line}");
+        }
+        process
+    }
+
+    fn status(&self, name: &str) -> serde_json::Value {
+        let namespace = if name == "vehicle" {
+            &self.vehicle
+        } else {
+            &self.station
+        };
+        let mut command = namespace.command(bowline());
+        let output = command
+            .args(["link", "status", "--json", "-l", URL])
+            .output()
+            .expect("it runs");
+        let text = String::from_utf8(output.stdout).expect("text");
+        serde_json::from_str(text.lines().next().unwrap_or("null")).expect("JSON")
+    }
+}
+
+/// A bus inside a namespace, on a thread that went there.
+fn inside<T: Send>(place: &Namespace, work: impl FnOnce(Bus) -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("inside".to_owned());
+        let run = || {
+            place.enter();
+            work(Bus::open(URL).expect("the bus opens"))
+        };
+        let outcome = thread.spawn_scoped(scope, run).expect("a thread").join();
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn bus_in(place: &Namespace) -> Bus {
+    inside(place, |bus| bus)
+}
+
+/// Says tokens until one is heard at the other end whose number is one of these.
+fn until_heard(vehicle: &Bus, tokens: &Inbox, first: i64) -> i64 {
+    for nth in 0..MAX_ATTEMPTS {
+        let token = GateToken {
+            token: first + i64::try_from(nth).expect("it fits"),
+            ..GateToken::default()
+        };
+        vehicle
+            .publish("gate.token", &token)
+            .expect("it is published");
+        while let Some((_, event)) = tokens.recv_timeout(SHORT).expect("the bus works") {
+            let token = GateToken::decode(&event.payload).expect("a token").token;
+            if token >= first {
+                return token;
+            }
+        }
+    }
+    panic!("no token came over the link");
+}
+
+fn stop(station: &str) -> StopCommand {
+    StopCommand {
+        by: Authority {
+            station: station.to_owned(),
+            ..Authority::default()
+        },
+        ask: StopCommand::STOP,
+        ..StopCommand::default()
+    }
+}
+
+#[test]
+fn a_link_carries_connects_again_fails_over_and_comes_back() {
+    let scene = Scene::new();
+    let (vehicle, station) = (bus_in(&scene.vehicle), bus_in(&scene.station));
+    let tokens = inside(&scene.station, |bus| {
+        bus.events("harbour\\.token").expect("we subscribe")
+    });
+    let schemas = inside(&scene.station, |bus| {
+        bus.events("bowline\\.schema").expect("we subscribe")
+    });
+    let stops = inside(&scene.vehicle, |bus| {
+        bus.events("operator\\.stop").expect("we subscribe")
+    });
+    let _vehicle_end = scene.start("vehicle");
+    let station_end = scene.start("station");
+    until_heard(&vehicle, &tokens, 1);
+
+    // Types are known there.
+    let is_known = (0..MAX_ATTEMPTS).any(|_| {
+        vehicle
+            .publish("gate.token", &GateToken::default())
+            .expect("it is published");
+        let event = schemas.recv_timeout(SHORT).expect("the bus works");
+        event.is_some_and(|(_, event)| {
+            let schema = bowline_msgs::Schema::decode(&event.payload);
+            schema.is_ok_and(|schema| schema.name == GateToken::NAME)
+        })
+    });
+    assert!(is_known);
+
+    // A stop that is sent once arrives, and one by somebody else does not.
+    station
+        .publish("operator.stop", &stop("somebody"))
+        .expect("it is published");
+    station
+        .publish("operator.stop", &stop("bridge"))
+        .expect("it is published");
+    let heard = (0..MAX_ATTEMPTS).find_map(|_| stops.recv_timeout(SHORT).expect("the bus works"));
+    let heard = StopCommand::decode(&heard.expect("it arrives").1.payload).expect("a stop");
+    assert_eq!(heard.by.station, "bridge");
+
+    // The first link is cut, and mended.
+    scene.vehicle.run("ip link set radio down");
+    until_heard(&vehicle, &tokens, 10_000);
+    let path_in_use =
+        |nth: usize| (0..30).any(|_| scene.status("station")["paths"][nth]["is_active"] == true);
+    assert!(
+        path_in_use(1),
+        "the second is used: {}",
+        scene.status("station")
+    );
+    scene.vehicle.run("ip link set radio up");
+    assert!(
+        path_in_use(0),
+        "the first is used again: {}",
+        scene.status("station")
+    );
+    until_heard(&vehicle, &tokens, 20_000);
+
+    // An end is killed, and started anew.
+    drop(station_end);
+    let _station_end = scene.start("station");
+    until_heard(&vehicle, &tokens, 30_000);
+    let status = scene.status("vehicle");
+    assert_eq!(
+        status["streams"][2]["dropped"]["not_the_peer_s"], 1,
+        "{status}"
+    );
+}
+
+#[test]
+fn a_file_that_is_wrong_is_refused_with_the_place_of_each_mistake() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("wrong.toml");
+    let text = "[link]\nname = 'a'\nschedular = 'value'\n[peer]\nname = 'b'\n[[path]]\ncarrier = 'udp'\nlisten = '0.0.0.0:1'\n";
+    std::fs::write(&file, text).expect("it is written");
+    let output = Command::new(bowline())
+        .arg("link")
+        .arg(&file)
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).expect("text");
+    for expected in [
+        "wrong.toml:3:1",
+        "did you mean \"scheduler\"?",
+        "wrong.toml:6:1",
+        "insecure = true",
+    ] {
+        assert!(said.contains(expected), "expected {expected:?} in\n{said}");
+    }
+}
