@@ -86,6 +86,8 @@ struct Leg {
     to_m: [f64; 2],
     /// Whether all of it must be followed, because something is measured on the way.
     is_lane: bool,
+    /// Whether the vessel has been to its beginning, or need not go there.
+    is_joined: bool,
 }
 
 /// What is being done, or will be.
@@ -220,8 +222,9 @@ impl Keeper {
                 let share = (on_leg.along_m / on_leg.length_m).clamp(0.0, 1.0);
                 let at = |axis: usize| from_m[axis] + share * (leg.to_m[axis] - from_m[axis]);
                 leg.from_m = Some([at(0), at(1)]);
+                leg.is_joined = false;
             }
-            (Some(_) | None, _) if leg.is_lane => {}
+            (Some(_) | None, _) if leg.is_lane => leg.is_joined = false,
             (Some(_) | None, _) => leg.from_m = None,
         }
     }
@@ -235,7 +238,7 @@ impl Keeper {
                 points.len()
             ));
         }
-        let is_far = |it: &f64| !(it.abs() <= MAX_FAR_M);
+        let is_far = |it: &f64| it.is_nan() || it.abs() > MAX_FAR_M;
         if points.iter().flatten().any(is_far) {
             return Err(format!(
                 "a point is not within {} km of the map's origin",
@@ -314,6 +317,7 @@ impl Keeper {
             from_m: None,
             to_m,
             is_lane: false,
+            is_joined: true,
         };
         Ok(Doing::Way {
             legs: points.map(leg).collect(),
@@ -339,6 +343,7 @@ impl Keeper {
             from_m: Some(lane.from_m),
             to_m: lane.to_m,
             is_lane: true,
+            is_joined: false,
         };
         Ok(Doing::Way {
             legs: lanes.into_iter().map(leg).collect(),
@@ -407,13 +412,15 @@ impl Keeper {
         let from_m = *leg.from_m.get_or_insert(here_m);
         let (to_m, is_lane) = (leg.to_m, leg.is_lane);
         let on_leg = on_leg(from_m, to_m, place);
-        let is_begun = on_leg.along_m > -reach_m && on_leg.cross_m.abs() < JOIN_M;
-        if is_lane && !is_begun && apart(from_m, here_m) > reach_m {
-            // First to where the lane begins.
+        let is_near = on_leg.along_m > -JOIN_M && on_leg.cross_m.abs() < JOIN_M;
+        let was_joined = std::mem::replace(&mut leg.is_joined, true);
+        if !was_joined && !is_near {
+            // First to where the lane begins, once: what is missed there is not worth a circle.
             legs.push_front(Leg {
                 from_m: Some(here_m),
                 to_m: from_m,
                 is_lane: false,
+                is_joined: true,
             });
             self.n_legs += 1;
             return None;
@@ -544,24 +551,30 @@ impl Keeper {
     /// The points that are left, with the names of their tasks, and how far that is from a place, metres.
     #[must_use]
     pub fn left(&self, here_m: [f64; 2]) -> (Vec<(&str, [f64; 2])>, f64) {
-        let mut points = Vec::new();
+        let legs = self.items.iter().flat_map(|item| {
+            let name = item.name.as_str();
+            item.legs().map(move |leg| (name, leg))
+        });
+        let points = legs.enumerate().flat_map(|(nth, (name, leg))| {
+            // What of the leg that is followed lies behind is not left.
+            let is_followed = nth == 0 && self.on_leg.is_some();
+            let from_m = leg.from_m.filter(|_| !is_followed);
+            from_m
+                .into_iter()
+                .chain([leg.to_m])
+                .map(move |it| (name, it))
+        });
         let (mut at_m, mut left_m) = (here_m, 0.0);
-        let mut is_first = true;
-        for item in &self.items {
-            for leg in item.legs() {
-                // What of the leg that is followed lies behind is not left.
-                let from_m = leg.from_m.filter(|_| !(is_first && self.on_leg.is_some()));
-                is_first = false;
-                for point_m in from_m.into_iter().chain([leg.to_m]) {
-                    if apart(at_m, point_m) > 0.0 {
-                        points.push((item.name.as_str(), point_m));
-                    }
-                    left_m += apart(at_m, point_m);
-                    at_m = point_m;
-                }
+        let mut left = Vec::new();
+        for (name, point_m) in points {
+            let further_m = apart(at_m, point_m);
+            if further_m > 0.0 {
+                left.push((name, point_m));
             }
+            left_m += further_m;
+            at_m = point_m;
         }
-        (points, left_m)
+        (left, left_m)
     }
 
     /// What it does, for people.
