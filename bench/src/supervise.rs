@@ -10,9 +10,7 @@ use bowline_msgs::{self as msgs, HeartbeatComponent};
 use bowline_node::Time;
 use bowline_node::clock::Live;
 use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
-use bowline_node::supervise::{
-    self, Care, Heartbeat, News, Options, Plan, ProcessSpec, Ready, SafeState,
-};
+use bowline_node::supervise::{self, Care, Heartbeat, News, Options, Plan, ProcessSpec, Ready};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
@@ -134,7 +132,7 @@ fn plan(n_trials: usize, url: &str) -> Result<Plan> {
         robot: ROBOT.to_owned(),
         host: format!("h{}", std::process::id()),
         processes: processes.collect(),
-        safe_state: SafeState::default(),
+        ..Plan::default()
     })
 }
 

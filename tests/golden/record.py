@@ -92,6 +92,17 @@ MESSAGES = [
             "name": "lidar", "group": "sensors", "n_components": 1, "components": ["lidar"], "state": 3, "pid": 0,
             "is_adopted": True, "n_restarts": 5, "last_exit": "exit code 1", "started_utime": 0, "cpu_ratio": 0.25,
             "memory_bytes": 4096, "health": "", "n_lines": 6, "n_lines_dropped": 7, "n_bytes_skipped": 8}]}),
+    ("bowline.device_t", {"utime": 1763269856250000, "device": "PB9-11", "state": 3, "since_utime": 1, "last_good_utime": 2,
+                          "last_error_utime": 3, "last_error": "no answer", "n_bytes": 4, "n_sent_bytes": 5, "n_good": 6,
+                          "n_ignored": 7, "n_refused": 8, "n_bad_checksum": 9, "n_malformed": 10, "n_garbage_bytes": 11,
+                          "n_timeouts": 12, "n_restarts": 13}),
+    ("bowline.experiment_t", {
+        "utime": 1763269856250000, "robot": "upsv", "host": "deck", "name": "sounding", "about": "Looks for depths.",
+        "gate": "gate", "n_components": 1, "components": [{
+            "name": "gate", "kind": "gate", "n_ports": 1, "ports": [{
+                "name": "state", "direction": 2, "channel": "gate.state", "type_name": "bowline.gate_t",
+                "fingerprint": "-4611686018427387904"}],
+            "n_services": 0, "services": []}]}),
     ("bowline.alarm_t", {"utime": 2, "since_utime": 1, "robot": "raptor", "host": "deck", "source": "lidar", "state": 1,
                          "text": "restarted 5 times in 30 s"}),
     ("bowline.output_t", {"utime": 3, "robot": "raptor", "host": "deck", "process": "lidar", "first_line": 40,

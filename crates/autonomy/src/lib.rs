@@ -6,8 +6,10 @@
 
 mod arcs;
 pub mod control;
+pub mod estimate;
 mod flat;
 pub mod gate;
+pub mod helm;
 mod jump;
 pub mod map;
 mod mission;

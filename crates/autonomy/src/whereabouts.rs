@@ -24,23 +24,8 @@ impl Whereabouts {
     ///
     /// When the model cannot be read, or does not have the frame.
     pub fn new(model: &Path, vehicle: &str) -> Result<Self, BuildError> {
-        if model.as_os_str().is_empty() {
-            return Ok(Self {
-                model: None,
-                vehicle: vehicle.to_owned(),
-            });
-        }
-        let model = Model::new(load(model, &mut Disk)?.assembly)?;
-        let vehicle = if vehicle.is_empty() {
-            only_vehicle(&model)?
-        } else {
-            vehicle.to_owned()
-        };
-        model.frame(&vehicle)?;
-        Ok(Self {
-            model: Some(model),
-            vehicle,
-        })
+        let (model, vehicle) = vehicle_of(model, vehicle)?;
+        Ok(Self { model, vehicle })
     }
 
     /// The pose of any frame of the model, such as a sensor's.
@@ -87,6 +72,24 @@ impl Whereabouts {
     pub fn place(&self, pose: &PoseTransform) -> Result<Place, BadPose> {
         Ok(Place::of(&self.vehicle(pose)?))
     }
+}
+
+/// A robot's model, if there is one, and the name of the vehicle's frame in it.
+pub(crate) fn vehicle_of(
+    model: &Path,
+    vehicle: &str,
+) -> Result<(Option<Model>, String), BuildError> {
+    if model.as_os_str().is_empty() {
+        return Ok((None, vehicle.to_owned()));
+    }
+    let model = Model::new(load(model, &mut Disk)?.assembly)?;
+    let vehicle = if vehicle.is_empty() {
+        only_vehicle(&model)?
+    } else {
+        vehicle.to_owned()
+    };
+    model.frame(&vehicle)?;
+    Ok((Some(model), vehicle))
 }
 
 fn only_vehicle(model: &Model) -> Result<String, BuildError> {

@@ -20,10 +20,14 @@ mod draw;
 mod drive;
 #[path = "it/drivers.rs"]
 mod drivers;
+#[path = "it/estimate.rs"]
+mod estimate;
 #[path = "it/fusion.rs"]
 mod fusion;
 #[path = "it/grid.rs"]
 mod grid;
+#[path = "it/helm.rs"]
+mod helm;
 #[path = "it/mapper.rs"]
 mod mapper;
 #[path = "it/obstacles.rs"]

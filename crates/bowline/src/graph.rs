@@ -9,16 +9,17 @@ use anyhow::Context as _;
 use bowline_bus::Event;
 use bowline_inspect::{Senders, TypeName, Who};
 use bowline_log::Catalog;
-use bowline_msgs::{Heartbeat, Presence, PresenceRequest};
+use bowline_msgs::{Experiment, Heartbeat, Presence, PresenceRequest};
 use bowline_node::Time;
 use bowline_node::directory::Directory;
 use bowline_node::graph::{End, EndId, Flow, Graph, Links, Mark, Node, Role};
 use bowline_node::presence::{HEARTBEAT_CHANNEL, PRESENCE_CHANNEL, PRESENCE_REQUEST_CHANNEL};
 use bowline_node::robot::MessageType;
+use bowline_node::supervise::EXPERIMENT_CHANNEL;
 use bowline_wire::Message as _;
 use clap::Args;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -153,11 +154,16 @@ fn listen(arguments: &Arguments) -> anyhow::Result<Graph> {
     Ok(graph)
 }
 
+/// More components are in no experiments that fit a screen.
+const MAX_EXPERIMENTED: usize = 4_096;
+
 /// What was heard so far.
 #[derive(Default)]
 struct Listening {
     directory: Directory,
     senders: Senders,
+    /// By component; `None` where robots disagree.
+    experiments: BTreeMap<String, Option<String>>,
     n_messages: u64,
     began: Option<Time>,
     now: Time,
@@ -180,7 +186,26 @@ impl Listening {
                     self.directory.on_presence(self.now, presence);
                 }
             }
+            EXPERIMENT_CHANNEL => {
+                if let Ok(experiment) = Experiment::decode(&event.payload) {
+                    self.take_experiment(&experiment);
+                }
+            }
             _ => {}
+        }
+    }
+
+    fn take_experiment(&mut self, experiment: &Experiment) {
+        for component in &experiment.components {
+            if self.experiments.len() >= MAX_EXPERIMENTED {
+                return;
+            }
+            let own = Some(experiment.name.clone());
+            let known = self.experiments.entry(component.name.clone());
+            let known = known.or_insert_with(|| own.clone());
+            if *known != own {
+                *known = None;
+            }
         }
     }
 
@@ -192,6 +217,9 @@ impl Listening {
             (Some(_), _) | (None, None) => Graph::of_directory(&self.directory, robot, self.now),
         };
         let place = arguments.place.url.as_deref();
+        for node in &mut graph.nodes {
+            node.experiment = self.experiments.get(&node.name).cloned().flatten();
+        }
         graph.title = robot.or(place).unwrap_or("bus").to_owned();
         let read: BTreeSet<String> = read_channels(&graph).map(str::to_owned).collect();
         // Of one robot's world, only what it reads.
@@ -302,6 +330,7 @@ fn node_to_json(graph: &Graph, at: usize, node: &Node, links: &Links<'_>) -> Val
         "outside": node.role == Role::Outside,
         "process": node.process,
         "host": node.host,
+        "experiment": node.experiment,
         "past": node.past,
         "ports": node.ends.iter().enumerate().map(end).collect::<Vec<_>>(),
     })

@@ -3,7 +3,8 @@
 mod model;
 
 use bowline_autonomy::operator::Operator;
-use bowline_autonomy::{Mission, control, gate, map, plan, vote};
+use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
+use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, scanner};
 use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
@@ -15,6 +16,7 @@ pub(crate) const KINDS: &[Kind] = &[
         "Weighs votes on arcs, and alone commands the vehicle.",
     ),
     Kind::of::<vote::Avoidance>("avoidance", "Votes for arcs with room around them."),
+    Kind::of::<map::Bathymetry>("bathymetry", "Maps how deep the water is."),
     Kind::of::<control::DriveComponent>(
         "drive",
         "Keeps commands within limits, and stops without them.",
@@ -22,6 +24,10 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<plan::WindowDriver>(
         "dynamic_window",
         "Drives by a laser alone, along the arc that looks best now.",
+    ),
+    Kind::of::<estimate::Estimator>(
+        "estimator",
+        "Says where a vessel is, by satellites, compass and inertial unit.",
     ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
     Kind::of::<gate::GateComponent<Thrust>>(
@@ -34,8 +40,17 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
+    Kind::of::<helm::Helm>("helm", "Keeps a vessel's mission, and says where to go."),
     Kind::of::<Mission>("mission", "Keeps the goals that are left to visit."),
     Kind::of::<ModelServer>("model", "Answers where everything on the robot is."),
+    Kind::of::<SensorComponent<nmea::Nmea>>(
+        "nmea",
+        "Reads what receivers, compasses and sounders say in NMEA 0183.",
+    ),
+    Kind::of::<nmea::NmeaTwin>(
+        "nmea_twin",
+        "Says in NMEA 0183 what simulated sensors measure.",
+    ),
     Kind::of::<map::ObstacleMap>("obstacle_map", "Maps where something stands."),
     Kind::of::<Operator>("operator", "Commands a vehicle by a script."),
     Kind::of::<plan::PilotDriver>(
@@ -50,6 +65,14 @@ pub(crate) const KINDS: &[Kind] = &[
         "relay",
         "Publishes what is on one channel on another, not too often.",
     ),
+    Kind::of::<SensorComponent<scanner::Scanner>>(
+        "scanner",
+        "Reads a PB9-11 or a sibling of it, however that misbehaves.",
+    ),
+    Kind::of::<scanner::ScannerTwin>(
+        "scanner_twin",
+        "Answers as a PB9-11 what a simulated one sees, and misbehaves if told to.",
+    ),
     Kind::of::<bowline_sim::Sim>("sim", "Simulates the vehicle and its sensors in a world."),
     Kind::of::<bowline_sim::Survey>(
         "survey",
@@ -57,7 +80,15 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Teleop>("teleop", "Votes for what a person asks for."),
     Kind::of::<map::TerrainMapComponent>("terrain_map", "Maps how high the ground is."),
+    Kind::of::<ActuatorComponent<ThrustDriver>>(
+        "thrust_driver",
+        "Keeps thrust within limits, and at none without commands.",
+    ),
     Kind::of::<map::TraverseMapComponent>("traverse_map", "Maps where one can drive."),
+    Kind::of::<control::VesselController>(
+        "vessel_controller",
+        "Steers a vessel by its two thrusters.",
+    ),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
 

@@ -19,6 +19,7 @@ mod listen;
 mod log;
 mod logs;
 mod model;
+mod operate;
 mod orders;
 mod output;
 mod parameters;
@@ -29,6 +30,7 @@ mod rate;
 mod robot_file;
 mod run;
 mod screen;
+mod serial;
 mod service;
 mod sim;
 mod spy;
@@ -102,8 +104,11 @@ fn verbs() -> Command {
         )))
         .subcommand(ps::Arguments::augment_args(Command::new("ps")))
         .subcommand(model::command())
+        .subcommand(operate::HaltArguments::augment_args(Command::new("halt")))
+        .subcommand(operate::Arguments::augment_args(Command::new("operate")))
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
+        .subcommand(serial::Arguments::augment_args(Command::new("serial")))
         .subcommand(service::command())
         .subcommand(orders::command("restart"))
         .subcommand(run::Arguments::augment_args(Command::new("run")))
@@ -142,8 +147,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
             orders::run(verb, &orders::Arguments::from_arg_matches(matches)?)
         }
         Some(("model", matches)) => model::run(&model::Verb::from_arg_matches(matches)?),
+        Some(("halt", matches)) => {
+            operate::halt(&operate::HaltArguments::from_arg_matches(matches)?)
+        }
+        Some(("operate", matches)) => operate::run(&operate::Arguments::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
+        Some(("serial", matches)) => serial::run(&serial::Arguments::from_arg_matches(matches)?),
         Some(("service", matches)) => service::run(service::Verb::from_arg_matches(matches)?),
         Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("sim", matches)) => sim::run(&sim::Arguments::from_arg_matches(matches)?),

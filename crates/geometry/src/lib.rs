@@ -34,6 +34,7 @@
 
 mod assembly;
 mod covariance;
+mod earth;
 mod hull;
 mod mistake;
 mod model;
@@ -50,6 +51,7 @@ pub use assembly::{
     MAX_NAME_LEN, Tolerance, is_name,
 };
 pub use covariance::Covariance;
+pub use earth::Earth;
 pub use hull::{Hull, Thruster};
 pub use mistake::{Fault, Mistake, Mistakes, Place};
 pub use model::{

@@ -41,6 +41,8 @@ pub struct Node {
     pub process: Option<String>,
     /// The machine that it runs on.
     pub host: Option<String>,
+    /// The experiment that it belongs to, where that is known.
+    pub experiment: Option<String>,
     /// What it writes and reads.
     pub ends: Vec<End>,
 }
@@ -169,6 +171,10 @@ impl Graph {
             title: robot.name().to_owned(),
             nodes: robot.components(source).map(Node::of_component).collect(),
         };
+        for node in &mut graph.nodes {
+            let experiment = robot.experiment_of(&node.name);
+            node.experiment = experiment.map(|experiment| experiment.name.clone());
+        }
         graph.push_outside(
             "outside",
             "programs that are not in the file",
@@ -268,6 +274,7 @@ impl Graph {
                 past: None,
                 process: None,
                 host: Some(host.to_owned()),
+                experiment: None,
                 ends,
             });
         }
@@ -283,6 +290,7 @@ impl Graph {
                 past: None,
                 process: None,
                 host: None,
+                experiment: None,
                 ends,
             });
         }
@@ -407,6 +415,7 @@ impl Node {
             past: None,
             process: process.filter(|process| *process != component.name),
             host: component.host.clone(),
+            experiment: None,
             ends: component
                 .ports
                 .iter()
@@ -426,6 +435,7 @@ impl Node {
             past: None,
             process: None,
             host: None,
+            experiment: None,
             ends: ports.chain(services).filter(is_shown).collect(),
         }
     }

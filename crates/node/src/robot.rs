@@ -165,6 +165,7 @@ pub struct Robot {
     external: Vec<Port>,
     record: Option<Record>,
     components: Vec<Component>,
+    experiments: Vec<Experiment>,
     safe_state: SafeState,
     /// Names of components.
     sim_replaces: Option<Vec<String>>,
@@ -285,6 +286,19 @@ pub struct Record {
     pub channels: Vec<Pattern>,
 }
 
+/// A named group of sensors, actuators and local control, which a station can take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Experiment {
+    /// Its name, which no other experiment of the robot has.
+    pub name: String,
+    /// What it is for; empty where nobody says.
+    pub about: String,
+    /// Its components, which are in no other experiment.
+    pub components: Vec<String>,
+    /// The component that decides who may command it, if there is one.
+    pub gate: Option<String>,
+}
+
 /// What giving up means.
 #[derive(Clone, Debug, Default)]
 pub struct SafeState {
@@ -358,6 +372,19 @@ impl Robot {
     #[must_use]
     pub fn record(&self) -> Option<&Record> {
         self.record.as_ref()
+    }
+
+    /// Its experiments, in the order of the file.
+    #[must_use]
+    pub fn experiments(&self) -> &[Experiment] {
+        &self.experiments
+    }
+
+    /// The experiment that a component belongs to.
+    #[must_use]
+    pub fn experiment_of(&self, component: &str) -> Option<&Experiment> {
+        let has = |experiment: &&Experiment| experiment.components.iter().any(|it| it == component);
+        self.experiments.iter().find(has)
     }
 
     /// What giving up means.

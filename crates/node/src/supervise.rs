@@ -38,7 +38,7 @@ pub use plan::{
     ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, Plan, PlanFault, ProcessSpec, Publication,
     Ready, Restart, SafeState, Start, StopSignal,
 };
-pub use report::{ALARM_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
+pub use report::{ALARM_CHANNEL, EXPERIMENT_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
 pub use roster::{ChooseError, Entry, Roster, meant};
 pub use runner::{SuperviseError, run};
 pub use state::LockError;

@@ -7,7 +7,6 @@
 use crate::outline::outline;
 use crate::physics::Physics;
 use crate::scene::Scene;
-use crate::sensor::on_earth;
 use crate::world::{Body, Origin, World};
 use rapier3d_f64::math::Vector;
 use serde_json::{Map, Value, json};
@@ -132,7 +131,7 @@ fn ring(origin: &Origin, points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]
 
 /// Longitude and latitude, to a centimetre.
 fn position(origin: &Origin, [x, y]: [f64; 2]) -> [f64; 2] {
-    let [lat_deg, lon_deg, _] = on_earth(origin, [x, y, 0.0]);
+    let [lat_deg, lon_deg, _] = origin.earth().on_earth([x, y, 0.0]);
     [rounded(lon_deg, 1e7), rounded(lat_deg, 1e7)]
 }
 

@@ -239,7 +239,13 @@ impl Physics {
             self.engine.remove_body(old.handle);
         }
         let [xx, yy, zz] = plan.inertia_kgm2.map(Vector::from_array);
-        let inertia = Matrix::from_cols(xx, yy, zz);
+        let inertia = if plan.floats {
+            // The engine lets even locked axes turn by the moment of a body that is not alike about all of them: some
+            // milliradians a second. A vessel turns about z alone, and is alike about all here.
+            Matrix::from_diagonal(Vector::splat(zz.z))
+        } else {
+            Matrix::from_cols(xx, yy, zz)
+        };
         let mass =
             MassProperties::with_inertia_matrix(vector(plan.centre_m), plan.mass_kg, inertia);
         let mut body = RigidBodyBuilder::dynamic()

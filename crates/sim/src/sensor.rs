@@ -6,8 +6,6 @@ mod picture;
 mod sight;
 mod water;
 
-pub(crate) use inertial::on_earth;
-
 use crate::beams::Beams;
 use crate::noise::Seed;
 use crate::paint::Paint;

@@ -21,7 +21,7 @@ pub use sea::{Flow, Plume, Sea, Waves};
 
 use crate::fault::PlannedFault;
 use crate::solid::Solid;
-use bowline_geometry::{Transform, Vec3};
+use bowline_geometry::{Earth, Transform, Vec3};
 
 /// A world before anything has moved in it.
 #[derive(Clone, Debug)]
@@ -77,6 +77,14 @@ pub struct Origin {
     pub alt_m: f64,
     /// The magnetic field there along east, north and up, tesla.
     pub field_tesla: Vec3,
+}
+
+impl Origin {
+    /// How the map lies on earth.
+    #[must_use]
+    pub fn earth(&self) -> Earth {
+        Earth::new(self.lat_deg, self.lon_deg, self.alt_m)
+    }
 }
 
 impl Default for Origin {

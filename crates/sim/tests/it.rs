@@ -18,6 +18,8 @@ mod sensors;
 mod survey;
 #[path = "it/vessel.rs"]
 mod vessel;
+#[path = "it/voyage.rs"]
+mod voyage;
 #[path = "it/water.rs"]
 mod water;
 #[path = "it/worlds.rs"]

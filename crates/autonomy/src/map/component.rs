@@ -1,5 +1,6 @@
 //! Maps as components of a robot.
 
+pub(crate) mod bathymetry;
 mod intake;
 pub(crate) mod obstacle_map;
 pub(crate) mod terrain_map;

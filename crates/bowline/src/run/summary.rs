@@ -2,7 +2,7 @@
 
 use crate::output::{self, count, table_within};
 use bowline_log::record::increments;
-use bowline_node::robot::{Component, Problem, Program, Robot, Severity, Source};
+use bowline_node::robot::{Component, Experiment, Problem, Program, Robot, Severity, Source};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,9 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
     if !components.is_empty() {
         text += &table_within(output::width(), &rows, &[0, 1, 2, 3, 4, 5]);
     }
+    for experiment in robot.experiments() {
+        text += &experiment_line(experiment);
+    }
     if let Some(record) = robot.record() {
         text += &format!(
             "records to {}: the first number that is free\n",
@@ -70,6 +73,23 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
         }
     }
     text
+}
+
+fn experiment_line(experiment: &Experiment) -> String {
+    let Experiment {
+        name,
+        about,
+        components,
+        gate,
+    } = experiment;
+    let components = components.join(", ");
+    let gate = gate.as_ref();
+    let gate = gate.map_or("no gate".to_owned(), |gate| format!("gate {gate}"));
+    let about = match about.is_empty() {
+        true => String::new(),
+        false => format!(": {about}"),
+    };
+    format!("experiment {name} ({components}; {gate}){about}\n")
 }
 
 /// A robot that starts again does not overwrite what it did before.
@@ -121,10 +141,19 @@ pub(super) fn json(robot: Option<&Robot>, source: Source, problems: &[Problem]) 
             "after": component.after,
         })
     };
+    let experiment = |experiment: &Experiment| {
+        json!({
+            "name": experiment.name,
+            "about": experiment.about,
+            "components": experiment.components,
+            "gate": experiment.gate,
+        })
+    };
     json!({
         "robot": robot.map(Robot::name),
         "problems": problems.iter().map(problem).collect::<Vec<_>>(),
         "records_to": robot.and_then(Robot::record).map(|it| next_recording(&it.file)),
+        "experiments": robot.map(|robot| robot.experiments().iter().map(experiment).collect::<Vec<_>>()),
         "components": robot.map(|robot| robot.components(source).map(component).collect::<Vec<_>>()),
     })
 }

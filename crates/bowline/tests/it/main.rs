@@ -11,6 +11,7 @@ mod log_tools;
 mod model;
 mod namespace;
 mod run;
+mod serial;
 mod sim;
 mod supervision;
 mod types;

@@ -40,6 +40,7 @@ impl Robot {
                 host: (*host).to_owned(),
                 processes: processes.clone(),
                 safe_state: SafeState::default(),
+                ..Plan::default()
             };
             let (url, until) = (hub.url(), until.try_clone().unwrap());
             let folder = scratch(&format!("supervision-{name}-{host}"));

@@ -1824,6 +1824,472 @@ impl wire::IntoOwned for ContactRef<'_> {
     }
 }
 
+/// How a device is in the eyes of its driver, and what became of every byte that came from it. Sent once a second, and when
+/// its state changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Device {
+    /// when this held, microseconds since the epoch
+    pub utime: i64,
+    /// what it is, for people
+    pub device: String,
+    /// one of the constants above
+    pub state: i8,
+    /// since when it is so, microseconds since the epoch
+    pub since_utime: i64,
+    /// when it last said something that can be believed, microseconds since the epoch; 0: never
+    pub last_good_utime: i64,
+    /// when something was last wrong, microseconds since the epoch; 0: never
+    pub last_error_utime: i64,
+    /// what that was, for people; empty: nothing
+    pub last_error: String,
+    /// bytes that came from it
+    pub n_bytes: i64,
+    /// bytes that went to it
+    pub n_sent_bytes: i64,
+    /// frames that were believed, or commands that were taken
+    pub n_good: i64,
+    /// frames that are right, and that nobody asked for
+    pub n_ignored: i64,
+    /// frames that are right, and that cannot be believed; or commands that were not taken
+    pub n_refused: i64,
+    /// frames with a wrong checksum
+    pub n_bad_checksum: i64,
+    /// frames that are cut, too long, or not of their form
+    pub n_malformed: i64,
+    /// bytes between frames that mean nothing
+    pub n_garbage_bytes: i64,
+    /// answers, or commands, that did not come in time
+    pub n_timeouts: i64,
+    /// how often the device was initialised again
+    pub n_restarts: i64,
+}
+
+impl Device {
+    /// it has not said anything that counts yet
+    pub const STARTING: i8 = 1;
+    /// what it says can be believed
+    pub const WORKING: i8 = 2;
+    /// it says something, but nothing that can be believed: last_error says why
+    pub const ERRONEOUS: i8 = 3;
+    /// it says nothing
+    pub const SILENT: i8 = 4;
+}
+
+impl wire::Message for Device {
+    const NAME: &'static str = "bowline.device_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc8d7_ca56_ef1a_a037);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Device {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(113);
+        wire::Encode::measure(&self.device, meter).in_field("device")?;
+        wire::Encode::measure(&self.last_error, meter).in_field("last_error")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.device, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.last_good_utime, writer);
+        wire::Encode::write(&self.last_error_utime, writer);
+        wire::Encode::write(&self.last_error, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_sent_bytes, writer);
+        wire::Encode::write(&self.n_good, writer);
+        wire::Encode::write(&self.n_ignored, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.n_bad_checksum, writer);
+        wire::Encode::write(&self.n_malformed, writer);
+        wire::Encode::write(&self.n_garbage_bytes, writer);
+        wire::Encode::write(&self.n_timeouts, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Device {
+    const MIN_SIZE: usize = 123;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let device: String = wire::Decode::read(reader).in_field("device")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let last_good_utime: i64 = wire::Decode::read(reader).in_field("last_good_utime")?;
+        let last_error_utime: i64 = wire::Decode::read(reader).in_field("last_error_utime")?;
+        let last_error: String = wire::Decode::read(reader).in_field("last_error")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_sent_bytes: i64 = wire::Decode::read(reader).in_field("n_sent_bytes")?;
+        let n_good: i64 = wire::Decode::read(reader).in_field("n_good")?;
+        let n_ignored: i64 = wire::Decode::read(reader).in_field("n_ignored")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let n_bad_checksum: i64 = wire::Decode::read(reader).in_field("n_bad_checksum")?;
+        let n_malformed: i64 = wire::Decode::read(reader).in_field("n_malformed")?;
+        let n_garbage_bytes: i64 = wire::Decode::read(reader).in_field("n_garbage_bytes")?;
+        let n_timeouts: i64 = wire::Decode::read(reader).in_field("n_timeouts")?;
+        let n_restarts: i64 = wire::Decode::read(reader).in_field("n_restarts")?;
+        Ok(Self { utime, device, state, since_utime, last_good_utime, last_error_utime, last_error, n_bytes, n_sent_bytes, n_good, n_ignored, n_refused, n_bad_checksum, n_malformed, n_garbage_bytes, n_timeouts, n_restarts })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.device, reader).in_field("device")?;
+        wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
+        wire::Decode::read_into(&mut self.since_utime, reader).in_field("since_utime")?;
+        wire::Decode::read_into(&mut self.last_good_utime, reader).in_field("last_good_utime")?;
+        wire::Decode::read_into(&mut self.last_error_utime, reader).in_field("last_error_utime")?;
+        wire::Decode::read_into(&mut self.last_error, reader).in_field("last_error")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        wire::Decode::read_into(&mut self.n_sent_bytes, reader).in_field("n_sent_bytes")?;
+        wire::Decode::read_into(&mut self.n_good, reader).in_field("n_good")?;
+        wire::Decode::read_into(&mut self.n_ignored, reader).in_field("n_ignored")?;
+        wire::Decode::read_into(&mut self.n_refused, reader).in_field("n_refused")?;
+        wire::Decode::read_into(&mut self.n_bad_checksum, reader).in_field("n_bad_checksum")?;
+        wire::Decode::read_into(&mut self.n_malformed, reader).in_field("n_malformed")?;
+        wire::Decode::read_into(&mut self.n_garbage_bytes, reader).in_field("n_garbage_bytes")?;
+        wire::Decode::read_into(&mut self.n_timeouts, reader).in_field("n_timeouts")?;
+        wire::Decode::read_into(&mut self.n_restarts, reader).in_field("n_restarts")?;
+        Ok(())
+    }
+}
+
+/// A [`Device`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceRef<'a> {
+    /// when this held, microseconds since the epoch
+    pub utime: i64,
+    /// what it is, for people
+    pub device: &'a str,
+    /// one of the constants above
+    pub state: i8,
+    /// since when it is so, microseconds since the epoch
+    pub since_utime: i64,
+    /// when it last said something that can be believed, microseconds since the epoch; 0: never
+    pub last_good_utime: i64,
+    /// when something was last wrong, microseconds since the epoch; 0: never
+    pub last_error_utime: i64,
+    /// what that was, for people; empty: nothing
+    pub last_error: &'a str,
+    /// bytes that came from it
+    pub n_bytes: i64,
+    /// bytes that went to it
+    pub n_sent_bytes: i64,
+    /// frames that were believed, or commands that were taken
+    pub n_good: i64,
+    /// frames that are right, and that nobody asked for
+    pub n_ignored: i64,
+    /// frames that are right, and that cannot be believed; or commands that were not taken
+    pub n_refused: i64,
+    /// frames with a wrong checksum
+    pub n_bad_checksum: i64,
+    /// frames that are cut, too long, or not of their form
+    pub n_malformed: i64,
+    /// bytes between frames that mean nothing
+    pub n_garbage_bytes: i64,
+    /// answers, or commands, that did not come in time
+    pub n_timeouts: i64,
+    /// how often the device was initialised again
+    pub n_restarts: i64,
+}
+
+impl wire::Message for DeviceRef<'_> {
+    const NAME: &'static str = "bowline.device_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc8d7_ca56_ef1a_a037);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for DeviceRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(113);
+        wire::Encode::measure(&self.device, meter).in_field("device")?;
+        wire::Encode::measure(&self.last_error, meter).in_field("last_error")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.device, writer);
+        wire::Encode::write(&self.state, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.last_good_utime, writer);
+        wire::Encode::write(&self.last_error_utime, writer);
+        wire::Encode::write(&self.last_error, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.n_sent_bytes, writer);
+        wire::Encode::write(&self.n_good, writer);
+        wire::Encode::write(&self.n_ignored, writer);
+        wire::Encode::write(&self.n_refused, writer);
+        wire::Encode::write(&self.n_bad_checksum, writer);
+        wire::Encode::write(&self.n_malformed, writer);
+        wire::Encode::write(&self.n_garbage_bytes, writer);
+        wire::Encode::write(&self.n_timeouts, writer);
+        wire::Encode::write(&self.n_restarts, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for DeviceRef<'a> {
+    const MIN_SIZE: usize = 123;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let device: &'a str = wire::Decode::read(reader).in_field("device")?;
+        let state: i8 = wire::Decode::read(reader).in_field("state")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let last_good_utime: i64 = wire::Decode::read(reader).in_field("last_good_utime")?;
+        let last_error_utime: i64 = wire::Decode::read(reader).in_field("last_error_utime")?;
+        let last_error: &'a str = wire::Decode::read(reader).in_field("last_error")?;
+        let n_bytes: i64 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let n_sent_bytes: i64 = wire::Decode::read(reader).in_field("n_sent_bytes")?;
+        let n_good: i64 = wire::Decode::read(reader).in_field("n_good")?;
+        let n_ignored: i64 = wire::Decode::read(reader).in_field("n_ignored")?;
+        let n_refused: i64 = wire::Decode::read(reader).in_field("n_refused")?;
+        let n_bad_checksum: i64 = wire::Decode::read(reader).in_field("n_bad_checksum")?;
+        let n_malformed: i64 = wire::Decode::read(reader).in_field("n_malformed")?;
+        let n_garbage_bytes: i64 = wire::Decode::read(reader).in_field("n_garbage_bytes")?;
+        let n_timeouts: i64 = wire::Decode::read(reader).in_field("n_timeouts")?;
+        let n_restarts: i64 = wire::Decode::read(reader).in_field("n_restarts")?;
+        Ok(Self { utime, device, state, since_utime, last_good_utime, last_error_utime, last_error, n_bytes, n_sent_bytes, n_good, n_ignored, n_refused, n_bad_checksum, n_malformed, n_garbage_bytes, n_timeouts, n_restarts })
+    }
+}
+
+impl wire::IntoOwned for DeviceRef<'_> {
+    type Owned = Device;
+
+    fn into_owned(self) -> Device {
+        Device {
+            utime: self.utime,
+            device: wire::IntoOwned::into_owned(self.device),
+            state: self.state,
+            since_utime: self.since_utime,
+            last_good_utime: self.last_good_utime,
+            last_error_utime: self.last_error_utime,
+            last_error: wire::IntoOwned::into_owned(self.last_error),
+            n_bytes: self.n_bytes,
+            n_sent_bytes: self.n_sent_bytes,
+            n_good: self.n_good,
+            n_ignored: self.n_ignored,
+            n_refused: self.n_refused,
+            n_bad_checksum: self.n_bad_checksum,
+            n_malformed: self.n_malformed,
+            n_garbage_bytes: self.n_garbage_bytes,
+            n_timeouts: self.n_timeouts,
+            n_restarts: self.n_restarts,
+        }
+    }
+}
+
+/// An experiment of a robot: a named group of sensors, actuators and local control, for a station to find and to take
+/// (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether anybody takes it or not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Experiment {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: String,
+    /// the supervisor that says so
+    pub host: String,
+    /// of the experiment, within the robot
+    pub name: String,
+    /// what it is for, for people; may be empty
+    pub about: String,
+    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    pub gate: String,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what it is made of, with channels and types: what to watch and command
+    pub components: Vec<PresenceComponent>,
+}
+
+impl Experiment {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_components = (self.components.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Experiment {
+    const NAME: &'static str = "bowline.experiment_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5d1d_ccf4_d96a_1c31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Experiment {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.about, meter).in_field("about")?;
+        wire::Encode::measure(&self.gate, meter).in_field("gate")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.about, writer);
+        wire::Encode::write(&self.gate, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Experiment {
+    const MIN_SIZE: usize = 37;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let about: String = wire::Decode::read(reader).in_field("about")?;
+        let gate: String = wire::Decode::read(reader).in_field("gate")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponent> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, name, about, gate, n_components, components })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.about, reader).in_field("about")?;
+        wire::Decode::read_into(&mut self.gate, reader).in_field("gate")?;
+        wire::Decode::read_into(&mut self.n_components, reader).in_field("n_components")?;
+        reader.list_into(&mut self.components, self.n_components).in_field("components")?;
+        Ok(())
+    }
+}
+
+/// A [`Experiment`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExperimentRef<'a> {
+    /// when this held, microseconds since the epoch by the supervisor's clock
+    pub utime: i64,
+    /// name of the robot
+    pub robot: &'a str,
+    /// the supervisor that says so
+    pub host: &'a str,
+    /// of the experiment, within the robot
+    pub name: &'a str,
+    /// what it is for, for people; may be empty
+    pub about: &'a str,
+    /// the component that decides who may command it: one of those below; empty: nobody commands it
+    pub gate: &'a str,
+    /// length of the list, 256 at most
+    pub n_components: i32,
+    /// what it is made of, with channels and types: what to watch and command
+    pub components: Vec<PresenceComponentRef<'a>>,
+}
+
+impl wire::Message for ExperimentRef<'_> {
+    const NAME: &'static str = "bowline.experiment_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x5d1d_ccf4_d96a_1c31);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for ExperimentRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_components", self.n_components, self.components.len()).in_field("components")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.about, meter).in_field("about")?;
+        wire::Encode::measure(&self.gate, meter).in_field("gate")?;
+        wire::Encode::measure(&self.components, meter).in_field("components")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.about, writer);
+        wire::Encode::write(&self.gate, writer);
+        wire::Encode::write(&self.n_components, writer);
+        wire::Encode::write(&self.components, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ExperimentRef<'a> {
+    const MIN_SIZE: usize = 37;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let about: &'a str = wire::Decode::read(reader).in_field("about")?;
+        let gate: &'a str = wire::Decode::read(reader).in_field("gate")?;
+        let n_components: i32 = wire::Decode::read(reader).in_field("n_components")?;
+        let components: Vec<PresenceComponentRef<'a>> = reader.list(n_components).in_field("components")?;
+        Ok(Self { utime, robot, host, name, about, gate, n_components, components })
+    }
+}
+
+impl wire::IntoOwned for ExperimentRef<'_> {
+    type Owned = Experiment;
+
+    fn into_owned(self) -> Experiment {
+        Experiment {
+            utime: self.utime,
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            name: wire::IntoOwned::into_owned(self.name),
+            about: wire::IntoOwned::into_owned(self.about),
+            gate: wire::IntoOwned::into_owned(self.gate),
+            n_components: self.n_components,
+            components: wire::IntoOwned::into_owned(self.components),
+        }
+    }
+}
+
 /// Who or what is in control of a vehicle, at which level, since when and until when, and why. Sent with every change, and
 /// a few times a second.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -2569,7 +3035,7 @@ pub struct Heading {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
     pub field_tesla: [f64; 3],
 }
 
@@ -2637,7 +3103,7 @@ pub struct HeadingRef<'a> {
     pub heading_rad: f64,
     /// standard deviation, radians, 0 or more
     pub sd_rad: f64,
-    /// the magnetic field along x, y, z of the frame, tesla
+    /// the magnetic field along x, y, z of the frame, tesla; NaN where the device does not say
     pub field_tesla: [f64; 3],
 }
 

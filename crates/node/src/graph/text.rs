@@ -63,8 +63,12 @@ fn heading(node: &Node) -> String {
         .as_ref()
         .map(|process| format!("process {process}"));
     let host = node.host.as_ref().map(|host| format!("on {host}"));
+    let experiment = node
+        .experiment
+        .as_ref()
+        .map(|experiment| format!("experiment {experiment}"));
     let what = Some(node.what.clone()).filter(|what| !what.is_empty());
-    let parts: Vec<String> = [what, process, host, node.past.clone()]
+    let parts: Vec<String> = [what, experiment, process, host, node.past.clone()]
         .into_iter()
         .flatten()
         .collect();

@@ -1,6 +1,7 @@
 //! From what is written to a robot: everything is looked up, and everything that does not fit together is said.
 
 mod components;
+mod experiments;
 mod names;
 mod processes;
 mod ring;
@@ -92,6 +93,7 @@ pub(super) fn check(
     let external = check_external(draft, &types_known, problems);
     processes::check(draft, bus.as_ref(), problems);
     let safe_state = safe_state::check(draft, &checked, &context, problems);
+    let experiments = experiments::check(draft, &checked, problems);
     wiring::check(draft, &checked, &external, (&types_known, problems));
     Some(Robot {
         name: draft.name.as_ref()?.get_ref().clone(),
@@ -106,6 +108,7 @@ pub(super) fn check(
             .into_iter()
             .map(|checked| checked.component)
             .collect(),
+        experiments,
         safe_state,
         sim_replaces: draft.sim.as_deref().map(texts),
         log_replaces: draft.log.as_deref().map(texts),

@@ -21,6 +21,7 @@ pub(super) struct Draft<'v, 'i> {
     pub(super) external_services: Vec<ServiceDraft>,
     pub(super) record: Option<RecordDraft>,
     pub(super) components: Vec<ComponentDraft<'v, 'i>>,
+    pub(super) experiments: Vec<ExperimentDraft>,
     pub(super) safe_state: SafeStateDraft<'v, 'i>,
     /// What the simulator replaces, if there is one.
     pub(super) sim: Option<Vec<Word>>,
@@ -77,6 +78,14 @@ pub(super) struct CommandDraft {
 }
 
 #[derive(Debug)]
+pub(super) struct ExperimentDraft {
+    pub(super) name: Word,
+    pub(super) about: Option<Word>,
+    pub(super) components: Vec<Word>,
+    pub(super) gate: Option<Word>,
+}
+
+#[derive(Debug)]
 pub(super) struct ServiceDraft {
     pub(super) name: Word,
     pub(super) request: Word,
@@ -117,6 +126,9 @@ pub(super) fn read<'v, 'i>(file: &'v DeTable<'i>, problems: &mut Problems<'_>) -
         .and_then(|table| read_record(table, problems));
     if let Some(table) = root.table("component", "[component]", problems) {
         read_components(&table, &mut draft, problems);
+    }
+    if let Some(table) = root.table("experiment", "[experiment]", problems) {
+        draft.experiments = read_experiments(&table, problems);
     }
     if let Some(table) = root.table("safe_state", "[safe_state]", problems) {
         draft.safe_state = read_safe_state(table, problems);
@@ -378,6 +390,31 @@ fn read_services(
         })
     };
     entries.filter_map(service).collect()
+}
+
+fn read_experiments(table: &Table<'_, '_>, problems: &mut Problems<'_>) -> Vec<ExperimentDraft> {
+    let read = |(name, value): (Word, &Value<'_>)| {
+        let what = format!("[experiment.{}]", name.get_ref());
+        let mut table = Table::of(&what, value, problems);
+        let about = table.text("about", problems);
+        let components = table.texts("components", problems);
+        let help = "name those that belong to it: components = [\"...\"]";
+        table.require("components", help, problems);
+        let gate = table.text("gate", problems);
+        let at = table.value("components").map_or(0..0, Spanned::span);
+        if components.as_ref().is_some_and(Vec::is_empty) {
+            let message = format!("experiment {:?} has no components", name.get_ref());
+            problems.error(at, message).help(help);
+        }
+        table.finish(problems);
+        ExperimentDraft {
+            name,
+            about,
+            components: components.unwrap_or_default(),
+            gate,
+        }
+    };
+    table.entries().into_iter().map(read).collect()
 }
 
 fn read_safe_state<'v, 'i>(

@@ -1,6 +1,6 @@
 //! From a robot to what its supervisor runs.
 
-use super::{Command, Component, Process, Program, Record, Robot, SafeMessage, Source};
+use super::{Command, Component, Experiment, Process, Program, Record, Robot, SafeMessage, Source};
 use crate::parameter::Setting;
 use crate::supervise::{Heartbeat, Plan, ProcessSpec, Ready, SafeState, StopSignal};
 use bowline_log::record::RECORDER_CHANNEL;
@@ -67,7 +67,29 @@ impl Robot {
             host: host.to_owned(),
             processes,
             safe_state: self.safe_plan(&here),
+            experiments: self.told_experiments(source),
         }
+    }
+
+    /// What stations are told of experiments: with the components that run with this source.
+    fn told_experiments(&self, source: Source) -> Vec<bowline_msgs::Experiment> {
+        let told = |experiment: &Experiment| {
+            let is_in = |it: &&Component| experiment.components.contains(&it.name);
+            let message = bowline_msgs::Experiment {
+                robot: self.name.clone(),
+                name: experiment.name.clone(),
+                about: experiment.about.clone(),
+                gate: experiment.gate.clone().unwrap_or_default(),
+                components: self
+                    .components(source)
+                    .filter(is_in)
+                    .map(Component::described)
+                    .collect(),
+                ..bowline_msgs::Experiment::default()
+            };
+            message.with_lengths()
+        };
+        self.experiments.iter().map(told).collect()
     }
 
     fn spec(

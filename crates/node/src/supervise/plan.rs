@@ -4,7 +4,7 @@
 
 use super::desk::MAX_NAMES;
 use crate::suggest;
-use bowline_msgs::PresenceComponent;
+use bowline_msgs::{Experiment, PresenceComponent};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -25,6 +25,8 @@ pub struct Plan {
     pub processes: Vec<ProcessSpec>,
     /// What to do when a process cannot be kept running.
     pub safe_state: SafeState,
+    /// What stations are told of the robot's experiments; when and by whom is filled in.
+    pub experiments: Vec<Experiment>,
 }
 
 /// A process that is kept running.
@@ -527,7 +529,7 @@ mod tests {
             robot: "raptor".to_owned(),
             host: "deck".to_owned(),
             processes,
-            safe_state: SafeState::default(),
+            ..Plan::default()
         }
     }
 

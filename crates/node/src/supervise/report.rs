@@ -15,6 +15,9 @@ pub const ALARM_CHANNEL: &str = "bowline.alarm";
 /// Where what processes print is published, as `bowline.output_t`.
 pub const OUTPUT_CHANNEL: &str = "bowline.output";
 
+/// Where supervisors say which experiments a robot has, as `bowline.experiment_t`.
+pub const EXPERIMENT_CHANNEL: &str = "bowline.experiment";
+
 /// Lines in one message, at most.
 const MAX_LINES: usize = 512;
 /// Processes in one status, at most.

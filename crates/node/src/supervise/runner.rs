@@ -23,7 +23,7 @@ use crate::presence::ThisProcess;
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
 use bowline_bus::{Bus, Inbox};
-use bowline_msgs::Supervisor;
+use bowline_msgs::{Experiment, Supervisor};
 use bowline_wire::Message as _;
 use listening::{Heard, Listening};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -601,6 +601,14 @@ impl Runner {
         let processes: Vec<_> = self.specs.iter().zip(&self.slots).collect();
         let status = report::full_status(self.claim.own(), now, &self.machine, &processes);
         self.publish(report::SUPERVISOR_CHANNEL, &status);
+        for experiment in &self.plan.experiments {
+            let told = Experiment {
+                utime: now.utime(),
+                host: self.plan.host.clone(),
+                ..experiment.clone()
+            };
+            self.publish(report::EXPERIMENT_CHANNEL, &told);
+        }
         self.n_told = self.machine.n_changes();
         self.due.status = now + STATUS_EVERY;
         self.due.soonest_status = now + STATUS_AGAIN;

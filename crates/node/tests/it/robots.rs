@@ -1,7 +1,8 @@
 //! Robot files: every kind of mistake with all that is said about it, and what right ones become.
 
 use bowline_log::{Catalog, Schemas};
-use bowline_msgs::{Laser, Path as PathMessage, Pose, Waypoint};
+use bowline_msgs::{Laser, Path as PathMessage, Pose, PresenceComponent, Waypoint};
+use bowline_node::graph::Graph;
 use bowline_node::robot::{
     self, Here, LoadError, Loaded, Loader, Preset, Problem, Program, Programs, Severity, Source,
 };
@@ -105,6 +106,7 @@ still!(StillSink, bowline_node::NoParameters, |_, ports| {
 
 const KINDS: &[Kind] = &[
     Kind::of::<StillAsker>("asker", "asks for ways"),
+    Kind::of::<StillLaser>("gate", "decides"),
     Kind::of::<StillJoint>("joint", "moves"),
     Kind::of::<StillKeeper>("keeper", "keeps a distance"),
     Kind::of::<StillLaser>("laser", "sweeps"),
@@ -466,6 +468,55 @@ fn plan(source: Source, host: &str) -> Plan {
     let plan = robot.plan(source, host, &programs);
     plan.check().unwrap();
     plan
+}
+
+#[test]
+fn stations_are_told_of_experiments_with_what_runs_of_them() {
+    let robot = load("tests/robots/experiments_right.toml").robot;
+    let programs = Programs {
+        host: &|process| vec!["bowline".into(), process.name.into()],
+        record: &|_| vec!["bowline".into()],
+    };
+    let told = |source| -> Vec<(String, String, Vec<String>)> {
+        let experiments = robot
+            .plan(source, "here", &programs)
+            .experiments
+            .into_iter();
+        let names = |components: &[PresenceComponent]| {
+            components.iter().map(|it| it.name.clone()).collect()
+        };
+        experiments
+            .map(|it| (it.name, it.gate, names(&it.components)))
+            .collect()
+    };
+    let expected = |names: &[&str]| {
+        let text = |text: &str| text.to_owned();
+        vec![
+            (
+                text("driving"),
+                text("gate"),
+                names.iter().copied().map(text).collect(),
+            ),
+            (text("looking"), text("other"), vec![text("other")]),
+        ]
+    };
+    assert_eq!(told(Source::Live), expected(&["laser", "keeper", "gate"]));
+    assert_eq!(told(Source::Sim), expected(&["keeper", "gate", "world"]));
+    let experiments = robot.plan(Source::Live, "here", &programs).experiments;
+    let port = &experiments[0].components[0].ports[0];
+    assert_eq!(
+        (port.channel.as_str(), port.type_name.as_str()),
+        ("laser.scan", "bowline.laser_t")
+    );
+    let text = Graph::of_robot(&robot, Source::Live).to_text();
+    assert!(
+        text.contains("keeper  (keeper, experiment driving)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("other  (laser, experiment looking)"),
+        "{text}"
+    );
 }
 
 #[test]

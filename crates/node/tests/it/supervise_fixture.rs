@@ -6,8 +6,7 @@ use bowline_node::Time;
 use bowline_node::clock::Live;
 use bowline_node::service::{self, ClientError};
 use bowline_node::supervise::{
-    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SafeState,
-    SuperviseError,
+    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SuperviseError,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -49,7 +48,7 @@ pub(crate) fn plan(processes: Vec<ProcessSpec>) -> Plan {
         robot: format!("t{}.{number}", std::process::id()),
         host: HOST.to_owned(),
         processes,
-        safe_state: SafeState::default(),
+        ..Plan::default()
     }
 }
 

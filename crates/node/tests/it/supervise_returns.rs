@@ -88,6 +88,7 @@ fn a_supervisor_in_a_process_of_its_own() {
         host: HOST.to_owned(),
         processes: processes(which),
         safe_state: safe_state(which),
+        ..Plan::default()
     };
     let stdin = std::io::stdin();
     let options = Options {

@@ -3,7 +3,6 @@
 use super::{Moment, world_from};
 use crate::noise::{Stream, lasting};
 use crate::vehicle::Mounted;
-use crate::world::Origin;
 use bowline_geometry::{Gps, Imu, Ins, Magnetometer, Vec3};
 use bowline_msgs::{GpsFix, Heading, Imu as ImuMessage, PoseTransform, Wheels};
 use rapier3d_f64::math::{Matrix, Pose, Rotation, Vector};
@@ -88,7 +87,7 @@ pub(super) fn gps(
     let error = stream.normals([horizontal_sd_m, horizontal_sd_m, vertical_sd_m]);
     let mut measured = [0, 1, 2].map(|axis| at[axis] + moment.noise * error[axis]);
     measured[0] += moment.jump_m;
-    let [lat_deg, lon_deg, alt_m] = on_earth(&moment.origin, measured);
+    let [lat_deg, lon_deg, alt_m] = moment.origin.earth().on_earth(measured);
     GpsFix {
         utime: moment.utime,
         frame: mounted.frame.clone(),
@@ -98,22 +97,6 @@ pub(super) fn gps(
         horizontal_sd_m,
         vertical_sd_m,
     }
-}
-
-/// Latitude, longitude and height of a point of the map: by the ellipsoid's radii at the origin, which is good to
-/// millimetres within a few kilometres.
-pub(crate) fn on_earth(origin: &Origin, [east, north, up]: Vec3) -> Vec3 {
-    const SEMI_MAJOR_M: f64 = 6_378_137.0;
-    const ECCENTRICITY2: f64 = 6.694_379_990_141_316e-3;
-    let (sin, cos) = origin.lat_deg.to_radians().sin_cos();
-    let bent = 1.0 - ECCENTRICITY2 * sin * sin;
-    let prime_m = SEMI_MAJOR_M / bent.sqrt();
-    let meridian_m = prime_m * (1.0 - ECCENTRICITY2) / bent;
-    [
-        origin.lat_deg + (north / (meridian_m + origin.alt_m)).to_degrees(),
-        origin.lon_deg + (east / ((prime_m + origin.alt_m) * cos)).to_degrees(),
-        origin.alt_m + up,
-    ]
 }
 
 pub(super) fn imu(

@@ -49,6 +49,8 @@ describe("panels", () => {
         const store = storeWith({ "gate.state": new Gate(), imu: new Imu() });
         expect(keys("sensors", store)).toContain("raw-imu");
         expect(keys("sensors", store)).not.toContain("raw-gate.state");
+        const odd = storeWith({ "gate.state": { encode: () => new Gate().encode().fill(7, 0, 8) } });
+        expect(keys("sensors", odd), "another version of a type is not taken for ours").toContain("raw-gate.state");
     });
 
     it("of a second vehicle are the same again, for its own channels", () => {
@@ -129,7 +131,9 @@ describe("the map", () => {
         const origin = { lat_deg: 60, lon_deg: 10 };
         const [x = 0, y = 0] = point({ type: "FeatureCollection", origin, features: [feature([10.001, 60.001])] });
         expect([x, y]).toEqual(toMap([10.001, 60.001], origin));
-        expect(x / y).toBeCloseTo(0.5, 3);
+        expect(x / y).toBeCloseTo(0.5, 2);
+        // One minute of latitude at 60 degrees is 1857 m on the ellipsoid, and one of longitude half of that and some.
+        expect(toMap([10 + 1 / 60, 60 + 1 / 60], origin).map(Math.round)).toEqual([930, 1857]);
     });
 
     it("colours a plane without what stands out, and knows what is not known", () => {

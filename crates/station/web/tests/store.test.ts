@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Device } from "../src/generated/bowline/device_t.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Sounding } from "../src/generated/bowline/sounding_t.js";
@@ -166,6 +167,14 @@ describe("alarms", () => {
         feed.say("alarm", new Alarm({ ...alarm, state: Alarm.RAISED }), 0);
         expect(feed.store.histories.alarms.list().map((it) => it.text)).toEqual(["gave up"]);
         feed.say("alarm", new Alarm({ ...alarm, state: Alarm.CLEARED }), 10);
+        expect(feed.store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
+    });
+
+    it("come from devices that say nothing, and go when they do", () => {
+        const feed = new Feed();
+        feed.say("gps.device", new Device({ device: "GPS", state: Device.SILENT }), 0);
+        expect(feed.store.histories.alarms.list().map((it) => it.source)).toEqual(["GPS"]);
+        feed.say("gps.device", new Device({ device: "GPS", state: Device.WORKING }), 10);
         expect(feed.store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
     });
 

@@ -26,6 +26,7 @@ fn graph(nodes: &[Vec<(bool, u8)>]) -> Graph {
         past: None,
         process: None,
         host: None,
+        experiment: None,
         ends: ends.iter().map(end).collect(),
     };
     Graph {

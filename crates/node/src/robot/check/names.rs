@@ -23,6 +23,9 @@ pub(super) fn check(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
             }
         }
     }
+    for experiment in &draft.experiments {
+        check_name("experiment", &experiment.name, problems);
+    }
     check_recorder(draft, problems);
     check_twice(draft, problems);
     check_groups(draft, problems);

@@ -116,6 +116,7 @@ fn random_plan(random: &mut Random) -> Plan {
             }],
         },
         processes,
+        ..Plan::default()
     };
     if plan.check().is_err() {
         // It would start what needs something that it stops.

@@ -58,7 +58,7 @@ export class Retask {
             button("Survey it", () => this.finishArea(), { class: "primary" }),
             button("Cancel", () => this.endArea(), { class: "quiet" }),
         );
-        this.overlay = new Overlay({ element: this.menu, positioning: "top-left", offset: [10, 10], autoPan: { animation: { duration: 0 } } });
+        this.overlay = new Overlay({ element: this.menu, positioning: "top-left", offset: [10, 10], insertFirst: false, autoPan: { animation: { duration: 0 } } });
         map.addOverlay(this.overlay);
         map.addLayer(new VectorLayer({ source: this.sketch, zIndex: 20, style: sketchStyle }));
         map.on("singleclick", (event) => this.click(event.coordinate as [number, number]));

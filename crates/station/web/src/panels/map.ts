@@ -1,6 +1,6 @@
 /** The map: chart, what sensors made of it, vehicles, tracks and plans; a click asks for something. */
 
-import { defaults as defaultControls, ScaleLine } from "ol/control";
+import { Control, defaults as defaultControls, ScaleLine } from "ol/control";
 import { defaults as defaultInteractions, KeyboardPan, KeyboardZoom } from "ol/interaction";
 import VectorLayer from "ol/layer/Vector";
 import OlMap from "ol/Map";
@@ -69,12 +69,18 @@ class MapPanel implements Panel {
         this.followButton = button("Follow", () => this.follow(!this.isFollowing), { "aria-pressed": "true" });
         this.truthButton = button("Truth", () => this.toggleTruth(), { "aria-pressed": "false", hidden: true });
         this.legend.append(this.legendText, this.legendBar);
-        this.body.append(
-            this.target,
-            el("div", { class: "map-tools", role: "toolbar", "aria-label": "Map" }, this.followButton, button("Whole", () => this.fit()), this.truthButton, this.planeChoice),
-            this.legend,
-            this.retask.element,
+        const tools = el(
+            "div",
+            { class: "map-tools", role: "toolbar", "aria-label": "Map" },
+            this.followButton,
+            button("Whole", () => this.fit()),
+            this.truthButton,
+            this.planeChoice,
         );
+        // As controls of the map they are below the menu of a click.
+        this.map.addControl(new Control({ element: tools }));
+        this.map.addControl(new Control({ element: this.legend }));
+        this.body.append(this.target, this.retask.element);
         this.map.on("pointerdrag", () => this.follow(false));
     }
 

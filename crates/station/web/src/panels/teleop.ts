@@ -14,6 +14,8 @@ const STATES = {
     trailing: "Letting go",
 } as const;
 
+const REASON_FOR_MS = 8_000;
+
 class TeleopPanel implements Panel {
     readonly body = el("div", { class: "teleop" });
     private readonly state = el("p", { class: "state", role: "status", "aria-live": "polite" });
@@ -23,6 +25,7 @@ class TeleopPanel implements Panel {
     private readonly pad: HTMLElement;
     private readonly limit = el("input", { type: "range", min: 10, max: 100, step: 10, value: 50, "aria-label": "Most power, percent" });
     private readonly limitText = el("output", {}, "50 %");
+    private reason = { text: "", ms: 0 };
     private readonly devices = el("p", { class: "hint" });
 
     constructor(private readonly context: Context) {
@@ -44,7 +47,7 @@ class TeleopPanel implements Panel {
         return [this.context.view.channel("gate.token")];
     }
 
-    render({ isForText }: Picture): void {
+    render({ nowMs, isForText }: Picture): void {
         const { commander, view, controls } = this.context;
         const bridge = commander.bridge(view.vehicle);
         const state = bridge?.control.state ?? "off";
@@ -58,7 +61,8 @@ class TeleopPanel implements Panel {
         const isHolder = bridge?.session.isHolder() ?? false;
         const isStopped = view.channel("gate.state")?.as(Gate)?.is_stopped ?? true;
         setText(this.state, STATES[state]);
-        setText(this.why, bridge?.control.reason || (isHolder ? (isStopped ? "the vehicle is stopped" : "") : "control is not yours"));
+        const reason = state === "off" && isHolder && !isStopped ? this.recent(bridge?.control.reason ?? "", nowMs) : bridge?.control.reason;
+        setText(this.why, reason || (isHolder ? (isStopped ? "the vehicle is stopped" : "") : "control is not yours"));
         setText(this.engage, state === "off" ? "Drive by hand" : "Hands off");
         setAttribute(this.engage, "aria-pressed", String(state !== "off"));
         setEnabled(this.engage, state !== "off" || (commander.mayCommand && isHolder && !isStopped));
@@ -70,6 +74,14 @@ class TeleopPanel implements Panel {
         this.letGo();
         this.context.commander.engage(this.context.view.vehicle, false);
         this.context.controls.isEngaged = false;
+    }
+
+    /** Why it was ended, for as long as that is news. */
+    private recent(reason: string, nowMs: number): string {
+        if (reason !== this.reason.text) {
+            this.reason = { text: reason, ms: nowMs };
+        }
+        return nowMs - this.reason.ms < REASON_FOR_MS ? reason : "";
     }
 
     private toggle(): void {

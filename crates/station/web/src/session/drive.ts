@@ -33,8 +33,9 @@ export type Drive =
 /** How far direct control is. */
 export type DriveState = "off" | "arming" | "ready" | "driving" | "trailing";
 
-/** 33 ms, less what a timer may be early. */
-const SEND_EVERY_MS = 31;
+const SEND_EVERY_MS = 1_000 / 30;
+/** How much earlier than it is due a command may go out: timers are coarse, and the rate is kept on average. */
+const EARLY_MS = 5;
 /** The gate asks for 300 ms; some more, because the way there takes time. */
 const NEUTRAL_FOR_MS = 450;
 const TRAIL_FOR_MS = 300;
@@ -49,7 +50,7 @@ export class DirectControl {
     private current: DriveState = "off";
     private restSinceMs: number | undefined;
     private trailSinceMs = 0;
-    private sentMs = Number.NEGATIVE_INFINITY;
+    private dueMs = Number.NEGATIVE_INFINITY;
     /** The share of full power that full deflection gives, more than 0 to 1. */
     limit = 0.5;
     /** Why it is off, for people. */
@@ -97,10 +98,11 @@ export class DirectControl {
         }
         this.step(hands, now.ms);
         const isSilent = this.current === "ready";
-        if (isSilent || now.ms - this.sentMs < SEND_EVERY_MS) {
+        if (isSilent || now.ms < this.dueMs - EARLY_MS) {
             return [];
         }
-        this.sentMs = now.ms;
+        // What was missed is not sent late: the next one is due from now on.
+        this.dueMs = Math.max(this.dueMs, now.ms - SEND_EVERY_MS) + SEND_EVERY_MS;
         return [this.command(this.current === "driving" ? (hands ?? AT_REST) : AT_REST, now)];
     }
 

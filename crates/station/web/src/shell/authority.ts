@@ -86,7 +86,7 @@ export class AuthorityBar {
             return;
         }
         this.renderState(gate, channel, utime);
-        this.renderLease(gate, session, utime);
+        this.renderLease(gate, session, channel.freshness(utime) === "fresh");
         this.renderButtons(gate, session);
     }
 
@@ -107,13 +107,14 @@ export class AuthorityBar {
         setText(this.announced, isStale ? "The vehicle is not heard" : `${state}, in control: ${gate.in_control || "nobody"}`);
     }
 
-    private renderLease(gate: Gate, session: OperatorSession | undefined, utime: number | undefined): void {
+    private renderLease(gate: Gate, session: OperatorSession | undefined, isFresh: boolean): void {
         const state = session?.lease ?? "unknown";
-        setText(this.lease, state === "other" ? `${gate.holder} (rank ${gate.rank})` : LEASES[state]);
-        setAttribute(this.element, "data-lease", state);
+        const text = state === "other" ? `${gate.holder} (rank ${gate.rank})` : LEASES[state];
+        setText(this.lease, isFresh ? text : `was last: ${text}`);
+        setAttribute(this.element, "data-lease", isFresh ? state : "unknown");
         const leftUs = Number(gate.lease_until_utime) - Number(gate.utime);
         this.leaseSpanUs = Math.max(this.leaseSpanUs * 0.999, leftUs, 1);
-        const share = gate.lease_until_utime > 0n && utime !== undefined ? Math.max(0, Math.min(1, leftUs / this.leaseSpanUs)) : 0;
+        const share = gate.lease_until_utime > 0n && isFresh ? Math.max(0, Math.min(1, leftUs / this.leaseSpanUs)) : 0;
         setAttribute(this.leaseBar, "style", `width: ${(share * 100).toFixed(0)}%`);
         setShown(this.leaseMeter, gate.lease_until_utime > 0n);
         setText(this.refusal, session?.refusal ? `refused: ${session.refusal.text || session.refusal.reason}` : "");

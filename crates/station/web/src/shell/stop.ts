@@ -37,7 +37,7 @@ export class StopButton {
         });
         window.addEventListener("keydown", (event) => {
             if (event.key === "Escape" && !event.repeat) {
-                this.press(event.shiftKey ? "Shift Esc, all vehicles" : "Esc", event.shiftKey);
+                this.press(event.shiftKey ? "keys Shift Esc, for all vehicles" : "key Esc", event.shiftKey);
             }
         });
     }
@@ -69,7 +69,7 @@ export class StopButton {
         const view = this.view();
         const vehicles = isForAll ? this.store.vehicles : view ? [view.vehicle] : [];
         for (const vehicle of vehicles) {
-            this.commander.stop(vehicle, `${this.store.hello?.station ?? "page"}: ${reason}`);
+            this.commander.stop(vehicle, reason);
         }
     }
 }

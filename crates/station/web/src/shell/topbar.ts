@@ -33,6 +33,7 @@ export class TopBar {
     private readonly date = el("span", { class: "date" });
     private readonly health = el("span", { class: "health" });
     private readonly user = el("span", { class: "user" });
+    private readonly alarms: HTMLButtonElement;
     private readonly theme: HTMLButtonElement;
     private shownVehicles = "";
     private readonly tabs: ReadonlyMap<PageId, HTMLButtonElement>;
@@ -43,6 +44,7 @@ export class TopBar {
     ) {
         this.tabs = new Map(PAGES.map(([id, label]) => [id, button(label, () => choices.choosePage(id))]));
         this.pages.append(...this.tabs.values());
+        this.alarms = button("", () => this.showAlarms(), { class: "alarm-count", hidden: true });
         this.theme = button("", () => this.changeTheme(), { class: "quiet theme" });
         this.labelTheme();
         this.element = el(
@@ -54,6 +56,7 @@ export class TopBar {
             this.vehicles,
             this.pages,
             el("span", { class: "spring" }),
+            this.alarms,
             this.health,
             el("span", { class: "clock" }, this.time, this.date),
             this.user,
@@ -77,7 +80,16 @@ export class TopBar {
         for (const [id, tab] of this.tabs) {
             setAttribute(tab, "aria-current", id === this.choices.page ? "page" : undefined);
         }
+        const { nNew } = this.store.histories.alarms;
+        setShown(this.alarms, nNew > 0);
+        setText(this.alarms, `▲ ${nNew} ${nNew === 1 ? "alarm" : "alarms"}`);
         this.renderVehicles();
+    }
+
+    /** Goes where alarms can be acknowledged; the panel may only be made with the next picture. */
+    private showAlarms(): void {
+        this.choices.choosePage("operate");
+        window.setTimeout(() => document.querySelector(".panel-alarms")?.scrollIntoView({ block: "nearest" }), 100);
     }
 
     private renderVehicles(): void {

@@ -7,6 +7,7 @@
 
 import { Alarm } from "../generated/bowline/alarm_t.js";
 import { Arbitration } from "../generated/bowline/arbitration_t.js";
+import { Device } from "../generated/bowline/device_t.js";
 import { Gate } from "../generated/bowline/gate_t.js";
 import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
 import { HeartbeatComponent } from "../generated/bowline/heartbeat_component_t.js";
@@ -82,6 +83,11 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
         } else {
             h.alarms.raise(channel.name, id, { priority: "alarm", source, text }, Number(since_utime), utime);
         }
+    }),
+    row(Device, (h, device, channel, utime) => {
+        const isWrong = device.state === Device.ERRONEOUS || device.state === Device.SILENT;
+        const text = device.state === Device.SILENT ? "the device says nothing" : `cannot be believed: ${device.last_error}`;
+        h.alarms.follow(channel.name, "device", isWrong, { priority: "warning", source: device.device, text }, utime);
     }),
     row(Recorder, (h, recorder, channel, utime) => {
         const what = { priority: "warning", source: "recorder", text: recorder.alarm } as const;

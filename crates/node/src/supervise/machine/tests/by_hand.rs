@@ -16,7 +16,7 @@ impl Hand {
             robot: "robot".to_owned(),
             host: "host".to_owned(),
             processes,
-            safe_state: SafeState::default(),
+            ..Plan::default()
         };
         plan.check().expect("a sound plan");
         Self {

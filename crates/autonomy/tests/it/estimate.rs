@@ -1,0 +1,239 @@
+//! The estimator on the bench: a vessel that rocks on waves and turns, in a current, felt by sensors with noise.
+
+use crate::support::Random;
+use bowline_autonomy::estimate::{Estimator, EstimatorParameters};
+use bowline_geometry::{Earth, Transform};
+use bowline_msgs::{GpsFix, Heading, Imu, PoseTransform};
+use bowline_node::{Health, Rig};
+use std::time::Duration;
+
+const ORIGIN: [f64; 3] = [46.8, -71.2, 12.0];
+/// Fast steps, so that nothing depends on how the truth is integrated.
+const STEP_US: i64 = 5_000;
+const GYRO_SD_RADPS: f64 = 0.003;
+const ACCEL_SD_MPS2: f64 = 0.05;
+const FIX_SD_M: f64 = 0.8;
+const COMPASS_SD_RAD: f64 = 0.02;
+
+/// Where the vessel truly is.
+#[derive(Clone, Copy)]
+struct Truth {
+    utime: i64,
+    xyz_m: [f64; 3],
+    rpy_rad: [f64; 3],
+    velocity_mps: [f64; 3],
+}
+
+/// How it goes: to and fro, in a current, over waves. Seconds.
+fn rpy(t_s: f64) -> [f64; 3] {
+    let sway = 0.06 * (1.3 * t_s).sin();
+    [
+        sway,
+        0.04 * (1.7 * t_s + 1.0).sin(),
+        1.2 * (0.15 * t_s).sin() + 0.3,
+    ]
+}
+
+fn velocity(t_s: f64) -> [f64; 3] {
+    let [_, _, heading] = rpy(t_s);
+    let speed = 1.4 + 0.4 * (0.2 * t_s).sin();
+    [
+        speed * heading.cos() + 0.4,
+        speed * heading.sin() - 0.3,
+        0.1 * (1.1 * t_s).cos(),
+    ]
+}
+
+/// What all sensors say in a run, each with the time when it should arrive.
+struct Run {
+    fixes: Vec<GpsFix>,
+    headings: Vec<Heading>,
+    felt: Vec<Imu>,
+    truth: Vec<Truth>,
+}
+
+fn run(seed: u64, seconds: i64) -> Run {
+    let mut random = Random(seed);
+    let earth = Earth::new(ORIGIN[0], ORIGIN[1], ORIGIN[2]);
+    let deviation = 0.02 * random.normal();
+    let gyro_bias: [f64; 3] = std::array::from_fn(|_| 0.002 * random.normal());
+    let accel_bias: [f64; 3] = std::array::from_fn(|_| 0.02 * random.normal());
+    let mut run = Run {
+        fixes: Vec::new(),
+        headings: Vec::new(),
+        felt: Vec::new(),
+        truth: Vec::new(),
+    };
+    let start = 1_000_000;
+    let mut xyz_m = [3.0, -5.0, 0.0];
+    let step_s = STEP_US as f64 / 1e6;
+    for nth in 0..seconds * 1_000_000 / STEP_US {
+        let t_s = nth as f64 * step_s;
+        let utime = start + nth * STEP_US;
+        let (rpy_rad, v) = (rpy(t_s), velocity(t_s));
+        let pose = Transform::from_xyz_rpy(xyz_m, rpy_rad);
+        if nth % 4 == 0 {
+            let (before, after) = (t_s - 1e-4, t_s + 1e-4);
+            let apart = |of: fn(f64) -> [f64; 3]| -> [f64; 3] {
+                let (one, two) = (of(before), of(after));
+                std::array::from_fn(|axis| (two[axis] - one[axis]) / 2e-4)
+            };
+            let mut force = apart(velocity);
+            force[2] += 9.806_65;
+            let [one, two] = [before, after].map(|t| Transform::from_xyz_rpy([0.0; 3], rpy(t)));
+            // The vector of a small turn is twice that of its quaternion.
+            let [_, x, y, z] = one.inverse_mul(&two).quat();
+            let rate = [x, y, z].map(|it| it / 1e-4);
+            let force = pose.inverse().turn(force);
+            run.felt.push(Imu {
+                utime,
+                rate_radps: std::array::from_fn(|axis| {
+                    rate[axis] + gyro_bias[axis] + GYRO_SD_RADPS * random.normal()
+                }),
+                force_mps2: std::array::from_fn(|axis| {
+                    force[axis] + accel_bias[axis] + ACCEL_SD_MPS2 * random.normal()
+                }),
+                rate_sd_radps: GYRO_SD_RADPS,
+                force_sd_mps2: ACCEL_SD_MPS2,
+                ..Imu::default()
+            });
+        }
+        if nth % 20 == 0 {
+            let [dx, dy, _] = pose.turn([1.0, 0.0, 0.0]);
+            run.headings.push(Heading {
+                utime,
+                heading_rad: dy.atan2(dx) + deviation + COMPASS_SD_RAD * random.normal(),
+                sd_rad: COMPASS_SD_RAD,
+                ..Heading::default()
+            });
+        }
+        if nth % 40 == 0 {
+            let noise = [FIX_SD_M, FIX_SD_M, 1.5].map(|sd| sd * random.normal());
+            let at = std::array::from_fn(|axis| xyz_m[axis] + noise[axis]);
+            let [lat_deg, lon_deg, alt_m] = earth.on_earth(at);
+            run.fixes.push(GpsFix {
+                utime,
+                lat_deg,
+                lon_deg,
+                alt_m,
+                horizontal_sd_m: FIX_SD_M,
+                vertical_sd_m: 1.5,
+                ..GpsFix::default()
+            });
+            run.truth.push(Truth {
+                utime,
+                xyz_m,
+                rpy_rad,
+                velocity_mps: v,
+            });
+        }
+        let middle = velocity(t_s + step_s / 2.0);
+        xyz_m = std::array::from_fn(|axis| xyz_m[axis] + step_s * middle[axis]);
+    }
+    run
+}
+
+fn parameters() -> EstimatorParameters {
+    EstimatorParameters {
+        origin_lat_deg: ORIGIN[0],
+        origin_lon_deg: ORIGIN[1],
+        origin_alt_m: ORIGIN[2],
+        level_sd_m: 0.3,
+        ..EstimatorParameters::default()
+    }
+}
+
+/// One message of any sensor.
+#[derive(Clone)]
+enum Said {
+    Fix(GpsFix),
+    Heading(Heading),
+    Felt(Imu),
+}
+
+impl Run {
+    /// All messages with the times when they arrive: each after a delay of its own.
+    fn arrivals(&self, mut delay_us: impl FnMut(&Said) -> i64) -> Vec<(i64, Said)> {
+        let fixes = self
+            .fixes
+            .iter()
+            .cloned()
+            .map(|it| (it.utime, Said::Fix(it)));
+        let headings = self
+            .headings
+            .iter()
+            .cloned()
+            .map(|it| (it.utime, Said::Heading(it)));
+        let felt = self
+            .felt
+            .iter()
+            .cloned()
+            .map(|it| (it.utime, Said::Felt(it)));
+        let mut all: Vec<(i64, Said)> = felt.chain(fixes).chain(headings).collect();
+        for (at, said) in &mut all {
+            *at += delay_us(said);
+        }
+        all.sort_by_key(|(at, _)| *at);
+        all
+    }
+}
+
+/// Lets an estimator hear all of it; the poses that it publishes.
+fn estimate(rig: &mut Rig, arrivals: &[(i64, Said)]) -> Vec<PoseTransform> {
+    for (at, said) in arrivals {
+        let until = u64::try_from(at - rig.now().utime()).unwrap_or(0);
+        rig.advance(Duration::from_micros(until));
+        match said.clone() {
+            Said::Fix(it) => rig.send("fix", it),
+            Said::Heading(it) => rig.send("heading", it),
+            Said::Felt(it) => rig.send("imu", it),
+        }
+    }
+    rig.take("pose")
+}
+
+/// How far off a pose is by its own covariance: position of two, heading of one.
+fn nees(pose: &PoseTransform, truth: &Truth) -> [f64; 2] {
+    let dx = pose.matrix[3] - truth.xyz_m[0];
+    let dy = pose.matrix[7] - truth.xyz_m[1];
+    let [xx, xy, _, _, yy, ..] = pose.position_covariance;
+    let position = (yy * dx * dx - 2.0 * xy * dx * dy + xx * dy * dy) / (xx * yy - xy * xy);
+    let heading = pose.matrix[4].atan2(pose.matrix[0]);
+    let off = bowline_autonomy::within_half_turn(heading - truth.rpy_rad[2]);
+    [position, off * off / pose.attitude_covariance[8]]
+}
+
+fn pairs<'a>(poses: &'a [PoseTransform], run: &'a Run) -> Vec<(&'a PoseTransform, &'a Truth)> {
+    let with_truth = |pose: &'a PoseTransform| {
+        let truth = run.truth.iter().find(|truth| truth.utime == pose.utime)?;
+        Some((pose, truth))
+    };
+    poses.iter().filter_map(with_truth).collect()
+}
+
+#[test]
+fn an_estimate_is_as_good_as_it_says_over_many_runs() {
+    let mut sums = [0.0; 2];
+    let mut n = 0.0;
+    let mut speed_off = 0.0_f64;
+    for seed in 0..20 {
+        let run = run(seed, 60);
+        let mut rig = Rig::new::<Estimator>(parameters());
+        let poses = estimate(&mut rig, &run.arrivals(|_| 0));
+        assert_eq!(rig.health(), &Health::Good);
+        // One every few seconds: errors last.
+        for (pose, truth) in pairs(&poses, &run).into_iter().skip(50).step_by(25) {
+            let [position, heading] = nees(pose, truth);
+            sums = [sums[0] + position, sums[1] + heading];
+            n += 1.0;
+            let [vx, vy, _] = truth.velocity_mps;
+            let [forward, left, _] = pose.velocity_mps;
+            speed_off = speed_off.max((forward.hypot(left) - vx.hypot(vy)).abs());
+        }
+    }
+    let [position, heading] = sums.map(|sum| sum / n);
+    println!("mean NEES of {n} poses: position {position:.2} of 2, heading {heading:.2} of 1");
+    assert!((1.6..2.4).contains(&position), "{position}");
+    assert!((0.7..1.3).contains(&heading), "{heading}");
+    assert!(speed_off < 0.8, "{speed_off} m/s");
+}

@@ -1,0 +1,341 @@
+//! `bowline serial` as a program, over a real pseudo-terminal; and the scanner behind it, simulated and misbehaving.
+
+use crate::{bowline_in, scratch, stderr, stdout};
+use bowline_bus::{Bus, Hub, Queue, Subscription};
+use bowline_msgs::{Device, Experiment, Serial};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Longer than anything takes here; a test that waits for it has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running `bowline serial`, ended with the value.
+struct Running {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+}
+
+impl Running {
+    /// Until it says that its line is open.
+    fn start(url: &str, arguments: &[&str]) -> Self {
+        let mut running = Self::begin(url, arguments);
+        running.wait_for("open: ");
+        running
+    }
+
+    fn begin(url: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
+            .arg("serial")
+            .args(["--url", url])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary is built");
+        let errors = BufReader::new(child.stderr.take().expect("it is piped"));
+        Self { child, errors }
+    }
+
+    fn wait_for(&mut self, words: &str) {
+        let mut line = String::new();
+        while !line.contains(words) {
+            line.clear();
+            let n_bytes = self.errors.read_line(&mut line).expect("it is text");
+            assert!(n_bytes > 0, "it ended before it said {words:?}");
+        }
+    }
+
+    /// Asks it to end, and returns what it says of what it did.
+    fn end(mut self) -> Value {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(status.expect("kill is there").success());
+        let mut text = String::new();
+        let output = self.child.stdout.as_mut().expect("it is piped");
+        output.read_to_string(&mut text).expect("it ends");
+        assert!(self.child.wait().expect("it ends").success());
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already, unless the test failed.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn serial(bytes: &[u8]) -> Serial {
+    let serial = Serial {
+        utime: 1,
+        bytes: bytes.to_vec(),
+        ..Serial::default()
+    };
+    serial.with_lengths()
+}
+
+/// Waits until these bytes have come, in however many pieces, asking for them again and again: whoever opens a line
+/// does not hear what was said before.
+fn hear(say: &dyn Fn(), heard: &Subscription<Serial>, expected: &[u8]) {
+    let mut bytes = Vec::new();
+    for _ in 0..600 {
+        say();
+        while let Some(piece) = heard
+            .recv_timeout(PATIENCE / 600)
+            .expect("the bus is there")
+        {
+            bytes.extend_from_slice(&piece.bytes);
+        }
+        if bytes.windows(expected.len()).any(|part| part == expected) {
+            return;
+        }
+    }
+    assert_eq!(bytes, expected, "it never came");
+}
+
+#[test]
+fn bytes_go_both_ways_through_a_pseudo_terminal_and_a_line_that_was_cut_comes_back() {
+    let link = scratch("serial-pty").join("tty").display().to_string();
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let url = hub.url().to_string();
+    let bus = Bus::open(&url).unwrap();
+    let to_device = bus
+        .subscribe_queued::<Serial>("device.in", Queue::default())
+        .unwrap();
+    let to_driver = bus
+        .subscribe_queued::<Serial>("driver.in", Queue::default())
+        .unwrap();
+    let pty_arguments = [
+        "--pty",
+        &link,
+        "--from",
+        "device.in",
+        "--to",
+        "device.out",
+        "--json",
+    ];
+    let all_bytes: Vec<u8> = (0..=255).collect();
+    let from_device = || bus.publish("device.out", &serial(&all_bytes)).unwrap();
+    let from_driver = || bus.publish("driver.out", &serial(&all_bytes)).unwrap();
+
+    // The driver's end waits for the device's.
+    let line_arguments = [&link, "--from", "driver.in", "--to", "driver.out", "--json"];
+    let mut line = Running::begin(&url, &line_arguments);
+    line.wait_for("waiting for ");
+    let tty = Running::start(&url, &pty_arguments);
+    line.wait_for("open: ");
+    hear(&from_driver, &to_device, &all_bytes);
+    hear(&from_device, &to_driver, &all_bytes);
+
+    // The cable is pulled, and put back.
+    tty.end();
+    line.wait_for("waiting for ");
+    assert!(
+        fs::symlink_metadata(&link).is_err(),
+        "nothing is left behind"
+    );
+    let tty = Running::start(&url, &pty_arguments);
+    line.wait_for("open: ");
+    hear(&from_device, &to_driver, &all_bytes);
+    hear(&from_driver, &to_device, &all_bytes);
+
+    let told = line.end();
+    assert_eq!(told["times_opened"], 2, "{told}");
+    assert!(told["bytes_from_line"].as_u64() >= Some(512), "{told}");
+    assert!(told["bytes_to_line"].as_u64() >= Some(512), "{told}");
+    tty.end();
+}
+
+#[test]
+fn what_cannot_be_a_line_is_told() {
+    let folder = scratch("serial-wrong");
+    let plain = folder.join("plain");
+    fs::write(&plain, "text").unwrap();
+    let plain = plain.display().to_string();
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["/dev/null", "--baud", "4801", "--from", "x"],
+            "4800, 9600",
+        ),
+        (
+            &["--pty", &plain, "--from", "x"],
+            "expected a name that is free",
+        ),
+        (&["/dev/null"], "--from"),
+        (&["/dev/null", "--from", "x", "--to", "x"], "talk to itself"),
+    ];
+    for (arguments, expected) in cases {
+        let arguments: Vec<&str> = ["serial"].iter().chain(arguments).copied().collect();
+        let output = bowline_in(&folder, &arguments, b"");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    // A file that is no line is waited for as one that is not there: it may be put right.
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let url = hub.url().to_string();
+    let mut running = Running::begin(&url, &[&plain, "--from", "x", "--json"]);
+    running.wait_for("it is no serial line");
+    assert_eq!(running.end()["times_opened"], 0);
+}
+
+/// Messages of a channel of a log, as JSON.
+fn messages(folder: &Path, log: &str, channel: &str) -> Vec<Value> {
+    let output = bowline_in(folder, &["log", "cat", log, "--channel", channel], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = stdout(&output);
+    let events = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("lines of JSON"));
+    events.map(|mut event| event["message"].take()).collect()
+}
+
+/// What was measured in a scan: sectors with their ranges in millimetres.
+fn sectors(scan: &Value) -> Vec<String> {
+    let points = scan["points"].as_array().expect("it has points").iter();
+    let measured = points.filter_map(|point| {
+        let [x, y, range_m] = [0, 1, 3].map(|at| point[at].as_f64());
+        let sector = (y?.atan2(x?).to_degrees() + 81.0) / 1.8;
+        Some(format!("{sector:.0}: {:.0} mm", range_m? * 1_000.0))
+    });
+    measured.collect()
+}
+
+#[test]
+fn a_scanner_that_misbehaves_gives_a_stream_in_which_nothing_is_false() {
+    let folder = scratch("scanner-moody");
+    let robot = root().join("robots/scanner.toml").display().to_string();
+    let arguments = [
+        "run",
+        &robot,
+        "--source",
+        "sim",
+        "--lockstep",
+        "--for",
+        "60s",
+        "--record",
+        "moody.mcap",
+    ];
+    let arguments = [&arguments[..], &["--set", "twin.mood=moody"]].concat();
+    let output = bowline_in(&folder, &arguments, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let log = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    let log = log.map(|name| name.to_string_lossy().into_owned());
+    let log = { log }.find(|name| !name.ends_with(".index"));
+    let log = log.expect("it was recorded");
+    let truth = messages(&folder, &log, "truth.ranges");
+    let scans = messages(&folder, &log, "scanner.ranges");
+    assert!(
+        scans.len() > 60,
+        "{} scans in 60 s, half of them bad",
+        scans.len()
+    );
+    let utime = |message: &Value| message["utime"].as_i64().expect("it has a time");
+    for scan in &scans {
+        // What was there to be seen when it was asked for, or a moment later when the question had arrived.
+        let asked = utime(scan);
+        let seen = truth
+            .iter()
+            .filter(|it| (asked - 250_000..=asked + 20_000).contains(&utime(it)));
+        let found = sectors(scan);
+        assert!(
+            seen.clone().any(|it| sectors(it) == found),
+            "a scan at {asked} that nobody could see"
+        );
+    }
+    let device = messages(&folder, &log, "scanner.device")
+        .pop()
+        .expect("it is told");
+    assert!(device["n_restarts"].as_i64() > Some(0), "{device}");
+}
+
+#[test]
+fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulled() {
+    let folder = scratch("scanner-pty");
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let url = hub.url().to_string();
+    let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
+    let like = root().join("robots/scanner_pty.toml");
+    let name = format!("scanner{}", std::process::id());
+    let text = format!(
+        r#"
+        [robot]
+        name = "{name}"
+        like = "{}"
+        bus = "{url}"
+        [component.line]
+        command = ["{bowline}", "serial", "{link}", "--baud", "57600", "--from", "scanner.answers", "--to", "scanner.questions"]
+        [sim.component.tty]
+        command = ["{bowline}", "serial", "--pty", "{link}", "--from", "twin.questions", "--to", "twin.answers"]
+        "#,
+        like.display(),
+        link = link.display(),
+    );
+    let robot = folder.join("robot.toml");
+    fs::write(&robot, text).unwrap();
+    let bus = Bus::open(&url).unwrap();
+    let devices = bus.subscribe::<Device>("scanner.device").unwrap();
+    let experiments = bus.subscribe::<Experiment>("bowline.experiment").unwrap();
+    let mut child = Command::new(bowline)
+        .args(["run", &robot.display().to_string(), "--source", "sim"])
+        .current_dir(&folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary is built");
+    let wait = |what: &str, is_so: &dyn Fn(&Device) -> bool| loop {
+        let device = devices.recv_timeout(PATIENCE).expect("the bus is there");
+        let device = device.unwrap_or_else(|| panic!("nothing was heard of the scanner: {what}"));
+        if is_so(&device) {
+            return;
+        }
+    };
+    wait("at first", &|device| device.n_good > 5);
+    // Whoever wants to watch finds out what there is.
+    let experiment = experiments
+        .recv_timeout(PATIENCE)
+        .expect("the bus is there");
+    let experiment = experiment.expect("it is told every second");
+    assert_eq!(
+        (&experiment.robot, &experiment.name),
+        (&name, &"looking".to_owned())
+    );
+    let ports = experiment.components.iter().flat_map(|it| &it.ports);
+    let channels: Vec<(&str, &str)> = ports
+        .map(|it| (it.channel.as_str(), it.type_name.as_str()))
+        .collect();
+    assert!(
+        channels.contains(&("scanner.ranges", "bowline.range3d_t")),
+        "{channels:?}"
+    );
+    let stop = |verb: &str| {
+        let args = [verb, "tty", "--robot", &name, "--url", &url];
+        let output = bowline_in(&folder, &args, b"");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    };
+    stop("stop");
+    wait("without a cable", &|device| device.state == Device::SILENT);
+    stop("start");
+    wait("with a cable again", &|device| {
+        device.state == Device::WORKING
+    });
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(child.wait().unwrap().success());
+}
