@@ -503,9 +503,9 @@ impl Bench {
     /// A round trip of a small packet without load, the middle one of some, ms.
     fn rtt_ms(&self) -> Result<f64> {
         thread::scope(|scope| {
-            let echoes = self.spawn(scope, &self.there, |_| echo())?;
-            let trips = self.spawn(scope, &self.here, |_| round_trips_ms())?;
-            echoes.join().expect("it does not panic")?;
+            let echo = self.spawn(scope, &self.there, |_| echo())?;
+            let trips = self.spawn(scope, &self.here, |_| round_trips())?;
+            echo.join().expect("it does not panic")?;
             let mut trips = trips.join().expect("it does not panic")?;
             trips.sort_by(f64::total_cmp);
             trips.get(trips.len() / 2).copied().context("a round trip")
@@ -527,8 +527,7 @@ fn echo() -> Result<()> {
     Ok(())
 }
 
-/// How long each packet took to come back.
-fn round_trips_ms() -> Result<Vec<f64>> {
+fn round_trips() -> Result<Vec<f64>> {
     let socket = UdpSocket::bind("10.1.0.2:0")?;
     socket.set_read_timeout(Some(Duration::from_secs(1)))?;
     let clock = Live::new();

@@ -10,6 +10,7 @@ mod fingerprints;
 mod generated;
 mod golden;
 mod ground;
+mod harbour;
 mod hostile;
 mod hubs_and_ports;
 mod igvc;

@@ -237,3 +237,151 @@ fn an_estimate_is_as_good_as_it_says_over_many_runs() {
     assert!((0.7..1.3).contains(&heading), "{heading}");
     assert!(speed_off < 0.8, "{speed_off} m/s");
 }
+
+#[test]
+fn what_comes_late_and_out_of_order_gives_the_same_estimate_to_the_bit() {
+    let run = run(3, 20);
+    let poses = |arrivals: Vec<(i64, Said)>| {
+        let mut rig = Rig::new::<Estimator>(parameters());
+        let all = estimate(&mut rig, &arrivals);
+        rig.advance(Duration::from_secs(1));
+        (
+            all,
+            rig.take::<PoseTransform>("pose").pop().unwrap(),
+            rig.now(),
+        )
+    };
+    // Everything in its turn until the filter runs; then each after a delay of its own, so that most overtake others.
+    let mut random = Random(9);
+    let in_turn = poses(run.arrivals(|_| 0));
+    let late = poses(run.arrivals(|said| match said {
+        Said::Fix(it) if it.utime > 4_000_000 => (400_000.0 * random.between(0.0, 1.0)) as i64,
+        Said::Heading(it) if it.utime > 4_000_000 => (150_000.0 * random.between(0.0, 1.0)) as i64,
+        Said::Fix(_) | Said::Heading(_) | Said::Felt(_) => 0,
+    }));
+    let matrix = |pose: &PoseTransform| pose.matrix;
+    let before_the_end =
+        |(all, ..): &(Vec<PoseTransform>, PoseTransform, _)| all[all.len() - 30].clone();
+    assert_ne!(
+        matrix(&before_the_end(&in_turn)),
+        matrix(&before_the_end(&late)),
+        "it was late"
+    );
+    // Both have heard all of it by now; their clocks differ by how late the last one was.
+    let mut rig = Rig::new::<Estimator>(parameters());
+    estimate(&mut rig, &run.arrivals(|_| 0));
+    let until = late.2.since(rig.now());
+    rig.advance(until);
+    let same: PoseTransform = rig.take("pose").pop().unwrap();
+    assert_eq!(same, late.1);
+}
+
+#[test]
+fn what_is_too_late_or_from_the_future_or_no_number_changes_nothing_but_is_told() {
+    let run = run(4, 10);
+    let mut rig = Rig::new::<Estimator>(parameters());
+    estimate(&mut rig, &run.arrivals(|_| 0));
+    let mut twin = Rig::new::<Estimator>(parameters());
+    estimate(&mut twin, &run.arrivals(|_| 0));
+    let fix = run.fixes[20].clone();
+    let now = rig.now().utime();
+    for utime in [0, fix.utime, now + 1_000_000, i64::MAX, i64::MIN] {
+        rig.send(
+            "fix",
+            GpsFix {
+                utime,
+                ..fix.clone()
+            },
+        );
+    }
+    for lat_deg in [f64::NAN, 91.0, 10.0] {
+        rig.send(
+            "fix",
+            GpsFix {
+                utime: now,
+                lat_deg,
+                ..fix.clone()
+            },
+        );
+    }
+    let heading = run.headings[20].clone();
+    rig.send(
+        "heading",
+        Heading {
+            utime: now,
+            sd_rad: 0.0,
+            ..heading
+        },
+    );
+    let felt = run.felt[20].clone();
+    rig.send(
+        "imu",
+        Imu {
+            utime: now,
+            rate_radps: [f64::INFINITY; 3],
+            ..felt
+        },
+    );
+    for rig in [&mut rig, &mut twin] {
+        rig.advance(Duration::from_millis(200));
+    }
+    let [poses, same] = [&mut rig, &mut twin].map(|rig| rig.take::<PoseTransform>("pose"));
+    assert_eq!(poses, same);
+}
+
+#[test]
+fn fixes_that_jump_are_left_out_at_first_and_believed_when_they_insist() {
+    let mut run = run(5, 60);
+    let earth = Earth::new(ORIGIN[0], ORIGIN[1], ORIGIN[2]);
+    for fix in run.fixes.iter_mut().filter(|fix| fix.utime > 31_000_000) {
+        let [x, y, z] = earth.on_map([fix.lat_deg, fix.lon_deg, fix.alt_m]);
+        [fix.lat_deg, fix.lon_deg, fix.alt_m] = earth.on_earth([x + 40.0, y, z]);
+    }
+    let mut rig = Rig::new::<Estimator>(parameters());
+    let (first, rest): (Vec<_>, Vec<_>) = run
+        .arrivals(|_| 0)
+        .into_iter()
+        .partition(|(at, _)| *at < 37_000_000);
+    let poses = estimate(&mut rig, &first);
+    let Health::Degraded(why) = rig.health().clone() else {
+        panic!("{:?}", rig.health());
+    };
+    assert!(why.contains("fixes have not been where it can be"), "{why}");
+    let off = |poses: &[PoseTransform]| {
+        let (pose, truth) = pairs(poses, &run).pop().unwrap();
+        pose.matrix[3] - truth.xyz_m[0]
+    };
+    assert!(
+        off(&poses).abs() < 3.0,
+        "{} m: it is not drawn away",
+        off(&poses)
+    );
+    let poses = estimate(&mut rig, &rest);
+    assert!(
+        (off(&poses) - 40.0).abs() < 2.0,
+        "{} m: they insisted",
+        off(&poses)
+    );
+}
+
+#[test]
+fn sensors_that_fall_silent_are_named_and_the_covariance_grows_without_fixes() {
+    let mut run = run(6, 40);
+    run.fixes.retain(|fix| fix.utime < 21_000_000);
+    run.headings.retain(|heading| heading.utime < 36_000_000);
+    let mut rig = Rig::new::<Estimator>(parameters());
+    let poses = estimate(&mut rig, &run.arrivals(|_| 0));
+    let sd_m = |at_s: f64| {
+        let utime = 1_000_000 + (at_s * 1e6) as i64;
+        let pose = poses.iter().find(|pose| pose.utime >= utime).unwrap();
+        pose.position_covariance[0].sqrt()
+    };
+    assert!(sd_m(19.0) < 0.6 && sd_m(25.0) > 1.5 * sd_m(20.0) && sd_m(39.0) > 2.0 * sd_m(25.0));
+    let Health::Degraded(why) = rig.health().clone() else {
+        panic!("{:?}", rig.health());
+    };
+    assert!(
+        why.contains("nothing comes from fixes, the compass"),
+        "{why}"
+    );
+}

@@ -1,0 +1,219 @@
+//! The harbour vessel in simulated time, as its robot file has it: surveys, bad days, new tasks under way, and what it does
+//! when nobody is heard any more. Judged by the simulator's truth.
+
+use bowline_msgs::{Contact, Gate, Guidance, Helm, Map, Path, PoseTransform, Task};
+use bowline_tests::drive::Drive;
+
+/// Where the container lies that no chart has, as worlds/harbour.toml says it.
+const CONTAINER_M: [f64; 2] = [120.0, 45.0];
+/// Shorter legs are the ways between lanes.
+const LANE_M: f64 = 50.0;
+
+/// A run of the vessel, with what an operator does in it.
+fn sail(robot: &str, duration: &str, steps: &[&str], args: &[&str]) -> Drive {
+    let steps: Vec<String> = steps.iter().map(|step| format!("{step:?}")).collect();
+    let steps = format!("operator.steps=[{}]", steps.join(", "));
+    let usual = [
+        "--source",
+        "sim",
+        "--for",
+        duration,
+        "--set",
+        "operator.script=",
+        "--set",
+        &steps,
+    ];
+    Drive::new(robot, &[&usual, args].concat())
+}
+
+fn seconds(from_utime: i64, utime: i64) -> f64 {
+    f64::from(i32::try_from(utime - from_utime).expect("minutes")) / 1e6
+}
+
+fn xy(pose: &PoseTransform) -> [f64; 2] {
+    [pose.matrix[3], pose.matrix[7]]
+}
+
+fn apart([ax, ay]: [f64; 2], [bx, by]: [f64; 2]) -> f64 {
+    (ax - bx).hypot(ay - by)
+}
+
+/// Where the vessel truly was, every tenth of a second.
+fn truth(drive: &Drive) -> Vec<PoseTransform> {
+    drive.heard("truth.pose")
+}
+
+fn touched_nothing(drive: &Drive) {
+    let contact: Contact = drive.last("truth.contact");
+    assert_eq!(contact.n_begun, 0, "it touched {:?}", contact.others);
+}
+
+/// How far off its lanes it truly was, metres: each time that it was told to follow one.
+fn off_lanes(drive: &Drive) -> Vec<f64> {
+    let truth = truth(drive);
+    let mut off = Vec::new();
+    for guidance in drive.heard::<Guidance>("helm.guidance") {
+        let Guidance { from_m, to_m, .. } = guidance;
+        let length_m = apart(from_m, to_m);
+        if guidance.kind != Guidance::LEG || length_m < LANE_M {
+            continue;
+        }
+        let at = truth.partition_point(|pose| pose.utime < guidance.utime);
+        let Some([x, y]) = truth.get(at).map(xy) else {
+            continue;
+        };
+        let [dx, dy] = [to_m[0] - from_m[0], to_m[1] - from_m[1]];
+        off.push((dx * (y - from_m[1]) - dy * (x - from_m[0])) / length_m);
+    }
+    off
+}
+
+fn rms(numbers: &[f64]) -> f64 {
+    let n = f64::from(u32::try_from(numbers.len()).expect("few"));
+    (numbers.iter().map(|it| it * it).sum::<f64>() / n).sqrt()
+}
+
+#[test]
+fn the_basin_is_surveyed_unattended_lanes_are_held_and_the_container_is_found() {
+    let drive = Drive::new("harbour.toml", &["--source", "sim", "--for", "600s"]);
+    touched_nothing(&drive);
+    let helm: Helm = drive.last("helm.state");
+    assert!(helm.is_done && helm.name == "basin", "{}", helm.text);
+    let off = off_lanes(&drive);
+    println!("{:.2} m RMS off lanes over {} ticks", rms(&off), off.len());
+    assert!(off.len() > 2_000 && rms(&off) < 1.0, "{} m RMS", rms(&off));
+    // Of all that stands up within the area, nothing is as high.
+    let finds: Path = drive.last("bathymetry.finds");
+    let within = |x: f32, y: f32| (85.0..180.0).contains(&x) && (28.0..64.0).contains(&y);
+    let found = finds
+        .waypoints
+        .iter()
+        .find(|it| within(it.position[0], it.position[1]));
+    let found = found.expect("something is found");
+    let off_m = apart(found.position.map(f64::from), CONTAINER_M);
+    println!("the container: {off_m:.2} m off, {}", found.id);
+    assert!(off_m < 1.0, "{off_m} m off: {found:?}");
+    let map: Map = drive.last("bathymetry");
+    let known = map.cells[0]
+        .iter()
+        .flatten()
+        .filter(|it| it.is_finite())
+        .count();
+    // 95 m by 36 m, in cells of half a metre.
+    assert!(known > 13_000, "{known} cells are known");
+}
+
+#[test]
+fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
+    let survey = "survey 85,28 150,28 150,46 85,46 name=strip";
+    let steps = ["take", "wait 3s", survey, "wait done"];
+    let drive = sail("harbour_faults.toml", "300s", &steps, &[]);
+    touched_nothing(&drive);
+    let helm: Helm = drive.last("helm.state");
+    assert!(helm.is_done, "{}", helm.text);
+    let truth = truth(&drive);
+    let start = truth[0].utime;
+    let mut worst = [0.0_f64; 2];
+    for pose in drive.heard::<PoseTransform>("pose") {
+        let at_s = seconds(start, pose.utime);
+        let nearest = truth.partition_point(|it| it.utime < pose.utime);
+        let Some(true_pose) = truth.get(nearest).filter(|_| at_s > 10.0) else {
+            continue;
+        };
+        let off_m = apart(xy(&pose), xy(true_pose));
+        let is_outage = usize::from((60.0..85.0).contains(&at_s));
+        worst[is_outage] = worst[is_outage].max(off_m);
+    }
+    let off = off_lanes(&drive);
+    println!(
+        "estimate at most {worst:.2?} m off, without and in the outage; {:.2} m RMS off lanes",
+        rms(&off)
+    );
+    assert!(worst[0] < 1.5 && worst[1] < 6.0, "{worst:?}");
+    assert!(rms(&off) < 1.5, "{} m RMS", rms(&off));
+}
+
+#[test]
+fn a_point_and_an_area_are_inserted_while_it_stays_autonomous() {
+    let steps = [
+        "take",
+        "wait 3s",
+        "survey 85,28 145,28 145,46 85,46 name=strip",
+        "wait 50s",
+        "insert 110,60",
+        "wait 2s",
+        "survey 100,52 112,52 112,58 100,58 next name=again",
+        "wait done",
+    ];
+    let drive = sail("harbour.toml", "330s", &steps, &[]);
+    touched_nothing(&drive);
+    let helm: Helm = drive.last("helm.state");
+    assert!(helm.is_done && helm.n_done == helm.n_legs, "{}", helm.text);
+    let near = truth(&drive)
+        .iter()
+        .map(|pose| apart(xy(pose), [110.0, 60.0]))
+        .fold(f64::INFINITY, f64::min);
+    assert!(near < 2.0, "{near} m from the point");
+    // From when it set off, the gate did not leave autonomy: nobody had to give authority up.
+    let states: Vec<i8> = drive
+        .heard::<Gate>("gate.state")
+        .iter()
+        .map(|it| it.state)
+        .collect();
+    let set_off = states
+        .iter()
+        .position(|it| *it == Gate::AUTONOMOUS)
+        .expect("it sets off");
+    assert!(states[set_off..].iter().all(|it| *it == Gate::AUTONOMOUS));
+    assert!(rms(&off_lanes(&drive)) < 1.0);
+}
+
+/// What the vessel truly did after its operator was heard no more: how far it went in the end, and how far it came back.
+fn lost(contingency: &str) -> (Drive, Vec<PoseTransform>) {
+    let chosen = format!("gate.contingency={contingency}");
+    let args = ["--kill", "operator@50s", "--set", &chosen];
+    let steps = [
+        "take",
+        "wait 3s",
+        "survey 85,28 145,28 145,46 85,46 name=strip",
+        "wait done",
+    ];
+    let drive = sail("harbour.toml", "130s", &steps, &args);
+    touched_nothing(&drive);
+    let truth = truth(&drive);
+    (drive, truth)
+}
+
+#[test]
+fn without_an_operator_it_does_what_was_chosen_before() {
+    for contingency in ["hold", "station", "return", "continue"] {
+        let (drive, truth) = lost(contingency);
+        let start = truth[0].utime;
+        let at = |at_s: f64| {
+            let nth = truth.partition_point(|pose| seconds(start, pose.utime) < at_s);
+            xy(&truth[nth.min(truth.len() - 1)])
+        };
+        // The lease lasts a second and the grace five: from then on.
+        let (moved_m, home_m) = (apart(at(60.0), at(129.0)), apart(at(0.0), at(129.0)));
+        let helm: Helm = drive.last("helm.state");
+        let gate: Gate = drive.last("gate.state");
+        println!(
+            "{contingency}: {moved_m:.1} m in 69 s, {home_m:.1} m from its berth; {}; {}",
+            gate.reason, helm.text
+        );
+        assert_eq!(gate.contingency, contingency);
+        match contingency {
+            // It drifts with the water: about half a metre a second.
+            "hold" => assert!((15.0..50.0).contains(&moved_m), "{moved_m}"),
+            "station" => assert!(moved_m < 4.0, "{moved_m}"),
+            "return" => assert!(home_m < apart(at(0.0), at(60.0)) - 15.0, "{home_m}"),
+            _ => assert!(helm.kind == Task::SURVEY && moved_m > 4.0, "{helm:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_the_vessel_decided_in_simulation_it_decides_again_from_the_log_to_the_bit() {
+    let drive = Drive::new("harbour.toml", &["--source", "sim", "--for", "40s"]);
+    drive.verify().expect("the same decisions");
+}
