@@ -30,7 +30,7 @@ import { MapT } from "../generated/bowline/map_t.js";
 import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
 import { Range3d } from "../generated/bowline/range3d_t.js";
 import type { Context, Panel, Picture } from "../panels/panel.js";
-import { el, setText, themeColor } from "../shell/dom.js";
+import { el, setShown, setText, themeColor } from "../shell/dom.js";
 import type { Channel } from "../store/channel.js";
 import { Mounts } from "./mounts.js";
 import { terrainOf } from "./terrain.js";
@@ -60,7 +60,7 @@ export class ScenePanel implements Panel {
     constructor(private readonly context: Context) {
         this.mounts = new Mounts(context.commander, context.view.vehicle.prefix);
         this.camera.up.set(0, 0, 1);
-        this.camera.position.set(-14, -14, 12);
+        this.camera.position.set(-20, -20, 18);
         this.orbit = new OrbitControls(this.camera, this.renderer.domElement);
         this.orbit.addEventListener("change", () => this.touch());
         this.orbit.listenToKeyEvents(this.renderer.domElement);
@@ -99,6 +99,7 @@ export class ScenePanel implements Panel {
         if (isForText) {
             this.followTheme();
             const note = this.unmounted.size > 0 ? `; mounting not known of ${[...this.unmounted].join(", ")}` : "";
+            setShown(this.caption, this.shownRanges.size > 0);
             setText(this.caption, `${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors${note}`);
         }
         if (this.isChanged) {

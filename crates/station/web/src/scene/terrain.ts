@@ -3,7 +3,7 @@
 import { BufferAttribute, BufferGeometry } from "three";
 import type { MapT } from "../generated/bowline/map_t.js";
 import { rangeOf } from "../map/grid.js";
-import { paletteOf, ramp } from "../map/palette.js";
+import { DEPTH, paletteOf, ramp } from "../map/palette.js";
 
 /** More cells than this are drawn in coarser steps. */
 const MAX_VERTICES = 120_000;
@@ -16,7 +16,9 @@ export function terrainOf(map: MapT): BufferGeometry {
     const step = Math.max(1, Math.ceil(Math.sqrt((map.n_rows * map.n_columns) / MAX_VERTICES)));
     const [nRows, nColumns] = [Math.floor(map.n_rows / step), Math.floor(map.n_columns / step)];
     const { low, high } = rangeOf(rows);
-    const colors = ramp(paletteOf(map.names[plane] ?? ""));
+    // A bottom below water has the colours of depths, whichever plane it is drawn from.
+    const isBottom = !isDepth && map.names.includes("depth");
+    const colors = ramp(isBottom ? DEPTH : paletteOf(map.names[plane] ?? ""));
     const [x0 = 0, y0 = 0] = map.origin_m;
     const positions = new Float32Array(nRows * nColumns * 3);
     const tints = new Float32Array(nRows * nColumns * 3);
