@@ -60,7 +60,10 @@ class Page {
     grant(prefix = ""): void {
         const asked = this.sent.filter((it) => it.channel === `${prefix}operator.lease`).at(-1);
         const { by } = LeaseRequest.decode(asked!.bytes);
-        this.say(`${prefix}gate.state`, new Gate({ holder: by.station, session: by.session, epoch: 1n, state: Gate.IDLE }));
+        this.say(
+            `${prefix}gate.state`,
+            new Gate({ holder: by.station, session: by.session, epoch: 1n, state: Gate.IDLE }),
+        );
     }
 
     channels(): string[] {

@@ -155,7 +155,8 @@ describe("direct control", () => {
         }
     }
 
-    const ratios = (commands: Command[]): number[] => commands.map((it) => ThrustCommand.decode(it.bytes).thrust.port_ratio);
+    const ratios = (commands: Command[]): number[] =>
+        commands.map((it) => ThrustCommand.decode(it.bytes).thrust.port_ratio);
 
     it("sends nothing unless it is engaged, and is not engaged without the lease", () => {
         const bench = new Bench();
@@ -255,7 +256,18 @@ describe("direct control", () => {
 
 describe("tasks", () => {
     it("leave to the vehicle what the person does not say", () => {
-        const task = Task.decode(tasks.survey([[0, 0], [10, 0], [10, 10]], Number.NaN).encode());
+        const task = Task.decode(
+            tasks
+                .survey(
+                    [
+                        [0, 0],
+                        [10, 0],
+                        [10, 10],
+                    ],
+                    Number.NaN,
+                )
+                .encode(),
+        );
         expect([task.kind, task.placing, task.n_points]).toEqual([Task.SURVEY, Task.REPLACE, 3]);
         expect([task.heading_rad, task.speed_mps, task.lane_spacing_m]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
         expect(tasks.goTo([1, 2]).id).not.toBe(tasks.goTo([1, 2]).id);

@@ -42,7 +42,12 @@ export function readChart(json: unknown): Feature[] {
 /** Fetches charts and lays them under the rest. */
 export class ChartLayer {
     readonly source = new VectorSource();
-    readonly layer = new VectorLayer({ source: this.source, zIndex: 1, declutter: true, style: (feature) => styleOf(feature as Feature) });
+    readonly layer = new VectorLayer({
+        source: this.source,
+        zIndex: 1,
+        declutter: true,
+        style: (feature) => styleOf(feature as Feature),
+    });
     private loaded = "";
     error = "";
 
@@ -75,11 +80,14 @@ const STYLES: Readonly<Record<string, Make>> = {
     water: () => new Style({ fill: fill("--chart-water"), stroke: stroke("--chart-coast", 1), zIndex: 0 }),
     depth: (it) => new Style({ fill: depthFill(Number(it.get("depth_m") ?? 0)), zIndex: 1 }),
     depth_area: (it) => new Style({ fill: depthFill(Number(it.get("depth_min_m") ?? 0)), zIndex: 1 }),
-    sounding: (it) => new Style({ text: text(soundingText(Number(it.get("depth_m") ?? Number.NaN)), "--chart-sounding"), zIndex: 2 }),
+    sounding: (it) =>
+        new Style({ text: text(soundingText(Number(it.get("depth_m") ?? Number.NaN)), "--chart-sounding"), zIndex: 2 }),
     contour: (it) => new Style({ stroke: stroke("--chart-contour", 1), text: label(it), zIndex: 2 }),
-    land: (it) => new Style({ fill: fill("--chart-land"), stroke: stroke("--chart-coast", 1.5), text: label(it), zIndex: 3 }),
+    land: (it) =>
+        new Style({ fill: fill("--chart-land"), stroke: stroke("--chart-coast", 1.5), text: label(it), zIndex: 3 }),
     building: () => new Style({ fill: fill("--chart-coast"), stroke: stroke("--chart-coast", 1), zIndex: 5 }),
-    quay: (it) => new Style({ fill: fill("--chart-quay"), stroke: stroke("--chart-coast", 2), text: label(it), zIndex: 4 }),
+    quay: (it) =>
+        new Style({ fill: fill("--chart-quay"), stroke: stroke("--chart-coast", 2), text: label(it), zIndex: 4 }),
     pile: () => new Style({ fill: fill("--chart-coast"), stroke: stroke("--chart-coast", 2), zIndex: 5 }),
     survey: (it) => new Style({ stroke: dashed("--lane", 1.5, [3, 5]), text: label(it, "--plan"), zIndex: 6 }),
     fence: (it) => new Style({ stroke: dashed("--fence", 2, [10, 6]), text: label(it, "--fence"), zIndex: 6 }),

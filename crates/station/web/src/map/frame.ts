@@ -46,7 +46,9 @@ export function speedOf(pose: PoseTransform): number {
 }
 
 /** The ellipse that holds the place with about 95 % probability: half axes in metres, and where the longer one points. */
-export function ellipseOf(pose: PoseTransform): { readonly a: number; readonly b: number; readonly rad: number } | undefined {
+export function ellipseOf(
+    pose: PoseTransform,
+): { readonly a: number; readonly b: number; readonly rad: number } | undefined {
     const c = pose.position_covariance;
     const [xx, xy, yy] = [c[0] ?? Number.NaN, c[1] ?? Number.NaN, c[4] ?? Number.NaN];
     const middle = (xx + yy) / 2;

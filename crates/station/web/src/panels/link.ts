@@ -55,7 +55,10 @@ class LinkPanel implements Panel {
         const token = view.find(GateToken, "gate.token");
         this.tokens.show(duration(token?.ageS(utime)), token, utime);
         const nSkipped = store.channelsOf(view.vehicle).reduce((sum, it) => sum + it.nSkipped, 0);
-        setText(this.skipped, `${nSkipped} messages were overtaken on the way to this page; ${store.nFaults} made no sense.`);
+        setText(
+            this.skipped,
+            `${nSkipped} messages were overtaken on the way to this page; ${store.nFaults} made no sense.`,
+        );
         this.renderLinks(utime);
     }
 
@@ -75,7 +78,14 @@ class LinkPanel implements Panel {
         const paths = link.paths.map((path) => {
             const figures = `${number(path.rtt_s * 1e3, 0)} ms · ${number(path.capacity_bps / 1e3, 0)} kbit/s · ${number(path.loss_ratio * 100, 1)} % lost`;
             const state = PATHS[path.state] ?? `state ${path.state}`;
-            const row = el("li", {}, el("strong", {}, `${path.name}${path.is_active ? " (in use)" : ""}`), " ", state, el("span", {}, path.problem || figures));
+            const row = el(
+                "li",
+                {},
+                el("strong", {}, `${path.name}${path.is_active ? " (in use)" : ""}`),
+                " ",
+                state,
+                el("span", {}, path.problem || figures),
+            );
             setAttribute(row, "data-good", path.state === LinkPath.READY ? "" : undefined);
             return row;
         });
@@ -84,7 +94,9 @@ class LinkPanel implements Panel {
             .filter(({ lost }) => lost > 0)
             .sort((a, b) => b.lost - a.lost)
             .slice(0, 4)
-            .map(({ stream, lost }) => el("li", {}, `${stream.channel}: ${lost} dropped, `, `p99 ${number(stream.age_p99_s, 2)} s old`));
+            .map(({ stream, lost }) =>
+                el("li", {}, `${stream.channel}: ${lost} dropped, `, `p99 ${number(stream.age_p99_s, 2)} s old`),
+            );
         const title = el("p", { class: "headline" }, `${link.name} to ${link.peer}${isFresh ? "" : " (stale)"}`);
         return el("div", {}, title, el("ul", { class: "paths" }, ...paths), el("ul", { class: "paths" }, ...worst));
     }
@@ -93,7 +105,11 @@ class LinkPanel implements Panel {
         const { store } = this.context;
         const elapsed = nowMs - this.counted.nowMs;
         if (elapsed >= 1_000) {
-            this.counted = { nowMs, n: store.nMessages, perSecond: ((store.nMessages - this.counted.n) / elapsed) * 1_000 };
+            this.counted = {
+                nowMs,
+                n: store.nMessages,
+                perSecond: ((store.nMessages - this.counted.n) / elapsed) * 1_000,
+            };
         }
     }
 }

@@ -66,7 +66,10 @@ export class ScenePanel implements Panel {
         this.orbit.listenToKeyEvents(this.renderer.domElement);
         this.renderer.domElement.tabIndex = 0;
         this.renderer.domElement.setAttribute("role", "img");
-        this.renderer.domElement.setAttribute("aria-label", "Scene in three dimensions. Drag to turn, wheel to zoom, arrows to move.");
+        this.renderer.domElement.setAttribute(
+            "aria-label",
+            "Scene in three dimensions. Drag to turn, wheel to zoom, arrows to move.",
+        );
         const sun = new DirectionalLight(0xffffff, 2.2);
         sun.position.set(0.4, -0.6, 1);
         const grid = new GridHelper(200, 40);
@@ -100,7 +103,10 @@ export class ScenePanel implements Panel {
             this.followTheme();
             const note = this.unmounted.size > 0 ? `; mounting not known of ${[...this.unmounted].join(", ")}` : "";
             setShown(this.caption, this.shownRanges.size > 0);
-            setText(this.caption, `${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors${note}`);
+            setText(
+                this.caption,
+                `${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors${note}`,
+            );
         }
         if (this.isChanged) {
             this.isChanged = false;
@@ -130,7 +136,8 @@ export class ScenePanel implements Panel {
     }
 
     private makeCloud(): void {
-        const attribute = (): BufferAttribute => new BufferAttribute(new Float32Array(MAX_POINTS * 3), 3).setUsage(DynamicDrawUsage);
+        const attribute = (): BufferAttribute =>
+            new BufferAttribute(new Float32Array(MAX_POINTS * 3), 3).setUsage(DynamicDrawUsage);
         this.cloud.geometry.setAttribute("position", attribute());
         this.cloud.geometry.setAttribute("color", attribute());
         this.cloud.geometry.setDrawRange(0, 0);
@@ -158,7 +165,9 @@ export class ScenePanel implements Panel {
     }
 
     private renderTerrain(): void {
-        const channel = this.context.view.ofType(MapT).find((it) => it.as(MapT)?.names.some((name) => /height|depth/.test(name)));
+        const channel = this.context.view
+            .ofType(MapT)
+            .find((it) => it.as(MapT)?.names.some((name) => /height|depth/.test(name)));
         const map = channel?.as(MapT);
         if (map === undefined || map === this.shownMap) {
             return;

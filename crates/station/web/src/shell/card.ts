@@ -28,7 +28,12 @@ export class Card {
         const id = `panel-${key.replace(/[^\w-]/g, "-")}`;
         this.element = el(
             "section",
-            { class: `card panel-${kind.id}`, "aria-labelledby": `${id} ${id}-of`, "data-fresh": "none", "data-panel": kind.id },
+            {
+                class: `card panel-${kind.id}`,
+                "aria-labelledby": `${id} ${id}-of`,
+                "data-fresh": "none",
+                "data-panel": kind.id,
+            },
             el(
                 "header",
                 {},
@@ -92,7 +97,10 @@ export class Card {
         } else if (freshness === "none") {
             setText(this.chip, "no data");
         } else {
-            setText(this.chip, main.periodUs ? `${number(1e6 / main.periodUs, main.periodUs > 2e5 ? 1 : 0)} Hz` : "live");
+            setText(
+                this.chip,
+                main.periodUs ? `${number(1e6 / main.periodUs, main.periodUs > 2e5 ? 1 : 0)} Hz` : "live",
+            );
         }
     }
 }

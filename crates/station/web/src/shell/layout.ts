@@ -39,7 +39,9 @@ export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly Pa
         const channels =
             kind.types.length > 0
                 ? kind.types.flatMap((type) => view.ofType(type))
-                : view.store.channelsOf(view.vehicle).filter((channel) => channel.nMessages > 0 && codecFor(channel.fingerprint) === undefined);
+                : view.store
+                      .channelsOf(view.vehicle)
+                      .filter((channel) => channel.nMessages > 0 && codecFor(channel.fingerprint) === undefined);
         return channels
             .slice(0, MAX_PER_KIND)
             .map((channel) => ({ key: `${prefix}${kind.id}-${channel.name}`, kind, slot, channel }));
@@ -75,7 +77,11 @@ export class Layout {
         for (const { key, kind, slot, channel } of wanted) {
             const card = kept.get(key) ?? new Card(key, kind, channel?.name ?? "", this.make(kind, view, channel));
             kept.set(key, card);
-            this.place(card.element, slot, wanted.filter((it) => it.slot === slot).findIndex((it) => it.key === key));
+            this.place(
+                card.element,
+                slot,
+                wanted.filter((it) => it.slot === slot).findIndex((it) => it.key === key),
+            );
         }
         this.cards = kept;
         this.element.className = `page-${page}`;

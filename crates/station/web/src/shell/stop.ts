@@ -23,7 +23,12 @@ export class StopButton {
         private readonly commander: Commander,
         private readonly view: () => VehicleView | undefined,
     ) {
-        this.element = el("button", { type: "button", class: "stop", title: "Stops the vehicle. Key: Esc; Shift Esc for all vehicles" }, this.label, this.hint);
+        this.element = el(
+            "button",
+            { type: "button", class: "stop", title: "Stops the vehicle. Key: Esc; Shift Esc for all vehicles" },
+            this.label,
+            this.hint,
+        );
         this.element.addEventListener("pointerdown", (event) => {
             if (event.button === 0) {
                 this.press("stop button");
