@@ -16,6 +16,8 @@ mod bench;
 mod ladder;
 #[path = "gate/leases.rs"]
 mod leases;
+#[path = "gate/moments.rs"]
+mod moments;
 #[path = "gate/operator.rs"]
 mod operator;
 #[path = "gate/promises.rs"]

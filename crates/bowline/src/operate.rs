@@ -9,7 +9,6 @@ mod status;
 use crate::input::Usage;
 use crate::listen::Interrupt;
 use crate::{Outcome, input, output};
-use anyhow::Context as _;
 use bowline_autonomy::operator::{Step, parse_step};
 use bowline_msgs::LeaseRequest;
 use clap::{Args, Subcommand};
@@ -81,7 +80,7 @@ struct Who {
     )]
     url: String,
     /// What this station is called; without it the name of the host
-    #[arg(long, value_name = "NAME", global = true)]
+    #[arg(long, value_name = "NAME", value_parser = station_name, global = true)]
     station: Option<String>,
     /// The rank that it wants; the gate says how much of it counts
     #[arg(long, value_name = "N", default_value = "0", global = true)]
@@ -208,6 +207,16 @@ fn desk(who: &Who) -> anyhow::Result<Desk> {
     )
 }
 
+/// Gates know no longer names, and nobody without one.
+fn station_name(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=64 => Ok(text.to_owned()),
+        found => Err(format!(
+            "expected the name of a station, of 1 to 64 bytes, found {found}"
+        )),
+    }
+}
+
 /// What has to be done, in the words of scripts.
 fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
     let line = |verb: &str, words: &[String]| {
@@ -233,7 +242,7 @@ fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
         Verb::Thrust(it) => line("thrust", &for_ever(&it.words)),
         Verb::Script { file } => {
             let text = std::fs::read_to_string(file)
-                .with_context(|| format!("cannot read {}", file.display()))?;
+                .map_err(|error| Usage(format!("cannot read {}: {error}", file.display())))?;
             let lines = text.lines().enumerate();
             let lines =
                 lines.map(|(at, line)| (at + 1, line.split('#').next().unwrap_or_default().trim()));

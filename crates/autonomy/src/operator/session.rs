@@ -52,6 +52,12 @@ impl Session {
         }
     }
 
+    /// What the station is called.
+    #[must_use]
+    pub fn station(&self) -> &str {
+        &self.station
+    }
+
     /// Its number.
     #[must_use]
     pub fn number(&self) -> i64 {

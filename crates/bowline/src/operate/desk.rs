@@ -21,6 +21,8 @@ const CHANNELS: [&str; 5] = [
 
 /// What was not taken is said again after this.
 const AGAIN_AFTER: Duration = Duration::from_millis(300);
+/// Longer than a gate takes to hear that control is given up; a lease that is not renewed is over by then.
+const LEAVE_WITHIN: Duration = Duration::from_millis(1_500);
 /// How often direct commands are sent.
 const DIRECT_EVERY: Duration = Duration::from_micros(33_333);
 /// Longer than a gate wants to see neutral input first.
@@ -34,7 +36,8 @@ pub(super) struct Desk {
     clock: Live,
     interrupt: Interrupt,
     session: Session,
-    timeout: Duration,
+    /// Without a word of the gate for so long it is not there.
+    pub(super) timeout: Duration,
     /// What the gate last said, and when.
     pub(super) gate: Option<(Time, Gate)>,
     helm: Option<(Time, Helm)>,
@@ -177,9 +180,13 @@ impl Desk {
                 Ok(desk.bus.publish("operator.stop", &command)?)
             },
             |desk| {
+                // It has heard this stop, not only an earlier one that somebody may be about to clear.
+                let is_mine = |gate: &Gate| {
+                    gate.is_stopped && desk.session.station().starts_with(&gate.stopped_by)
+                };
                 desk.gate
                     .as_ref()
-                    .is_some_and(|(at, gate)| *at > began && gate.is_stopped)
+                    .is_some_and(|(at, gate)| *at > began && is_mine(gate))
             },
         )?;
         if outcome == Outcome::Fine {
@@ -201,9 +208,31 @@ impl Desk {
             );
             return Ok(Outcome::Diagnostics);
         }
-        let request = self.session.request(self.now(), ask);
-        self.bus.publish("operator.lease", &request)?;
-        Ok(Outcome::Fine)
+        let began = self.now();
+        let (what, said) = match ask {
+            LeaseRequest::RELEASE => ("give up control", "control was given up"),
+            LeaseRequest::CONSENT => ("hand over control", "the station that asked has control"),
+            _ => ("keep control", "the station that asked was turned away"),
+        };
+        let outcome = self.attain(
+            what,
+            self.timeout,
+            |desk, now| {
+                let request = desk.session.request(now, ask);
+                Ok(desk.bus.publish("operator.lease", &request)?)
+            },
+            |desk| match ask {
+                LeaseRequest::DENY => desk
+                    .gate
+                    .as_ref()
+                    .is_some_and(|(at, gate)| *at > began && gate.asking.is_empty()),
+                _ => !desk.is_holder(),
+            },
+        )?;
+        if outcome == Outcome::Fine {
+            output::line(said)?;
+        }
+        Ok(outcome)
     }
 
     /// Does a step of a script.
@@ -244,16 +273,18 @@ impl Desk {
 
     fn take(&mut self, ask: i8) -> anyhow::Result<Outcome> {
         self.wants_lease = true;
+        let is_there = |desk: &Self| desk.session.has_heard();
+        let heard = self.attain("have control", self.timeout, |_, _| Ok(()), is_there)?;
+        if heard != Outcome::Fine {
+            return Ok(heard);
+        }
         let what = match self.session.is_held_by_another() {
             true => "have control, which another station has and was asked for",
             false => "have control",
         };
         let say = |desk: &mut Self, now: Time| {
-            if desk.session.has_heard() {
-                let request = desk.session.request(now, ask);
-                desk.bus.publish("operator.lease", &request)?;
-            }
-            Ok(())
+            let request = desk.session.request(now, ask);
+            Ok(desk.bus.publish("operator.lease", &request)?)
         };
         // The holder may take its time to answer.
         self.attain(
@@ -267,16 +298,19 @@ impl Desk {
     /// A command of the holder.
     fn command(&mut self, step: &Step) -> anyhow::Result<Outcome> {
         match step {
-            Step::Clear => self.attain(
-                "clear the stop",
-                self.timeout,
-                |desk, now| {
-                    Ok(desk
-                        .bus
-                        .publish("operator.stop", &desk.session.clear(now))?)
-                },
-                |desk| desk.gate.as_ref().is_some_and(|(_, gate)| !gate.is_stopped),
-            ),
+            Step::Clear => {
+                let began = self.now();
+                let is_clear = move |(at, gate): &(Time, Gate)| *at > began && !gate.is_stopped;
+                self.attain(
+                    "clear the stop",
+                    self.timeout,
+                    |desk, now| {
+                        let command = desk.session.clear(now);
+                        Ok(desk.bus.publish("operator.stop", &command)?)
+                    },
+                    |desk| desk.gate.as_ref().is_some_and(is_clear),
+                )
+            }
             Step::Task(task) => self.task(task),
             Step::Keep(task, period) => {
                 let end = self.now() + *period;
@@ -377,12 +411,23 @@ impl Desk {
         Ok(())
     }
 
-    /// Gives the lease up, if there is one.
+    /// Gives the lease up, if there is one, and waits until the gate has heard it, interrupted or not: a lease that only
+    /// ends is an operator who was lost.
     pub(super) fn leave(&mut self) -> anyhow::Result<()> {
         self.wants_lease = false;
-        if self.is_holder() {
-            let request = self.session.request(self.now(), LeaseRequest::RELEASE);
+        let end = self.now() + LEAVE_WITHIN;
+        while self.is_holder() {
+            let now = self.now();
+            if now >= end {
+                output::note("the gate has not said that control was given up");
+                break;
+            }
+            let request = self.session.request(now, LeaseRequest::RELEASE);
             self.bus.publish("operator.lease", &request)?;
+            let say_at = now + AGAIN_AFTER;
+            while self.is_holder() && self.now() < say_at {
+                self.listen(say_at)?;
+            }
         }
         Ok(())
     }

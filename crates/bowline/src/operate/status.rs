@@ -10,8 +10,6 @@ use std::time::Duration;
 
 /// How often it looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A gate says how it is five times a second; without a word for so long it is not there.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who reads it.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +26,7 @@ pub(super) fn show(desk: &mut Desk, follows: bool, form: Form) -> anyhow::Result
     while !desk.is_interrupted() {
         desk.listen(desk.now() + LOOK_EVERY)?;
         let Some((at, gate)) = desk.gate.take() else {
-            if desk.now().since(heard_at) > PATIENCE {
+            if desk.now().since(heard_at) > desk.timeout {
                 output::error(
                     "no gate was heard: `bowline list` shows whether gate.state is there",
                 );

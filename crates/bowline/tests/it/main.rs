@@ -10,6 +10,7 @@ mod list;
 mod log_tools;
 mod model;
 mod namespace;
+mod operate;
 mod run;
 mod serial;
 mod sim;
@@ -112,7 +113,9 @@ fn every_verb_explains_itself_with_an_example() {
         &["bench", "oneway"],
         &["doctor"],
         &["echo"],
+        &["halt"],
         &["list"],
+        &["operate"],
         &["pub"],
         &["rate"],
         &["who"],

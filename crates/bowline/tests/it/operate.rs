@@ -1,0 +1,358 @@
+//! `bowline operate` and `bowline halt` as people use them: a robot with a gate and a thrust driver runs beside, live.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+use crate::{bowline_in, scratch, stderr, stdout, write};
+use bowline_bus::{Bus, Hub, Queue, Subscription};
+use bowline_msgs::{Gate, Thrust};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+/// Longer than anything takes here; a test that waits for it has failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that runs beside the test, ended with the value.
+struct Running {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(folder: &PathBuf, args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
+            .args(args)
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        Self { child, errors }
+    }
+
+    /// The line in which it says this.
+    fn wait_for(&mut self, words: &str) -> String {
+        let mut heard = String::new();
+        loop {
+            let mut line = String::new();
+            let n_bytes = self.errors.read_line(&mut line).unwrap();
+            heard.push_str(&line);
+            assert!(
+                n_bytes > 0,
+                "it ended before it said {words:?}, with {heard:?}"
+            );
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    /// Ctrl-C.
+    fn interrupt(mut self) -> ExitStatus {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-INT", &id]).status();
+        assert!(status.unwrap().success());
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended already, unless it is the robot or the test failed.
+        let id = self.child.id().to_string();
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            drop(Command::new("kill").args(["-TERM", &id]).status());
+        }
+        drop(self.child.wait());
+    }
+}
+
+/// A gate and a thrust driver.
+struct Robot {
+    folder: PathBuf,
+    url: String,
+    states: Subscription<Gate>,
+    thrusts: Subscription<Thrust>,
+    _running: Running,
+    _hub: Hub,
+}
+
+impl Robot {
+    fn start(name: &str) -> Self {
+        let folder = scratch(&format!("operate-{name}"));
+        let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+        let url = hub.url().to_string();
+        let text = format!(
+            "[robot]\nname = \"{name}{}\"\nbus = \"{url}\"\n\
+             [component.gate]\nkind = \"gate\"\nprocess = \"all\"\n\
+             parameters = {{ name = \"vessel\", ranks = [\"bridge=2\"] }}\n\
+             [component.thrust_driver]\nkind = \"thrust_driver\"\nprocess = \"all\"\n",
+            std::process::id()
+        );
+        write(&folder, "robot.toml", &text);
+        let bus = Bus::open(&url).unwrap();
+        let states = bus.subscribe::<Gate>("gate.state").unwrap();
+        let thrusts = bus
+            .subscribe_queued::<Thrust>("thrust", Queue::default())
+            .unwrap();
+        let running = Running::start(&folder, &["run", "robot.toml"]);
+        let robot = Self {
+            folder,
+            url,
+            states,
+            thrusts,
+            _running: running,
+            _hub: hub,
+        };
+        robot.wait("it is there", |_| true);
+        robot
+    }
+
+    fn wait(&self, what: &str, is_so: impl Fn(&Gate) -> bool) {
+        loop {
+            let state = self.states.recv_timeout(PATIENCE).unwrap();
+            let state = state.unwrap_or_else(|| panic!("the gate is silent: {what}"));
+            if is_so(&state) {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the thrusters do this.
+    fn wait_for_thrust(&self, is_so: impl Fn([f64; 2]) -> bool) {
+        loop {
+            let thrust = self.thrusts.recv_timeout(PATIENCE).unwrap();
+            let thrust = thrust.expect("the driver says what it does");
+            if is_so([thrust.port_ratio, thrust.starboard_ratio]) {
+                return;
+            }
+        }
+    }
+
+    fn args<'a>(&'a self, station: &'a str, args: &[&'a str]) -> Vec<&'a str> {
+        [args, &["-l", &self.url, "--station", station]].concat()
+    }
+
+    fn say(&self, station: &str, args: &[&str]) -> Output {
+        bowline_in(&self.folder, &self.args(station, args), b"")
+    }
+
+    /// Says it, and the gate takes it.
+    fn do_so(&self, station: &str, args: &[&str]) -> String {
+        let output = self.say(station, args);
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {errors}");
+        stdout(&output)
+    }
+
+    /// Says it, and is refused with these words.
+    fn is_refused(&self, station: &str, args: &[&str], words: &str) {
+        let output = self.say(station, args);
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
+        assert!(errors.contains(words), "{args:?}: {errors}");
+    }
+
+    fn begin(&self, station: &str, args: &[&str]) -> Running {
+        Running::start(&self.folder, &self.args(station, args))
+    }
+
+    fn status(&self) -> Value {
+        serde_json::from_str(&self.do_so("watch", &["operate", "status", "--json"])).unwrap()
+    }
+}
+
+/// The session that a program which takes control says it has.
+fn session(line: &str) -> String {
+    let number = line.split("session ").nth(1).unwrap();
+    number.split(';').next().unwrap().to_owned()
+}
+
+#[test]
+fn a_person_clears_the_stop_gives_a_task_and_leaves_it_to_the_vehicle() {
+    let robot = Robot::start("task");
+    assert_eq!(robot.status()["state"], "stopped", "as it always begins");
+    robot.is_refused("bridge", &["operate", "goto", "40", "25"], "stopped: ");
+
+    robot.do_so("bridge", &["operate", "clear"]);
+    assert_eq!(robot.status()["state"], "idle");
+    robot.do_so(
+        "bridge",
+        &["operate", "goto", "40", "-25.5", "speed=1.5", "name=buoy"],
+    );
+    let status = robot.status();
+    assert_eq!(status["state"], "autonomous");
+    assert_eq!(status["in_control"], "autonomy: buoy");
+    assert_eq!(status["level"], 2);
+    assert_eq!(status["holder"], "", "the lease was given up, not lost");
+
+    let survey = [
+        "operate", "survey", "0,0", "60,0", "60,40", "0,40", "lanes=8",
+    ];
+    for (args, state, level) in [
+        (&["operate", "hold"][..], "idle", 5),
+        (&["operate", "resume"], "autonomous", 2),
+        (&survey, "autonomous", 4),
+        // What is inserted leaves it autonomous.
+        (&["operate", "insert", "40", "25"], "autonomous", 4),
+        (&["operate", "return"], "autonomous", 2),
+    ] {
+        robot.do_so("quay", args);
+        let status = robot.status();
+        assert_eq!(
+            (&status["state"], &status["level"]),
+            (&state.into(), &level.into()),
+            "{args:?}: {status}"
+        );
+    }
+}
+
+#[test]
+fn anybody_halts_it_from_another_shell_and_clearing_moves_nothing() {
+    let robot = Robot::start("halt");
+    robot.do_so("bridge", &["operate", "clear"]);
+    let mut steering = robot.begin("bridge", &["operate", "thrust", "0.3", "-0.2"]);
+    robot.wait_for_thrust(|thrust| thrust == [0.3, -0.2]);
+    let shown = robot.do_so("watch", &["operate"]);
+    for expected in ["operated", "station bridge, level 0: direct", "if lost"] {
+        assert!(shown.contains(expected), "{expected} is missing:\n{shown}");
+    }
+
+    let said = robot.do_so("quay", &["halt", "a", "swimmer"]);
+    assert!(said.contains("stopped"), "{said}");
+    robot.wait_for_thrust(|thrust| thrust == [0.0; 2]);
+    steering.wait_for("the gate refused the thrust: stopped: ");
+    assert_eq!(steering.child.wait().unwrap().code(), Some(1));
+    let status = robot.status();
+    assert_eq!(status["stopped_by"], "quay");
+    assert_eq!(status["stop_reason"], "a swimmer");
+    robot.is_refused("bridge", &["operate", "resume"], "a swimmer");
+
+    robot.do_so("bridge", &["operate", "clear"]);
+    robot.wait("it is cleared", |gate| gate.state == Gate::IDLE);
+    // Two seconds of what the driver says, and more.
+    for _ in 0..40 {
+        let thrust = robot.thrusts.recv_timeout(PATIENCE).unwrap().unwrap();
+        assert_eq!((thrust.port_ratio, thrust.starboard_ratio), (0.0, 0.0));
+    }
+    assert_eq!(robot.status()["state"], "idle");
+}
+
+#[test]
+fn control_goes_to_another_station_only_by_consent_or_rank() {
+    let robot = Robot::start("lease");
+    let mut bridge = robot.begin("quay", &["operate", "take"]);
+    let number = session(&bridge.wait_for("in control as session"));
+    assert_eq!(robot.status()["holder"], "quay");
+    assert_eq!(robot.status()["session"], number.as_str());
+    let answer = |word: &str| {
+        robot.do_so("quay", &["operate", word, "--session", &number]);
+    };
+
+    let mut boat = robot.begin("boat", &["operate", "take"]);
+    bridge.wait_for("boat asks for control");
+    assert_eq!(robot.status()["asking"], "boat");
+    answer("deny");
+    boat.wait_for("denied: ");
+    assert_eq!(boat.child.wait().unwrap().code(), Some(1));
+    robot.is_refused("boat", &["operate", "release"], "--session");
+    robot.is_refused("boat", &["operate", "preempt", "--rank", "9"], "rank: ");
+
+    let mut boat = robot.begin("boat", &["operate", "take"]);
+    bridge.wait_for("boat asks for control");
+    answer("consent");
+    boat.wait_for("in control as session");
+    bridge.wait_for("control has gone");
+    assert_eq!(robot.status()["holder"], "boat");
+
+    // By rank, which the robot file gives to the bridge alone; the vehicle is stopped first.
+    let mut bridge = robot.begin("bridge", &["operate", "preempt", "--rank", "2"]);
+    let number = session(&bridge.wait_for("in control as session"));
+    boat.wait_for("control has gone");
+    let status = robot.status();
+    assert_eq!(
+        (&status["holder"], &status["rank"]),
+        (&"bridge".into(), &2.into())
+    );
+    assert_eq!(status["is_stopped"], true);
+    robot.do_so("bridge", &["operate", "release", "--session", &number]);
+    assert_eq!(robot.status()["holder"], "");
+}
+
+#[test]
+fn ctrl_c_gives_up_control_and_thrust() {
+    let robot = Robot::start("interrupt");
+    robot.do_so("bridge", &["operate", "clear"]);
+    for (args, level) in [
+        (["operate", "thrust", "0.3", "0.3"], Gate::THRUST),
+        (["operate", "heading", "45", "1.5"], Gate::SETPOINT),
+    ] {
+        let person = robot.begin("bridge", &args);
+        robot.wait("a person has control", |gate| {
+            gate.state == Gate::OPERATED && gate.level == level && gate.holder == "bridge"
+        });
+        assert_eq!(person.interrupt().code(), Some(0), "{args:?}");
+        let status = robot.status();
+        assert_eq!(status["state"], "idle", "{args:?}: {status}");
+        assert_eq!(status["holder"], "", "{args:?}: {status}");
+        robot.wait_for_thrust(|thrust| thrust == [0.0; 2]);
+    }
+}
+
+#[test]
+fn a_script_is_followed_step_by_step() {
+    let robot = Robot::start("script");
+    let text =
+        "# As a person would.\ntake\nclear\nroute 0,0 10,0 name=piers\nwait 100ms\nrelease\n";
+    write(&robot.folder, "piers.txt", text);
+    robot.do_so("bridge", &["operate", "script", "piers.txt"]);
+    assert_eq!(robot.status()["in_control"], "autonomy: piers");
+    write(&robot.folder, "bad.txt", "take\n\nfly 3\n");
+    let output = robot.say("bridge", &["operate", "script", "bad.txt"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("bad.txt:3: "),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn without_a_gate_nobody_is_told_that_it_was_done() {
+    let folder = scratch("operate-nobody");
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let url = hub.url().to_string();
+    for args in [
+        &["halt"][..],
+        &["operate"],
+        &["operate", "take"],
+        &["operate", "goto", "1", "2"],
+        &["operate", "release", "--session", "7"],
+    ] {
+        let timeout: &[&str] = &["-l", &url, "--timeout", "200ms"];
+        let output = bowline_in(&folder, &[args, timeout].concat(), b"");
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
+        assert!(errors.contains("no gate was heard"), "{args:?}: {errors}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_said_before_anybody_is_asked() {
+    let folder = scratch("operate-usage");
+    for (args, expected) in [
+        (&["goto", "here"][..], "here"),
+        (&["thrust", "2", "0"], "2"),
+        (&["heading", "45"], "heading"),
+        (&["survey", "0,0", "1,1"], "survey"),
+        (&["script", "missing.txt"], "missing.txt"),
+        (&["status", "--station", ""], "station"),
+    ] {
+        let output = bowline_in(&folder, &[&["operate"], args].concat(), b"");
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {errors}");
+        assert!(errors.contains(expected), "{args:?}: {errors}");
+    }
+}
