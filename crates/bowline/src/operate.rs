@@ -32,7 +32,8 @@ Examples:
   bowline operate take                            have control, until Ctrl-C
   bowline operate script missions/harbour.txt     one step on each line
 
-Points are x east and y north in the map frame, in metres; headings are degrees from north. A command
+Points are x east and y north in the map frame, in metres, as 40,25 or 40 25; what begins with a minus is
+written apart, as -40 25. Headings are degrees from north. A command
 takes the lease, waits until the gate has taken the command, and leaves the rest to the vehicle; with
 --stay it keeps the lease until Ctrl-C, so that losing this program is losing the operator.
 Stopping and clearing here is about a vehicle; `bowline stop` is about processes.
@@ -150,7 +151,7 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct Words {
-    #[arg(value_name = "WORD", allow_hyphen_values = true)]
+    #[arg(value_name = "WORD", allow_negative_numbers = true)]
     words: Vec<String>,
 }
 
@@ -233,11 +234,11 @@ fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
         Verb::Resume => line("resume", &[]),
         Verb::Return => line("return", &[]),
         Verb::Stop(it) => Ok(vec![Step::Stop(it.words.join(" "))]),
-        Verb::Goto(it) => line("goto", &one_point(&it.words)),
-        Verb::Insert(it) => line("insert", &one_point(&it.words)),
-        Verb::Station(it) => line("station", &one_point(&it.words)),
-        Verb::Route(it) => line("route", &it.words),
-        Verb::Survey(it) => line("survey", &it.words),
+        Verb::Goto(it) => line("goto", &points(&it.words)),
+        Verb::Insert(it) => line("insert", &points(&it.words)),
+        Verb::Station(it) => line("station", &points(&it.words)),
+        Verb::Route(it) => line("route", &points(&it.words)),
+        Verb::Survey(it) => line("survey", &points(&it.words)),
         Verb::Heading(it) => line("heading", &for_ever(&it.words)),
         Verb::Thrust(it) => line("thrust", &for_ever(&it.words)),
         Verb::Script { file } => {
@@ -257,15 +258,13 @@ fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
     }
 }
 
-/// `40 25` is `40,25` where there can be only one point.
-fn one_point(words: &[String]) -> Vec<String> {
-    if let [x, y, rest @ ..] = words
-        && [x, y].iter().all(|it| it.parse::<f64>().is_ok())
-    {
-        let point = format!("{x},{y}");
-        return std::iter::once(point).chain(rest.iter().cloned()).collect();
-    }
-    words.to_vec()
+/// `40 25` is `40,25`: on a command line, what begins with a minus has to be a number.
+fn points(words: &[String]) -> Vec<String> {
+    let is_number = |word: &&String| word.parse::<f64>().is_ok();
+    let n_numbers = words.iter().take_while(is_number).count();
+    let (numbers, rest) = words.split_at(n_numbers);
+    let points = numbers.chunks(2).map(|pair| pair.join(","));
+    points.chain(rest.iter().cloned()).collect()
 }
 
 /// Until Ctrl-C, unless somebody says for how long.

@@ -68,14 +68,16 @@ impl<A: Actuation> Gate<A> {
         Ok(())
     }
 
-    /// What is put before or behind what is left of a mission leaves as much to the vehicle as the mission does.
+    /// What is put before or behind what is left of a mission leaves as much to the vehicle as the mission does,
+    /// and it is still that mission.
     fn retask(&mut self, task: &Task, level: Level) -> Level {
-        let level = match (task.placing, &self.control) {
-            (Task::NEXT | Task::APPEND, Control::Autonomous(mission)) => level.max(*mission),
-            _ => level,
-        };
-        self.mission = (task.name.clone(), level);
-        level
+        match (task.placing, &self.control) {
+            (Task::NEXT | Task::APPEND, Control::Autonomous(mission)) => {
+                self.mission.1 = level.max(*mission);
+            }
+            _ => self.mission = (task.name.clone(), level),
+        }
+        self.mission.1
     }
 
     pub(super) fn on_stop(&mut self, command: &StopCommand) -> Result<(), Refusal> {

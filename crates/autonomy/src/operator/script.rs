@@ -92,6 +92,12 @@ pub fn parse_step(line: &str) -> Result<Step, BadStep> {
         "thrust" => {
             let [port_ratio, starboard_ratio] =
                 words.numbers(["a ratio to port", "one to starboard"])?;
+            if [port_ratio, starboard_ratio]
+                .iter()
+                .any(|it| it.abs() > 1.0)
+            {
+                return Err(words.bad("ratios from -1 to 1"));
+            }
             let period = words.period()?;
             Step::Thrust {
                 port_ratio,

@@ -178,6 +178,7 @@ fn words_make_steps_and_what_makes_none_is_told() {
         ("heading north 2", "a heading in degrees"),
         ("wait", "a duration such as 3s, or done"),
         ("wait long", "a duration such as 500ms or 3s"),
+        ("thrust 0.5 -1.1", "ratios from -1 to 1"),
         ("thrust 1 1 for=ever", "a duration such as 500ms or 3s"),
     ] {
         let error = parse_step(line).unwrap_err();

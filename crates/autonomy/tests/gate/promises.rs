@@ -333,6 +333,23 @@ fn retasking_stays_autonomous_and_replacing_does_what_it_says() {
 }
 
 #[test]
+fn what_is_put_into_a_mission_does_not_rename_it() {
+    let (mut bench, mut bridge) = Bench::ready(Rules::default());
+    for (words, expected) in [
+        ("survey 0,0 9,0 9,9 name=basin", "autonomy: basin"),
+        ("insert 5,5 name=buoy", "autonomy: basin"),
+        ("goto 5,5 append", "autonomy: basin"),
+        ("goto 5,5 name=buoy", "autonomy: buoy"),
+        // Without a mission, what is put first is the mission.
+        ("hold", "nobody"),
+        ("insert 1,1 name=pier", "autonomy: pier"),
+    ] {
+        bench.task(&mut bridge, words).unwrap();
+        assert_eq!(bench.report().in_control, expected, "{words}");
+    }
+}
+
+#[test]
 fn a_setpoint_lasts_a_second_and_a_half_and_then_the_mission_is_paused() {
     let rules = Rules {
         lease: ms(10_000),

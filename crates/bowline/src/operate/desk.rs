@@ -298,20 +298,14 @@ impl Desk {
     /// A command of the holder.
     fn command(&mut self, step: &Step) -> anyhow::Result<Outcome> {
         match step {
-            Step::Clear => {
-                let began = self.now();
-                let is_clear = move |(at, gate): &(Time, Gate)| *at > began && !gate.is_stopped;
-                self.attain(
-                    "clear the stop",
-                    self.timeout,
-                    |desk, now| {
-                        let command = desk.session.clear(now);
-                        Ok(desk.bus.publish("operator.stop", &command)?)
-                    },
-                    |desk| desk.gate.as_ref().is_some_and(is_clear),
-                )
+            Step::Clear => self.clear(),
+            Step::Task(task) => {
+                let outcome = self.task(task)?;
+                if outcome == Outcome::Fine {
+                    output::line("the gate has taken it")?;
+                }
+                Ok(outcome)
             }
-            Step::Task(task) => self.task(task),
             Step::Keep(task, period) => {
                 let end = self.now() + *period;
                 while self.now() < end && !self.is_interrupted() {
@@ -338,6 +332,24 @@ impl Desk {
             | Step::Wait(_)
             | Step::WaitDone => Ok(Outcome::Fine),
         }
+    }
+
+    fn clear(&mut self) -> anyhow::Result<Outcome> {
+        let began = self.now();
+        let is_clear = |(at, gate): &(Time, Gate)| *at > began && !gate.is_stopped;
+        let outcome = self.attain(
+            "clear the stop",
+            self.timeout,
+            |desk, now| {
+                let command = desk.session.clear(now);
+                Ok(desk.bus.publish("operator.stop", &command)?)
+            },
+            |desk| desk.gate.as_ref().is_some_and(is_clear),
+        )?;
+        if outcome == Outcome::Fine {
+            output::line("there is no stop any more; nothing moves until somebody commands it")?;
+        }
+        Ok(outcome)
     }
 
     fn task(&mut self, task: &Task) -> anyhow::Result<Outcome> {

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Longer than anything takes here; a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// More than are heard of anything before a test has failed.
+const MOST: usize = 1_000;
+
 /// A program that runs beside the test, ended with the value.
 struct Running {
     child: Child,
@@ -86,9 +89,9 @@ impl Robot {
         let url = hub.url().to_string();
         let text = format!(
             "[robot]\nname = \"{name}{}\"\nbus = \"{url}\"\n\
-             [component.gate]\nkind = \"gate\"\nprocess = \"all\"\n\
+             [component.gate]\nkind = \"gate\"\nprocess = \"vessel\"\n\
              parameters = {{ name = \"vessel\", ranks = [\"bridge=2\"] }}\n\
-             [component.thrust_driver]\nkind = \"thrust_driver\"\nprocess = \"all\"\n",
+             [component.thrust_driver]\nkind = \"thrust_driver\"\nprocess = \"vessel\"\n",
             std::process::id()
         );
         write(&folder, "robot.toml", &text);
@@ -111,24 +114,26 @@ impl Robot {
     }
 
     fn wait(&self, what: &str, is_so: impl Fn(&Gate) -> bool) {
-        loop {
+        for _ in 0..MOST {
             let state = self.states.recv_timeout(PATIENCE).unwrap();
             let state = state.unwrap_or_else(|| panic!("the gate is silent: {what}"));
             if is_so(&state) {
                 return;
             }
         }
+        panic!("it never came to be: {what}");
     }
 
     /// Waits until the thrusters do this.
     fn wait_for_thrust(&self, is_so: impl Fn([f64; 2]) -> bool) {
-        loop {
+        for _ in 0..MOST {
             let thrust = self.thrusts.recv_timeout(PATIENCE).unwrap();
             let thrust = thrust.expect("the driver says what it does");
             if is_so([thrust.port_ratio, thrust.starboard_ratio]) {
                 return;
             }
         }
+        panic!("the thrusters never did that");
     }
 
     fn args<'a>(&'a self, station: &'a str, args: &[&'a str]) -> Vec<&'a str> {
@@ -189,7 +194,7 @@ fn a_person_clears_the_stop_gives_a_task_and_leaves_it_to_the_vehicle() {
     assert_eq!(status["holder"], "", "the lease was given up, not lost");
 
     let survey = [
-        "operate", "survey", "0,0", "60,0", "60,40", "0,40", "lanes=8",
+        "operate", "survey", "0", "0", "60", "-5", "60", "40", "-3", "40", "lanes=8",
     ];
     for (args, state, level) in [
         (&["operate", "hold"][..], "idle", 5),
@@ -197,7 +202,7 @@ fn a_person_clears_the_stop_gives_a_task_and_leaves_it_to_the_vehicle() {
         (&survey, "autonomous", 4),
         // What is inserted leaves it autonomous.
         (&["operate", "insert", "40", "25"], "autonomous", 4),
-        (&["operate", "return"], "autonomous", 2),
+        (&["operate", "return"], "autonomous", 4),
     ] {
         robot.do_so("quay", args);
         let status = robot.status();
@@ -344,7 +349,7 @@ fn what_makes_no_sense_is_said_before_anybody_is_asked() {
     let folder = scratch("operate-usage");
     for (args, expected) in [
         (&["goto", "here"][..], "here"),
-        (&["thrust", "2", "0"], "2"),
+        (&["thrust", "2", "0"], "-1 to 1"),
         (&["heading", "45"], "heading"),
         (&["survey", "0,0", "1,1"], "survey"),
         (&["script", "missing.txt"], "missing.txt"),
