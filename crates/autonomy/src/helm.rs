@@ -136,7 +136,7 @@ impl Helm {
         out.send(self.guidance, guidance(utime, aim.unwrap_or(Aim::Rest)));
         let here_m = self.place.map_or([0.0; 2], |place| [place.x_m, place.y_m]);
         let (left, left_m) = self.keeper.left(here_m);
-        if self.is_plan_new || self.n_ticks % PLAN_EVERY == 0 {
+        if self.is_plan_new || self.n_ticks.is_multiple_of(PLAN_EVERY) {
             out.send(self.plan, plan(utime, &left));
             self.is_plan_new = false;
         }

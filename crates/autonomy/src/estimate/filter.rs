@@ -241,10 +241,10 @@ impl Filter {
         push(V + 1, T + 2, fx);
         push(V + 2, T, fy);
         push(V + 2, T + 1, -fx);
-        for row in 0..3 {
-            for column in 0..3 {
-                push(V + row, A + column, -step_s * r[row][column]);
-                push(T + row, G + column, -step_s * r[row][column]);
+        for (row, turned) in r.iter().enumerate() {
+            for (column, share) in turned.iter().enumerate() {
+                push(V + row, A + column, -step_s * share);
+                push(T + row, G + column, -step_s * share);
             }
         }
         let before = self.covariance;

@@ -238,7 +238,7 @@ impl Keeper {
                 points.len()
             ));
         }
-        let is_far = |it: &f64| !(it.abs() <= MAX_FAR_M);
+        let is_far = |it: &f64| it.is_nan() || it.abs() > MAX_FAR_M;
         if points.iter().flatten().any(is_far) {
             return Err(format!(
                 "a point is not within {} km of the map's origin",
@@ -553,19 +553,20 @@ impl Keeper {
     pub fn left(&self, here_m: [f64; 2]) -> (Vec<(&str, [f64; 2])>, f64) {
         let mut points = Vec::new();
         let (mut at_m, mut left_m) = (here_m, 0.0);
-        let mut is_first = true;
-        for item in &self.items {
-            for leg in item.legs() {
-                // What of the leg that is followed lies behind is not left.
-                let from_m = leg.from_m.filter(|_| !(is_first && self.on_leg.is_some()));
-                is_first = false;
-                for point_m in from_m.into_iter().chain([leg.to_m]) {
-                    if apart(at_m, point_m) > 0.0 {
-                        points.push((item.name.as_str(), point_m));
-                    }
-                    left_m += apart(at_m, point_m);
-                    at_m = point_m;
+        let legs = self
+            .items
+            .iter()
+            .flat_map(|item| item.legs().map(move |leg| (item, leg)));
+        for (nth, (item, leg)) in legs.enumerate() {
+            // What of the leg that is followed lies behind is not left.
+            let is_followed = nth == 0 && self.on_leg.is_some();
+            let from_m = leg.from_m.filter(|_| !is_followed);
+            for point_m in from_m.into_iter().chain([leg.to_m]) {
+                if apart(at_m, point_m) > 0.0 {
+                    points.push((item.name.as_str(), point_m));
                 }
+                left_m += apart(at_m, point_m);
+                at_m = point_m;
             }
         }
         (points, left_m)

@@ -94,7 +94,8 @@ impl Chart for Seabed {
             reason = "depths need no more digits"
         )]
         let level_m = self.level_m as f32;
-        let planes: [(&str, &str, &dyn Fn(&Cell) -> f32); 4] = [
+        type Plane<'a> = (&'a str, &'a str, &'a dyn Fn(&Cell) -> f32);
+        let planes: [Plane<'_>; 4] = [
             ("height", "m", &Cell::height),
             ("variance", "m^2", &Cell::variance),
             ("count", "", &|cell| f32::from(cell.n())),
