@@ -475,7 +475,8 @@ proptest! {
                 lane_spacing_m: number,
                 ..task(1, kind.rem_euclid(8), placing, &points)
             };
-            let _ = toy.keeper.take(&task, Some(toy.place));
+            let refused = toy.keeper.take(&task, Some(toy.place)).err();
+            prop_assert!(refused.is_none_or(|why| !why.is_empty()));
             toy.go(5);
             let (_, left_m) = toy.keeper.left([0.0; 2]);
             prop_assert!(left_m >= 0.0);
