@@ -9,11 +9,11 @@ BENCH_PEERS := iceoryx2 zenoh
 BENCH ?=
 # How many inputs `make test` tries on each parser: the same ones every time, some ten seconds' worth. `make soak` looks
 # for new ones, so many seconds on each.
-FUZZ_RUNS := datagrams=3000 dynamic=50000 eventlog=50000 generated=50000 language=5000 link_frames=50000 log_damage=1500 \
-	log_files=4000 log_index=15000 models=6000 nmea=40000 robot_files=3000 scanner=40000 tcpq=200000 worlds=6000
+FUZZ_RUNS := datagrams=3000 dynamic=50000 eventlog=50000 gate=20000 generated=50000 language=5000 link_frames=50000 \
+	log_damage=1500 log_files=4000 log_index=15000 models=6000 nmea=40000 robot_files=3000 scanner=40000 tcpq=200000 worlds=6000
 SOAK_SECONDS ?= 1200
 
-.PHONY: demo test gen liblcm python bench soak peers check models fuzz
+.PHONY: demo test gen liblcm python bench soak peers check models mutants fuzz
 
 demo: ## what there is so far, in a minute
 	$(CARGO) run --quiet --release -p bowline -- demo
@@ -29,6 +29,9 @@ check:
 
 models: ## the bus under thousands of schedules, and twins of it that must fail
 	$(CARGO) test --quiet --locked --manifest-path tests/models/Cargo.toml --target-dir target/models
+
+mutants: ## the gate and the lease, broken in every way: the tests must find out
+	@scripts/mutants
 
 gen: ## types/ -> crates/msgs
 	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated types/

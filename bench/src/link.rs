@@ -503,40 +503,45 @@ impl Bench {
     /// A round trip of a small packet without load, the middle one of some, ms.
     fn rtt_ms(&self) -> Result<f64> {
         thread::scope(|scope| {
-            let echo = self.spawn(scope, &self.there, |_| {
-                let socket = UdpSocket::bind("10.2.0.2:7")?;
-                socket.set_read_timeout(Some(Duration::from_secs(2)))?;
-                let mut buffer = [0; 200];
-                while let Ok((n, from)) = socket.recv_from(&mut buffer) {
-                    socket.send_to(&buffer[..n], from)?;
-                    if buffer[0] == N_ECHOES {
-                        break;
-                    }
-                }
-                Ok(())
-            })?;
-            let trips = self.spawn(scope, &self.here, |_| {
-                let socket = UdpSocket::bind("10.1.0.2:0")?;
-                socket.set_read_timeout(Some(Duration::from_secs(1)))?;
-                let clock = Live::new();
-                let mut trips = Vec::new();
-                for nth in 0..=N_ECHOES {
-                    clock.wait(Duration::from_millis(50));
-                    let sent_ns = wall_ns();
-                    socket.send_to(&[nth; 140], "10.2.0.2:7")?;
-                    // The first one may be too early.
-                    if socket.recv(&mut [0; 200]).is_ok() {
-                        trips.push(ms(wall_ns() - sent_ns));
-                    }
-                }
-                Ok(trips)
-            })?;
+            let echo = self.spawn(scope, &self.there, |_| echo())?;
+            let trips = self.spawn(scope, &self.here, |_| round_trips())?;
             echo.join().expect("it does not panic")?;
             let mut trips = trips.join().expect("it does not panic")?;
             trips.sort_by(f64::total_cmp);
             trips.get(trips.len() / 2).copied().context("a round trip")
         })
     }
+}
+
+/// Sends back what comes, until the last of them.
+fn echo() -> Result<()> {
+    let socket = UdpSocket::bind("10.2.0.2:7")?;
+    socket.set_read_timeout(Some(Duration::from_secs(2)))?;
+    let mut buffer = [0; 200];
+    while let Ok((n, from)) = socket.recv_from(&mut buffer) {
+        socket.send_to(&buffer[..n], from)?;
+        if buffer[0] == N_ECHOES {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn round_trips() -> Result<Vec<f64>> {
+    let socket = UdpSocket::bind("10.1.0.2:0")?;
+    socket.set_read_timeout(Some(Duration::from_secs(1)))?;
+    let clock = Live::new();
+    let mut trips = Vec::new();
+    for nth in 0..=N_ECHOES {
+        clock.wait(Duration::from_millis(50));
+        let sent_ns = wall_ns();
+        socket.send_to(&[nth; 140], "10.2.0.2:7")?;
+        // The first one may be too early.
+        if socket.recv(&mut [0; 200]).is_ok() {
+            trips.push(ms(wall_ns() - sent_ns));
+        }
+    }
+    Ok(trips)
 }
 
 fn message(number: u64, size: usize) -> Vec<u8> {

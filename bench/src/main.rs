@@ -17,6 +17,7 @@ mod model;
 mod namespace;
 mod peers;
 mod planner;
+mod safety;
 mod sim;
 mod stopwatch;
 mod supervise;
@@ -58,7 +59,7 @@ struct Order {
 }
 
 /// The parts, in their order.
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     part("marshal", |_| marshal::run(&peers::work_folder()?)),
     part("compile", |_| compile::run(&peers::work_folder()?)),
     part("model", |it| model::run(&peers::work_folder()?, it.length)),
@@ -67,6 +68,7 @@ const PARTS: [Part; 14] = [
     networked("inspect", |it| inspect::run(it.length)),
     networked("components", |it| components::run(it.length)),
     networked("supervise", |it| supervise::run(it.length)),
+    networked("safety", |it| safety::run(it.length)),
     part("link", |it| link::run(it.length)),
     part("arbiter", |it| arbiter::run(it.length)),
     part("terrain", |it| terrain::run(it.length)),
@@ -95,6 +97,15 @@ fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let [supervise::BEAT, url, name] = args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         return supervise::beat(url, name);
+    }
+    if let [role @ (safety::GATE | safety::SOURCE), url] =
+        args.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
+        return if role == safety::GATE {
+            safety::gate(url)
+        } else {
+            safety::source(url)
+        };
     }
     let (questions, others): (Vec<String>, Vec<String>) =
         args.iter().cloned().partition(|arg| bus::is_question(arg));

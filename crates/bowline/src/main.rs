@@ -19,6 +19,7 @@ mod listen;
 mod log;
 mod logs;
 mod model;
+mod operate;
 mod orders;
 mod output;
 mod parameters;
@@ -103,6 +104,8 @@ fn verbs() -> Command {
         )))
         .subcommand(ps::Arguments::augment_args(Command::new("ps")))
         .subcommand(model::command())
+        .subcommand(operate::HaltArguments::augment_args(Command::new("halt")))
+        .subcommand(operate::Arguments::augment_args(Command::new("operate")))
         .subcommand(publish::Arguments::augment_args(Command::new("pub")))
         .subcommand(rate::Arguments::augment_args(Command::new("rate")))
         .subcommand(serial::Arguments::augment_args(Command::new("serial")))
@@ -144,6 +147,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
             orders::run(verb, &orders::Arguments::from_arg_matches(matches)?)
         }
         Some(("model", matches)) => model::run(&model::Verb::from_arg_matches(matches)?),
+        Some(("halt", matches)) => {
+            operate::halt(&operate::HaltArguments::from_arg_matches(matches)?)
+        }
+        Some(("operate", matches)) => operate::run(&operate::Arguments::from_arg_matches(matches)?),
         Some(("pub", matches)) => publish::run(&publish::Arguments::from_arg_matches(matches)?),
         Some(("rate", matches)) => rate::run(&rate::Arguments::from_arg_matches(matches)?),
         Some(("serial", matches)) => serial::run(&serial::Arguments::from_arg_matches(matches)?),

@@ -241,10 +241,10 @@ impl Filter {
         push(V + 1, T + 2, fx);
         push(V + 2, T, fy);
         push(V + 2, T + 1, -fx);
-        for (row, turned) in r.iter().enumerate() {
-            for (column, share) in turned.iter().enumerate() {
-                push(V + row, A + column, -step_s * share);
-                push(T + row, G + column, -step_s * share);
+        for (row, values) in r.iter().enumerate() {
+            for (column, value) in values.iter().enumerate() {
+                push(V + row, A + column, -step_s * value);
+                push(T + row, G + column, -step_s * value);
             }
         }
         let before = self.covariance;

@@ -551,25 +551,30 @@ impl Keeper {
     /// The points that are left, with the names of their tasks, and how far that is from a place, metres.
     #[must_use]
     pub fn left(&self, here_m: [f64; 2]) -> (Vec<(&str, [f64; 2])>, f64) {
-        let mut points = Vec::new();
-        let (mut at_m, mut left_m) = (here_m, 0.0);
-        let legs = self
-            .items
-            .iter()
-            .flat_map(|item| item.legs().map(move |leg| (item, leg)));
-        for (nth, (item, leg)) in legs.enumerate() {
+        let legs = self.items.iter().flat_map(|item| {
+            let name = item.name.as_str();
+            item.legs().map(move |leg| (name, leg))
+        });
+        let points = legs.enumerate().flat_map(|(nth, (name, leg))| {
             // What of the leg that is followed lies behind is not left.
             let is_followed = nth == 0 && self.on_leg.is_some();
             let from_m = leg.from_m.filter(|_| !is_followed);
-            for point_m in from_m.into_iter().chain([leg.to_m]) {
-                if apart(at_m, point_m) > 0.0 {
-                    points.push((item.name.as_str(), point_m));
-                }
-                left_m += apart(at_m, point_m);
-                at_m = point_m;
+            from_m
+                .into_iter()
+                .chain([leg.to_m])
+                .map(move |it| (name, it))
+        });
+        let (mut at_m, mut left_m) = (here_m, 0.0);
+        let mut left = Vec::new();
+        for (name, point_m) in points {
+            let further_m = apart(at_m, point_m);
+            if further_m > 0.0 {
+                left.push((name, point_m));
             }
+            left_m += further_m;
+            at_m = point_m;
         }
-        (points, left_m)
+        (left, left_m)
     }
 
     /// What it does, for people.

@@ -77,6 +77,9 @@ impl Seabed {
     }
 }
 
+/// A plane of the map: its name, its unit, and what a cell has of it.
+type Plane<'p> = (&'p str, &'p str, &'p dyn Fn(&Cell) -> f32);
+
 impl Chart for Seabed {
     fn centre_on(&mut self, _: [f64; 2]) {}
 
@@ -94,7 +97,6 @@ impl Chart for Seabed {
             reason = "depths need no more digits"
         )]
         let level_m = self.level_m as f32;
-        type Plane<'a> = (&'a str, &'a str, &'a dyn Fn(&Cell) -> f32);
         let planes: [Plane<'_>; 4] = [
             ("height", "m", &Cell::height),
             ("variance", "m^2", &Cell::variance),

@@ -446,6 +446,12 @@ fn lanes_cover_areas_with_bays_too_and_go_to_and_fro() {
     assert_eq!(ends.iter().map(round).collect::<Vec<_>>(), expected);
 }
 
+/// Some that can be, and some that cannot.
+fn any_points() -> impl Strategy<Value = Vec<[f64; 2]>> {
+    let coordinate = || prop_oneof![any::<f64>(), -60.0..60.0_f64];
+    prop::collection::vec([coordinate(), coordinate()], 0..6)
+}
+
 proptest! {
     #[test]
     fn whatever_the_corners_lanes_are_bounded_and_within_them(
@@ -465,7 +471,7 @@ proptest! {
 
     #[test]
     fn whatever_tasks_say_the_helm_does_not_fall_over(
-        tasks in prop::collection::vec((any::<i8>(), 0_i8..4, prop::collection::vec([-60.0..60.0_f64, -60.0..60.0_f64], 0..6), any::<f64>()), 0..12),
+        tasks in prop::collection::vec((any::<i8>(), 0_i8..4, any_points(), any::<f64>()), 0..12),
     ) {
         let mut toy = Toy::new();
         for (kind, placing, points, number) in tasks {
@@ -475,8 +481,9 @@ proptest! {
                 lane_spacing_m: number,
                 ..task(1, kind.rem_euclid(8), placing, &points)
             };
-            let refused = toy.keeper.take(&task, Some(toy.place)).err();
-            prop_assert!(refused.is_none_or(|why| !why.is_empty()));
+            if let Err(why) = toy.keeper.take(&task, Some(toy.place)) {
+                prop_assert!(!why.is_empty());
+            }
             toy.go(5);
             let (_, left_m) = toy.keeper.left([0.0; 2]);
             prop_assert!(left_m >= 0.0);

@@ -3,6 +3,7 @@
 use super::{Arguments, Parity};
 use crate::input::Usage;
 use anyhow::Context as _;
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::termios::{
@@ -147,9 +148,11 @@ fn open_device(device: &Path, settings: &Settings) -> io::Result<File> {
         }
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    let mut termios = tcgetattr(&file).map_err(|error| match error {
-        nix::errno::Errno::ENOTTY => io::Error::other("it is no serial line"),
-        error => error.into(),
+    let mut termios = tcgetattr(&file).map_err(|error| {
+        if error == Errno::ENOTTY {
+            return io::Error::other("it is no serial line");
+        }
+        error.into()
     })?;
     settings.apply(&mut termios)?;
     tcsetattr(&file, SetArg::TCSANOW, &termios)?;

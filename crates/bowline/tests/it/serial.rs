@@ -99,7 +99,7 @@ fn hear(say: &dyn Fn(), heard: &Subscription<Serial>, expected: &[u8]) {
             return;
         }
     }
-    panic!("expected {expected:?}, found {bytes:?}");
+    assert_eq!(bytes, expected, "it never came");
 }
 
 #[test]
@@ -194,22 +194,19 @@ fn messages(folder: &Path, log: &str, channel: &str) -> Vec<Value> {
     let lines = stdout(&output);
     let events = lines
         .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        .map(|line| serde_json::from_str::<Value>(line).expect("lines of JSON"));
     events.map(|mut event| event["message"].take()).collect()
 }
 
-/// Ranges of a scan by sector, millimetres; `None` where nothing was measured.
-fn sectors(scan: &Value) -> Vec<Option<i64>> {
-    let mut sectors = vec![None; 91];
-    for point in scan["points"].as_array().expect("it has points") {
-        let [x, y, _, range] = [0, 1, 2, 3].map(|at| point[at].as_f64());
-        let (Some(x), Some(y), Some(range_m)) = (x, y, range) else {
-            continue;
-        };
-        let sector = ((y.atan2(x).to_degrees() + 81.0) / 1.8).round();
-        sectors[sector as usize] = Some((range_m * 1_000.0).round() as i64);
-    }
-    sectors
+/// What was measured in a scan: sectors with their ranges in millimetres.
+fn sectors(scan: &Value) -> Vec<String> {
+    let points = scan["points"].as_array().expect("it has points").iter();
+    let measured = points.filter_map(|point| {
+        let [x, y, range_m] = [0, 1, 3].map(|at| point[at].as_f64());
+        let sector = (y?.atan2(x?).to_degrees() + 81.0) / 1.8;
+        Some(format!("{sector:.0}: {:.0} mm", range_m? * 1_000.0))
+    });
+    measured.collect()
 }
 
 #[test]
@@ -234,10 +231,8 @@ fn a_scanner_that_misbehaves_gives_a_stream_in_which_nothing_is_false() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name());
     let log = log.map(|name| name.to_string_lossy().into_owned());
-    let log = log
-        .filter(|name| !name.ends_with(".index"))
-        .next()
-        .expect("it was recorded");
+    let log = { log }.find(|name| !name.ends_with(".index"));
+    let log = log.expect("it was recorded");
     let truth = messages(&folder, &log, "truth.ranges");
     let scans = messages(&folder, &log, "scanner.ranges");
     assert!(

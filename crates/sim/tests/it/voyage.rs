@@ -98,7 +98,7 @@ impl Voyage {
             match event {
                 Event::Measured { reading, .. } => tell(&mut self.estimator, reading),
                 Event::Truth(pose) => self.truth.push(pose),
-                _ => {}
+                Event::Contact(_) | Event::Sea(_) => {}
             }
         }
         advance(
@@ -130,7 +130,14 @@ fn tell(estimator: &mut Rig, reading: Reading) {
             advance(estimator, Time::from_utime(it.utime));
             estimator.send("imu", it);
         }
-        _ => {}
+        Reading::Range(_)
+        | Reading::Pose(_)
+        | Reading::Wheels(_)
+        | Reading::Bumper(_)
+        | Reading::Sounding(_)
+        | Reading::Multibeam(_)
+        | Reading::Spectrum(_)
+        | Reading::Image(_) => {}
     }
 }
 
@@ -185,7 +192,8 @@ fn consistency(seed: u64, world: &World, vehicle: &Vehicle) -> Vec<[f64; 2]> {
         voyage.step(&thrust);
     }
     let at = |(at_s, what): &(f64, &str)| {
-        let utime = EPOCH.utime() + (at_s * 1e6).round() as i64;
+        let since = Duration::try_from_secs_f64(*at_s).expect("a time");
+        let utime = (EPOCH + since).utime();
         let found = |poses: &[PoseTransform]| {
             let pose = poses.iter().find(|pose| pose.utime == utime);
             pose.unwrap_or_else(|| panic!("no pose {what}")).clone()
@@ -245,8 +253,8 @@ struct Ship {
     controller: Rig,
     thrust: Thrust,
     states: Vec<HelmState>,
-    /// Where it truly was while it followed a leg, by that leg: from and to, in millimetres, and how far off it was.
-    off_m: Vec<([[i64; 2]; 2], f64)>,
+    /// While it followed a leg: how long that is, and how far off it truly was, metres.
+    off_m: Vec<(f64, f64)>,
     guidance: Guidance,
 }
 
@@ -328,21 +336,16 @@ impl Ship {
         let [dx, dy] = [to_m[0] - from_m[0], to_m[1] - from_m[1]];
         let [x, y] = self.truth();
         let off_m = (dx * (y - from_m[1]) - dy * (x - from_m[0])) / dx.hypot(dy);
-        let round = |it: [f64; 2]| it.map(|it| (it * 1e3).round() as i64);
-        self.off_m.push(([round(from_m), round(to_m)], off_m));
+        self.off_m.push((dx.hypot(dy), off_m));
     }
 
     /// Root-mean-square of how far off legs of at least that length it was, and the most.
     fn off_lanes(&self, least_m: f64) -> (f64, f64, usize) {
-        let is_long = |leg: &[[i64; 2]; 2]| {
-            let [dx, dy] = [0, 1].map(|axis| (leg[1][axis] - leg[0][axis]) as f64 / 1e3);
-            dx.hypot(dy) >= least_m
-        };
         let off: Vec<f64> = self
             .off_m
             .iter()
-            .filter(|(leg, _)| is_long(leg))
-            .map(|it| it.1)
+            .filter(|(length_m, _)| *length_m >= least_m)
+            .map(|(_, off_m)| *off_m)
             .collect();
         let rms = (off.iter().map(|it| it * it).sum::<f64>() / off.len() as f64).sqrt();
         (

@@ -56,8 +56,12 @@ class App {
         document.body.append(
             el("a", { class: "sr skip", href: "#page" }, "Skip to the page"),
             top.element,
-            el("div", { class: "command" }, authority.element, stop.element, stop.announced),
-            banners.element,
+            el(
+                "div",
+                { class: "head" },
+                el("div", { class: "command" }, authority.element, stop.element, stop.announced),
+                banners.element,
+            ),
             this.layout.element,
             player.element,
             this.login.element,

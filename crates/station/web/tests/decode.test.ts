@@ -21,7 +21,9 @@ function setOf(fingerprint: bigint): { set: TypeSet; place: number } | undefined
 
 /** Enums are numbers with names, and the reference's JSON has the names. */
 const enumValues = new Map(
-    golden.defs.flatMap((def) => (def.body.kind === "enum" ? def.body.values.map((v) => [v.name, v.value] as const) : [])),
+    golden.defs.flatMap((def) =>
+        def.body.kind === "enum" ? def.body.values.map((v) => [v.name, v.value] as const) : [],
+    ),
 );
 
 /** Whether a decoded value is what the reference's JSON says. */

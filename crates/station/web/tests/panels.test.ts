@@ -39,8 +39,14 @@ describe("panels", () => {
         wantedPanels(page, new VehicleView(store, store.vehicles[at]!)).map((it) => it.key);
 
     it("are chosen by what a vehicle says", () => {
-        const store = storeWith({ "gate.state": new Gate(), pose: new PoseTransform(), "multibeam.ping": new Multibeam() });
-        expect(keys("operate", store)).toEqual(expect.arrayContaining(["map", "vitals", "teleop", "waterfall-multibeam.ping"]));
+        const store = storeWith({
+            "gate.state": new Gate(),
+            pose: new PoseTransform(),
+            "multibeam.ping": new Multibeam(),
+        });
+        expect(keys("operate", store)).toEqual(
+            expect.arrayContaining(["map", "vitals", "teleop", "waterfall-multibeam.ping"]),
+        );
         expect(keys("operate", store)).not.toContain("mission");
         expect(keys("operate", store).some((key) => key.startsWith("spectrum"))).toBe(false);
     });
@@ -49,12 +55,16 @@ describe("panels", () => {
         const store = storeWith({ "gate.state": new Gate(), imu: new Imu() });
         expect(keys("sensors", store)).toContain("raw-imu");
         expect(keys("sensors", store)).not.toContain("raw-gate.state");
+        const odd = storeWith({ "gate.state": { encode: () => new Gate().encode().fill(7, 0, 8) } });
+        expect(keys("sensors", odd), "another version of a type is not taken for ours").toContain("raw-gate.state");
     });
 
     it("of a second vehicle are the same again, for its own channels", () => {
         const one = { "gate.state": new Gate(), "spectrometer.spectrum": new Spectrum(), "camera.image": new Image() };
         const two = Object.fromEntries(
-            ["heron.", "tern."].flatMap((prefix) => Object.entries(one).map(([name, it]) => [prefix + name, it] as const)),
+            ["heron.", "tern."].flatMap((prefix) =>
+                Object.entries(one).map(([name, it]) => [prefix + name, it] as const),
+            ),
         );
         const store = storeWith(two);
         const strip = (names: string[], prefix: string): string[] => names.map((it) => it.replaceAll(prefix, ""));
@@ -71,7 +81,12 @@ describe("panels", () => {
 
 describe("fields of any message", () => {
     it("are shown with units, and never as markup", () => {
-        expect([unitOf("depth_m"), unitOf("speed_mps"), unitOf("heading_rad"), unitOf("name")]).toEqual(["m", "m/s", "rad", ""]);
+        expect([unitOf("depth_m"), unitOf("speed_mps"), unitOf("heading_rad"), unitOf("name")]).toEqual([
+            "m",
+            "m/s",
+            "rad",
+            "",
+        ]);
         expect(brief(Uint8Array.of(1, 255))).toBe("2 B: 01 ff");
         expect(brief(Float64Array.of(1, Number.NaN))).toBe("[1, NaN]");
         const store = storeWith({ x: new Gate({ reason: "<img src=x>" }) });
@@ -103,18 +118,42 @@ describe("hands", () => {
 
 describe("the map", () => {
     const matrix = (rad: number): Float64Array =>
-        Float64Array.of(Math.cos(rad), -Math.sin(rad), 0, 5, Math.sin(rad), Math.cos(rad), 0, 6, 0, 0, 1, 0, 0, 0, 0, 1);
+        Float64Array.of(
+            Math.cos(rad),
+            -Math.sin(rad),
+            0,
+            5,
+            Math.sin(rad),
+            Math.cos(rad),
+            0,
+            6,
+            0,
+            0,
+            1,
+            0,
+            0,
+            0,
+            0,
+            1,
+        );
 
     it("turns headings into bearings", () => {
         expect(bearing(headingOf(new PoseTransform({ matrix: matrix(Math.PI / 2) })))).toBe("000");
-        expect([bearing(0), bearing(Math.PI), bearing(-Math.PI / 2), bearing(Number.NaN)]).toEqual(["090", "270", "180", "–"]);
+        expect([bearing(0), bearing(Math.PI), bearing(-Math.PI / 2), bearing(Number.NaN)]).toEqual([
+            "090",
+            "270",
+            "180",
+            "–",
+        ]);
     });
 
     it("makes an ellipse of a covariance, with its long axis where the spread is", () => {
         const position_covariance = Float64Array.of(4, 0, 0, 0, 1, 0, 0, 0, 1);
         const ellipse = ellipseOf(new PoseTransform({ position_covariance }))!;
         expect([ellipse.a / ellipse.b, ellipse.rad]).toEqual([2, 0]);
-        expect(ellipseOf(new PoseTransform({ position_covariance: new Float64Array(9).fill(Number.NaN) }))).toBeUndefined();
+        expect(
+            ellipseOf(new PoseTransform({ position_covariance: new Float64Array(9).fill(Number.NaN) })),
+        ).toBeUndefined();
     });
 
     it("reads charts in metres and in degrees", () => {
@@ -129,7 +168,9 @@ describe("the map", () => {
         const origin = { lat_deg: 60, lon_deg: 10 };
         const [x = 0, y = 0] = point({ type: "FeatureCollection", origin, features: [feature([10.001, 60.001])] });
         expect([x, y]).toEqual(toMap([10.001, 60.001], origin));
-        expect(x / y).toBeCloseTo(0.5, 3);
+        expect(x / y).toBeCloseTo(0.5, 2);
+        // One minute of latitude at 60 degrees is 1857 m on the ellipsoid, and one of longitude half of that and some.
+        expect(toMap([10 + 1 / 60, 60 + 1 / 60], origin).map(Math.round)).toEqual([930, 1857]);
     });
 
     it("colours a plane without what stands out, and knows what is not known", () => {

@@ -1,9 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { Device } from "../src/generated/bowline/device_t.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Sounding } from "../src/generated/bowline/sounding_t.js";
 import { Alarm } from "../src/generated/bowline/alarm_t.js";
-import { type FromStation, FrameError, publishFrame, readFrame, requestFrame, subscribeFrame } from "../src/protocol/frames.js";
+import {
+    type FromStation,
+    FrameError,
+    publishFrame,
+    readFrame,
+    requestFrame,
+    subscribeFrame,
+} from "../src/protocol/frames.js";
 import { Alarms } from "../src/store/alarms.js";
 import { staleAfterS } from "../src/store/channel.js";
 import { Series } from "../src/store/series.js";
@@ -13,7 +21,16 @@ import { isOf } from "../src/store/vehicles.js";
 
 const hello: FromStation = {
     kind: "hello",
-    hello: { version: 1, user: "anna", role: "operator", station: "bridge/anna", source: "live", utime: 0, charts: [], rank: 1 },
+    hello: {
+        version: 1,
+        user: "anna",
+        role: "operator",
+        station: "bridge/anna",
+        source: "live",
+        utime: 0,
+        charts: [],
+        rank: 1,
+    },
 };
 
 interface Encodes {
@@ -109,7 +126,10 @@ describe("the store", () => {
     it("counts a message that makes no sense, and shows why, and goes on", () => {
         const { store } = new Feed();
         store.apply({ kind: "channel", id: 0, fingerprint: Sounding.FINGERPRINT, name: "sounder.depth" }, 0);
-        store.apply({ kind: "message", id: 0, utime: 0, nSkipped: 0, bytes: new Sounding().encode().subarray(0, 12) }, 0);
+        store.apply(
+            { kind: "message", id: 0, utime: 0, nSkipped: 0, bytes: new Sounding().encode().subarray(0, 12) },
+            0,
+        );
         expect(store.channel("sounder.depth")!.error).toMatch(/expected 8 bytes/);
         store.apply({ kind: "message", id: 7, utime: 0, nSkipped: 0, bytes: new Uint8Array(8) }, 0);
         expect(store.nFaults).toBe(1);
@@ -169,6 +189,14 @@ describe("alarms", () => {
         expect(feed.store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
     });
 
+    it("come from devices that say nothing, and go when they do", () => {
+        const feed = new Feed();
+        feed.say("gps.device", new Device({ device: "GPS", state: Device.SILENT }), 0);
+        expect(feed.store.histories.alarms.list().map((it) => it.source)).toEqual(["GPS"]);
+        feed.say("gps.device", new Device({ device: "GPS", state: Device.WORKING }), 10);
+        expect(feed.store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
+    });
+
     it("are bounded", () => {
         const alarms = new Alarms();
         for (let i = 0; i < 1_000; i++) {
@@ -219,8 +247,10 @@ describe("memory", () => {
 
 describe("frames", () => {
     const frame = (kind: number, ...parts: (number[] | string)[]): ArrayBuffer =>
-        Uint8Array.from([kind, ...parts.flatMap((part) => (typeof part === "string" ? [...new TextEncoder().encode(part)] : part))])
-            .buffer;
+        Uint8Array.from([
+            kind,
+            ...parts.flatMap((part) => (typeof part === "string" ? [...new TextEncoder().encode(part)] : part)),
+        ]).buffer;
 
     it("are read as PROTOCOL.md has them", () => {
         expect(readFrame(frame(2, [0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 9], "pose"))).toEqual({

@@ -6,8 +6,8 @@ use crate::robot::draft::{Draft, ExperimentDraft};
 use crate::robot::{Experiment, Program};
 use std::collections::BTreeMap;
 
-/// Components of this kind decide who may command others.
-const GATE: &str = "gate";
+/// Components of these kinds decide who may command others.
+const GATES: [&str; 2] = ["gate", "gate_drive"];
 
 pub(super) fn check(
     draft: &Draft<'_, '_>,
@@ -90,7 +90,7 @@ fn find_gate(
             .iter()
             .find(|it| it.component.name == *name.get_ref());
         found.is_some_and(|it| match &it.component.program {
-            Program::Kind { kind, .. } => kind.name == GATE,
+            Program::Kind { kind, .. } => GATES.contains(&kind.name),
             Program::Command(_) => false,
         })
     };

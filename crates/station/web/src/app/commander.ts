@@ -205,14 +205,23 @@ export class Commander {
         for (const { channel, bytes, text, isRepeated } of commands) {
             const isSent = this.outlet.publish(vehicle.prefix + channel, bytes);
             if (!isRepeated) {
-                this.note(isSent ? "command" : "refusal", isSent ? text : `${text}: not sent, the station is not connected`);
+                this.note(
+                    isSent ? "command" : "refusal",
+                    isSent ? text : `${text}: not sent, the station is not connected`,
+                );
             }
         }
     }
 
     private note(kind: "command" | "refusal", text: string): void {
         const utime = this.now().utime;
-        this.store.histories.journal.add({ utime, kind, channel: "", who: this.store.hello?.station ?? "this page", text });
+        this.store.histories.journal.add({
+            utime,
+            kind,
+            channel: "",
+            who: this.store.hello?.station ?? "this page",
+            text,
+        });
     }
 
     private now(): Now {

@@ -40,7 +40,10 @@ export class Connection {
     private socket: WebSocket | undefined;
     private backoffMs = 100;
     private nextId = 1;
-    private readonly pending = new Map<number, { readonly resolve: (reply: Reply) => void; readonly sinceMs: number }>();
+    private readonly pending = new Map<
+        number,
+        { readonly resolve: (reply: Reply) => void; readonly sinceMs: number }
+    >();
     private ping: { readonly id: number; readonly sentMs: number } | undefined;
     private pingedMs = 0;
 

@@ -10,11 +10,12 @@ import type { MessageType } from "../generated/bowline.js";
 import { decodeDynamic, type Fields } from "./dynamic.js";
 import { findByFingerprint, fullName, readSchema, type TypeDef, type TypeSet } from "./schema.js";
 
-/** The types that panels are made for, by name. */
+/** The types that this page draws or goes by; every other one gets a generic panel. By name. */
 export const KNOWN_TYPES: readonly MessageType<object>[] = [
     types.Alarm,
     types.Arbitration,
     types.Contact,
+    types.Device,
     types.Gate,
     types.GateToken,
     types.Guidance,
@@ -22,14 +23,13 @@ export const KNOWN_TYPES: readonly MessageType<object>[] = [
     types.Heartbeat,
     types.Helm,
     types.Image,
-    types.Laser,
+    types.Link,
     types.MapError,
     types.MapT,
     types.Multibeam,
     types.Path,
     types.Plan,
     types.PoseTransform,
-    types.Pose,
     types.Range3d,
     types.Recorder,
     types.Refusal,
@@ -38,7 +38,6 @@ export const KNOWN_TYPES: readonly MessageType<object>[] = [
     types.Sounding,
     types.Spectrum,
     types.Supervisor,
-    types.Task,
     types.Thrust,
     types.Velocity,
     types.Vote,

@@ -154,7 +154,9 @@ function checkDef(def: TypeDef, defs: readonly TypeDef[]): void {
     const { members } = def.body;
     members.forEach((member, place) => {
         if (typeof member.type === "number" && defs[member.type] === undefined) {
-            throw new SchemaError(`${def.name}.${member.name}: expected a type of the schema, found number ${member.type}`);
+            throw new SchemaError(
+                `${def.name}.${member.name}: expected a type of the schema, found number ${member.type}`,
+            );
         }
         for (const dim of member.dims) {
             if (dim.kind === "variable") {

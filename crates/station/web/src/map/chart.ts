@@ -2,7 +2,8 @@
  * The chart under everything: GeoJSON of the station.
  *
  * Coordinates are metres of the map frame where the file says `"frame": "map"`; with an `"origin"` they are degrees, as
- * GeoJSON has them. Features have a `kind`: land, water, depth (with `depth_m`), contour, quay, buoy, wreck, fence, area.
+ * GeoJSON has them. Features have a `kind`, as in the table below; others are thin lines. Names that would overlap are left
+ * out, so soundings show as one comes nearer.
  */
 
 import GeoJSON from "ol/format/GeoJSON";
@@ -41,7 +42,12 @@ export function readChart(json: unknown): Feature[] {
 /** Fetches charts and lays them under the rest. */
 export class ChartLayer {
     readonly source = new VectorSource();
-    readonly layer = new VectorLayer({ source: this.source, zIndex: 1, style: (feature) => styleOf(feature as Feature) });
+    readonly layer = new VectorLayer({
+        source: this.source,
+        zIndex: 1,
+        declutter: true,
+        style: (feature) => styleOf(feature as Feature),
+    });
     private loaded = "";
     error = "";
 
@@ -67,51 +73,88 @@ export class ChartLayer {
     }
 }
 
-/** From 0 m to this the colours of depths go. */
-const DEEPEST_M = 20;
+type Make = (feature: Feature) => Style;
 
-function styleOf(feature: Feature): Style | Style[] {
+/** How each kind of feature is drawn: one row for each. */
+const STYLES: Readonly<Record<string, Make>> = {
+    water: () => new Style({ fill: fill("--chart-water"), stroke: stroke("--chart-coast", 1), zIndex: 0 }),
+    depth: (it) => new Style({ fill: depthFill(Number(it.get("depth_m") ?? 0)), zIndex: 1 }),
+    depth_area: (it) => new Style({ fill: depthFill(Number(it.get("depth_min_m") ?? 0)), zIndex: 1 }),
+    sounding: (it) =>
+        new Style({ text: text(soundingText(Number(it.get("depth_m") ?? Number.NaN)), "--chart-sounding"), zIndex: 2 }),
+    contour: (it) => new Style({ stroke: stroke("--chart-contour", 1), text: label(it), zIndex: 2 }),
+    land: (it) =>
+        new Style({ fill: fill("--chart-land"), stroke: stroke("--chart-coast", 1.5), text: label(it), zIndex: 3 }),
+    building: () => new Style({ fill: fill("--chart-coast"), stroke: stroke("--chart-coast", 1), zIndex: 5 }),
+    quay: (it) =>
+        new Style({ fill: fill("--chart-quay"), stroke: stroke("--chart-coast", 2), text: label(it), zIndex: 4 }),
+    pile: () => new Style({ fill: fill("--chart-coast"), stroke: stroke("--chart-coast", 2), zIndex: 5 }),
+    survey: (it) => new Style({ stroke: dashed("--lane", 1.5, [3, 5]), text: label(it, "--plan"), zIndex: 6 }),
+    fence: (it) => new Style({ stroke: dashed("--fence", 2, [10, 6]), text: label(it, "--fence"), zIndex: 6 }),
+    berth: (it) => mark("--accent", it),
+    buoy: (it) => mark("--buoy", it),
+    wreck: (it) => mark("--warning", it),
+};
+
+/** Other words for what looks the same. */
+const ALIASES: Readonly<Record<string, string>> = {
+    basin: "water",
+    island: "land",
+    shore: "land",
+    pier: "quay",
+    wall: "quay",
+    breakwater: "quay",
+    dolphin: "pile",
+    geofence: "fence",
+    mark: "buoy",
+    rock: "wreck",
+};
+
+/** From 0 m to this the colours of depths go. */
+const DEEPEST_M = 16;
+
+function styleOf(feature: Feature): Style {
     const kind = String(feature.get("kind") ?? feature.get("type") ?? "");
-    const name = String(feature.get("name") ?? "");
-    const label = (color: string): Text => new Text({ text: name, font: font(), fill: new Fill({ color }), overflow: false });
-    switch (kind) {
-        case "land":
-        case "island":
-            return new Style({ fill: fill("--chart-land"), stroke: stroke("--chart-coast", 1.5), text: label(color("--chart-text")) });
-        case "quay":
-        case "pier":
-        case "wall":
-        case "breakwater":
-            return new Style({ fill: fill("--chart-quay"), stroke: stroke("--chart-coast", 2), text: label(color("--chart-text")) });
-        case "water":
-        case "basin":
-            return new Style({ fill: fill("--chart-water"), stroke: stroke("--chart-coast", 1) });
-        case "depth": {
-            const share = 1 - Number(feature.get("depth_m") ?? 0) / DEEPEST_M;
-            return new Style({ fill: new Fill({ color: css(DEPTH, share).replace(")", " / 0.35)") }) });
-        }
-        case "contour":
-            return new Style({ stroke: stroke("--chart-contour", 1), text: label(color("--chart-text")) });
-        case "fence":
-        case "geofence":
-            return [
-                new Style({ stroke: new Stroke({ color: color("--fence"), width: 2, lineDash: [10, 6] }), text: label(color("--fence")) }),
-            ];
-        case "buoy":
-        case "mark":
-        case "wreck":
-        case "rock":
-            return new Style({
-                image: new Circle({ radius: 5, fill: fill(kind === "buoy" || kind === "mark" ? "--buoy" : "--warning"), stroke: stroke("--panel", 1.5) }),
-                text: new Text({ text: name, font: font(), offsetY: -12, fill: fill("--chart-text") }),
-            });
-        default:
-            return new Style({
-                stroke: stroke("--chart-contour", 1.5),
-                image: new Circle({ radius: 3, fill: fill("--chart-contour") }),
-                text: label(color("--chart-text")),
-            });
+    const make = STYLES[ALIASES[kind] ?? kind];
+    if (make !== undefined) {
+        return make(feature);
     }
+    const dot = new Circle({ radius: 3, fill: fill("--chart-contour") });
+    return new Style({ stroke: stroke("--chart-contour", 1.5), image: dot, text: label(feature) });
+}
+
+function depthFill(depthM: number): Fill {
+    return new Fill({ color: css(DEPTH, 1 - depthM / DEEPEST_M).replace(")", " / 0.3)") });
+}
+
+/** As charts have it: metres, and decimetres below the line. */
+function soundingText(depthM: number): string {
+    return Number.isFinite(depthM) ? depthM.toFixed(1) : "";
+}
+
+function mark(name: string, feature: Feature): Style {
+    return new Style({
+        image: new Circle({ radius: 5, fill: fill(name), stroke: stroke("--panel", 1.5) }),
+        text: text(nameOf(feature), "--chart-text", -12),
+        zIndex: 7,
+    });
+}
+
+function label(feature: Feature, name = "--chart-text"): Text {
+    return text(nameOf(feature), name);
+}
+
+/** The name of a feature: those that come from worlds are identifiers. */
+function nameOf(feature: Feature): string {
+    return String(feature.get("name") ?? "").replaceAll("_", " ");
+}
+
+function text(words: string, name: string, offsetY = 0): Text {
+    return new Text({ text: words, font: font(), fill: fill(name), offsetY, overflow: false });
+}
+
+function dashed(name: string, width: number, lineDash: number[]): Stroke {
+    return new Stroke({ color: color(name), width, lineDash });
 }
 
 function font(): string {

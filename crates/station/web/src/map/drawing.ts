@@ -37,10 +37,13 @@ export class VehicleMark {
         this.hull.setStyle(
             new Style({
                 zIndex: look === "front" ? 10 : 9,
-                renderer: (at, state) => this.drawHull(at as number[], state.context, state.pixelRatio, state.resolution),
+                renderer: (at, state) =>
+                    this.drawHull(at as number[], state.context, state.pixelRatio, state.resolution),
             }),
         );
-        this.ellipse.setStyle(() => new Style({ fill: new Fill({ color: themeColor("--ellipse") }), stroke: line("--accent", 1) }));
+        this.ellipse.setStyle(
+            () => new Style({ fill: new Fill({ color: themeColor("--ellipse") }), stroke: line("--accent", 1) }),
+        );
         const trackColor = look === "truth" ? "--truth" : look === "front" ? "--track" : "--other";
         this.track.setStyle(() => new Style({ stroke: line(trackColor, look === "truth" ? 1 : 1.75) }));
         source.addFeatures([this.track, this.ellipse, this.hull]);
@@ -69,7 +72,12 @@ export class VehicleMark {
         return this.hull.getGeometry()?.getCoordinates() as [number, number] | undefined;
     }
 
-    private drawHull(at: readonly number[], context: CanvasRenderingContext2D, ratio: number, resolution: number): void {
+    private drawHull(
+        at: readonly number[],
+        context: CanvasRenderingContext2D,
+        ratio: number,
+        resolution: number,
+    ): void {
         const [x = 0, y = 0] = at;
         const size = MARK_PX * ratio * screenScale();
         context.save();
@@ -115,7 +123,12 @@ export class PlanLayer {
     private readonly lines = new Map<string, { readonly feature: Feature; of: unknown }>();
 
     /** Shows a line for a message, if it is not shown already; undefined takes it away. */
-    show(key: string, of: unknown, points: () => readonly (readonly number[])[], look: "plan" | "leg" | "lane" | "goal"): void {
+    show(
+        key: string,
+        of: unknown,
+        points: () => readonly (readonly number[])[],
+        look: "plan" | "leg" | "lane" | "goal",
+    ): void {
         let entry = this.lines.get(key);
         if (entry === undefined) {
             entry = { feature: new Feature(), of: undefined };
@@ -150,6 +163,10 @@ const PLAN_STYLES = {
     leg: () => new Style({ stroke: line("--leg", 3) }),
     goal: () =>
         new Style({
-            image: new Circle({ radius: 5, stroke: line("--plan", 2), fill: new Fill({ color: themeColor("--panel") }) }),
+            image: new Circle({
+                radius: 5,
+                stroke: line("--plan", 2),
+                fill: new Fill({ color: themeColor("--panel") }),
+            }),
         }),
 };

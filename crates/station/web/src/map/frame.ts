@@ -6,20 +6,27 @@ import type { PoseTransform } from "../generated/bowline/pose_transform_t.js";
 /** Metres of the vehicle's map frame, and nothing else: the page needs no globe. */
 export const MAP_FRAME = new Projection({ code: "bowline:map", units: "m", extent: [-1e6, -1e6, 1e6, 1e6] });
 
-const EARTH_M = 6_378_137;
-
 /** Where a map frame begins on the globe. */
 export interface Origin {
     readonly lat_deg: number;
     readonly lon_deg: number;
+    /** Above the ellipsoid, metres. */
+    readonly alt_m?: number;
 }
 
-/** A place near the origin, in metres east and north of it: exact enough within a harbour. */
+const SEMI_MAJOR_M = 6_378_137;
+const ECCENTRICITY2 = 6.694_379_990_141_316e-3;
+
+/** A place near the origin, in metres east and north of it: by the ellipsoid's radii there, as the simulator has it. */
 export function toMap([lon, lat]: readonly [number, number], origin: Origin): [number, number] {
     const rad = Math.PI / 180;
+    const bent = 1 - ECCENTRICITY2 * Math.sin(origin.lat_deg * rad) ** 2;
+    const primeM = SEMI_MAJOR_M / Math.sqrt(bent);
+    const meridianM = (primeM * (1 - ECCENTRICITY2)) / bent;
+    const altM = origin.alt_m ?? 0;
     return [
-        (lon - origin.lon_deg) * rad * EARTH_M * Math.cos(origin.lat_deg * rad),
-        (lat - origin.lat_deg) * rad * EARTH_M,
+        (lon - origin.lon_deg) * rad * (primeM + altM) * Math.cos(origin.lat_deg * rad),
+        (lat - origin.lat_deg) * rad * (meridianM + altM),
     ];
 }
 
@@ -39,7 +46,9 @@ export function speedOf(pose: PoseTransform): number {
 }
 
 /** The ellipse that holds the place with about 95 % probability: half axes in metres, and where the longer one points. */
-export function ellipseOf(pose: PoseTransform): { readonly a: number; readonly b: number; readonly rad: number } | undefined {
+export function ellipseOf(
+    pose: PoseTransform,
+): { readonly a: number; readonly b: number; readonly rad: number } | undefined {
     const c = pose.position_covariance;
     const [xx, xy, yy] = [c[0] ?? Number.NaN, c[1] ?? Number.NaN, c[4] ?? Number.NaN];
     const middle = (xx + yy) / 2;

@@ -5,7 +5,9 @@ import type { Image } from "../generated/bowline/image_t.js";
 /** The name of a FourCC code. */
 export function fourcc(code: number): string {
     const letters = [0, 8, 16, 24].map((shift) => (code >> shift) & 0xff);
-    return letters.every((it) => it >= 32 && it < 127) ? String.fromCharCode(...letters) : `0x${(code >>> 0).toString(16)}`;
+    return letters.every((it) => it >= 32 && it < 127)
+        ? String.fromCharCode(...letters)
+        : `0x${(code >>> 0).toString(16)}`;
 }
 
 /** How many bytes a pixel has in layouts that are drawn here, and where its red, green and blue are. */
@@ -26,7 +28,13 @@ const MAX_PIXELS = 16_000_000;
 export function pixelsOf(image: Image): Uint8ClampedArray<ArrayBuffer> | undefined {
     const layout = LAYOUTS[fourcc(image.pixelformat)];
     const n = image.width * image.height;
-    if (layout === undefined || image.width < 1 || image.height < 1 || n > MAX_PIXELS || image.data.length < n * layout[0]) {
+    if (
+        layout === undefined ||
+        image.width < 1 ||
+        image.height < 1 ||
+        n > MAX_PIXELS ||
+        image.data.length < n * layout[0]
+    ) {
         return undefined;
     }
     const [size, red, green, blue] = layout;

@@ -25,7 +25,14 @@ export class Retask {
     private readonly hint = el("p", { class: "hint" });
     private readonly overlay: Overlay;
     private readonly choices: HTMLButtonElement[];
-    private readonly spacing = el("input", { type: "number", min: 1, max: 200, step: 1, value: 10, "aria-label": "Lane spacing, metres" });
+    private readonly spacing = el("input", {
+        type: "number",
+        min: 1,
+        max: 200,
+        step: 1,
+        value: 10,
+        "aria-label": "Lane spacing, metres",
+    });
     private readonly bar: HTMLElement;
     private readonly sketch = new VectorSource();
     private draw: Draw | undefined;
@@ -38,7 +45,9 @@ export class Retask {
     ) {
         this.choices = [
             button("Go here", () => this.give(tasks.goTo(this.place), `go to ${this.where()}`), { class: "primary" }),
-            button("Visit first, then go on", () => this.give(tasks.visitFirst(this.place), `visit ${this.where()}, then go on`)),
+            button("Visit first, then go on", () =>
+                this.give(tasks.visitFirst(this.place), `visit ${this.where()}, then go on`),
+            ),
             button("Stay here", () => this.give(tasks.stay(this.place), `stay at ${this.where()}`)),
             button("Survey an area from here", () => this.beginArea()),
         ];
@@ -58,7 +67,13 @@ export class Retask {
             button("Survey it", () => this.finishArea(), { class: "primary" }),
             button("Cancel", () => this.endArea(), { class: "quiet" }),
         );
-        this.overlay = new Overlay({ element: this.menu, positioning: "top-left", offset: [10, 10], autoPan: { animation: { duration: 0 } } });
+        this.overlay = new Overlay({
+            element: this.menu,
+            positioning: "top-left",
+            offset: [10, 10],
+            insertFirst: false,
+            autoPan: { animation: { duration: 0 } },
+        });
         map.addOverlay(this.overlay);
         map.addLayer(new VectorLayer({ source: this.sketch, zIndex: 20, style: sketchStyle }));
         map.on("singleclick", (event) => this.click(event.coordinate as [number, number]));

@@ -31,7 +31,12 @@ class AlarmsPanel implements Panel {
         if (alarms.revision !== this.shown) {
             this.shown = alarms.revision;
             this.rows = [];
-            this.list.replaceChildren(...alarms.list().slice(0, 50).map((alarm) => this.row(alarm)));
+            this.list.replaceChildren(
+                ...alarms
+                    .list()
+                    .slice(0, 50)
+                    .map((alarm) => this.row(alarm)),
+            );
             setShown(this.empty, this.rows.length === 0);
             setShown(this.all, alarms.nNew > 1);
         }
@@ -47,7 +52,11 @@ class AlarmsPanel implements Panel {
         const row = el(
             "li",
             { class: alarm.priority },
-            el("span", { class: "mark", "aria-label": alarm.priority }, { alarm: "▲", warning: "◆", caution: "●" }[alarm.priority]),
+            el(
+                "span",
+                { class: "mark", "aria-label": alarm.priority },
+                { alarm: "▲", warning: "◆", caution: "●" }[alarm.priority],
+            ),
             el("div", {}, el("strong", {}, this.sourceOf(alarm)), " ", el("span", {}, alarm.text), age),
         );
         setAttribute(row, "data-acknowledged", alarm.isAcknowledged ? "" : undefined);

@@ -9,9 +9,17 @@ import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 const DRAW_EVERY_MS = 250;
 
 class FramePanel implements Panel {
-    readonly body = el("div", { class: "last-frame", tabindex: "0", role: "region", "aria-label": "What each channel said last" });
+    readonly body = el("div", {
+        class: "last-frame",
+        tabindex: "0",
+        role: "region",
+        "aria-label": "What each channel said last",
+    });
     private readonly rows = el("tbody");
-    private readonly cells = new Map<string, { readonly row: HTMLElement; readonly text: HTMLElement; readonly age: HTMLElement }>();
+    private readonly cells = new Map<
+        string,
+        { readonly row: HTMLElement; readonly text: HTMLElement; readonly age: HTMLElement }
+    >();
     private drawnMs = 0;
 
     constructor(private readonly context: Context) {

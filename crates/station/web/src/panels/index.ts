@@ -2,6 +2,7 @@
 
 import { alarms } from "./alarms.js";
 import { camera } from "./camera.js";
+import { devices } from "./devices.js";
 import { frame } from "./frame.js";
 import { inspector } from "./inspector.js";
 import { journal } from "./journal.js";
@@ -35,6 +36,7 @@ export const KINDS: readonly PanelKind[] = [
     camera,
     votes,
     sounding,
+    devices,
     frame,
     scene,
     inspector,

@@ -10,7 +10,11 @@ const COLUMNS = ["Channel", "Type", "Rate", "Age", "Size", "Not sent"];
 
 class InspectorPanel implements Panel {
     readonly body = el("div", { class: "inspector" });
-    private readonly filter = el("input", { type: "search", placeholder: "Filter channels or types", "aria-label": "Filter channels or types" });
+    private readonly filter = el("input", {
+        type: "search",
+        placeholder: "Filter channels or types",
+        "aria-label": "Filter channels or types",
+    });
     private readonly rows = el("tbody");
     private readonly detail = el("div", { class: "detail" });
     private readonly count = el("span", { class: "caption" });
@@ -23,7 +27,11 @@ class InspectorPanel implements Panel {
         const head = el("tr", {}, ...COLUMNS.map((name) => el("th", { scope: "col" }, name)));
         this.body.append(
             el("div", { class: "tools" }, this.filter, this.count),
-            el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Channels" }, el("table", {}, el("thead", {}, head), this.rows)),
+            el(
+                "div",
+                { class: "table", tabindex: "0", role: "region", "aria-label": "Channels" },
+                el("table", {}, el("thead", {}, head), this.rows),
+            ),
             this.detail,
         );
     }

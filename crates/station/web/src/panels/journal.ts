@@ -33,7 +33,13 @@ class JournalPanel implements Panel {
             ...entries.map(({ utime, kind, channel, who, text }) => {
                 const owner = ownerOf(channel, this.context.store.vehicles);
                 const speaker = owner === "" || channel === "" ? who : `${owner}: ${who}`;
-                return el("li", { class: kind }, el("time", {}, clockTime(utime)), el("strong", { title: speaker }, speaker), el("span", {}, text));
+                return el(
+                    "li",
+                    { class: kind },
+                    el("time", {}, clockTime(utime)),
+                    el("strong", { title: speaker }, speaker),
+                    el("span", {}, text),
+                );
             }),
         );
     }

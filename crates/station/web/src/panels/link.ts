@@ -1,24 +1,33 @@
 /**
- * How good the way to the vehicle is: what the link says of itself (link_t, by its run-time schema), and what the page
- * sees of its own way to the station.
+ * How good the way to the vehicle is: what the ends of the link say of themselves, and what the page sees of its own way to
+ * the station.
  */
 
 import { GateToken } from "../generated/bowline/gate_token_t.js";
-import { el, setText } from "../shell/dom.js";
+import { LinkPath } from "../generated/bowline/link_path_t.js";
+import type { LinkStream } from "../generated/bowline/link_stream_t.js";
+import { Link } from "../generated/bowline/link_t.js";
+import { el, setAttribute, setText } from "../shell/dom.js";
 import { duration, number } from "../shell/format.js";
 import { Readout } from "../shell/readout.js";
 import type { Channel } from "../store/channel.js";
-import { brief, unitOf } from "../shell/fields.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
-const LINK = "bowline.link_t";
+const PATHS = ["down", "connecting", "ready", "stalled"];
+
+/** Counters of a stream that mean that a message did not get there. */
+const LOST = ["n_expired", "n_shed", "n_queue_full", "n_too_large", "n_incomplete"] as const;
+
+function lostOf(stream: LinkStream): number {
+    return LOST.reduce((sum, name) => sum + Number(stream[name]), 0);
+}
 
 class LinkPanel implements Panel {
     readonly body = el("div", { class: "link" });
     private readonly trip = new Readout("Station round trip", "ms");
     private readonly rate = new Readout("Messages", "1/s");
     private readonly tokens = new Readout("Vehicle heard", "ago");
-    private readonly facts = el("dl", { class: "fields" });
+    private readonly facts = el("div");
     private readonly skipped = el("p", { class: "caption" });
     private counted = { nowMs: 0, n: 0, perSecond: 0 };
 
@@ -46,30 +55,61 @@ class LinkPanel implements Panel {
         const token = view.find(GateToken, "gate.token");
         this.tokens.show(duration(token?.ageS(utime)), token, utime);
         const nSkipped = store.channelsOf(view.vehicle).reduce((sum, it) => sum + it.nSkipped, 0);
-        setText(this.skipped, `${nSkipped} messages were overtaken on the way to this page; ${store.nFaults} made no sense.`);
-        this.renderLinks();
+        setText(
+            this.skipped,
+            `${nSkipped} messages were overtaken on the way to this page; ${store.nFaults} made no sense.`,
+        );
+        this.renderLinks(utime);
     }
 
     private links(): Channel[] {
-        return this.context.store.channels().filter((it) => it.typeName === LINK);
+        return this.context.store.channels().filter((it) => it.is(Link));
     }
 
-    private renderLinks(): void {
-        const rows = this.links().flatMap((channel) => {
-            const value = channel.value() as Record<string, unknown> | undefined;
-            return Object.entries(value ?? {})
-                .filter(([, field]) => typeof field !== "object")
-                .map(([name, field]) => [name, `${brief(field, name)} ${unitOf(name)}`] as const);
+    private renderLinks(utime: number | undefined): void {
+        const blocks = this.links().flatMap((channel) => {
+            const link = channel.as(Link);
+            return link === undefined ? [] : [this.block(link, channel.freshness(utime) === "fresh")];
         });
-        const nodes = rows.slice(0, 24).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]);
-        this.facts.replaceChildren(...nodes);
+        this.facts.replaceChildren(...blocks);
+    }
+
+    private block(link: Link, isFresh: boolean): HTMLElement {
+        const paths = link.paths.map((path) => {
+            const figures = `${number(path.rtt_s * 1e3, 0)} ms · ${number(path.capacity_bps / 1e3, 0)} kbit/s · ${number(path.loss_ratio * 100, 1)} % lost`;
+            const state = PATHS[path.state] ?? `state ${path.state}`;
+            const row = el(
+                "li",
+                {},
+                el("strong", {}, `${path.name}${path.is_active ? " (in use)" : ""}`),
+                " ",
+                state,
+                el("span", {}, path.problem || figures),
+            );
+            setAttribute(row, "data-good", path.state === LinkPath.READY ? "" : undefined);
+            return row;
+        });
+        const worst = link.streams
+            .map((stream) => ({ stream, lost: lostOf(stream) }))
+            .filter(({ lost }) => lost > 0)
+            .sort((a, b) => b.lost - a.lost)
+            .slice(0, 4)
+            .map(({ stream, lost }) =>
+                el("li", {}, `${stream.channel}: ${lost} dropped, `, `p99 ${number(stream.age_p99_s, 2)} s old`),
+            );
+        const title = el("p", { class: "headline" }, `${link.name} to ${link.peer}${isFresh ? "" : " (stale)"}`);
+        return el("div", {}, title, el("ul", { class: "paths" }, ...paths), el("ul", { class: "paths" }, ...worst));
     }
 
     private count(nowMs: number): void {
         const { store } = this.context;
         const elapsed = nowMs - this.counted.nowMs;
         if (elapsed >= 1_000) {
-            this.counted = { nowMs, n: store.nMessages, perSecond: ((store.nMessages - this.counted.n) / elapsed) * 1_000 };
+            this.counted = {
+                nowMs,
+                n: store.nMessages,
+                perSecond: ((store.nMessages - this.counted.n) / elapsed) * 1_000,
+            };
         }
     }
 }
@@ -79,6 +119,6 @@ export const link: PanelKind = {
     title: "Link",
     types: [],
     per: "vehicle",
-    places: { operate: "side", sensors: "grid" },
+    places: { operate: "side" },
     make: (context) => new LinkPanel(context),
 };

@@ -1,6 +1,6 @@
 /** The map: chart, what sensors made of it, vehicles, tracks and plans; a click asks for something. */
 
-import { defaults as defaultControls, ScaleLine } from "ol/control";
+import { Control, defaults as defaultControls, ScaleLine } from "ol/control";
 import { defaults as defaultInteractions, KeyboardPan, KeyboardZoom } from "ol/interaction";
 import VectorLayer from "ol/layer/Vector";
 import OlMap from "ol/Map";
@@ -25,12 +25,20 @@ import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 /** How much of the ground is seen at first, metres across. */
 const FIRST_WIDTH_M = 160;
 
+/** How far from the middle the vehicle may be while the map follows it, as a share of the map's size. */
+const FREE_SHARE = 0.15;
+
 /** What is most worth seeing of the ground, in this order. */
 const PREFERRED = [/: depth/, /: travers/, /: height/];
 
 class MapPanel implements Panel {
     readonly body = el("div", { class: "map" });
-    private readonly target = el("div", { class: "map-target", tabindex: "0", role: "application", "aria-label": "Map. Arrow keys move it, plus and minus zoom." });
+    private readonly target = el("div", {
+        class: "map-target",
+        tabindex: "0",
+        role: "application",
+        "aria-label": "Map. Arrow keys move it, plus and minus zoom.",
+    });
     private readonly chart = new ChartLayer();
     private readonly grid = new GridLayer();
     private readonly plans = new PlanLayer();
@@ -47,6 +55,7 @@ class MapPanel implements Panel {
     private isFollowing = true;
     private showsTruth = false;
     private hasFitted = false;
+    private isCentred = false;
     private planeKeys = "";
 
     constructor(private readonly context: Context) {
@@ -56,25 +65,46 @@ class MapPanel implements Panel {
                 this.chart.layer,
                 this.grid.layer,
                 this.plans.layer,
-                new VectorLayer({ source: this.source, zIndex: 8, updateWhileInteracting: true, updateWhileAnimating: true }),
+                new VectorLayer({
+                    source: this.source,
+                    zIndex: 8,
+                    updateWhileInteracting: true,
+                    updateWhileAnimating: true,
+                }),
             ],
-            controls: defaultControls({ attribution: false, rotate: false }).extend([new ScaleLine({ units: "metric" })]),
-            interactions: defaultInteractions({ altShiftDragRotate: false, pinchRotate: false, keyboard: false }).extend([
-                new KeyboardPan({ condition: () => !context.controls.isEngaged }),
-                new KeyboardZoom(),
+            controls: defaultControls({ attribution: false, rotate: false }).extend([
+                new ScaleLine({ units: "metric" }),
             ]),
-            view: new View({ projection: MAP_FRAME, center: [0, 0], resolution: 0.5, minResolution: 0.01, maxResolution: 200, enableRotation: false }),
+            interactions: defaultInteractions({
+                altShiftDragRotate: false,
+                pinchRotate: false,
+                keyboard: false,
+            }).extend([new KeyboardPan({ condition: () => !context.controls.isEngaged }), new KeyboardZoom()]),
+            view: new View({
+                projection: MAP_FRAME,
+                center: [0, 0],
+                resolution: 0.5,
+                minResolution: 0.01,
+                maxResolution: 200,
+                enableRotation: false,
+            }),
         });
         this.retask = new Retask(this.map, context);
         this.followButton = button("Follow", () => this.follow(!this.isFollowing), { "aria-pressed": "true" });
         this.truthButton = button("Truth", () => this.toggleTruth(), { "aria-pressed": "false", hidden: true });
         this.legend.append(this.legendText, this.legendBar);
-        this.body.append(
-            this.target,
-            el("div", { class: "map-tools", role: "toolbar", "aria-label": "Map" }, this.followButton, button("Whole", () => this.fit()), this.truthButton, this.planeChoice),
-            this.legend,
-            this.retask.element,
+        const tools = el(
+            "div",
+            { class: "map-tools", role: "toolbar", "aria-label": "Map" },
+            this.followButton,
+            button("Whole", () => this.fit()),
+            this.truthButton,
+            this.planeChoice,
         );
+        // As controls of the map they are below the menu of a click.
+        this.map.addControl(new Control({ element: tools }));
+        this.map.addControl(new Control({ element: this.legend }));
+        this.body.append(this.target, this.retask.element);
         this.map.on("pointerdrag", () => this.follow(false));
     }
 
@@ -119,11 +149,32 @@ class MapPanel implements Panel {
                 this.hasFitted = true;
                 this.map.getView().setResolution(FIRST_WIDTH_M / this.target.clientWidth);
             }
-            this.map.getView().setCenter(place);
+            this.keepInSight(place);
         }
     }
 
-    private renderMark(key: string, channel: Channel | undefined, look: Look, name: string, utime: number | undefined): void {
+    /** Moves the map only when the vehicle leaves the middle of it: a map that never rests is hard to read, and to draw. */
+    private keepInSight(place: [number, number]): void {
+        const view = this.map.getView();
+        const [x = 0, y = 0] = view.getCenter() ?? [];
+        const resolution = view.getResolution() ?? 1;
+        const { clientWidth, clientHeight } = this.target;
+        const isOff =
+            Math.abs(place[0] - x) > FREE_SHARE * clientWidth * resolution ||
+            Math.abs(place[1] - y) > FREE_SHARE * clientHeight * resolution;
+        if (isOff || !this.isCentred) {
+            this.isCentred = true;
+            view.setCenter(place);
+        }
+    }
+
+    private renderMark(
+        key: string,
+        channel: Channel | undefined,
+        look: Look,
+        name: string,
+        utime: number | undefined,
+    ): void {
         const pose = channel?.as(PoseTransform);
         if (channel === undefined || pose === undefined) {
             return;
@@ -141,21 +192,40 @@ class MapPanel implements Panel {
         const plan = view.find(Plan, "plan")?.as(Plan);
         this.plans.show("plan", plan, () => plan?.states.map((state) => [state[0] ?? 0, state[1] ?? 0]) ?? [], "plan");
         const lanes = view.channel("helm.plan")?.as(Path);
-        this.plans.show("lanes", lanes, () => lanes?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [], "lane");
+        this.plans.show(
+            "lanes",
+            lanes,
+            () => lanes?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [],
+            "lane",
+        );
         const goals = view.channel("goals")?.as(Path);
-        this.plans.show("goals", goals, () => goals?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [], "goal");
+        this.plans.show(
+            "goals",
+            goals,
+            () => goals?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [],
+            "goal",
+        );
         const leg = view.find(Guidance, "helm.guidance")?.as(Guidance);
         const isLeg = leg?.kind === Guidance.LEG;
-        this.plans.show("leg", isLeg ? `${leg.from_m} ${leg.to_m}` : undefined, () => (leg ? [[...leg.from_m], [...leg.to_m]] : []), "leg");
+        this.plans.show(
+            "leg",
+            isLeg ? `${leg.from_m} ${leg.to_m}` : undefined,
+            () => (leg ? [[...leg.from_m], [...leg.to_m]] : []),
+            "leg",
+        );
     }
 
     private renderGrid(): void {
         const maps = this.context.view.ofType(MapT).filter((channel) => channel.as(MapT) !== undefined);
-        const keys = maps.flatMap((channel) => (channel.as(MapT)?.names ?? []).map((name, i) => ({ key: `${channel.name} ${i}`, name, channel, i })));
+        const keys = maps.flatMap((channel) =>
+            (channel.as(MapT)?.names ?? []).map((name, i) => ({ key: `${channel.name} ${i}`, name, channel, i })),
+        );
         const joined = keys.map(({ key }) => key).join();
         setShown(this.planeChoice, keys.length > 0);
         if (joined !== this.planeKeys) {
-            this.offerPlanes(keys.map(({ key, name, channel }) => [key, `${this.context.view.shortName(channel)}: ${name}`]));
+            this.offerPlanes(
+                keys.map(({ key, name, channel }) => [key, `${this.context.view.shortName(channel)}: ${name}`]),
+            );
             this.planeKeys = joined;
         }
         const chosen = keys.find(({ key }) => key === this.planeChoice.value);
@@ -174,7 +244,8 @@ class MapPanel implements Panel {
             el("option", { value: "" }, "no ground layer"),
             ...planes.map(([key, label]) => el("option", { value: key }, label)),
         );
-        const preferred = PREFERRED.map((it) => planes.find(([, label]) => it.test(label))).find((it) => it) ?? planes[0];
+        const preferred =
+            PREFERRED.map((it) => planes.find(([, label]) => it.test(label))).find((it) => it) ?? planes[0];
         this.planeChoice.value = isFirst ? (preferred?.[0] ?? "") : before;
     }
 
@@ -182,13 +253,17 @@ class MapPanel implements Panel {
         const { scale } = this.grid;
         setShown(this.legend, isShown && scale !== undefined);
         if (scale !== undefined) {
-            setText(this.legendText, `${scale.plane} ${number(scale.low)} to ${number(scale.high)} ${scale.unit}, ${number(scale.known * 100, 0)} % known`);
+            setText(
+                this.legendText,
+                `${scale.plane} ${number(scale.low)} to ${number(scale.high)} ${scale.unit}, ${number(scale.known * 100, 0)} % known`,
+            );
             const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => css(paletteOf(scale.plane), share)).join(", ");
             setAttribute(this.legendBar, "style", `background: linear-gradient(to right, ${stops})`);
         }
     }
 
     private follow(isWanted: boolean): void {
+        this.isCentred = false;
         this.isFollowing = isWanted;
         setAttribute(this.followButton, "aria-pressed", String(isWanted));
     }

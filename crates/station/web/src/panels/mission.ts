@@ -19,8 +19,18 @@ class MissionPanel implements Panel {
     private readonly cross = new Readout("Off track", "m");
     private readonly queue = el("ol", { class: "queue", "aria-label": "Tasks that are left" });
     private readonly buttons: HTMLButtonElement[];
-    private readonly x = el("input", { type: "number", step: "any", "aria-label": "East, metres", placeholder: "east m" });
-    private readonly y = el("input", { type: "number", step: "any", "aria-label": "North, metres", placeholder: "north m" });
+    private readonly x = el("input", {
+        type: "number",
+        step: "any",
+        "aria-label": "East, metres",
+        placeholder: "east m",
+    });
+    private readonly y = el("input", {
+        type: "number",
+        step: "any",
+        "aria-label": "North, metres",
+        placeholder: "north m",
+    });
     private shownTasks = "";
 
     constructor(private readonly context: Context) {

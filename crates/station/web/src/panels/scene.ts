@@ -1,6 +1,5 @@
 /** The view in three dimensions. It is large, so it is fetched when somebody looks at it. */
 
-import { Laser } from "../generated/bowline/laser_t.js";
 import { MapT } from "../generated/bowline/map_t.js";
 import { Range3d } from "../generated/bowline/range3d_t.js";
 import type { PanelKind } from "./panel.js";
@@ -8,7 +7,7 @@ import type { PanelKind } from "./panel.js";
 export const scene: PanelKind = {
     id: "scene",
     title: "Scene",
-    types: [Range3d, MapT, Laser],
+    types: [Range3d, MapT],
     per: "vehicle",
     places: { scene: "wide" },
     make: async (context) => {

@@ -26,8 +26,16 @@ class SimulationPanel implements Panel {
     private readonly state = el("p", { class: "headline" }, "–");
     private readonly answer = el("p", { class: "hint", role: "status" });
     private readonly faults = el("ul", { class: "faults", "aria-label": "Faults in effect" });
-    private readonly kind = el("select", { "aria-label": "Fault" }, ...FAULTS.map(([, label], i) => el("option", { value: i }, label)));
-    private readonly port = el("select", { "aria-label": "Port that is hit" }, el("option", { value: "" }, "all ports"));
+    private readonly kind = el(
+        "select",
+        { "aria-label": "Fault" },
+        ...FAULTS.map(([, label], i) => el("option", { value: i }, label)),
+    );
+    private readonly port = el(
+        "select",
+        { "aria-label": "Port that is hit" },
+        el("option", { value: "" }, "all ports"),
+    );
     private shownPorts = "";
     /** What the simulator last answered, and when: it says how it is only when asked. */
     private answered: { readonly state: Partial<SimState>; readonly ms: number } | undefined;
@@ -47,7 +55,14 @@ class SimulationPanel implements Panel {
                 control("Step 1 s", SimControl.STEP, 100),
                 control("Reset", SimControl.RESET),
             ),
-            el("div", { class: "buttons" }, this.kind, this.port, button("Break it", () => this.breakIt(), { class: "warning" }), button("Repair all", () => this.repair())),
+            el(
+                "div",
+                { class: "buttons" },
+                this.kind,
+                this.port,
+                button("Break it", () => this.breakIt(), { class: "warning" }),
+                button("Repair all", () => this.repair()),
+            ),
             this.faults,
             this.answer,
         );
@@ -68,7 +83,10 @@ class SimulationPanel implements Panel {
         if (state?.n_steps !== undefined) {
             const runS = (Number(state.n_steps) * Number(state.step_ns)) / 1e9;
             const isOld = nowMs - (this.answered?.ms ?? 0) > 2 * ASK_EVERY_MS;
-            setText(this.state, `${state.paused ? "Stands still" : "Runs"}: ${duration(runS)} of its time, seed ${state.seed}${isOld ? " (stale)" : ""}`);
+            setText(
+                this.state,
+                `${state.paused ? "Stands still" : "Runs"}: ${duration(runS)} of its time, seed ${state.seed}${isOld ? " (stale)" : ""}`,
+            );
             setAttribute(this.state, "data-paused", state.paused ? "" : undefined);
             this.faults.replaceChildren(...(state.faults ?? []).map((it) => el("li", {}, it)));
         }
@@ -82,18 +100,29 @@ class SimulationPanel implements Panel {
         this.isAsking = true;
         const request = { action: SimControl.STATE, n_steps: 0, seed: -1 };
         const name = `${this.context.view.vehicle.prefix}sim.control`;
-        const reply = await this.context.commander.ask({ what: "service", name, type: "bowline.sim_control_t", request });
+        const reply = await this.context.commander.ask({
+            what: "service",
+            name,
+            type: "bowline.sim_control_t",
+            request,
+        });
         this.isAsking = false;
         this.answered = { state: reply.ok ? (reply.result as Partial<SimState>) : {}, ms: nowMs };
     }
 
     private offerPorts(): void {
         const { view, store } = this.context;
-        const names = store.channelsOf(view.vehicle).map((it) => view.shortName(it)).filter((it) => !/^(truth|gate|bowline|vote|operator)\b/.test(it));
+        const names = store
+            .channelsOf(view.vehicle)
+            .map((it) => view.shortName(it))
+            .filter((it) => !/^(truth|gate|bowline|vote|operator)\b/.test(it));
         if (names.join() !== this.shownPorts) {
             this.shownPorts = names.join();
             const before = this.port.value;
-            this.port.replaceChildren(el("option", { value: "" }, "all ports"), ...names.map((it) => el("option", { value: it }, it)));
+            this.port.replaceChildren(
+                el("option", { value: "" }, "all ports"),
+                ...names.map((it) => el("option", { value: it }, it)),
+            );
             this.port.value = names.includes(before) ? before : "";
         }
     }
@@ -105,17 +134,30 @@ class SimulationPanel implements Panel {
     private breakIt(): void {
         const [kind, label, value] = FAULTS[Number(this.kind.value)] ?? [SimFault.CLEAR, "", 0];
         const port = this.port.value;
-        void this.ask("sim.fault", "bowline.sim_fault_t", { kind, port, value, duration_us: 0 }, `${label} on ${port || "all ports"}`);
+        void this.ask(
+            "sim.fault",
+            "bowline.sim_fault_t",
+            { kind, port, value, duration_us: 0 },
+            `${label} on ${port || "all ports"}`,
+        );
     }
 
     private repair(): void {
-        void this.ask("sim.fault", "bowline.sim_fault_t", { kind: SimFault.CLEAR, port: "", value: 0, duration_us: 0 }, "repair all");
+        void this.ask(
+            "sim.fault",
+            "bowline.sim_fault_t",
+            { kind: SimFault.CLEAR, port: "", value: 0, duration_us: 0 },
+            "repair all",
+        );
     }
 
     private async ask(name: string, type: string, request: unknown, text: string): Promise<void> {
         setText(this.answer, `${text} …`);
         const { prefix } = this.context.view.vehicle;
-        const reply: Reply = await this.context.commander.request({ what: "service", name: prefix + name, type, request }, `simulation: ${text}`);
+        const reply: Reply = await this.context.commander.request(
+            { what: "service", name: prefix + name, type, request },
+            `simulation: ${text}`,
+        );
         this.answered = undefined;
         setText(this.answer, reply.ok ? `${text}: done` : `${text}: ${reply.error ?? "refused"}`);
         setAttribute(this.answer, "data-bad", reply.ok ? undefined : "");

@@ -36,7 +36,15 @@ class SpectrumPanel implements Panel {
             this.names = names;
             this.values = names.map(() => el("span", { class: "value" }));
             this.legend.replaceChildren(
-                ...names.map((name, i) => el("li", {}, el("i", { style: `background: var(${curveColor(i)})` }), el("span", {}, name), this.values[i] ?? "")),
+                ...names.map((name, i) =>
+                    el(
+                        "li",
+                        {},
+                        el("i", { style: `background: var(${curveColor(i)})` }),
+                        el("span", {}, name),
+                        this.values[i] ?? "",
+                    ),
+                ),
             );
         }
         const curves = new Map<string, Series>(names.map((name) => [name, histories.series(this.channel.name, name)]));

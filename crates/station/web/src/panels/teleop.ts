@@ -14,6 +14,8 @@ const STATES = {
     trailing: "Letting go",
 } as const;
 
+const REASON_FOR_MS = 8_000;
+
 class TeleopPanel implements Panel {
     readonly body = el("div", { class: "teleop" });
     private readonly state = el("p", { class: "state", role: "status", "aria-live": "polite" });
@@ -21,13 +23,25 @@ class TeleopPanel implements Panel {
     private readonly engage: HTMLButtonElement;
     private readonly knob = el("span", { class: "knob" });
     private readonly pad: HTMLElement;
-    private readonly limit = el("input", { type: "range", min: 10, max: 100, step: 10, value: 50, "aria-label": "Most power, percent" });
+    private readonly limit = el("input", {
+        type: "range",
+        min: 10,
+        max: 100,
+        step: 10,
+        value: 50,
+        "aria-label": "Most power, percent",
+    });
     private readonly limitText = el("output", {}, "50 %");
+    private reason = { text: "", ms: 0 };
     private readonly devices = el("p", { class: "hint" });
 
     constructor(private readonly context: Context) {
         this.engage = button("Drive by hand", () => this.toggle(), { class: "primary", "aria-pressed": "false" });
-        this.pad = el("div", { class: "stick", role: "img", "aria-label": "Stick: drag to drive. Keys W A S D or arrows do the same." }, this.knob);
+        this.pad = el(
+            "div",
+            { class: "stick", role: "img", "aria-label": "Stick: drag to drive. Keys W A S D or arrows do the same." },
+            this.knob,
+        );
         this.pad.addEventListener("pointerdown", (event) => this.grab(event));
         this.pad.addEventListener("pointermove", (event) => this.move(event));
         for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
@@ -36,7 +50,15 @@ class TeleopPanel implements Panel {
         this.limit.addEventListener("input", () => this.setLimit());
         this.body.append(
             this.pad,
-            el("div", { class: "column" }, this.state, this.why, this.engage, el("label", { class: "limit" }, "Power", this.limit, this.limitText), this.devices),
+            el(
+                "div",
+                { class: "column" },
+                this.state,
+                this.why,
+                this.engage,
+                el("label", { class: "limit" }, "Power", this.limit, this.limitText),
+                this.devices,
+            ),
         );
     }
 
@@ -44,32 +66,51 @@ class TeleopPanel implements Panel {
         return [this.context.view.channel("gate.token")];
     }
 
-    render({ isForText }: Picture): void {
+    render({ nowMs, isForText }: Picture): void {
         const { commander, view, controls } = this.context;
         const bridge = commander.bridge(view.vehicle);
         const state = bridge?.control.state ?? "off";
         controls.isEngaged = state !== "off";
         setAttribute(this.body, "data-state", state);
         const hands = state === "off" ? undefined : controls.hands();
-        setAttribute(this.knob, "style", `transform: translate(${-(hands?.left ?? 0) * 100}%, ${-(hands?.ahead ?? 0) * 100}%)`);
+        setAttribute(
+            this.knob,
+            "style",
+            `transform: translate(${-(hands?.left ?? 0) * 100}%, ${-(hands?.ahead ?? 0) * 100}%)`,
+        );
         if (!isForText) {
             return;
         }
         const isHolder = bridge?.session.isHolder() ?? false;
         const isStopped = view.channel("gate.state")?.as(Gate)?.is_stopped ?? true;
         setText(this.state, STATES[state]);
-        setText(this.why, bridge?.control.reason || (isHolder ? (isStopped ? "the vehicle is stopped" : "") : "control is not yours"));
+        const reason =
+            state === "off" && isHolder && !isStopped
+                ? this.recent(bridge?.control.reason ?? "", nowMs)
+                : bridge?.control.reason;
+        setText(this.why, reason || (isHolder ? (isStopped ? "the vehicle is stopped" : "") : "control is not yours"));
         setText(this.engage, state === "off" ? "Drive by hand" : "Hands off");
         setAttribute(this.engage, "aria-pressed", String(state !== "off"));
         setEnabled(this.engage, state !== "off" || (commander.mayCommand && isHolder && !isStopped));
         const pad = controls.gamepad();
-        setText(this.devices, pad ? `W A S D, stick, or ${pad.id.slice(0, 24)}` : "W A S D, arrows or stick; no gamepad");
+        setText(
+            this.devices,
+            pad ? `W A S D, stick, or ${pad.id.slice(0, 24)}` : "W A S D, arrows or stick; no gamepad",
+        );
     }
 
     destroy(): void {
         this.letGo();
         this.context.commander.engage(this.context.view.vehicle, false);
         this.context.controls.isEngaged = false;
+    }
+
+    /** Why it was ended, for as long as that is news. */
+    private recent(reason: string, nowMs: number): string {
+        if (reason !== this.reason.text) {
+            this.reason = { text: reason, ms: nowMs };
+        }
+        return nowMs - this.reason.ms < REASON_FOR_MS ? reason : "";
     }
 
     private toggle(): void {

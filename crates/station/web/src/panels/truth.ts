@@ -28,8 +28,17 @@ class TruthPanel implements Panel {
             const [believed, real, off] = [el("td"), el("td"), el("td")];
             return { row: el("tr", {}, el("th", { scope: "row" }, label), believed, real, off), believed, real, off };
         };
-        this.rows = { east: row("East, m"), north: row("North, m"), heading: row("Heading, °"), speed: row("Speed, m/s") };
-        const head = el("tr", {}, ...["Quantity", "Believed", "True", "Off"].map((it) => el("th", { scope: "col" }, it)));
+        this.rows = {
+            east: row("East, m"),
+            north: row("North, m"),
+            heading: row("Heading, °"),
+            speed: row("Speed, m/s"),
+        };
+        const head = el(
+            "tr",
+            {},
+            ...["Quantity", "Believed", "True", "Off"].map((it) => el("th", { scope: "col" }, it)),
+        );
         this.body.append(
             this.verdict,
             el("table", {}, el("thead", {}, head), el("tbody", {}, ...Object.values(this.rows).map((it) => it.row))),
@@ -70,7 +79,12 @@ class TruthPanel implements Panel {
         show(this.rows.east, number(bx, 2), number(rx, 2), number(bx - rx, 2));
         show(this.rows.north, number(by, 2), number(ry, 2), number(by - ry, 2));
         show(this.rows.heading, bearing(headingOf(believed)), bearing(headingOf(real)), number(-turnDeg, 1));
-        show(this.rows.speed, number(speedOf(believed), 2), number(speedOf(real), 2), number(speedOf(believed) - speedOf(real), 2));
+        show(
+            this.rows.speed,
+            number(speedOf(believed), 2),
+            number(speedOf(real), 2),
+            number(speedOf(believed) - speedOf(real), 2),
+        );
         const off = Math.hypot(bx - rx, by - ry);
         const ellipse = ellipseOf(believed);
         const isWithin = ellipse === undefined ? undefined : off <= ellipse.a;
@@ -85,7 +99,10 @@ class TruthPanel implements Panel {
         for (const channel of store.channelsOf(view.vehicle)) {
             const [error, contact, sea] = [channel.as(MapError), channel.as(Contact), channel.as(Sea)];
             if (error !== undefined) {
-                facts.push([`${error.plane} map`, `${number(error.rms_m, 3)} m rms, bias ${number(error.bias_m, 3)} m, worst ${number(error.worst_m, 2)} m`]);
+                facts.push([
+                    `${error.plane} map`,
+                    `${number(error.rms_m, 3)} m rms, bias ${number(error.bias_m, 3)} m, worst ${number(error.worst_m, 2)} m`,
+                ]);
             }
             if (contact !== undefined) {
                 const touching = contact.others.map((it, i) => `${contact.bodies[i]} on ${it}`).join(", ");

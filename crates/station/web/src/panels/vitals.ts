@@ -63,7 +63,15 @@ class VitalsPanel implements Panel {
         const heading = pose ? headingOf(pose) : compass?.as(Heading)?.heading_rad;
         this.heading.show(bearing(heading), pose ? channel : compass, utime);
         this.speed.show(number(pose && speedOf(pose), 2), channel, utime);
-        this.place.show(pose ? placeOf(pose).map((it) => number(it)).join(", ") : "–", channel, utime);
+        this.place.show(
+            pose
+                ? placeOf(pose)
+                      .map((it) => number(it))
+                      .join(", ")
+                : "–",
+            channel,
+            utime,
+        );
         const ellipse = pose && ellipseOf(pose);
         this.doubt.show(ellipse ? `${number(ellipse.a, 2)} × ${number(ellipse.b, 2)}` : "–", channel, utime);
     }
@@ -77,7 +85,12 @@ class Bar {
 
     constructor(label: string) {
         this.readout = new Readout(label, "%");
-        this.element = el("div", { class: "thrust", hidden: true }, this.readout.element, el("span", { class: "track" }, this.fill));
+        this.element = el(
+            "div",
+            { class: "thrust", hidden: true },
+            this.readout.element,
+            el("span", { class: "track" }, this.fill),
+        );
     }
 
     show(ratio: number | undefined, channel: Channel | undefined, utime: number | undefined): void {

@@ -39,7 +39,9 @@ class VotesPanel implements Panel {
             this.drawFan(result, channel?.freshness(utime) !== "fresh");
         }
         if (isForText && result !== undefined) {
-            const what = result.stopped ? "Stands still" : `${number(result.speed_mps, 2)} m/s, ${turn(result.curvature_per_m)}`;
+            const what = result.stopped
+                ? "Stands still"
+                : `${number(result.speed_mps, 2)} m/s, ${turn(result.curvature_per_m)}`;
             setText(this.reason, `${what}: ${result.reason}`);
             this.renderVoters(result, utime);
         }
@@ -79,9 +81,19 @@ class VotesPanel implements Panel {
         const rows = result.voters.map((name, i) => {
             const channel = votes.find((it) => it.as(Vote)?.voter === name);
             const vote = channel?.as(Vote);
-            const strip = el("td", { class: "strip" }, ...(vote?.arcs ?? []).map((it) => cell(it.veto, it.vote, it.confidence)));
+            const strip = el(
+                "td",
+                { class: "strip" },
+                ...(vote?.arcs ?? []).map((it) => cell(it.veto, it.vote, it.confidence)),
+            );
             const fault = result.faults[i] ?? "";
-            const row = el("tr", {}, el("th", { scope: "row" }, name), strip, el("td", {}, fault || (vote?.reason ?? "no vote")));
+            const row = el(
+                "tr",
+                {},
+                el("th", { scope: "row" }, name),
+                strip,
+                el("td", {}, fault || (vote?.reason ?? "no vote")),
+            );
             setAttribute(row, "data-fresh", fault !== "" ? "stale" : (channel?.freshness(utime) ?? "none"));
             return row;
         });
@@ -91,11 +103,15 @@ class VotesPanel implements Panel {
 
 function cell(isVeto: boolean, vote: number, confidence: number): HTMLElement {
     const color = isVeto ? "var(--veto)" : css(COST, (1 - vote) / 2);
-    return el("i", { style: `background: ${color}; opacity: ${isVeto ? 1 : 0.25 + 0.75 * Math.max(0, Math.min(1, confidence))}` });
+    return el("i", {
+        style: `background: ${color}; opacity: ${isVeto ? 1 : 0.25 + 0.75 * Math.max(0, Math.min(1, confidence))}`,
+    });
 }
 
 function turn(curvature: number): string {
-    return Math.abs(curvature) < 1e-3 ? "straight on" : `radius ${number(1 / Math.abs(curvature))} m to the ${curvature > 0 ? "left" : "right"}`;
+    return Math.abs(curvature) < 1e-3
+        ? "straight on"
+        : `radius ${number(1 / Math.abs(curvature))} m to the ${curvature > 0 ? "left" : "right"}`;
 }
 
 /** An arc from where the vehicle is, ahead being up. */

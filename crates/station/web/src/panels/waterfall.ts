@@ -47,7 +47,10 @@ class WaterfallPanel implements Panel {
         const ping = fall.last;
         if (isForText && ping !== undefined) {
             const middle = (ping.ranges_cm[ping.n_beams >> 1] ?? 0) / 100;
-            setText(this.caption, `${ping.n_beams} beams · ${number(middle)} m below · sound ${number(ping.sound_speed_mps, 0)} m/s`);
+            setText(
+                this.caption,
+                `${ping.n_beams} beams · ${number(middle)} m below · sound ${number(ping.sound_speed_mps, 0)} m/s`,
+            );
         }
     }
 
@@ -95,7 +98,17 @@ class WaterfallPanel implements Panel {
         context.drawImage(this.ring, 0, newest - first + 1, Math.max(1, fall.nBeams), first, 0, -first, width, first);
         const second = nShown - first;
         if (second > 0) {
-            context.drawImage(this.ring, 0, fall.height - second, Math.max(1, fall.nBeams), second, 0, -first - second, width, second);
+            context.drawImage(
+                this.ring,
+                0,
+                fall.height - second,
+                Math.max(1, fall.nBeams),
+                second,
+                0,
+                -first - second,
+                width,
+                second,
+            );
         }
         context.restore();
     }

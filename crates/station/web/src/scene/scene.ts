@@ -30,7 +30,7 @@ import { MapT } from "../generated/bowline/map_t.js";
 import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
 import { Range3d } from "../generated/bowline/range3d_t.js";
 import type { Context, Panel, Picture } from "../panels/panel.js";
-import { el, setText, themeColor } from "../shell/dom.js";
+import { el, setShown, setText, themeColor } from "../shell/dom.js";
 import type { Channel } from "../store/channel.js";
 import { Mounts } from "./mounts.js";
 import { terrainOf } from "./terrain.js";
@@ -60,13 +60,16 @@ export class ScenePanel implements Panel {
     constructor(private readonly context: Context) {
         this.mounts = new Mounts(context.commander, context.view.vehicle.prefix);
         this.camera.up.set(0, 0, 1);
-        this.camera.position.set(-14, -14, 12);
+        this.camera.position.set(-20, -20, 18);
         this.orbit = new OrbitControls(this.camera, this.renderer.domElement);
         this.orbit.addEventListener("change", () => this.touch());
         this.orbit.listenToKeyEvents(this.renderer.domElement);
         this.renderer.domElement.tabIndex = 0;
         this.renderer.domElement.setAttribute("role", "img");
-        this.renderer.domElement.setAttribute("aria-label", "Scene in three dimensions. Drag to turn, wheel to zoom, arrows to move.");
+        this.renderer.domElement.setAttribute(
+            "aria-label",
+            "Scene in three dimensions. Drag to turn, wheel to zoom, arrows to move.",
+        );
         const sun = new DirectionalLight(0xffffff, 2.2);
         sun.position.set(0.4, -0.6, 1);
         const grid = new GridHelper(200, 40);
@@ -99,7 +102,11 @@ export class ScenePanel implements Panel {
         if (isForText) {
             this.followTheme();
             const note = this.unmounted.size > 0 ? `; mounting not known of ${[...this.unmounted].join(", ")}` : "";
-            setText(this.caption, `${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors${note}`);
+            setShown(this.caption, this.shownRanges.size > 0);
+            setText(
+                this.caption,
+                `${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors${note}`,
+            );
         }
         if (this.isChanged) {
             this.isChanged = false;
@@ -129,7 +136,8 @@ export class ScenePanel implements Panel {
     }
 
     private makeCloud(): void {
-        const attribute = (): BufferAttribute => new BufferAttribute(new Float32Array(MAX_POINTS * 3), 3).setUsage(DynamicDrawUsage);
+        const attribute = (): BufferAttribute =>
+            new BufferAttribute(new Float32Array(MAX_POINTS * 3), 3).setUsage(DynamicDrawUsage);
         this.cloud.geometry.setAttribute("position", attribute());
         this.cloud.geometry.setAttribute("color", attribute());
         this.cloud.geometry.setDrawRange(0, 0);
@@ -157,7 +165,9 @@ export class ScenePanel implements Panel {
     }
 
     private renderTerrain(): void {
-        const channel = this.context.view.ofType(MapT).find((it) => it.as(MapT)?.names.some((name) => /height|depth/.test(name)));
+        const channel = this.context.view
+            .ofType(MapT)
+            .find((it) => it.as(MapT)?.names.some((name) => /height|depth/.test(name)));
         const map = channel?.as(MapT);
         if (map === undefined || map === this.shownMap) {
             return;

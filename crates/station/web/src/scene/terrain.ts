@@ -3,20 +3,25 @@
 import { BufferAttribute, BufferGeometry } from "three";
 import type { MapT } from "../generated/bowline/map_t.js";
 import { rangeOf } from "../map/grid.js";
-import { paletteOf, ramp } from "../map/palette.js";
+import { DEPTH, paletteOf, ramp } from "../map/palette.js";
 
 /** More cells than this are drawn in coarser steps. */
 const MAX_VERTICES = 120_000;
 
 /** The surface of the first plane of heights or depths. */
 export function terrainOf(map: MapT): BufferGeometry {
-    const plane = Math.max(0, map.names.findIndex((name) => /height|depth/.test(name)));
+    const plane = Math.max(
+        0,
+        map.names.findIndex((name) => /height|depth/.test(name)),
+    );
     const rows = map.cells[plane] ?? [];
     const isDepth = /depth/.test(map.names[plane] ?? "");
     const step = Math.max(1, Math.ceil(Math.sqrt((map.n_rows * map.n_columns) / MAX_VERTICES)));
     const [nRows, nColumns] = [Math.floor(map.n_rows / step), Math.floor(map.n_columns / step)];
     const { low, high } = rangeOf(rows);
-    const colors = ramp(paletteOf(map.names[plane] ?? ""));
+    // A bottom below water has the colours of depths, whichever plane it is drawn from.
+    const isBottom = !isDepth && map.names.includes("depth");
+    const colors = ramp(isBottom ? DEPTH : paletteOf(map.names[plane] ?? ""));
     const [x0 = 0, y0 = 0] = map.origin_m;
     const positions = new Float32Array(nRows * nColumns * 3);
     const tints = new Float32Array(nRows * nColumns * 3);
@@ -26,7 +31,14 @@ export function terrainOf(map: MapT): BufferGeometry {
             const value = rows[r * step]?.[c * step] ?? Number.NaN;
             isKnown[i] = Number.isNaN(value) ? 0 : 1;
             const color = colors[Math.max(0, Math.min(255, ((value - low) / (high - low || 1)) * 255)) | 0] ?? 0;
-            positions.set([x0 + (c * step + 0.5) * map.cell_m, y0 + (r * step + 0.5) * map.cell_m, isKnown[i] ? (isDepth ? -value : value) : 0], 3 * i);
+            positions.set(
+                [
+                    x0 + (c * step + 0.5) * map.cell_m,
+                    y0 + (r * step + 0.5) * map.cell_m,
+                    isKnown[i] ? (isDepth ? -value : value) : 0,
+                ],
+                3 * i,
+            );
             tints.set([(color & 255) / 255, ((color >> 8) & 255) / 255, ((color >> 16) & 255) / 255], 3 * i);
         }
     }

@@ -9,7 +9,7 @@
  *   off ── engage ──▶ arming ── at rest for a while ──▶ ready ── held ──▶ driving
  *    ▲                  ▲                                 ▲               │ let go
  *    │                  └── gate: wants neutral ──────────┤               ▼
- *    └── out of sight, lease lost, stopped, disengaged ── └─── silent ── trailing
+ *    └── out of sight, held up, lease lost, stopped ───── └─── silent ── trailing
  * ```
  */
 
@@ -33,13 +33,16 @@ export type Drive =
 /** How far direct control is. */
 export type DriveState = "off" | "arming" | "ready" | "driving" | "trailing";
 
-/** 33 ms, less what a timer may be early. */
-const SEND_EVERY_MS = 31;
+const SEND_EVERY_MS = 1_000 / 30;
+/** How much earlier than it is due a command may go out: timers are coarse, and the rate is kept on average. */
+const EARLY_MS = 5;
 /** The gate asks for 300 ms; some more, because the way there takes time. */
 const NEUTRAL_FOR_MS = 450;
 const TRAIL_FOR_MS = 300;
 /** Without a token for so long commands would be refused, and a person would steer blind. */
 const MAX_TOKEN_AGE_MS = 500;
+/** A page that was held up for so long may go on with keys that were let go meanwhile; the gate has given up by then too. */
+const MAX_PAUSE_MS = 300;
 const REST = 0.02;
 
 const AT_REST: Hands = { ahead: 0, left: 0 };
@@ -49,7 +52,8 @@ export class DirectControl {
     private current: DriveState = "off";
     private restSinceMs: number | undefined;
     private trailSinceMs = 0;
-    private sentMs = Number.NEGATIVE_INFINITY;
+    private dueMs = Number.NEGATIVE_INFINITY;
+    private tickedMs = Number.NEGATIVE_INFINITY;
     /** The share of full power that full deflection gives, more than 0 to 1. */
     limit = 0.5;
     /** Why it is off, for people. */
@@ -91,16 +95,22 @@ export class DirectControl {
 
     /** What to send by now. `hands` is undefined while nobody holds a control. */
     tick(hands: Hands | undefined, isVisible: boolean, isStopped: boolean, now: Now): Command[] {
+        const pauseMs = now.ms - this.tickedMs;
+        this.tickedMs = now.ms;
+        if (pauseMs > MAX_PAUSE_MS) {
+            this.disengage("the page was held up");
+        }
         this.check(isVisible, isStopped, now);
         if (this.current === "off") {
             return [];
         }
         this.step(hands, now.ms);
         const isSilent = this.current === "ready";
-        if (isSilent || now.ms - this.sentMs < SEND_EVERY_MS) {
+        if (isSilent || now.ms < this.dueMs - EARLY_MS) {
             return [];
         }
-        this.sentMs = now.ms;
+        // What was missed is not sent late: the next one is due from now on.
+        this.dueMs = Math.max(this.dueMs, now.ms - SEND_EVERY_MS) + SEND_EVERY_MS;
         return [this.command(this.current === "driving" ? (hands ?? AT_REST) : AT_REST, now)];
     }
 

@@ -176,7 +176,9 @@ export class OperatorSession {
 
     /** Keeps the lease. */
     deny(now: Now): Command[] {
-        return [this.leaseRequest(LeaseRequest.DENY, now, `keeps the lease from ${this.gate?.asking ?? "whoever asks"}`)];
+        return [
+            this.leaseRequest(LeaseRequest.DENY, now, `keeps the lease from ${this.gate?.asking ?? "whoever asks"}`),
+        ];
     }
 
     /** Stops the vehicle. It is said again until the gate confirms it. */
@@ -212,7 +214,13 @@ export class OperatorSession {
     private want(ask: number, now: Now): Command[] {
         this.refusal = undefined;
         this.taking = { sinceMs: now.ms, ask, sentMs: now.ms };
-        return [this.leaseRequest(ask, now, ask === LeaseRequest.PREEMPT ? "takes the lease by rank" : "asks for the lease")];
+        return [
+            this.leaseRequest(
+                ask,
+                now,
+                ask === LeaseRequest.PREEMPT ? "takes the lease by rank" : "asks for the lease",
+            ),
+        ];
     }
 
     private tickTake(now: Now): Command[] {

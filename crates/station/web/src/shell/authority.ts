@@ -36,7 +36,12 @@ export class AuthorityBar {
     private readonly leaseBar = el("span", { class: "fill" });
     private readonly leaseMeter = el("span", { class: "meter", "aria-hidden": "true" }, this.leaseBar);
     private readonly refusal = el("span", { class: "refusal", role: "status", "aria-live": "polite" });
-    private readonly asked = el("div", { class: "asked", role: "alertdialog", "aria-label": "Another station asks for control", hidden: true });
+    private readonly asked = el("div", {
+        class: "asked",
+        role: "alertdialog",
+        "aria-label": "Another station asks for control",
+        hidden: true,
+    });
     private readonly askedText = el("span");
     private readonly announced = el("span", { class: "sr", role: "status", "aria-live": "assertive" });
     private readonly take: HTMLButtonElement;
@@ -56,16 +61,35 @@ export class AuthorityBar {
             }
         };
         this.take = button("Take control", act("take"), { class: "primary" });
-        this.preempt = button("Take by rank", act("preempt"), { class: "warning", title: "Takes control from a station of lower rank; the vehicle is stopped first" });
+        this.preempt = button("Take by rank", act("preempt"), {
+            class: "warning",
+            title: "Takes control from a station of lower rank; the vehicle is stopped first",
+        });
         this.release = button("Hand over", act("release"));
         this.clear = button("Clear the stop", act("clear"), { class: "warning" });
-        this.asked.append(this.askedText, button("Let them", act("consent"), { class: "primary" }), button("Keep it", act("deny")));
+        this.asked.append(
+            this.askedText,
+            button("Let them", act("consent"), { class: "primary" }),
+            button("Keep it", act("deny")),
+        );
         this.element = el(
             "section",
             { class: "authority", "aria-label": "Authority", "data-state": "none" },
             el("div", { class: "block" }, this.state, this.level),
-            el("div", { class: "facts" }, el("span", { class: "line" }, el("span", { class: "label" }, "In control"), this.who), this.reason, this.since),
-            el("div", { class: "lease" }, el("span", { class: "line" }, el("span", { class: "label" }, "Lease"), this.lease), this.leaseMeter, this.refusal),
+            el(
+                "div",
+                { class: "facts" },
+                el("span", { class: "line" }, el("span", { class: "label" }, "In control"), this.who),
+                this.reason,
+                this.since,
+            ),
+            el(
+                "div",
+                { class: "lease" },
+                el("span", { class: "line" }, el("span", { class: "label" }, "Lease"), this.lease),
+                this.leaseMeter,
+                this.refusal,
+            ),
             el("div", { class: "buttons" }, this.take, this.preempt, this.release, this.clear),
             this.asked,
             this.announced,
@@ -86,7 +110,7 @@ export class AuthorityBar {
             return;
         }
         this.renderState(gate, channel, utime);
-        this.renderLease(gate, session, utime);
+        this.renderLease(gate, session, channel.freshness(utime) === "fresh");
         this.renderButtons(gate, session);
     }
 
@@ -99,21 +123,31 @@ export class AuthorityBar {
         const level = isMoving ? `Level ${gate.level} · ${LEVELS[gate.level] ?? ""}` : "";
         setText(this.level, isStale ? `not heard for ${duration(channel.ageS(utime))}` : level);
         setText(this.who, gate.in_control || "nobody");
-        setText(this.reason, gate.is_stopped && gate.stopped_by ? `stopped by ${gate.stopped_by}: ${gate.stop_reason || gate.reason}` : gate.reason);
+        setText(
+            this.reason,
+            gate.is_stopped && gate.stopped_by
+                ? `stopped by ${gate.stopped_by}: ${gate.stop_reason || gate.reason}`
+                : gate.reason,
+        );
         const now = Number(gate.utime) + (channel.ageS(utime) ?? 0) * 1e6;
         const since = `since ${clockTime(Number(gate.since_utime))} (${duration((now - Number(gate.since_utime)) / 1e6)})`;
-        const until = gate.until_utime > 0n ? `, until ${duration((Number(gate.until_utime) - now) / 1e6)} from now` : "";
+        const until =
+            gate.until_utime > 0n ? `, until ${duration((Number(gate.until_utime) - now) / 1e6)} from now` : "";
         setText(this.since, `${since}${until}${gate.contingency ? ` · if lost: ${gate.contingency}` : ""}`);
-        setText(this.announced, isStale ? "The vehicle is not heard" : `${state}, in control: ${gate.in_control || "nobody"}`);
+        setText(
+            this.announced,
+            isStale ? "The vehicle is not heard" : `${state}, in control: ${gate.in_control || "nobody"}`,
+        );
     }
 
-    private renderLease(gate: Gate, session: OperatorSession | undefined, utime: number | undefined): void {
+    private renderLease(gate: Gate, session: OperatorSession | undefined, isFresh: boolean): void {
         const state = session?.lease ?? "unknown";
-        setText(this.lease, state === "other" ? `${gate.holder} (rank ${gate.rank})` : LEASES[state]);
-        setAttribute(this.element, "data-lease", state);
+        const text = state === "other" ? `${gate.holder} (rank ${gate.rank})` : LEASES[state];
+        setText(this.lease, isFresh ? text : `was last: ${text}`);
+        setAttribute(this.element, "data-lease", isFresh ? state : "unknown");
         const leftUs = Number(gate.lease_until_utime) - Number(gate.utime);
         this.leaseSpanUs = Math.max(this.leaseSpanUs * 0.999, leftUs, 1);
-        const share = gate.lease_until_utime > 0n && utime !== undefined ? Math.max(0, Math.min(1, leftUs / this.leaseSpanUs)) : 0;
+        const share = gate.lease_until_utime > 0n && isFresh ? Math.max(0, Math.min(1, leftUs / this.leaseSpanUs)) : 0;
         setAttribute(this.leaseBar, "style", `width: ${(share * 100).toFixed(0)}%`);
         setShown(this.leaseMeter, gate.lease_until_utime > 0n);
         setText(this.refusal, session?.refusal ? `refused: ${session.refusal.text || session.refusal.reason}` : "");

@@ -27,7 +27,10 @@ export class Banners {
         setShown(this.cutOff, isCutOff);
         document.documentElement.toggleAttribute("data-cut-off", isCutOff);
         if (isCutOff) {
-            setText(this.cutOffText, `Nothing has come from the station for ${duration(store.clock.silenceMs(nowMs) / 1e3)}. What you see is old, and what you press goes nowhere.`);
+            setText(
+                this.cutOffText,
+                `Nothing has come from the station for ${duration(store.clock.silenceMs(nowMs) / 1e3)}. What you see is old, and what you press goes nowhere.`,
+            );
         }
         setShown(this.replay, store.isReplay);
         if (store.isReplay) {

@@ -5,12 +5,15 @@ import type { Freshness } from "../store/channel.js";
 import { el, setAttribute, setText } from "./dom.js";
 import { duration, number } from "./format.js";
 
+const OUT_OF_SIGHT_EVERY_MS = 500;
+
 export class Card {
     readonly element: HTMLElement;
     private readonly chip: HTMLElement;
     private readonly content: HTMLElement;
     private panel: Panel | undefined;
     private isVisible = true;
+    private renderedMs = Number.NEGATIVE_INFINITY;
     private isDestroyed = false;
     private readonly observer: IntersectionObserver;
 
@@ -25,7 +28,12 @@ export class Card {
         const id = `panel-${key.replace(/[^\w-]/g, "-")}`;
         this.element = el(
             "section",
-            { class: `card panel-${kind.id}`, "aria-labelledby": `${id} ${id}-of`, "data-fresh": "none", "data-panel": kind.id },
+            {
+                class: `card panel-${kind.id}`,
+                "aria-labelledby": `${id} ${id}-of`,
+                "data-fresh": "none",
+                "data-panel": kind.id,
+            },
             el(
                 "header",
                 {},
@@ -43,9 +51,12 @@ export class Card {
     }
 
     render(picture: Picture): void {
-        if (!this.isVisible || this.panel === undefined) {
+        // What is out of sight is still read aloud, and must not be old when it comes into sight.
+        const isDue = this.isVisible || (picture.isForText && picture.nowMs - this.renderedMs >= OUT_OF_SIGHT_EVERY_MS);
+        if (!isDue || this.panel === undefined) {
             return;
         }
+        this.renderedMs = picture.nowMs;
         this.panel.render(picture);
         if (picture.isForText) {
             this.renderAge(this.panel, picture);
@@ -86,7 +97,10 @@ export class Card {
         } else if (freshness === "none") {
             setText(this.chip, "no data");
         } else {
-            setText(this.chip, main.periodUs ? `${number(1e6 / main.periodUs, main.periodUs > 2e5 ? 1 : 0)} Hz` : "live");
+            setText(
+                this.chip,
+                main.periodUs ? `${number(1e6 / main.periodUs, main.periodUs > 2e5 ? 1 : 0)} Hz` : "live",
+            );
         }
     }
 }

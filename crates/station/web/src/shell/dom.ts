@@ -50,7 +50,10 @@ export function setShown(element: HTMLElement, isShown: boolean): void {
 }
 
 /** Enables or disables a control. */
-export function setEnabled(control: HTMLButtonElement | HTMLInputElement | HTMLSelectElement, isEnabled: boolean): void {
+export function setEnabled(
+    control: HTMLButtonElement | HTMLInputElement | HTMLSelectElement,
+    isEnabled: boolean,
+): void {
     if (control.disabled === isEnabled) {
         control.disabled = !isEnabled;
     }

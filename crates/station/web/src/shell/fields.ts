@@ -37,10 +37,16 @@ export function unitOf(name: string): string {
 /** A value in a few words. */
 export function brief(value: unknown, name = ""): string {
     if (typeof value === "bigint") {
-        return /utime$/.test(name) && value > 0n ? `${value} (${new Date(Number(value / 1_000n)).toISOString().slice(11, 23)})` : `${value}`;
+        return /utime$/.test(name) && value > 0n
+            ? `${value} (${new Date(Number(value / 1_000n)).toISOString().slice(11, 23)})`
+            : `${value}`;
     }
     if (typeof value === "number") {
-        return Number.isInteger(value) ? String(value) : Number.isFinite(value) ? String(Number(value.toPrecision(7))) : String(value);
+        return Number.isInteger(value)
+            ? String(value)
+            : Number.isFinite(value)
+              ? String(Number(value.toPrecision(7)))
+              : String(value);
     }
     if (typeof value === "string") {
         return JSON.stringify(value.length > 200 ? `${value.slice(0, 200)}…` : value);
@@ -65,7 +71,12 @@ export function fieldTree(value: unknown, types: Types, fingerprint: bigint): HT
     return tree(value as Record<string, unknown>, described?.set, described?.place, 0);
 }
 
-function tree(value: Record<string, unknown>, set: TypeSet | undefined, place: number | undefined, depth: number): HTMLElement {
+function tree(
+    value: Record<string, unknown>,
+    set: TypeSet | undefined,
+    place: number | undefined,
+    depth: number,
+): HTMLElement {
     const body = place === undefined ? undefined : set?.defs[place]?.body;
     const members = body?.kind === "struct" ? body.members : undefined;
     const list = el("dl", { class: "fields" });
@@ -76,7 +87,13 @@ function tree(value: Record<string, unknown>, set: TypeSet | undefined, place: n
     return list;
 }
 
-function row(name: string, field: unknown, member: Member | undefined, set: TypeSet | undefined, depth: number): HTMLElement[] {
+function row(
+    name: string,
+    field: unknown,
+    member: Member | undefined,
+    set: TypeSet | undefined,
+    depth: number,
+): HTMLElement[] {
     const constants = nameOfConstant(field, member, set);
     const unit = unitOf(name);
     const head = el("dt", { title: member?.doc ?? "" }, name);
@@ -84,7 +101,9 @@ function row(name: string, field: unknown, member: Member | undefined, set: Type
     const cell = el("dd", {}, text);
     const inner = typeof member?.type === "number" ? member.type : undefined;
     if (depth < MAX_DEPTH && typeof field === "object" && field !== null && !ArrayBuffer.isView(field)) {
-        const items: [string, unknown][] = Array.isArray(field) ? field.slice(0, MAX_ITEMS).map((it, i) => [`[${i}]`, it]) : [["", field]];
+        const items: [string, unknown][] = Array.isArray(field)
+            ? field.slice(0, MAX_ITEMS).map((it, i) => [`[${i}]`, it])
+            : [["", field]];
         for (const [label, item] of items) {
             if (typeof item !== "object" || item === null) {
                 continue;
@@ -92,7 +111,9 @@ function row(name: string, field: unknown, member: Member | undefined, set: Type
             if (ArrayBuffer.isView(item) || Array.isArray(item)) {
                 cell.append(el("div", { class: "nested" }, `${label} ${brief(item)}`));
             } else {
-                cell.append(el("div", { class: "nested" }, label, tree(item as Record<string, unknown>, set, inner, depth + 1)));
+                cell.append(
+                    el("div", { class: "nested" }, label, tree(item as Record<string, unknown>, set, inner, depth + 1)),
+                );
             }
         }
     }

@@ -32,7 +32,9 @@ export function duration(seconds: number | undefined): string {
 
 /** The time of day, UTC. */
 export function clockTime(utime: number | undefined): string {
-    return utime === undefined || !Number.isFinite(utime) ? "--:--:--" : new Date(utime / 1_000).toISOString().slice(11, 19);
+    return utime === undefined || !Number.isFinite(utime)
+        ? "--:--:--"
+        : new Date(utime / 1_000).toISOString().slice(11, 19);
 }
 
 /** The day, UTC. */
@@ -73,6 +75,8 @@ export function engineering(value: number | undefined, unit: string): string {
         return `0 ${unit}`;
     }
     const power = Math.max(-15, Math.min(9, Math.floor(Math.log10(Math.abs(value)) / 3) * 3));
-    const prefix = { "-15": "f", "-12": "p", "-9": "n", "-6": "µ", "-3": "m", "0": "", "3": "k", "6": "M", "9": "G" }[String(power)];
+    const prefix = { "-15": "f", "-12": "p", "-9": "n", "-6": "µ", "-3": "m", "0": "", "3": "k", "6": "M", "9": "G" }[
+        String(power)
+    ];
     return `${(value / 10 ** power).toFixed(1)} ${prefix ?? ""}${unit}`;
 }

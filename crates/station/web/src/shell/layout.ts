@@ -9,6 +9,7 @@ import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels
 import { KINDS } from "../panels/index.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
+import { codecFor } from "../decode/codec.js";
 import { Card } from "./card.js";
 import { el } from "./dom.js";
 
@@ -26,8 +27,6 @@ const MAX_PER_KIND = 8;
 /** The panels of a page for a vehicle, in their order. */
 export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly PanelKind[] = KINDS): Wanted[] {
     const { prefix } = view.vehicle;
-    const isClaimed = (channel: Channel): boolean =>
-        kinds.some((kind) => kind.types.some((type) => channel.is(type)) && kind.id !== "raw");
     return kinds.flatMap((kind): Wanted[] => {
         const slot = kind.places[page];
         if (slot === undefined) {
@@ -40,7 +39,9 @@ export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly Pa
         const channels =
             kind.types.length > 0
                 ? kind.types.flatMap((type) => view.ofType(type))
-                : view.store.channelsOf(view.vehicle).filter((channel) => !isClaimed(channel) && channel.nMessages > 0);
+                : view.store
+                      .channelsOf(view.vehicle)
+                      .filter((channel) => channel.nMessages > 0 && codecFor(channel.fingerprint) === undefined);
         return channels
             .slice(0, MAX_PER_KIND)
             .map((channel) => ({ key: `${prefix}${kind.id}-${channel.name}`, kind, slot, channel }));
@@ -76,7 +77,11 @@ export class Layout {
         for (const { key, kind, slot, channel } of wanted) {
             const card = kept.get(key) ?? new Card(key, kind, channel?.name ?? "", this.make(kind, view, channel));
             kept.set(key, card);
-            this.place(card.element, slot, wanted.filter((it) => it.slot === slot).findIndex((it) => it.key === key));
+            this.place(
+                card.element,
+                slot,
+                wanted.filter((it) => it.slot === slot).findIndex((it) => it.key === key),
+            );
         }
         this.cards = kept;
         this.element.className = `page-${page}`;

@@ -46,7 +46,12 @@ export class Login {
                 this.element.close();
                 this.onDone();
             } else {
-                setText(this.error, response.status === 429 ? "Too many attempts. Wait a moment." : "The station does not know this name with this password.");
+                setText(
+                    this.error,
+                    response.status === 429
+                        ? "Too many attempts. Wait a moment."
+                        : "The station does not know this name with this password.",
+                );
             }
         } catch {
             setText(this.error, "The station is not there.");

@@ -11,9 +11,20 @@ const RATES = [0.25, 0.5, 1, 2, 5, 10];
 export class PlayerBar {
     readonly element: HTMLElement;
     private readonly toggle: HTMLButtonElement;
-    private readonly slider = el("input", { type: "range", min: 0, max: 1_000, step: 1, value: 0, "aria-label": "Place in the log" });
+    private readonly slider = el("input", {
+        type: "range",
+        min: 0,
+        max: 1_000,
+        step: 1,
+        value: 0,
+        "aria-label": "Place in the log",
+    });
     private readonly where = el("span", { class: "where" });
-    private readonly rate = el("select", { "aria-label": "Rate" }, ...RATES.map((it) => el("option", { value: it }, `${it} ×`)));
+    private readonly rate = el(
+        "select",
+        { "aria-label": "Rate" },
+        ...RATES.map((it) => el("option", { value: it }, `${it} ×`)),
+    );
     private readonly loop: HTMLButtonElement;
     private readonly marks = el("select", { "aria-label": "Bookmarks" });
     private isDragging = false;
@@ -23,8 +34,14 @@ export class PlayerBar {
         private readonly store: Store,
         private readonly commander: Commander,
     ) {
-        this.toggle = button("Pause", () => this.ask(this.store.status?.player?.state === "playing" ? "pause" : "play"), { class: "primary" });
-        this.loop = button("Loop", () => this.ask("loop", this.store.status?.player?.is_looping ? 0 : 1), { "aria-pressed": "false" });
+        this.toggle = button(
+            "Pause",
+            () => this.ask(this.store.status?.player?.state === "playing" ? "pause" : "play"),
+            { class: "primary" },
+        );
+        this.loop = button("Loop", () => this.ask("loop", this.store.status?.player?.is_looping ? 0 : 1), {
+            "aria-pressed": "false",
+        });
         this.slider.addEventListener("pointerdown", () => (this.isDragging = true));
         this.slider.addEventListener("change", () => this.seek());
         this.rate.addEventListener("change", () => this.ask("rate", Number(this.rate.value)));
@@ -59,9 +76,14 @@ export class PlayerBar {
         if (!this.isDragging) {
             this.slider.value = String(Math.round(((at - player.first_utime) / span) * 1_000));
         }
-        setText(this.where, `${clockTime(at)} · ${duration((at - player.first_utime) / 1e6)} of ${duration(span / 1e6)}${player.state === "playing" ? "" : ` · ${player.state}`}`);
+        setText(
+            this.where,
+            `${clockTime(at)} · ${duration((at - player.first_utime) / 1e6)} of ${duration(span / 1e6)}${player.state === "playing" ? "" : ` · ${player.state}`}`,
+        );
         if (document.activeElement !== this.rate) {
-            this.rate.value = String(RATES.reduce((a, b) => (Math.abs(b - player.rate) < Math.abs(a - player.rate) ? b : a), 1));
+            this.rate.value = String(
+                RATES.reduce((a, b) => (Math.abs(b - player.rate) < Math.abs(a - player.rate) ? b : a), 1),
+            );
         }
         setAttribute(this.loop, "aria-pressed", String(player.is_looping));
         this.renderMarks(player.bookmarks ?? []);
@@ -72,7 +94,10 @@ export class PlayerBar {
         const joined = marks.map((it) => `${it.utime} ${it.text}`).join("\n");
         if (joined !== this.shownMarks) {
             this.shownMarks = joined;
-            this.marks.replaceChildren(el("option", { value: "" }, "bookmarks"), ...marks.map((it) => el("option", { value: it.text }, it.text || clockTime(it.utime))));
+            this.marks.replaceChildren(
+                el("option", { value: "" }, "bookmarks"),
+                ...marks.map((it) => el("option", { value: it.text }, it.text || clockTime(it.utime))),
+            );
         }
     }
 
@@ -87,6 +112,9 @@ export class PlayerBar {
 
     private ask(action: string, value?: number | string): void {
         const request = { what: "player", action, ...(value !== undefined && { value }) } as const;
-        void this.commander.request(request, `player: ${action}${typeof value === "number" ? ` ${number(value, 1)}` : ""}`);
+        void this.commander.request(
+            request,
+            `player: ${action}${typeof value === "number" ? ` ${number(value, 1)}` : ""}`,
+        );
     }
 }

@@ -64,7 +64,10 @@ export class Plot {
         }
         if (low <= high) {
             const pad = this.options.isLog ? 0 : Math.max(1e-12, (high - low) * 0.08);
-            this.plot?.setScale("y", { min: this.options.isLog ? low * 0.8 : low - pad, max: this.options.isLog ? high * 1.25 : high + pad });
+            this.plot?.setScale("y", {
+                min: this.options.isLog ? low * 0.8 : low - pad,
+                max: this.options.isLog ? high * 1.25 : high + pad,
+            });
         }
     }
 
@@ -82,12 +85,35 @@ export class Plot {
                 height: this.element.clientHeight,
                 legend: { show: false },
                 cursor: { show: false },
-                scales: { x: { time: true, auto: false }, y: { distr: this.options.isLog ? 3 : 1, auto: false, range: (_, min, max) => [min, max] } },
+                scales: {
+                    x: { time: true, auto: false },
+                    y: { distr: this.options.isLog ? 3 : 1, auto: false, range: (_, min, max) => [min, max] },
+                },
                 axes: [
-                    { ...axis(), size: 26 * screenScale(), values: (_, ticks) => ticks.map((s) => new Date(s * 1e3).toISOString().slice(11, 19)), space: 70 * screenScale() },
-                    { ...axis(), size: 58 * screenScale(), ...(this.options.isLog && { splits: (_: uPlot, _axis: number, min: number, max: number) => decades(min, max) }), values: (_, ticks) => ticks.map((it) => (it === null ? "" : this.options.format(it))) },
+                    {
+                        ...axis(),
+                        size: 26 * screenScale(),
+                        values: (_, ticks) => ticks.map((s) => new Date(s * 1e3).toISOString().slice(11, 19)),
+                        space: 70 * screenScale(),
+                    },
+                    {
+                        ...axis(),
+                        size: 58 * screenScale(),
+                        ...(this.options.isLog && {
+                            splits: (_: uPlot, _axis: number, min: number, max: number) => decades(min, max),
+                        }),
+                        values: (_, ticks) => ticks.map((it) => (it === null ? "" : this.options.format(it))),
+                    },
                 ],
-                series: [{}, ...names.map((label, i) => ({ label, stroke: themeColor(curveColor(i)), width: 1.5, points: { show: false } }))],
+                series: [
+                    {},
+                    ...names.map((label, i) => ({
+                        label,
+                        stroke: themeColor(curveColor(i)),
+                        width: 1.5,
+                        points: { show: false },
+                    })),
+                ],
             },
             [[], ...names.map(() => [])] as uPlot.AlignedData,
             this.element,
@@ -116,7 +142,9 @@ export function curveColor(i: number): string {
 }
 
 /** Curves on common times: those of one message have the same, so the first's are taken where lengths agree. */
-export function alignTimes(curves: readonly { readonly times: Float64Array; readonly values: Float64Array }[]): uPlot.AlignedData {
+export function alignTimes(
+    curves: readonly { readonly times: Float64Array; readonly values: Float64Array }[],
+): uPlot.AlignedData {
     const [first] = curves;
     if (first === undefined) {
         return [[]];

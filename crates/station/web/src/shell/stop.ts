@@ -23,7 +23,12 @@ export class StopButton {
         private readonly commander: Commander,
         private readonly view: () => VehicleView | undefined,
     ) {
-        this.element = el("button", { type: "button", class: "stop", title: "Stops the vehicle. Key: Esc; Shift Esc for all vehicles" }, this.label, this.hint);
+        this.element = el(
+            "button",
+            { type: "button", class: "stop", title: "Stops the vehicle. Key: Esc; Shift Esc for all vehicles" },
+            this.label,
+            this.hint,
+        );
         this.element.addEventListener("pointerdown", (event) => {
             if (event.button === 0) {
                 this.press("stop button");
@@ -37,7 +42,7 @@ export class StopButton {
         });
         window.addEventListener("keydown", (event) => {
             if (event.key === "Escape" && !event.repeat) {
-                this.press(event.shiftKey ? "Shift Esc, all vehicles" : "Esc", event.shiftKey);
+                this.press(event.shiftKey ? "keys Shift Esc, for all vehicles" : "key Esc", event.shiftKey);
             }
         });
     }
@@ -69,7 +74,7 @@ export class StopButton {
         const view = this.view();
         const vehicles = isForAll ? this.store.vehicles : view ? [view.vehicle] : [];
         for (const vehicle of vehicles) {
-            this.commander.stop(vehicle, `${this.store.hello?.station ?? "page"}: ${reason}`);
+            this.commander.stop(vehicle, reason);
         }
     }
 }

@@ -33,6 +33,7 @@ export class TopBar {
     private readonly date = el("span", { class: "date" });
     private readonly health = el("span", { class: "health" });
     private readonly user = el("span", { class: "user" });
+    private readonly alarms: HTMLButtonElement;
     private readonly theme: HTMLButtonElement;
     private shownVehicles = "";
     private readonly tabs: ReadonlyMap<PageId, HTMLButtonElement>;
@@ -43,6 +44,7 @@ export class TopBar {
     ) {
         this.tabs = new Map(PAGES.map(([id, label]) => [id, button(label, () => choices.choosePage(id))]));
         this.pages.append(...this.tabs.values());
+        this.alarms = button("", () => this.showAlarms(), { class: "alarm-count", hidden: true });
         this.theme = button("", () => this.changeTheme(), { class: "quiet theme" });
         this.labelTheme();
         this.element = el(
@@ -54,6 +56,7 @@ export class TopBar {
             this.vehicles,
             this.pages,
             el("span", { class: "spring" }),
+            this.alarms,
             this.health,
             el("span", { class: "clock" }, this.time, this.date),
             this.user,
@@ -72,12 +75,24 @@ export class TopBar {
         setAttribute(this.source, "data-source", hello?.source);
         setText(this.user, hello ? `${hello.user || hello.station} · ${hello.role}` : "not logged in");
         const trip = this.store.roundTripMs;
-        setText(this.health, this.store.isCutOff(nowMs) ? "cut off" : trip === undefined ? "" : `${number(trip, 0)} ms`);
+        setText(
+            this.health,
+            this.store.isCutOff(nowMs) ? "cut off" : trip === undefined ? "" : `${number(trip, 0)} ms`,
+        );
         setAttribute(this.health, "data-bad", this.store.isCutOff(nowMs) ? "" : undefined);
         for (const [id, tab] of this.tabs) {
             setAttribute(tab, "aria-current", id === this.choices.page ? "page" : undefined);
         }
+        const { nNew } = this.store.histories.alarms;
+        setShown(this.alarms, nNew > 0);
+        setText(this.alarms, `▲ ${nNew} ${nNew === 1 ? "alarm" : "alarms"}`);
         this.renderVehicles();
+    }
+
+    /** Goes where alarms can be acknowledged; the panel may only be made with the next picture. */
+    private showAlarms(): void {
+        this.choices.choosePage("operate");
+        window.setTimeout(() => document.querySelector(".panel-alarms")?.scrollIntoView({ block: "nearest" }), 100);
     }
 
     private renderVehicles(): void {
@@ -87,7 +102,9 @@ export class TopBar {
         if (shown !== this.shownVehicles) {
             this.shownVehicles = shown;
             this.vehicles.replaceChildren(
-                ...vehicles.map(({ prefix, name }) => button(name, () => this.choices.chooseVehicle(prefix), { "data-prefix": prefix })),
+                ...vehicles.map(({ prefix, name }) =>
+                    button(name, () => this.choices.chooseVehicle(prefix), { "data-prefix": prefix }),
+                ),
             );
         }
         for (const it of this.vehicles.children) {
@@ -112,7 +129,10 @@ function knot(): SVGElement {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("viewBox", "0 0 24 24");
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    path.setAttribute("d", "M14 2v6.5c0 2.2-6 2.4-6-.6C8 5.2 15.6 5.4 15.6 9c0 2.4-2.2 2.6-3.6 3.6-2.6 1.8-4.6 3.2-4.6 5.4 0 2 1.8 3.6 4.6 3.6s4.6-1.6 4.6-3.6c0-2.6-2.6-3.8-4.4-5.6");
+    path.setAttribute(
+        "d",
+        "M14 2v6.5c0 2.2-6 2.4-6-.6C8 5.2 15.6 5.4 15.6 9c0 2.4-2.2 2.6-3.6 3.6-2.6 1.8-4.6 3.2-4.6 5.4 0 2 1.8 3.6 4.6 3.6s4.6-1.6 4.6-3.6c0-2.6-2.6-3.8-4.4-5.6",
+    );
     svg.append(path);
     return svg;
 }

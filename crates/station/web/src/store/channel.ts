@@ -27,7 +27,8 @@ export class Channel {
     nSkipped = 0;
     /** Mean time between messages here, microseconds; undefined before the third. */
     periodUs: number | undefined;
-    private decoded: { readonly of: Uint8Array; readonly value: Fields | object | undefined; readonly error: string } | undefined;
+    private decoded:
+        { readonly of: Uint8Array; readonly value: Fields | object | undefined; readonly error: string } | undefined;
 
     constructor(
         readonly id: number,
@@ -108,7 +109,11 @@ export class Channel {
             try {
                 this.decoded = { of: bytes, value: this.types.decode(bytes), error: "" };
             } catch (error) {
-                this.decoded = { of: bytes, value: undefined, error: error instanceof Error ? error.message : String(error) };
+                this.decoded = {
+                    of: bytes,
+                    value: undefined,
+                    error: error instanceof Error ? error.message : String(error),
+                };
             }
         }
         return this.decoded;

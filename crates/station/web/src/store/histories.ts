@@ -7,6 +7,7 @@
 
 import { Alarm } from "../generated/bowline/alarm_t.js";
 import { Arbitration } from "../generated/bowline/arbitration_t.js";
+import { Device } from "../generated/bowline/device_t.js";
 import { Gate } from "../generated/bowline/gate_t.js";
 import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
 import { HeartbeatComponent } from "../generated/bowline/heartbeat_component_t.js";
@@ -33,7 +34,10 @@ const MAX_WATERFALLS = 8;
 type Note = (histories: Histories, channel: Channel, utime: number) => void;
 
 /** A row: notes a message of a type, if it is exactly of that type. */
-function row<T>(type: MessageType<T>, note: (h: Histories, m: T, channel: Channel, utime: number) => void): [bigint, Note] {
+function row<T>(
+    type: MessageType<T>,
+    note: (h: Histories, m: T, channel: Channel, utime: number) => void,
+): [bigint, Note] {
     return [
         type.FINGERPRINT,
         (histories, channel, utime) => {
@@ -48,7 +52,9 @@ function row<T>(type: MessageType<T>, note: (h: Histories, m: T, channel: Channe
 const NOTES: ReadonlyMap<bigint, Note> = new Map([
     row(PoseTransform, (h, pose, channel) => h.track(channel.name).push(pose.matrix[3] ?? 0, pose.matrix[7] ?? 0)),
     row(Multibeam, (h, ping, channel) => h.waterfall(channel.name).push(ping)),
-    row(Sounding, (h, sounding, channel, utime) => h.series(channel.name, "depth_m").push(utime / 1e6, sounding.depth_m)),
+    row(Sounding, (h, sounding, channel, utime) =>
+        h.series(channel.name, "depth_m").push(utime / 1e6, sounding.depth_m),
+    ),
     row(Spectrum, (h, spectrum, channel, utime) => {
         spectrum.names.forEach((name, i) => {
             h.series(channel.name, name).push(utime / 1e6, spectrum.current_a[i] ?? Number.NaN);
@@ -60,7 +66,13 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
     }),
     row(Gate, (h, gate, channel, utime) => {
         const text = `${STATES[gate.state] ?? "?"}: ${gate.reason}`;
-        h.change(`${gate.state} ${gate.in_control}`, { utime, kind: "change", channel: channel.name, who: gate.in_control, text });
+        h.change(`${gate.state} ${gate.in_control}`, {
+            utime,
+            kind: "change",
+            channel: channel.name,
+            who: gate.in_control,
+            text,
+        });
         const lost = { priority: "alarm", source: "gate", text: `contingency: ${gate.reason}` } as const;
         h.alarms.follow(channel.name, "contingency", gate.state === Gate.CONTINGENCY, lost, utime);
     }),
@@ -82,6 +94,12 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
         } else {
             h.alarms.raise(channel.name, id, { priority: "alarm", source, text }, Number(since_utime), utime);
         }
+    }),
+    row(Device, (h, device, channel, utime) => {
+        const isWrong = device.state === Device.ERRONEOUS || device.state === Device.SILENT;
+        const text =
+            device.state === Device.SILENT ? "the device says nothing" : `cannot be believed: ${device.last_error}`;
+        h.alarms.follow(channel.name, "device", isWrong, { priority: "warning", source: device.device, text }, utime);
     }),
     row(Recorder, (h, recorder, channel, utime) => {
         const what = { priority: "warning", source: "recorder", text: recorder.alarm } as const;

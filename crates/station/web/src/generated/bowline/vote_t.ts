@@ -9,7 +9,7 @@ export class Vote {
     static readonly NAME = "bowline.vote_t";
     static readonly FINGERPRINT: bigint = 0x93d23f84cc716443n;
 
-    /** of the latest data that it rests on, microseconds since the epoch */
+    /** of the oldest data that it rests on, microseconds since the epoch */
     utime: bigint;
     /** who votes: "hazard", "waypoint"; one vote of each counts, the latest */
     voter: string;

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { Commander } from "../src/app/commander.js";
+import { Gate } from "../src/generated/bowline/gate_t.js";
+import { GateToken } from "../src/generated/bowline/gate_token_t.js";
+import { LeaseRequest } from "../src/generated/bowline/lease_request_t.js";
+import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
+import type { Hello, Reply } from "../src/protocol/frames.js";
+import * as tasks from "../src/session/tasks.js";
+import { Store } from "../src/store/store.js";
+
+interface Encodes {
+    encode(): Uint8Array;
+}
+
+/** A page with one or more vehicles, and what it published. */
+class Page {
+    readonly store = new Store();
+    readonly sent: { readonly channel: string; readonly bytes: Uint8Array }[] = [];
+    isConnected = true;
+    readonly commander = new Commander(this.store, {
+        publish: (channel, bytes) => {
+            if (this.isConnected) {
+                this.sent.push({ channel, bytes });
+            }
+            return this.isConnected;
+        },
+        request: async (): Promise<Reply> => ({ ok: false, error: "not allowed" }),
+    });
+    private readonly ids = new Map<string, number>();
+
+    constructor(hello: Partial<Hello> = {}, prefixes: readonly string[] = [""]) {
+        const whole: Hello = {
+            version: 1,
+            user: "anna",
+            role: "operator",
+            station: "bridge/anna",
+            source: "live",
+            utime: 0,
+            charts: [],
+            rank: 1,
+            ...hello,
+        };
+        this.store.apply({ kind: "hello", hello: whole }, 0);
+        for (const prefix of prefixes) {
+            this.say(`${prefix}gate.state`, new Gate({ name: "harbour", state: Gate.IDLE }));
+        }
+    }
+
+    say(name: string, message: Encodes): void {
+        const bytes = message.encode();
+        const id = this.ids.get(name) ?? this.ids.size;
+        if (!this.ids.has(name)) {
+            this.ids.set(name, id);
+            this.store.apply({ kind: "channel", id, fingerprint: new DataView(bytes.buffer).getBigUint64(0), name }, 0);
+        }
+        this.store.apply({ kind: "message", id, utime: 0, nSkipped: 0, bytes }, performance.now());
+    }
+
+    /** The gate of a vehicle gives the lease to whoever asked for it last. */
+    grant(prefix = ""): void {
+        const asked = this.sent.filter((it) => it.channel === `${prefix}operator.lease`).at(-1);
+        const { by } = LeaseRequest.decode(asked!.bytes);
+        this.say(
+            `${prefix}gate.state`,
+            new Gate({ holder: by.station, session: by.session, epoch: 1n, state: Gate.IDLE }),
+        );
+    }
+
+    channels(): string[] {
+        return this.sent.map((it) => it.channel);
+    }
+}
+
+describe("whoever looks at the page", () => {
+    it("commands as an operator, under the name that the station gave", () => {
+        const page = new Page();
+        const [vehicle] = page.store.vehicles;
+        page.commander.take(vehicle!);
+        expect(LeaseRequest.decode(page.sent[0]!.bytes).by.station).toBe("bridge/anna");
+        page.grant();
+        page.commander.giveTask(vehicle!, tasks.pause(), "pause");
+        expect(page.channels()).toEqual(["operator.lease", "operator.task"]);
+    });
+
+    it("cannot command as a viewer, but can stop", () => {
+        const page = new Page({ role: "viewer" });
+        const [vehicle] = page.store.vehicles;
+        page.commander.take(vehicle!);
+        page.commander.preempt(vehicle!);
+        page.commander.clear(vehicle!);
+        page.commander.giveTask(vehicle!, tasks.goTo([1, 2]), "");
+        page.commander.engage(vehicle!, true);
+        page.commander.tick(vehicle, { ahead: 1, left: 0 }, true);
+        expect(page.sent).toEqual([]);
+        page.commander.stop(vehicle!, "key Esc");
+        expect(page.channels()).toEqual(["operator.stop"]);
+        expect(StopCommand.decode(page.sent[0]!.bytes).ask).toBe(StopCommand.STOP);
+    });
+
+    it("can do nothing in a replay", () => {
+        const page = new Page({ source: "replay" });
+        const [vehicle] = page.store.vehicles;
+        page.commander.take(vehicle!);
+        page.commander.stop(vehicle!, "key Esc");
+        page.commander.tick(vehicle, { ahead: 1, left: 0 }, true);
+        expect(page.sent).toEqual([]);
+    });
+
+    it("commands the vehicle in front and no other", () => {
+        const page = new Page({}, ["heron.", "tern."]);
+        const [heron, tern] = page.store.vehicles;
+        page.commander.take(heron!);
+        page.grant("heron.");
+        page.say("heron.gate.token", new GateToken({ token: 1n }));
+        page.commander.tick(heron, undefined, true);
+        page.commander.engage(heron!, true);
+        page.commander.tick(heron, undefined, true);
+        expect(page.channels()).toContain("heron.operator.thrust");
+        page.commander.tick(tern, { ahead: 1, left: 0 }, true);
+        expect(page.commander.bridge(heron!)?.control.reason).toBe("another vehicle is in front");
+        expect(page.channels().some((name) => name.startsWith("tern."))).toBe(false);
+    });
+
+    it("reads in the journal what was asked, and what did not get out", async () => {
+        const page = new Page();
+        const [vehicle] = page.store.vehicles;
+        page.commander.stop(vehicle!, "key Esc");
+        page.isConnected = false;
+        page.commander.stop(vehicle!, "key Esc");
+        await page.commander.request({ what: "player", action: "play" }, "player: play");
+        const kinds = page.store.histories.journal.newest(10).map((it) => it.kind);
+        expect(kinds).toEqual(["refusal", "command", "refusal", "command", "change"]);
+    });
+});
