@@ -120,8 +120,8 @@ fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
         "estimate at most {worst:.2?} m off, without and in the outage; {:.2} m RMS off lanes",
         rms(&off)
     );
-    assert!(worst[0] < 1.5 && worst[1] < 6.0, "{worst:?}");
-    assert!(rms(&off) < 1.5, "{} m RMS", rms(&off));
+    assert!(worst[0] < 1.5 && worst[1] < 8.0, "{worst:?}");
+    assert!(rms(&off) < 2.0, "{} m RMS", rms(&off));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_point_and_an_area_are_inserted_while_it_stays_autonomous() {
         "survey 100,52 112,52 112,58 100,58 next name=again",
         "wait done",
     ];
-    let drive = sail("harbour.toml", "330s", &steps, &[]);
+    let drive = sail("harbour.toml", "350s", &steps, &[]);
     touched_nothing(&drive);
     let helm: Helm = drive.last("helm.state");
     assert!(helm.is_done && helm.n_done == helm.n_legs, "{}", helm.text);
