@@ -13,16 +13,7 @@ const LANE_M: f64 = 50.0;
 fn sail(robot: &str, duration: &str, steps: &[&str], args: &[&str]) -> Drive {
     let steps: Vec<String> = steps.iter().map(|step| format!("{step:?}")).collect();
     let steps = format!("operator.steps=[{}]", steps.join(", "));
-    let usual = [
-        "--source",
-        "sim",
-        "--for",
-        duration,
-        "--set",
-        "operator.script=",
-        "--set",
-        &steps,
-    ];
+    let usual = ["--source", "sim", "--for", duration, "--set", &steps];
     Drive::new(robot, &[&usual, args].concat())
 }
 
@@ -106,7 +97,7 @@ fn the_basin_is_surveyed_unattended_lanes_are_held_and_the_container_is_found() 
 #[test]
 fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
     let survey = "survey 85,28 150,28 150,46 85,46 name=strip";
-    let steps = ["take", "wait 3s", survey, "wait done"];
+    let steps = ["take", "clear", "wait 3s", survey, "wait done"];
     let drive = sail("harbour_faults.toml", "300s", &steps, &[]);
     touched_nothing(&drive);
     let helm: Helm = drive.last("helm.state");
@@ -129,14 +120,15 @@ fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
         "estimate at most {worst:.2?} m off, without and in the outage; {:.2} m RMS off lanes",
         rms(&off)
     );
-    assert!(worst[0] < 1.5 && worst[1] < 6.0, "{worst:?}");
-    assert!(rms(&off) < 1.5, "{} m RMS", rms(&off));
+    assert!(worst[0] < 1.5 && worst[1] < 8.0, "{worst:?}");
+    assert!(rms(&off) < 2.0, "{} m RMS", rms(&off));
 }
 
 #[test]
 fn a_point_and_an_area_are_inserted_while_it_stays_autonomous() {
     let steps = [
         "take",
+        "clear",
         "wait 3s",
         "survey 85,28 145,28 145,46 85,46 name=strip",
         "wait 50s",
@@ -145,7 +137,7 @@ fn a_point_and_an_area_are_inserted_while_it_stays_autonomous() {
         "survey 100,52 112,52 112,58 100,58 next name=again",
         "wait done",
     ];
-    let drive = sail("harbour.toml", "330s", &steps, &[]);
+    let drive = sail("harbour.toml", "350s", &steps, &[]);
     touched_nothing(&drive);
     let helm: Helm = drive.last("helm.state");
     assert!(helm.is_done && helm.n_done == helm.n_legs, "{}", helm.text);
@@ -174,6 +166,7 @@ fn lost(contingency: &str) -> (Drive, Vec<PoseTransform>) {
     let args = ["--kill", "operator@50s", "--set", &chosen];
     let steps = [
         "take",
+        "clear",
         "wait 3s",
         "survey 85,28 145,28 145,46 85,46 name=strip",
         "wait done",
@@ -194,17 +187,17 @@ fn without_an_operator_it_does_what_was_chosen_before() {
             xy(&truth[nth.min(truth.len() - 1)])
         };
         // The lease lasts a second and the grace five: from then on.
-        let (moved_m, home_m) = (apart(at(60.0), at(129.0)), apart(at(0.0), at(129.0)));
+        let (moved_m, home_m) = (apart(at(80.0), at(129.0)), apart(at(0.0), at(129.0)));
         let helm: Helm = drive.last("helm.state");
         let gate: Gate = drive.last("gate.state");
         println!(
-            "{contingency}: {moved_m:.1} m in 69 s, {home_m:.1} m from its berth; {}; {}",
+            "{contingency}: {moved_m:.1} m in 49 s, {home_m:.1} m from its berth; {}; {}",
             gate.reason, helm.text
         );
         assert_eq!(gate.contingency, contingency);
         match contingency {
             // It drifts with the water: about half a metre a second.
-            "hold" => assert!((15.0..50.0).contains(&moved_m), "{moved_m}"),
+            "hold" => assert!((10.0..40.0).contains(&moved_m), "{moved_m}"),
             "station" => assert!(moved_m < 4.0, "{moved_m}"),
             "return" => assert!(home_m < apart(at(0.0), at(60.0)) - 15.0, "{home_m}"),
             _ => assert!(helm.kind == Task::SURVEY && moved_m > 4.0, "{helm:?}"),

@@ -83,7 +83,7 @@ export class GridLayer {
     constructor() {
         const source = new ImageCanvasSource({
             projection: MAP_FRAME,
-            ratio: 1,
+            ratio: 1.25,
             canvasFunction: (extent, _resolution, _ratio, size) => this.draw(extent, size),
         });
         this.layer = new ImageLayer({ source, opacity: 0.85, zIndex: 2 });

@@ -25,6 +25,9 @@ import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 /** How much of the ground is seen at first, metres across. */
 const FIRST_WIDTH_M = 160;
 
+/** How far from the middle the vehicle may be while the map follows it, as a share of the map's size. */
+const FREE_SHARE = 0.15;
+
 /** What is most worth seeing of the ground, in this order. */
 const PREFERRED = [/: depth/, /: travers/, /: height/];
 
@@ -52,6 +55,7 @@ class MapPanel implements Panel {
     private isFollowing = true;
     private showsTruth = false;
     private hasFitted = false;
+    private isCentred = false;
     private planeKeys = "";
 
     constructor(private readonly context: Context) {
@@ -145,7 +149,22 @@ class MapPanel implements Panel {
                 this.hasFitted = true;
                 this.map.getView().setResolution(FIRST_WIDTH_M / this.target.clientWidth);
             }
-            this.map.getView().setCenter(place);
+            this.keepInSight(place);
+        }
+    }
+
+    /** Moves the map only when the vehicle leaves the middle of it: a map that never rests is hard to read, and to draw. */
+    private keepInSight(place: [number, number]): void {
+        const view = this.map.getView();
+        const [x = 0, y = 0] = view.getCenter() ?? [];
+        const resolution = view.getResolution() ?? 1;
+        const { clientWidth, clientHeight } = this.target;
+        const isOff =
+            Math.abs(place[0] - x) > FREE_SHARE * clientWidth * resolution ||
+            Math.abs(place[1] - y) > FREE_SHARE * clientHeight * resolution;
+        if (isOff || !this.isCentred) {
+            this.isCentred = true;
+            view.setCenter(place);
         }
     }
 
@@ -244,6 +263,7 @@ class MapPanel implements Panel {
     }
 
     private follow(isWanted: boolean): void {
+        this.isCentred = false;
         this.isFollowing = isWanted;
         setAttribute(this.followButton, "aria-pressed", String(isWanted));
     }
