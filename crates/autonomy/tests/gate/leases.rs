@@ -147,6 +147,26 @@ fn a_held_lease_is_asked_for_and_consent_hands_it_over_with_the_mission_going_on
 }
 
 #[test]
+fn only_one_session_asks_at_a_time_and_asking_again_is_no_second_question() {
+    let (mut bench, _) = Bench::ready(Rules {
+        lease: ms(60_000),
+        ..Rules::default()
+    });
+    let mut quay = Session::new("quay", 8, 0);
+    bench.lease(&mut quay, LeaseRequest::TAKE).unwrap();
+    let until = bench.report().asking_until_utime;
+    bench.pass(ms(100));
+    for (station, session) in [("quay", 9), ("boat", 8), ("boat", 9)] {
+        let mut other = Session::new(station, session, 0);
+        let found = bench.lease(&mut other, LeaseRequest::TAKE);
+        assert_eq!(found, Err(Reason::Asked), "{station}, {session}");
+    }
+    bench.lease(&mut quay, LeaseRequest::TAKE).unwrap();
+    assert_eq!(bench.report().asking, "quay");
+    assert_eq!(bench.report().asking_until_utime, until);
+}
+
+#[test]
 fn who_is_denied_or_not_answered_is_told_and_may_ask_again() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     let mut deck = Session::new("deck", 8, 0);

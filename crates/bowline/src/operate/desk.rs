@@ -149,7 +149,9 @@ impl Desk {
                 .filter(|it| !PASSING.contains(&it.reason.as_str()))
             {
                 let (reason, text) = (printable(&refusal.reason), printable(&refusal.text));
-                output::error(&format!("the gate refused to {what}: {reason}: {text}"));
+                output::error(&format!(
+                    "could not {what}: the gate refused: {reason}: {text}"
+                ));
                 return Ok(Outcome::Diagnostics);
             }
             if now >= end || self.is_interrupted() {
