@@ -209,10 +209,12 @@ impl Session {
         Some(path.packet_len(self.is_paced(path)) + path.overhead())
     }
 
+    #[cfg(feature = "carriers")]
     pub(crate) fn count_send(&mut self, stream: usize) -> Option<&mut Counts> {
         self.sends.get_mut(stream).map(|it| &mut it.counts)
     }
 
+    #[cfg(feature = "carriers")]
     pub(crate) fn count_receive(&mut self, stream: usize) -> Option<&mut Counts> {
         self.receives.get_mut(stream).map(|it| &mut it.counts)
     }
