@@ -121,7 +121,11 @@ fn what_lasts_is_there_in_its_last_moment_and_over_in_the_next() {
         bench.gate.advance(last);
         assert!((row.is_on)(&bench), "{what} in its last moment");
         assert_eq!(bench.gate.deadline(), Some(last + NS), "{what}");
+        let n_changes = bench.gate.n_changes();
         bench.gate.advance(last + NS);
+        if what != "a wish" {
+            assert!(bench.gate.n_changes() > n_changes, "{what}: people see it");
+        }
         assert!(!(row.is_on)(&bench), "{what} in the moment after that");
     }
 }

@@ -139,6 +139,17 @@ pub(crate) fn send_direct(bench: &mut Bench, command: &msgs::ThrustCommand) -> R
 }
 
 #[test]
+fn not_even_the_first_word_of_a_session_counts_twice() {
+    let mut bench = Bench::new(Rules::default());
+    let mut quay = Session::new("quay", 8, 0);
+    quay.hear(&bench.token);
+    let request = quay.request(bench.now, LeaseRequest::TAKE);
+    bench.handle(Input::Lease(&request)).unwrap();
+    let refusal = bench.handle(Input::Lease(&request)).unwrap_err();
+    assert_eq!(refusal.reason, Reason::Repeated);
+}
+
+#[test]
 fn sessions_are_bounded_and_room_comes_back_when_they_fall_silent() {
     let mut bench = Bench::new(Rules::default());
     let take = |bench: &mut Bench, session: i64| {

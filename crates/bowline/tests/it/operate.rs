@@ -1,5 +1,10 @@
 //! `bowline operate` and `bowline halt` as people use them: a robot with a gate and a thrust driver runs beside, live.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+#![expect(
+    clippy::float_cmp,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on panics, and its numbers are exact"
+)]
 
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline_bus::{Bus, Hub, Queue, Subscription};
