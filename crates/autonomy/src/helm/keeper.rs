@@ -447,7 +447,13 @@ impl Keeper {
         let next = legs
             .get(1)
             .map(|next| (next.from_m.unwrap_or(to_m), next.to_m));
-        let turning_mps = turning_speed(from_m, to_m, next, speed_mps, reach_m);
+        // Slower than the current against it, a vessel never comes to the end of its last lane. Past that it turns back.
+        let is_last_lane = is_lane && next.is_none();
+        let turning_mps = if is_last_lane {
+            speed_mps
+        } else {
+            turning_speed(from_m, to_m, next, speed_mps, reach_m)
+        };
         let slowing_mps =
             (turning_mps.powi(2) + 2.0 * self.settings.slow_mps2 * left_m.max(0.0)).sqrt();
         self.on_leg = Some(on_leg);
