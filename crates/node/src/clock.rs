@@ -65,6 +65,15 @@ impl Live {
         moment.since(self.now())
     }
 
+    /// How long a message waited until it was taken: by the wall clock, which stamped it. Somebody may have set that, so
+    /// it cannot be longer than since nothing waited.
+    #[must_use]
+    pub fn waited(&self, stamp_ns: i64, taken_at: Time, empty_at: Time) -> Duration {
+        let received = stamp_ns.saturating_sub(self.wall_offset_ns());
+        let waited = taken_at.since(Time::from_ns(received));
+        waited.min(taken_at.since(empty_at))
+    }
+
     /// How far the wall clock is ahead of this one, nanoseconds: about 0 until somebody sets the date.
     #[must_use]
     pub fn wall_offset_ns(&self) -> i64 {

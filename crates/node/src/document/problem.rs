@@ -59,6 +59,11 @@ impl fmt::Debug for Place {
 }
 
 impl Problem {
+    /// All of its text but the word that says how bad it is: for whoever has said that already.
+    pub fn unlabelled(&self) -> impl fmt::Display {
+        Unlabelled(self)
+    }
+
     /// The same is so at another place.
     fn add_place(&mut self, is_told: bool, place: Place) {
         let is_noted = self.notes.iter().any(|(_, noted)| *noted == place);
@@ -70,21 +75,30 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            severity,
+        let word = match self.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        write!(f, "{word}: {}", self.unlabelled())
+    }
+}
+
+/// A problem without the word that says how bad it is.
+struct Unlabelled<'p>(&'p Problem);
+
+impl fmt::Display for Unlabelled<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem {
+            severity: _,
             message,
             help,
             place,
             notes,
             excerpt,
-        } = self;
-        let word = match severity {
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
+        } = self.0;
         let line = place.line;
         let gutter = " ".repeat(line.to_string().len());
-        writeln!(f, "{word}: {message}")?;
+        writeln!(f, "{message}")?;
         writeln!(f, "{gutter}--> {place}")?;
         writeln!(f, "{gutter} |")?;
         writeln!(f, "{line} | {}", excerpt.text)?;

@@ -8,11 +8,12 @@ use crate::presence::{
     Beacon, HEARTBEAT_CHANNEL, Identity, PRESENCE_CHANNEL, PRESENCE_REQUEST_CHANNEL,
 };
 use crate::service;
+use crate::supervise::EXPERIMENT_CHANNEL;
 use crate::time::Time;
 use crate::trace::{Lives, STEPS_CHANNEL};
 use bowline_bus::transport::ListenError;
 use bowline_bus::{Bus, Channel, Event, Inbox, Pattern, Queue, RecvError, SubscriptionId};
-use bowline_msgs::{HeartbeatComponent, PresenceRequest};
+use bowline_msgs::{Experiment, HeartbeatComponent, PresenceRequest};
 use bowline_wire::Message;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,6 +22,8 @@ use std::time::Duration;
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// How often what happened is published for exact replay.
 const TRACE_EVERY: Duration = Duration::from_millis(100);
+/// How often stations are told of experiments, as supervisors do.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 /// How many messages are taken before it is looked what is due, and for how long at most.
 const MOST_AT_ONCE: usize = 256;
 const LONGEST_DRAIN: Duration = Duration::from_millis(10);
@@ -39,6 +42,7 @@ pub struct Live {
     clock: clock::Live,
     beacon: Beacon,
     lives: Option<Lives>,
+    experiments: Vec<Experiment>,
     on_fault: Option<fn(&str, &str)>,
     /// When nothing waited, for the last time.
     empty_at: Time,
@@ -56,6 +60,8 @@ pub struct LiveOptions {
     pub process: String,
     /// Whether every step is published, for exact replay.
     pub is_traced: bool,
+    /// What stations are told of the robot's experiments, where no supervisor tells them.
+    pub experiments: Vec<Experiment>,
     /// Who is told what goes wrong in components: their name and what it was. Everything is counted, told or not.
     pub on_fault: Option<fn(&str, &str)>,
 }
@@ -101,6 +107,7 @@ impl Live {
             robot,
             process,
             is_traced,
+            experiments,
             on_fault,
         } = options;
         let identity = Identity::of_this_process(&robot, &process, now);
@@ -117,6 +124,7 @@ impl Live {
             subscriptions,
             clock,
             lives,
+            experiments,
             on_fault,
             empty_at: now,
             complaints: Complaints::default(),
@@ -142,6 +150,7 @@ impl Live {
         let now = self.clock.now();
         self.with_engine(|engine, sink| engine.start(now, sink))?;
         let mut trace_due = now + TRACE_EVERY;
+        let mut tell_due = now;
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             if now >= trace_due {
@@ -150,6 +159,11 @@ impl Live {
             }
             if now >= self.beacon.next_due() {
                 self.publish_presence(now);
+            }
+            // Looked at with every heartbeat, which is often enough.
+            if now >= tell_due {
+                self.publish_experiments(now);
+                tell_due = now + TELL_EVERY;
             }
             let due = self.engine.next_due().unwrap_or(Time::MAX);
             let wake = due.min(trace_due).min(self.beacon.next_due());
@@ -215,7 +229,10 @@ impl Live {
             return Ok(());
         }
         let arrival = Arrival {
-            received: now - self.waited(event.arrival.received_ns, now),
+            received: now
+                - self
+                    .clock
+                    .waited(event.arrival.received_ns, now, self.empty_at),
             channel: event.channel,
             parcel: Parcel::from_bytes(event.payload),
         };
@@ -250,6 +267,19 @@ impl Live {
         }
     }
 
+    fn publish_experiments(&mut self, now: Time) {
+        let told = self.experiments.clone().into_iter();
+        let host = self.beacon.identity().host.clone();
+        for experiment in told {
+            let experiment = Experiment {
+                utime: now.utime(),
+                host: host.clone(),
+                ..experiment
+            };
+            self.publish(EXPERIMENT_CHANNEL, &experiment);
+        }
+    }
+
     /// How the components are, and what was lost on the way to them.
     fn health(&self) -> Vec<HeartbeatComponent> {
         let mut health = self.engine.health();
@@ -273,14 +303,6 @@ impl Live {
         if self.bus.publish(channel, message).is_err() {
             self.publish_failures += 1;
         }
-    }
-
-    /// How long a message waited until it was taken: by the wall clock, which stamped it. Somebody may have set that, so
-    /// it cannot be longer than since nothing waited.
-    fn waited(&self, received_ns: i64, now: Time) -> Duration {
-        let received = received_ns.saturating_sub(self.clock.wall_offset_ns());
-        let waited = now.since(Time::from_ns(received));
-        waited.min(now.since(self.empty_at))
     }
 
     fn with_engine<T>(

@@ -71,8 +71,10 @@ impl Robot {
         }
     }
 
-    /// What stations are told of experiments: with the components that run with this source.
-    fn told_experiments(&self, source: Source) -> Vec<bowline_msgs::Experiment> {
+    /// What stations are told of experiments: with the components that run with this source. When and by whom is for
+    /// whoever tells it to fill in.
+    #[must_use]
+    pub fn told_experiments(&self, source: Source) -> Vec<bowline_msgs::Experiment> {
         let told = |experiment: &Experiment| {
             let is_in = |it: &&Component| experiment.components.contains(&it.name);
             let message = bowline_msgs::Experiment {

@@ -82,8 +82,9 @@ pub enum Event {
     Exited(usize, Exit),
     /// Nothing of a run is left.
     Gone(usize),
-    /// A sign of life, from one of those in the process that give them.
-    Beat(usize, usize),
+    /// A sign of life, from one of those in the process that give them, and when it came: a supervisor that is late
+    /// takes what has waited for it, and must not think that somebody lived until now.
+    Beat(usize, usize, Time),
     /// Everything is to be stopped, for good.
     End,
 }
@@ -215,9 +216,9 @@ impl Machine {
                 self.step(now, unit, Happening::Exited(exit), &mut actions);
             }
             Event::Gone(unit) => self.step(now, unit, Happening::Gone, &mut actions),
-            Event::Beat(unit, source) => {
+            Event::Beat(unit, source, at) => {
                 let n_changes = self.n_changes;
-                self.step(now, unit, Happening::Beat(source), &mut actions);
+                self.step(now, unit, Happening::Beat(source, at), &mut actions);
                 if self.n_changes == n_changes {
                     return actions;
                 }
@@ -387,7 +388,9 @@ impl Machine {
         let gap = self.told.map_or(Duration::ZERO, |told| now.since(told));
         let is_listening = self.units.iter().any(Unit::is_watched);
         if gap > HELD_UP && is_listening {
-            self.units.iter_mut().for_each(|unit| unit.forgive(gap));
+            self.units
+                .iter_mut()
+                .for_each(|unit| unit.forgive(now, gap));
         }
         self.told = Some(self.told.map_or(now, |told| told.max(now)));
     }

@@ -1,6 +1,7 @@
 //! What the kernel says about processes, from `/proc`.
 
 use rustix::process::Pid;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// What a process is started with, so that what it leaves behind can be found.
@@ -48,12 +49,51 @@ pub(crate) fn stats() -> Vec<Stat> {
     pids.filter_map(|pid| stat(Pid::from_raw(pid)?)).collect()
 }
 
+/// Marks that were read already.
+///
+/// To read one, the kernel waits until nobody changes the memory of that process: for a large one that is busy, or that is
+/// ending, this can take longer than any deadline of ours. What a process was started with does not change, so each is
+/// asked once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks(BTreeMap<(i32, u64), Option<String>>);
+
+impl Marks {
+    /// The mark of a process, by what it was started with: that is read if it is not known.
+    fn of(&mut self, stat: &Stat, read: impl FnOnce(i32) -> Option<Vec<u8>>) -> Option<String> {
+        if stat.is_zombie {
+            return None;
+        }
+        let key = (stat.pid, stat.start_ticks);
+        if let Some(mark) = self.0.get(&key) {
+            return mark.clone();
+        }
+        // Whoever has nothing may be about to become another program, and have something in a moment.
+        let environment = read(stat.pid).filter(|it| !it.is_empty())?;
+        let mark = marked(&environment);
+        self.0.insert(key, mark.clone());
+        mark
+    }
+
+    /// Forgets those that are not there any more.
+    fn keep(&mut self, stats: &[Stat]) {
+        let left: BTreeSet<(i32, u64)> = stats.iter().map(|it| (it.pid, it.start_ticks)).collect();
+        self.0.retain(|key, _| left.contains(key));
+    }
+}
+
 impl Survey {
     /// Looks at all processes. Those of other users have no marks that could be read, and are none of ours.
     pub(crate) fn take() -> Self {
-        let found = stats().into_iter().map(|stat| {
-            let mark = if stat.is_zombie { None } else { mark(stat.pid) };
-            Found { stat, mark }
+        Self::take_with(&mut Marks::default())
+    }
+
+    /// The same, for whoever looks again and again.
+    pub(crate) fn take_with(marks: &mut Marks) -> Self {
+        let stats = stats();
+        marks.keep(&stats);
+        let found = stats.into_iter().map(|stat| Found {
+            mark: marks.of(&stat, environment),
+            stat,
         });
         Self(found.collect())
     }
@@ -74,7 +114,14 @@ impl Found {
 
 /// The mark that a process was started with.
 pub(crate) fn mark(pid: i32) -> Option<String> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    marked(&environment(pid)?)
+}
+
+fn environment(pid: i32) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
+fn marked(environment: &[u8]) -> Option<String> {
     let mut entries = environment.split(|byte| *byte == 0);
     entries.find_map(|entry| {
         let (name, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
@@ -122,6 +169,34 @@ mod tests {
         for broken in ["", "42", "42 (a", "42 (a) S 1", "x (a) S 1 2 3"] {
             assert_eq!(parse_stat(broken), None, "{broken:?}");
         }
+    }
+
+    #[test]
+    fn each_process_is_asked_for_its_mark_once() {
+        let mut marks = Marks::default();
+        let own = stat(rustix::process::getpid()).expect("we are a process");
+        let marked = |mark: &str| Some(format!("HOME=/\0{MARKER}={mark}\0").into_bytes());
+        let unasked = |_| -> Option<Vec<u8>> { panic!("it is known") };
+        // Nothing yet, then something.
+        assert_eq!(marks.of(&own, |_| Some(Vec::new())), None);
+        assert_eq!(marks.of(&own, |_| None), None);
+        assert_eq!(marks.of(&own, |_| marked("a:1")).as_deref(), Some("a:1"));
+        assert_eq!(marks.of(&own, unasked).as_deref(), Some("a:1"));
+        // Another with its number.
+        let next = Stat {
+            start_ticks: own.start_ticks + 1,
+            ..own.clone()
+        };
+        assert_eq!(marks.of(&next, |_| Some(b"HOME=/\0".to_vec())), None);
+        assert_eq!(marks.of(&next, unasked), None);
+        let zombie = Stat {
+            is_zombie: true,
+            ..own.clone()
+        };
+        assert_eq!(marks.of(&zombie, unasked), None);
+        marks.keep(std::slice::from_ref(&next));
+        assert_eq!(marks.0.len(), 1, "only those are remembered that are there");
+        assert_eq!(marks.of(&next, unasked), None);
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub(crate) struct Run {
     /// Whether it is another's child.
     pub(crate) is_adopted: bool,
     pub(crate) has_exited: bool,
-    /// Processes outside of its group that were killed.
-    strays: Vec<Pid>,
+    /// Since it was killed, the processes outside of its group that were killed, too.
+    strays: Option<Vec<Pid>>,
     descriptor: OwnedFd,
 }
 
@@ -84,7 +84,7 @@ impl Run {
             mark,
             is_adopted,
             has_exited: false,
-            strays: Vec::new(),
+            strays: None,
             descriptor: pidfd_open(pid, PidfdFlags::empty())?,
         })
     }
@@ -137,11 +137,19 @@ impl Run {
         }
     }
 
-    /// Kills all that is left of it.
-    pub(crate) fn kill(&mut self, survey: &Survey) {
+    /// Kills its group, which is all that most runs are. Whether that was done before.
+    pub(crate) fn kill_group(&mut self) -> bool {
         self.signal_group(Signal::KILL);
+        let was_killed = self.strays.is_some();
+        self.strays.get_or_insert_default();
+        was_killed
+    }
+
+    /// Kills what else there is of it.
+    pub(crate) fn kill_strays(&mut self, survey: &Survey) {
         for found in survey.of_run(&self.mark) {
-            self.strays.extend(send(found, Signal::KILL));
+            let strays = self.strays.get_or_insert_default();
+            strays.extend(send(found, Signal::KILL));
         }
     }
 
@@ -167,7 +175,8 @@ impl Run {
         // Its own line, and those of orphans that became our children.
         while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.pid)), options) {}
         // It may have gone to another group, as those have that were killed outside of it.
-        for pid in self.strays.drain(..).chain([self.pid]) {
+        let strays = self.strays.as_mut().map(std::mem::take);
+        for pid in strays.into_iter().flatten().chain([self.pid]) {
             let _is_gone = waitid(WaitId::Pid(pid), options);
         }
     }

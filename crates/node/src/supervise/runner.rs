@@ -4,6 +4,7 @@
 //! what the machine says.
 
 mod listening;
+mod saying;
 mod succession;
 
 use super::claim::{CLAIM, Claim, Identity, Verdict};
@@ -12,7 +13,7 @@ use super::keeper::Keeper;
 use super::machine::{Action, Event, Machine, Phase};
 use super::news::{Care, News, Options};
 use super::plan::{BadPlan, Plan, ProcessSpec};
-use super::proc::{self, Survey};
+use super::proc::{self, Marks, Survey};
 use super::report;
 use super::slot::{CHUNK, Slot};
 use super::state::{self, Folder, LockError};
@@ -23,7 +24,7 @@ use crate::presence::ThisProcess;
 use crate::time::Time;
 use bowline_bus::transport::ListenError;
 use bowline_bus::{Bus, Inbox};
-use bowline_msgs::{Experiment, Supervisor};
+use bowline_msgs::Supervisor;
 use bowline_wire::Message as _;
 use listening::{Heard, Listening};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -88,6 +89,8 @@ struct Runner {
     desk: Desk,
     claim: Claim,
     clock: Live,
+    /// When no message waited to be taken, last.
+    empty_at: Time,
     folder: Folder,
     /// What the marks of all our runs begin with.
     prefix: String,
@@ -96,6 +99,8 @@ struct Runner {
     due: Due,
     /// For what processes print.
     buffer: Vec<u8>,
+    /// Whose the processes of the system are.
+    marks: Marks,
     /// A look at the system that is not old.
     surveyed: Option<(Time, Survey)>,
     n_told: u64,
@@ -152,6 +157,7 @@ impl Runner {
             desk,
             claim: Claim::new(own, now),
             clock,
+            empty_at: now,
             folder,
             prefix,
             n_runs: 0,
@@ -165,6 +171,7 @@ impl Runner {
                 survey_gap: SURVEY_EVERY[0],
             },
             buffer: vec![0; CHUNK],
+            marks: Marks::default(),
             surveyed: None,
             n_told: 0,
             word: Word::Stale,
@@ -261,6 +268,7 @@ impl Runner {
         for _ in 0..MAX_MESSAGES {
             // A bus that is in trouble is no reason to let processes down.
             let Ok(Some((id, event))) = self.inbox.try_recv() else {
+                self.empty_at = self.clock.now();
                 return;
             };
             let now = self.clock.now();
@@ -271,8 +279,10 @@ impl Runner {
             match self.listening.hear(id, &event, &mut self.slots) {
                 Heard::Nothing => {}
                 Heard::Beats(beats) => {
+                    let stamp = event.arrival.received_ns;
+                    let came = now - self.clock.waited(stamp, now, self.empty_at);
                     for (unit, source) in beats {
-                        self.tell_machine(Event::Beat(unit, source), tell);
+                        self.tell_machine(Event::Beat(unit, source, came), tell);
                     }
                 }
                 Heard::Supervisor(other) => self.hear_rival(&other, tell),
@@ -393,21 +403,34 @@ impl Runner {
     }
 
     fn signal(&mut self, unit: usize) -> Option<Event> {
-        let now = self.clock.now();
-        // When many are asked at once, one look at the system is enough for all.
-        let is_old = |(at, _): &(Time, Survey)| now.since(*at) > SURVEY_EVERY[1];
-        if self.surveyed.as_ref().is_none_or(is_old) {
-            self.surveyed = Some((now, Survey::take()));
-        }
+        self.look_around();
         let (_, survey) = self.surveyed.as_ref()?;
         let run = self.slots.get(unit)?.run.as_ref()?;
         run.ask(self.specs.get(unit)?.stop_signal, survey);
         None
     }
 
+    /// When many are asked or killed at once, one look at the system is enough for all: it takes milliseconds, and a
+    /// hundred of them would be so long that all are to be killed again before the first is seen to be dead.
+    fn look_around(&mut self) {
+        let now = self.clock.now();
+        let is_old = |(at, _): &(Time, Survey)| now.since(*at) > SURVEY_EVERY[1];
+        if self.surveyed.as_ref().is_none_or(is_old) {
+            let survey = Survey::take_with(&mut self.marks);
+            self.surveyed = Some((self.clock.now(), survey));
+        }
+    }
+
     fn kill(&mut self, unit: usize) -> Option<Event> {
         let run = self.slots.get_mut(unit)?.run.as_mut()?;
-        run.kill(&Survey::take());
+        // Its end is not to be noticed late because of a look around: what else there is of it is killed in a moment,
+        // when its end was seen or it is to be killed again.
+        if run.kill_group() || run.has_exited {
+            self.look_around();
+            let (_, survey) = self.surveyed.as_ref()?;
+            let run = self.slots.get_mut(unit)?.run.as_mut()?;
+            run.kill_strays(survey);
+        }
         // What was killed is gone in a moment.
         self.due.survey_gap = SURVEY_EVERY[0];
         self.due.survey = self.due.survey.min(self.clock.now() + SURVEY_EVERY[0]);
@@ -476,7 +499,7 @@ impl Runner {
     }
 
     fn look_for_leftovers(&mut self, now: Time, tell: &mut dyn FnMut(&News<'_>)) {
-        let survey = Survey::take();
+        let survey = Survey::take_with(&mut self.marks);
         for unit in 0..self.slots.len() {
             let Some(slot) = self.slots.get_mut(unit) else {
                 continue;
@@ -585,38 +608,6 @@ impl Runner {
         if care == Care::Everything {
             self.meter.reap_orphans(&stats, &groups);
         }
-    }
-
-    fn repeat_alarms(&self, now: Time) {
-        for (unit, (slot, spec)) in self.slots.iter().zip(&self.specs).enumerate() {
-            let text = self.machine.view(unit, now).and_then(|view| view.alarm);
-            if let (Some(text), Some(since)) = (text, slot.alarm_since) {
-                let alarm = report::alarm(self.claim.own(), now, &spec.name, since, Some(text));
-                self.publish(report::ALARM_CHANNEL, &alarm);
-            }
-        }
-    }
-
-    fn report(&mut self, now: Time) {
-        let processes: Vec<_> = self.specs.iter().zip(&self.slots).collect();
-        let status = report::full_status(self.claim.own(), now, &self.machine, &processes);
-        self.publish(report::SUPERVISOR_CHANNEL, &status);
-        for experiment in &self.plan.experiments {
-            let told = Experiment {
-                utime: now.utime(),
-                host: self.plan.host.clone(),
-                ..experiment.clone()
-            };
-            self.publish(report::EXPERIMENT_CHANNEL, &told);
-        }
-        self.n_told = self.machine.n_changes();
-        self.due.status = now + STATUS_EVERY;
-        self.due.soonest_status = now + STATUS_AGAIN;
-    }
-
-    fn publish(&self, channel: &str, message: &impl bowline_wire::Message) {
-        // It is said again in a second, and the bus counts what it could not send.
-        drop(self.bus.publish(channel, message));
     }
 }
 

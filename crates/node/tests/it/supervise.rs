@@ -404,6 +404,35 @@ fn two_hundred_processes_come_and_go() {
 }
 
 #[test]
+fn two_hundred_that_hang_at_once_are_killed_and_restarted() {
+    let processes = (0..200).map(|n| ProcessSpec {
+        heartbeat: Heartbeat::Traffic {
+            channel: "alive".to_owned(),
+            within: Duration::from_secs(2),
+        },
+        ready: Ready::FirstHeartbeat,
+        ready_within: PATIENCE,
+        ..idle(&format!("p{n}"))
+    });
+    let supervision = Supervision::start(plan(processes.collect()));
+    let all = |status: &Supervisor, is_so: fn(&Supervised) -> bool| {
+        status.processes.len() == 200 && status.processes.iter().all(is_so)
+    };
+    supervision.wait_for("all to start", |status| {
+        all(status, |it| it.state == Supervised::STARTING && it.pid != 0)
+    });
+    supervision.bus.publish_bytes("alive", b"yes").unwrap();
+    // And never again. If each looked around for itself, the first would have to be killed again before the last was.
+    let status = supervision.wait_for("all to be started anew", |status| {
+        all(status, |it| it.n_restarts == 1 && it.pid != 0)
+    });
+    for process in &status.processes {
+        assert_eq!(process.last_exit, "no heartbeat for 2 s, killed by SIGKILL");
+    }
+    supervision.stop();
+}
+
+#[test]
 fn orders_reach_processes_groups_and_components_and_wrong_names_are_told() {
     let mut a = idle("a");
     a.components = vec!["lidar".to_owned()];

@@ -63,6 +63,7 @@ struct Run {
     id: u64,
     is_hung: bool,
     is_ready: bool,
+    has_beaten: bool,
     has_exited: bool,
     ignores_signals: bool,
     was_asked: bool,
@@ -287,8 +288,9 @@ impl World {
             return;
         }
         state.is_ready = true;
+        state.has_beaten = true;
         self.later(Duration::from_millis(200), Fate::Beats { unit, run });
-        self.tell(Event::Beat(unit, 0));
+        self.tell(Event::Beat(unit, 0, self.now));
     }
 
     fn exit(&mut self, unit: usize, exit: Exit) {
@@ -422,6 +424,7 @@ impl World {
             id: run,
             is_hung: false,
             is_ready: false,
+            has_beaten: false,
             has_exited: false,
             ignores_signals: self.random.is_one_in(3),
             was_asked: false,
@@ -458,15 +461,14 @@ impl World {
     fn kill(&mut self, unit: usize) {
         let who = format!("{}, p{unit}", self.who());
         let spec = &self.plan.processes[unit];
-        let is_patient = spec.heartbeat == Heartbeat::None;
+        // Nobody waits for it, or it has kept saying that it lives.
+        let is_heard = spec.heartbeat == Heartbeat::None
+            || self.runs[unit].as_ref().is_some_and(|run| run.has_beaten);
         let run = self.runs[unit]
             .as_ref()
             .unwrap_or_else(|| panic!("{who}: nothing to kill"));
         let is_innocent = !run.is_hung && !run.has_exited && !run.was_asked && run.is_ready;
-        assert!(
-            !(is_innocent && is_patient),
-            "{who}: killed without a reason"
-        );
+        assert!(!(is_innocent && is_heard), "{who}: killed without a reason");
         let id = run.id;
         if !run.has_exited {
             self.exit(

@@ -1,5 +1,6 @@
 //! One supervised process, as a state machine that is told the time.
 
+use crate::presence::HEARTBEAT_PERIOD;
 use crate::supervise::exit::{Exit, Hang};
 use crate::supervise::plan::{HEARTBEAT_LIMIT, Heartbeat, ProcessSpec, Ready, Restart};
 use crate::time::Time;
@@ -16,6 +17,10 @@ pub const MIN_BACK_OFF: Duration = Duration::from_millis(100);
 pub const MAX_BACK_OFF: Duration = Duration::from_secs(5);
 /// Whoever lived so long is restarted as if it had never failed.
 pub const LIVED: Duration = Duration::from_secs(10);
+/// How long a supervisor that was held up listens before it blames anybody for silence: until whoever lives has said so
+/// again, and a moment to arrive. If it listened for as long as it was held up, what hangs would go unnoticed for that
+/// much longer than anybody was promised.
+const LISTEN: Duration = HEARTBEAT_PERIOD.saturating_add(Duration::from_millis(50));
 /// Between two looks for what is left of a run that is to be gone.
 pub(super) const KILL_AGAIN: Duration = Duration::from_millis(50);
 
@@ -107,8 +112,8 @@ pub(crate) enum Happening {
     Exited(Exit),
     /// Nothing of it is left.
     Gone,
-    /// A sign of life from one of those that give them.
-    Beat(usize),
+    /// A sign of life from one of those that give them, and when it came.
+    Beat(usize, Time),
     /// Time has passed, or another's state has changed.
     Look(Others),
 }
@@ -162,14 +167,17 @@ struct Rules {
     ready_within: Duration,
     grace: Duration,
     silence: Duration,
+    /// For how long a supervisor that was held up listens before it blames it.
+    listen: Duration,
 }
 
 impl Unit {
     pub(crate) fn new(spec: &ProcessSpec) -> Self {
-        let (n_beats, silence) = match &spec.heartbeat {
-            Heartbeat::None => (0, Duration::MAX),
-            Heartbeat::Presence(components) => (components.len(), HEARTBEAT_LIMIT),
-            Heartbeat::Traffic { channel: _, within } => (1, *within),
+        let (n_beats, silence, listen) = match &spec.heartbeat {
+            Heartbeat::None => (0, Duration::MAX, Duration::MAX),
+            Heartbeat::Presence(components) => (components.len(), HEARTBEAT_LIMIT, LISTEN),
+            // Nobody knows how often there is traffic, only how often at least.
+            Heartbeat::Traffic { channel: _, within } => (1, *within, *within),
         };
         Self {
             rules: Rules {
@@ -178,6 +186,7 @@ impl Unit {
                 ready_within: spec.ready_within,
                 grace: spec.grace,
                 silence,
+                listen,
             },
             want: Want::Down,
             state: State::Down(Down::New),
@@ -277,8 +286,8 @@ impl Unit {
             }
             (State::Stopping { .. }, Happening::Gone) => self.ended(now, Ending::Ordered),
             (State::Killing { ending, .. }, Happening::Gone) => self.ended(now, *ending),
-            (State::Starting { .. } | State::Ready, Happening::Beat(source)) => {
-                self.heard(now, source)
+            (State::Starting { .. } | State::Ready, Happening::Beat(source, at)) => {
+                self.heard(source, at.min(now))
             }
             (_, Happening::Look(others)) => self.look(now, others),
             // What comes too late, or twice, changes nothing.
@@ -297,7 +306,7 @@ impl Unit {
                 | Happening::NotStarted(_)
                 | Happening::Exited(_)
                 | Happening::Gone
-                | Happening::Beat(_),
+                | Happening::Beat(..),
             ) => None,
         }
     }
@@ -352,10 +361,15 @@ impl Unit {
         }
     }
 
-    /// The supervisor itself was held up, and cannot tell who was silent meanwhile.
-    pub(crate) fn forgive(&mut self, held_up: Duration) {
+    /// The supervisor itself was held up, and cannot tell who was silent meanwhile: whoever lives has a while from now to
+    /// say so.
+    pub(crate) fn forgive(&mut self, now: Time, held_up: Duration) {
+        let Rules {
+            silence, listen, ..
+        } = self.rules;
+        let recent = now - silence.saturating_sub(listen);
         for beat in self.beats.iter_mut().flatten() {
-            *beat = *beat + held_up;
+            *beat = (*beat).max(recent.min(*beat + held_up));
         }
         if let State::Starting { ready_by } = &mut self.state {
             *ready_by = *ready_by + held_up;
@@ -419,9 +433,9 @@ impl Unit {
         None
     }
 
-    fn heard(&mut self, now: Time, source: usize) -> Option<Effect> {
+    fn heard(&mut self, source: usize, at: Time) -> Option<Effect> {
         if let Some(beat) = self.beats.get_mut(source) {
-            *beat = Some(now);
+            *beat = (*beat).max(Some(at));
         }
         if self.rules.ready != Ready::AtEnd && self.beats.iter().all(Option::is_some) {
             self.state = State::Ready;

@@ -47,6 +47,20 @@ impl Hand {
             .phase
     }
 
+    fn beat(&mut self) {
+        self.tell(Event::Beat(0, 0, self.now));
+    }
+
+    /// Waits until something is to be done.
+    fn wait_for_actions(&mut self) -> Vec<Action> {
+        loop {
+            let actions = self.wait_and_look();
+            if !actions.is_empty() {
+                return actions;
+            }
+        }
+    }
+
     fn die(&mut self, unit: usize) -> Vec<Action> {
         let mut actions = self.tell(Event::Exited(unit, Exit::Code(1)));
         actions.extend(self.tell(Event::Gone(unit)));
@@ -68,16 +82,10 @@ fn silence_is_noticed_when_the_limit_is_over_and_not_before() {
     assert_eq!(hand.tell(Event::Begin), [Action::Spawn(0)]);
     hand.tell(Event::Started(0));
     assert_eq!(hand.phase(0), Phase::Starting);
-    hand.tell(Event::Beat(0, 0));
+    hand.beat();
     assert_eq!(hand.phase(0), Phase::Running);
     let heard = hand.now;
-    let actions = loop {
-        let actions = hand.wait_and_look();
-        if !actions.is_empty() {
-            break actions;
-        }
-    };
-    assert_eq!(actions, [Action::Kill(0)]);
+    assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
     assert_eq!(hand.now.since(heard), HEARTBEAT_LIMIT);
     hand.die(0);
     let view = hand.machine.view(0, hand.now).expect("it is there");
@@ -89,10 +97,101 @@ fn a_supervisor_that_was_held_up_blames_nobody() {
     let mut hand = Hand::new(vec![beating("a")]);
     hand.tell(Event::Begin);
     hand.tell(Event::Started(0));
-    hand.tell(Event::Beat(0, 0));
+    hand.beat();
     hand.wait(Duration::from_secs(60));
     assert_eq!(hand.tell(Event::Tick), []);
     assert_eq!(hand.phase(0), Phase::Running);
+}
+
+/// One process that runs, last heard now.
+fn heard_now() -> Hand {
+    let mut hand = Hand::new(vec![beating("a")]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.beat();
+    hand
+}
+
+#[test]
+fn a_beat_that_waited_for_a_late_supervisor_does_not_make_anybody_live_longer() {
+    let mut hand = heard_now();
+    let heard = hand.now + Duration::from_millis(10);
+    // It came soon, and was taken late.
+    hand.wait(Duration::from_millis(290));
+    hand.tell(Event::Beat(0, 0, heard));
+    assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
+    assert_eq!(hand.now.since(heard), HEARTBEAT_LIMIT);
+}
+
+#[test]
+fn beats_out_of_order_and_from_the_future_change_nothing() {
+    let mut hand = heard_now();
+    let heard = hand.now;
+    hand.tell(Event::Beat(0, 0, heard - Duration::from_millis(100)));
+    hand.tell(Event::Beat(0, 0, heard + Duration::from_secs(3_600)));
+    assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
+    assert_eq!(hand.now.since(heard), HEARTBEAT_LIMIT);
+}
+
+#[test]
+fn what_hangs_is_noticed_in_time_although_the_supervisor_was_held_up() {
+    // For how long, and how long after the last sign of life the end of the process is noticed: whoever was held up for
+    // longer than the promise can keep it no more, but waits no longer than a beat takes.
+    for (held_up_ms, noticed_ms) in [
+        (200, 650),
+        (301, 650),
+        (400, 650),
+        (450, 700),
+        (2_000, 2_250),
+    ] {
+        let mut hand = heard_now();
+        let heard = hand.now;
+        hand.wait(Duration::from_millis(held_up_ms));
+        assert_eq!(hand.tell(Event::Tick), [], "{held_up_ms} ms");
+        assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
+        let noticed = hand.now.since(heard);
+        assert_eq!(
+            noticed,
+            Duration::from_millis(noticed_ms),
+            "{held_up_ms} ms"
+        );
+    }
+}
+
+#[test]
+fn after_it_was_held_up_a_supervisor_blames_nobody_who_says_something_within_a_beat() {
+    let mut hand = heard_now();
+    hand.wait(Duration::from_secs(60));
+    hand.tell(Event::Tick);
+    for _ in 0..20 {
+        let beat_at = hand.now + Duration::from_millis(200);
+        while hand.machine.deadline().is_some_and(|at| at < beat_at) {
+            assert_eq!(hand.wait_and_look(), []);
+        }
+        hand.now = beat_at;
+        hand.beat();
+    }
+    assert_eq!(hand.phase(0), Phase::Running);
+}
+
+#[test]
+fn traffic_that_may_be_rare_is_waited_for_as_long_as_ever_after_a_hold_up() {
+    let within = Duration::from_secs(5);
+    let mut hand = Hand::new(vec![ProcessSpec {
+        heartbeat: Heartbeat::Traffic {
+            channel: "camera.image".to_owned(),
+            within,
+        },
+        ..beating("a")
+    }]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.beat();
+    hand.wait(Duration::from_secs(60));
+    let back = hand.now;
+    assert_eq!(hand.tell(Event::Tick), []);
+    assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
+    assert_eq!(hand.now.since(back), within);
 }
 
 #[test]
