@@ -25,6 +25,8 @@ pub enum Happened {
     Up(Carriage),
     /// A packet arrived.
     Received(Vec<u8>),
+    /// A packet arrived from somebody who is not the other end, and was dropped.
+    Refused,
     /// There is no connection any more.
     Down(String),
     /// Something is wrong that people should know.

@@ -40,6 +40,8 @@ pub(crate) const MAX_REPORT: Duration = Duration::from_millis(100);
 /// The largest packet that bulk is put into takes so long, or is so small.
 const MAX_AIRTIME: Duration = Duration::from_millis(2);
 const MIN_PACKET: usize = 300;
+/// Commands wait no longer than this for what was sent without asking the pacer.
+const MAX_DEBT: Duration = Duration::from_millis(100);
 /// After a stall a path is used again by preference once it has been well for so long.
 const RECOVERED: Duration = Duration::from_secs(2);
 
@@ -50,6 +52,8 @@ pub struct Carriage {
     pub max_packet: usize,
     /// What every packet costs on the wire beside its own bytes.
     pub overhead: usize,
+    /// Whether packets end with a checksum of ours: where nobody else would notice that one was changed on the way.
+    pub is_sealed: bool,
 }
 
 impl Default for Carriage {
@@ -58,6 +62,7 @@ impl Default for Carriage {
         Self {
             max_packet: MAX_PACKET,
             overhead: 42,
+            is_sealed: true,
         }
     }
 }
@@ -98,7 +103,7 @@ pub struct PathStatus {
     pub received_bytes: u64,
     /// Times that nothing was answered.
     pub n_stalls: u64,
-    /// Packets that nobody understands.
+    /// Packets that were changed on the way, are of no form that is known, or came from somebody else.
     pub n_bad: u64,
 }
 
@@ -283,6 +288,11 @@ impl Path {
         self.carriage.map_or(0, |it| it.overhead)
     }
 
+    /// Whether packets have a checksum of ours.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.carriage.is_some_and(|it| it.is_sealed)
+    }
+
     /// How large a packet may be: what is sent takes no longer than a moment, so that a command need not wait for it.
     pub(crate) fn packet_len(&self, is_paced: bool) -> usize {
         let max = self.carriage.map_or(0, |it| it.max_packet).min(MAX_PACKET);
@@ -330,8 +340,18 @@ impl Path {
 
     /// Whether even a command should wait: so much is ahead of it that it would wait on the way instead.
     pub(crate) fn is_full(&self) -> bool {
-        let debt = f64::from(u32::try_from(2 * self.packet_len(true)).unwrap_or(u32::MAX));
-        self.in_flight > 2 * self.max_in_flight() || self.pacer.tokens < -debt
+        self.in_flight > 2 * self.max_in_flight() || self.pacer.tokens < -self.urgent_debt()
+    }
+
+    /// What commands may owe: two packets.
+    fn urgent_debt(&self) -> f64 {
+        f64::from(u32::try_from(2 * self.packet_len(true)).unwrap_or(u32::MAX))
+    }
+
+    /// The most that is owed. Reports and probes go whatever is owed, and on a path that carries less than them nobody could
+    /// ever pay: commands wait for what is ahead of them on the way, and no longer.
+    fn max_debt(&self) -> f64 {
+        self.urgent_debt() + self.capacity.pace() * MAX_DEBT.as_secs_f64()
     }
 
     fn max_in_flight(&self) -> usize {
@@ -357,7 +377,8 @@ impl Path {
         self.sequence = sequence.wrapping_add(1);
         self.n_sent += 1;
         self.sent_bytes += u64::try_from(n_bytes).unwrap_or(0);
-        self.pacer.tokens -= f64::from(u32::try_from(n_bytes).unwrap_or(u32::MAX));
+        let spent = f64::from(u32::try_from(n_bytes).unwrap_or(u32::MAX));
+        self.pacer.tokens = (self.pacer.tokens - spent).max(-self.max_debt());
         if !is_answered {
             return sequence;
         }
@@ -508,6 +529,9 @@ impl Path {
             self.stalled_at = None;
             self.well_since = now;
             self.capacity.restart();
+            // What was sent meanwhile was sent to find out; commands do not wait until that is paid for.
+            self.pacer.tokens = 0.0;
+            self.pacer.filled_at = now;
         }
         is_over
     }

@@ -245,6 +245,7 @@ impl Link {
     fn take(&mut self, nth: usize, event: Happened, now: Time) {
         match event {
             Happened::Received(packet) => self.session.receive(nth, &packet, now),
+            Happened::Refused => self.session.count_bad(nth),
             Happened::Up(carriage) => {
                 if let Some(way) = self.ways.get_mut(nth) {
                     way.unsent.clear();

@@ -10,7 +10,7 @@ mod receive;
 
 use crate::counts::{Ages, Counts};
 use crate::packet::{
-    ACK_LEN, Ack, BLOCK_LEN, FRAGMENT_LEN, Frame, HEADER_LEN, PROBE_LEN, REPORT_LEN,
+    ACK_LEN, Ack, BLOCK_LEN, FRAGMENT_LEN, Frame, HEADER_LEN, PROBE_LEN, REPORT_LEN, SEAL_LEN, seal,
 };
 use crate::path::{Carriage, MAX_REPORT, Path, PathState, PathStatus};
 use crate::queue::SendQueue;
@@ -288,7 +288,9 @@ impl Session {
         }
         path.header(self.life, generation, now).encode(packet);
         let is_paced = self.scheduler.is_paced() || path.has_limit();
-        let max_len = path.packet_len(is_paced);
+        let is_sealed = path.is_sealed();
+        let seal_len = if is_sealed { SEAL_LEN } else { 0 };
+        let max_len = path.packet_len(is_paced).saturating_sub(seal_len);
         if path.report_due_at().is_some_and(|at| now >= at)
             && let Some(report) = path.report(now)
         {
@@ -324,6 +326,9 @@ impl Session {
             && let Some(report) = path.report(now)
         {
             Frame::Report(report).encode(packet);
+        }
+        if is_sealed {
+            seal(packet);
         }
         let sequence = path.note_sent(packet.len(), is_answered, now);
         for stream in last_parts {

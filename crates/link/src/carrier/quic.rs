@@ -297,6 +297,7 @@ impl Quic {
             happened.push(Happened::Up(Carriage {
                 max_packet: max_packet.unwrap_or(1_000),
                 overhead: OVERHEAD,
+                is_sealed: false,
             }));
         }
     }

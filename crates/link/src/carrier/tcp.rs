@@ -111,6 +111,7 @@ fn carriage() -> Carriage {
     Carriage {
         max_packet: MAX_PACKET,
         overhead: OVERHEAD,
+        is_sealed: true,
     }
 }
 

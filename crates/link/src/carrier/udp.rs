@@ -47,7 +47,8 @@ impl Udp {
 
     /// Whether a datagram is the peer's, as far as anybody can tell without keys.
     fn is_from_peer(&mut self, from: SocketAddr, datagram: &[u8], now: Time) -> bool {
-        if packet::decode(datagram).is_err() && self.peer != Some(from) {
+        let is_whole = packet::unseal(datagram).and_then(packet::decode).is_ok();
+        if !is_whole && self.peer != Some(from) {
             return false;
         }
         if self.peer != Some(from) && now.since(self.heard_at) > SILENCE {
@@ -99,6 +100,8 @@ impl Carrier for Udp {
                     if self.is_from_peer(from, datagram, now) {
                         self.come_up(happened);
                         happened.push(Happened::Received(datagram.to_vec()));
+                    } else {
+                        happened.push(Happened::Refused);
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,

@@ -26,10 +26,10 @@ const DRAIN: f64 = 0.5;
 const SLOW_GROWTH: f64 = 0.05;
 const FAST_GROWTH: f64 = 0.4;
 const GROWTH_OF_GROWTH: f64 = 0.6;
-/// What arrives is measured over so long.
+/// What arrives is measured over so long, and so many bytes: fewer say nothing about a rate, and on a path that is known to
+/// carry little they take longer. Otherwise an estimate below that rate could never be seen to be too low.
 const MEASURE: Duration = Duration::from_millis(250);
-/// Fewer bytes say nothing about a rate.
-const MIN_MEASURED: f64 = 1_000.0;
+const MIN_MEASURED: u64 = 1_000;
 /// The fastest transit counts for so long: two of these.
 const BASE_WINDOW: Duration = Duration::from_secs(15);
 /// For so long a queue that was seen says how much is too much.
@@ -206,18 +206,21 @@ impl Capacity {
         }
         let measure_us = i64::try_from(MEASURE.as_micros()).unwrap_or(i64::MAX);
         while self.marks.len() > 2
-            && self
-                .marks
-                .get(1)
-                .is_some_and(|(at, _)| arrived_us.saturating_sub(*at) >= measure_us)
+            && self.marks.get(1).is_some_and(|(at, before)| {
+                arrived_us.saturating_sub(*at) >= measure_us
+                    && n_bytes.wrapping_sub(*before) >= MIN_MEASURED
+            })
         {
             self.marks.pop_front();
         }
         let (first_us, first_bytes) = *self.marks.front()?;
         let elapsed_us = arrived_us.saturating_sub(first_us);
         let elapsed_us = u32::try_from(elapsed_us).ok().filter(|it| *it >= 10_000)?;
-        let n_new = u32::try_from(n_bytes.wrapping_sub(first_bytes)).ok()?;
-        (f64::from(n_new) >= MIN_MEASURED).then(|| f64::from(n_new) * 1e6 / f64::from(elapsed_us))
+        let n_new = n_bytes.wrapping_sub(first_bytes);
+        let n_new = u32::try_from(n_new)
+            .ok()
+            .filter(|_| n_new >= MIN_MEASURED)?;
+        Some(f64::from(n_new) * 1e6 / f64::from(elapsed_us))
     }
 
     /// The path was dead for a while; what it carries now is anybody's guess.

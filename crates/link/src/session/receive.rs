@@ -3,7 +3,7 @@
 
 use super::{Delivery, MAX_ACKS, MAX_DELIVERIES, Session};
 use crate::counts::{Ages, Cause, Counts};
-use crate::packet::{Ack, Data, Frame, Header, decode};
+use crate::packet::{Ack, Data, Frame, Header, decode, unseal};
 use crate::reassembly::{Partial, Put};
 use crate::stream::{Incoming, Keep, stream_id};
 use bowline_node::Time;
@@ -160,7 +160,8 @@ impl ReceiveStream {
 }
 
 impl Session {
-    /// A packet arrived on a path. What nobody understands is counted.
+    /// A packet arrived on a path. What was changed on the way, and what nobody understands, is counted, and changes
+    /// nothing.
     pub fn receive(&mut self, nth: usize, packet: &[u8], now: Time) {
         let Some(path) = self.paths.get_mut(nth) else {
             return;
@@ -168,7 +169,11 @@ impl Session {
         if !path.is_up() {
             return;
         }
-        let Ok((header, frames)) = decode(packet) else {
+        let opened = match path.is_sealed() {
+            true => unseal(packet),
+            false => Ok(packet),
+        };
+        let Ok((header, frames)) = opened.and_then(decode) else {
             path.n_bad += 1;
             return;
         };
@@ -196,7 +201,8 @@ impl Session {
         }
     }
 
-    fn count_bad(&mut self, nth: usize) {
+    /// A packet arrived on a path that is not for this end, or not of its peer.
+    pub(crate) fn count_bad(&mut self, nth: usize) {
         if let Some(path) = self.paths.get_mut(nth) {
             path.n_bad += 1;
         }

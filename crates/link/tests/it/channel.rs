@@ -24,6 +24,8 @@ pub(crate) struct Channel {
     /// Of a thousand packets.
     pub(crate) lost_of_1000: u64,
     pub(crate) is_doubling: bool,
+    /// Of a thousand packets: one bit to eight of each are flipped.
+    pub(crate) changed_of_1000: u64,
     seed: u64,
     queue: VecDeque<Vec<u8>>,
     queued: usize,
@@ -32,6 +34,7 @@ pub(crate) struct Channel {
     outage: Option<Outage>,
     kept: Option<Vec<u8>>,
     pub(crate) n_dropped: u64,
+    pub(crate) n_changed: u64,
 }
 
 impl Channel {
@@ -42,6 +45,7 @@ impl Channel {
             max_queue: 20_000,
             lost_of_1000: 0,
             is_doubling: false,
+            changed_of_1000: 0,
             seed: 1,
             queue: VecDeque::new(),
             queued: 0,
@@ -50,6 +54,7 @@ impl Channel {
             outage: None,
             kept: None,
             n_dropped: 0,
+            n_changed: 0,
         }
     }
 
@@ -69,6 +74,11 @@ impl Channel {
         if let Some(kept) = self.kept.take() {
             self.flying.push_back((now + self.delay, kept));
         }
+    }
+
+    /// What is delivered first when the outage is over.
+    pub(crate) fn kept(&self) -> Option<&[u8]> {
+        self.kept.as_deref()
     }
 
     fn lose(&mut self, packet: Vec<u8>) {
@@ -112,11 +122,14 @@ impl Channel {
     /// What arrives now.
     pub(crate) fn arrivals(&mut self, now: Time) -> Vec<Vec<u8>> {
         while let Some(at) = self.served_at.filter(|at| *at <= now) {
-            let packet = self.queue.pop_front().expect("it is being served");
+            let mut packet = self.queue.pop_front().expect("it is being served");
             self.queued -= packet.len() + OVERHEAD;
-            if self.is_lost() {
+            if self.random(1_000) < self.lost_of_1000 {
                 self.n_dropped += 1;
             } else {
+                if self.changed_of_1000 > 0 && self.random(1_000) < self.changed_of_1000 {
+                    self.change(&mut packet);
+                }
                 if self.is_doubling {
                     self.flying.push_back((at + self.delay, packet.clone()));
                 }
@@ -131,12 +144,23 @@ impl Channel {
         arrived
     }
 
-    /// A generator of Knuth's.
-    fn is_lost(&mut self) -> bool {
+    /// Flips bits, no two of which are the same.
+    fn change(&mut self, packet: &mut [u8]) {
+        self.n_changed += 1;
+        let n_bits = u64::try_from(packet.len() * 8).expect("it fits");
+        let first = self.random(n_bits);
+        for nth in 0..=self.random(8) {
+            let bit = usize::try_from((first + nth * 13) % n_bits).expect("it fits");
+            packet[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    /// Less than `n`, by a generator of Knuth's.
+    fn random(&mut self, n: u64) -> u64 {
         self.seed = self
             .seed
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        (self.seed >> 33) % 1_000 < self.lost_of_1000
+        (self.seed >> 33) % n
     }
 }

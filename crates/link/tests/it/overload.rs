@@ -197,3 +197,30 @@ fn a_message_too_large_for_its_time_to_live_is_not_begun() {
     assert!(counts.dropped(Cause::Shed) >= 9, "{counts:?}");
     assert!(sent_bytes(&world) < 20_000, "nothing was wasted on it");
 }
+
+#[test]
+fn a_link_that_carried_next_to_nothing_for_a_while_is_used_again_when_it_is_better() {
+    let sources = vec![
+        Source::new("operator.thrust", 5, 60)
+            .with(|it| it.deadline = Some(Duration::from_millis(100))),
+        Source::new("camera.image", 5, 4_000),
+    ];
+    let channel = || Channel::new(256.0, Duration::from_millis(20));
+    let mut world = World::new("value", sources, vec![[channel(), channel()]]);
+    world.run(Duration::from_secs(10));
+    // 16 kbit/s: less than a thousand bytes in the time over which rates are measured.
+    world.channels[0][0].bytes_per_s = 2_000.0;
+    world.run(Duration::from_secs(30));
+    let carries = |world: &World| {
+        let path = world.sender.paths().next().expect("there is one");
+        path.capacity_bytes_per_s
+    };
+    assert!(carries(&world) < 3_000.0, "{}", carries(&world));
+    world.channels[0][0].bytes_per_s = 32_000.0;
+    world.run(Duration::from_secs(30));
+    assert!(carries(&world) > 16_000.0, "{}", carries(&world));
+    world.forget();
+    world.run(Duration::from_secs(10));
+    let n = world.got(1).count();
+    assert!(n > 30, "{n} pictures in 10 s, of 50");
+}

@@ -2,8 +2,8 @@
 
 use crate::channel::Channel;
 use crate::world::{Source, World};
-use bowline_link::packet::{Data, Frame, Header};
-use bowline_link::{Carriage, Cause, Incoming, Session, Setup, schedule, stream_id};
+use bowline_link::packet::{Data, Frame, Header, seal};
+use bowline_link::{Carriage, Cause, Incoming, Keep, Session, Setup, schedule, stream_id};
 use bowline_node::Time;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -67,8 +67,13 @@ fn world() -> World {
     world
 }
 
+fn n_bad(session: &Session) -> u64 {
+    session.paths().map(|it| it.n_bad).sum()
+}
+
 #[test]
-fn garbage_cut_and_changed_packets_do_no_harm() {
+fn garbage_cut_and_changed_packets_are_counted_each_and_messages_flow_again_after_them() {
+    const N: usize = 20_000;
     let mut world = world();
     let mut packet = Vec::new();
     let mut good = Vec::new();
@@ -85,7 +90,8 @@ fn garbage_cut_and_changed_packets_do_no_harm() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         usize::try_from(seed >> 33).expect("it fits") % n
     };
-    for nth in 0..20_000 {
+    let there = now + Duration::from_secs(3_600);
+    for nth in 0..N {
         let mut bad = good[nth % good.len()].clone();
         match nth % 3 {
             0 => bad.truncate(random(bad.len())),
@@ -99,29 +105,75 @@ fn garbage_cut_and_changed_packets_do_no_harm() {
                     .collect();
             }
         }
-        world.receiver.receive(0, &bad, now);
-        while world.receiver.deliver().is_some() {}
-        while world.receiver.transmit(now, &mut packet).is_some() {}
+        world.receiver.receive(0, &bad, there);
+        assert_eq!(world.receiver.deliver(), None);
+        while world.receiver.transmit(there, &mut packet).is_some() {}
     }
-    assert!(world.receiver.paths().map(|it| it.n_bad).sum::<u64>() > 5_000);
-    // Whoever changes bits may make numbers up, for plain carriers have no keys; a peer that begins anew is known all the same.
-    let sends = world
-        .sender
-        .sends()
-        .map(|(declared, _)| declared.clone())
-        .collect();
-    let setup = Setup {
-        life: 19,
-        sends,
-        receives: Vec::new(),
-        n_paths: 1,
-    };
-    world.sender = Session::new(setup, schedule::find("value").expect("there is one").make());
-    world.sender.path_up(0, Carriage::default(), now);
+    assert_eq!(n_bad(&world.receiver), u64::try_from(N).expect("it fits"));
+    // The same peer goes on, with the numbers that it has: none of those that were forged was believed.
     world.now = now;
     world.forget();
     world.run(Duration::from_secs(3));
-    assert!(world.got(0).count() > 40, "{}", world.got(0).count());
+    let n = world.got(0).count();
+    assert!(n > 50, "{n} commands in 3 s at 20 Hz");
+}
+
+/// Commands and tasks over a bad channel, the same both ways, for so long.
+fn over(spoil: impl Fn(&mut Channel), seconds: u64) -> World {
+    let sources = vec![
+        Source::new("operator.thrust", 20, 100)
+            .with(|it| it.deadline = Some(Duration::from_millis(100))),
+        Source::new("operator.task", 2, 700).with(|it| {
+            it.keep = Keep::Reliable;
+            it.ttl = Duration::from_secs(20);
+            it.queue = 64;
+        }),
+    ];
+    let bad = || {
+        let mut channel = Channel::new(256.0, DELAY);
+        spoil(&mut channel);
+        channel
+    };
+    let mut world = World::new("value", sources, vec![[bad(), bad()]]);
+    world.run(Duration::from_secs(seconds));
+    world
+}
+
+#[test]
+fn flipped_bits_cost_the_packets_that_they_hit_and_nothing_more() {
+    let lossy = over(|it| it.lost_of_1000 = 200, 60).got(0).count();
+    let mut world = over(|it| it.changed_of_1000 = 200, 60);
+    let n = world.got(0).count();
+    // By other random numbers, so not exactly as many; in no case fewer by much.
+    assert!(
+        lossy > 600 && n * 10 >= lossy * 9,
+        "{n} of 1200, {lossy} if they are lost"
+    );
+    let changed = world.channels[0].each_ref().map(|it| it.n_changed);
+    let counted = [n_bad(&world.receiver), n_bad(&world.sender)];
+    // What was changed last may still be on the way.
+    for (counted, changed) in counted.into_iter().zip(changed) {
+        assert!(changed > 100, "{changed}");
+        assert!(
+            (changed - 3..=changed).contains(&counted),
+            "{counted} of {changed}"
+        );
+    }
+    // And when it is over, nothing of it is left.
+    world.channels[0]
+        .iter_mut()
+        .for_each(|it| it.changed_of_1000 = 0);
+    world.run(Duration::from_secs(5));
+    world.forget();
+    world.run(Duration::from_secs(10));
+    let n = world.got(0).count();
+    assert!((199..=201).contains(&n), "{n} commands in 10 s at 20 Hz");
+    let tasks: Vec<u64> = world.got(1).map(|it| it.number).collect();
+    assert!(tasks.len() >= 19, "{}", tasks.len());
+    assert!(
+        tasks.windows(2).all(|two| two[1] == two[0] + 1),
+        "{tasks:?}"
+    );
 }
 
 #[test]
@@ -185,6 +237,7 @@ fn half_messages_by_the_thousand_are_counted_and_only_the_last_is_kept() {
             payload: &[0; 640],
         };
         Frame::Data(data).encode(&mut packet);
+        seal(&mut packet);
         world.receiver.receive(0, &packet, now);
         assert_eq!(world.receiver.deliver(), None);
     }
