@@ -2,7 +2,7 @@
 //! declared, answers within bounds, and goes on.
 #![no_main]
 
-use bowline_link::packet::{Frame, HEADER_LEN, Header, MAX_PACKET, decode};
+use bowline_link::packet::{Frame, HEADER_LEN, Header, MAX_PACKET, decode, seal, unseal};
 use bowline_link::{Carriage, Incoming, Outgoing, Session, Setup, schedule};
 use bowline_node::Time;
 use libfuzzer_sys::fuzz_target;
@@ -38,6 +38,10 @@ fn acquainted() -> (Session, Session, Time) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
+    // Whoever seals is believed; of all others a seal lets next to nobody through.
+    let mut sealed = bytes.to_vec();
+    seal(&mut sealed);
+    assert_eq!(unseal(&sealed), Ok(bytes));
     if let Ok((header, frames)) = decode(bytes) {
         let frames: Vec<Frame<'_>> = frames.map_while(Result::ok).collect();
         let mut again = Vec::new();
@@ -59,6 +63,7 @@ fuzz_target!(|bytes: &[u8]| {
         let header = Header { generation: 0, life: 2, sequence, sent_utime: now.utime() };
         header.encode(&mut packet);
         packet.extend_from_slice(piece);
+        seal(&mut packet);
         ours.receive(0, &packet, now);
         ours.receive(0, piece, now);
         while let Some(message) = ours.deliver() {

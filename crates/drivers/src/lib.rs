@@ -13,6 +13,7 @@ mod line;
 
 pub mod nmea;
 mod pace;
+pub mod roboteq;
 pub mod scanner;
 mod sensor;
 mod thrust;

@@ -48,7 +48,7 @@ impl<'a> Line<'a> {
 /// How frames look on a line: something to begin with, something to end with, and neither within.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Bytes that begin a frame.
+    /// Bytes that begin a frame; none: whatever may stand within one.
     pub begins: &'static [u8],
     /// Bytes that end it.
     pub ends: &'static [u8],
@@ -84,7 +84,8 @@ impl Splitter {
     pub fn split(&mut self, bytes: &[u8], counts: &mut Counts) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         for &byte in bytes {
-            if self.shape.begins.contains(&byte) {
+            let is_anything = self.shape.begins.is_empty() && !self.is_inside;
+            if self.shape.begins.contains(&byte) || (is_anything && (self.shape.is_inner)(byte)) {
                 self.break_off(counts);
                 self.is_inside = true;
                 self.frame.push(byte);
@@ -125,6 +126,20 @@ mod tests {
         is_inner: |byte| byte.is_ascii_graphic(),
         max_len: 8,
     };
+
+    #[test]
+    fn lines_without_a_beginning_begin_with_whatever_comes() {
+        let shape = Shape {
+            begins: b"",
+            ..SHAPE
+        };
+        let (mut splitter, mut counts) = (Splitter::new(shape), Counts::default());
+        let mut frames = splitter.split(b"on", &mut counts);
+        frames.extend(splitter.split(b"e\r\n\xfftwo\rth\xffree\n123456789x\r", &mut counts));
+        let expected: [&[u8]; 3] = [b"one", b"two", b"ree"];
+        assert_eq!(frames, expected);
+        assert_eq!((counts.n_malformed, counts.n_garbage_bytes), (2, 3));
+    }
 
     #[test]
     fn frames_come_out_whole_however_their_bytes_are_spread() {
