@@ -94,17 +94,27 @@ fn the_basin_is_surveyed_unattended_lanes_are_held_and_the_container_is_found() 
     assert!(known > 13_000, "{known} cells are known");
 }
 
-#[test]
-fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
+/// How the estimate did on a bad day.
+struct BadDay {
+    /// Off at most, metres: with fixes, and in the outage and a few seconds after it.
+    worst_m: [f64; 2],
+    /// The same by its own standard deviation: how many of them it was off.
+    worst_sd: f64,
+    /// Off lanes, metres RMS.
+    off_lanes_m: f64,
+}
+
+fn bad_day(seed: u32) -> BadDay {
     let survey = "survey 85,28 150,28 150,46 85,46 name=strip";
     let steps = ["take", "clear", "wait 3s", survey, "wait done"];
-    let drive = sail("harbour_faults.toml", "300s", &steps, &[]);
+    let seed = format!("sim.seed={seed}");
+    let drive = sail("harbour_faults.toml", "300s", &steps, &["--set", &seed]);
     touched_nothing(&drive);
     let helm: Helm = drive.last("helm.state");
-    assert!(helm.is_done, "{}", helm.text);
+    assert!(helm.is_done, "{seed}: {}", helm.text);
     let truth = truth(&drive);
     let start = truth[0].utime;
-    let mut worst = [0.0_f64; 2];
+    let (mut worst_m, mut worst_sd) = ([0.0_f64; 2], 0.0_f64);
     for pose in drive.heard::<PoseTransform>("pose") {
         let at_s = seconds(start, pose.utime);
         let nearest = truth.partition_point(|it| it.utime < pose.utime);
@@ -113,15 +123,42 @@ fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
         };
         let off_m = apart(xy(&pose), xy(true_pose));
         let is_outage = usize::from((60.0..85.0).contains(&at_s));
-        worst[is_outage] = worst[is_outage].max(off_m);
+        worst_m[is_outage] = worst_m[is_outage].max(off_m);
+        let [xx, _, _, _, yy, ..] = pose.position_covariance;
+        // Truth is told ten times a second: what the vessel moves in half of that is no error.
+        worst_sd = worst_sd.max((off_m - 0.06).max(0.0) / (xx + yy).sqrt());
     }
-    let off = off_lanes(&drive);
-    println!(
-        "estimate at most {worst:.2?} m off, without and in the outage; {:.2} m RMS off lanes",
-        rms(&off)
-    );
-    assert!(worst[0] < 1.5 && worst[1] < 8.0, "{worst:?}");
-    assert!(rms(&off) < 2.0, "{} m RMS", rms(&off));
+    BadDay {
+        worst_m,
+        worst_sd,
+        off_lanes_m: rms(&off_lanes(&drive)),
+    }
+}
+
+#[test]
+fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
+    for seed in 1..=3 {
+        let BadDay {
+            worst_m,
+            worst_sd,
+            off_lanes_m,
+        } = bad_day(seed);
+        println!(
+            "seed {seed}: estimate at most {worst_m:.2?} m off, without and in the outage, {worst_sd:.2} of its own deviations; {off_lanes_m:.2} m RMS off lanes"
+        );
+        // What it says of itself holds in the outage too: chance exceeds three of these deviations once in exp(9) moments
+        // that have nothing to do with each other, and a run has about thirty of them. 1.8 to 2.6 over ten seeds.
+        assert!(worst_sd < 3.0, "seed {seed}: {worst_sd}");
+        // With fixes good to 0.4 m it is within 1 m of the truth (0.5 to 0.6 m over ten seeds). For 20 s without any it
+        // goes by a velocity that is known to 0.1 m/s or so, and by what it feels: 2.3 to 4.9 m over ten seeds, of which
+        // the first is the worst; a metre more is an estimator that has become worse.
+        assert!(
+            worst_m[0] < 1.0 && worst_m[1] < 6.0,
+            "seed {seed}: {worst_m:?}"
+        );
+        // As without faults, for an eighth of the way is within the outage: 0.4 to 0.9 m over ten seeds.
+        assert!(off_lanes_m < 1.0, "seed {seed}: {off_lanes_m} m RMS");
+    }
 }
 
 #[test]
@@ -160,8 +197,22 @@ fn a_point_and_an_area_are_inserted_while_it_stays_autonomous() {
     assert!(rms(&off_lanes(&drive)) < 1.0);
 }
 
+#[test]
+fn the_mission_of_the_harbour_can_be_read_by_an_operator_and_is_done_step_by_step() {
+    let script = bowline_tests::peers::workspace().join("missions/harbour.txt");
+    let script = format!("operator.script={}", script.display());
+    let drive = sail("harbour.toml", "110s", &[], &["--set", &script]);
+    let helm: Helm = drive.last("helm.state");
+    assert_eq!(
+        (helm.name.as_str(), helm.tasks.as_slice()),
+        ("buoy", &["buoy".to_owned(), "basin".to_owned()][..])
+    );
+    let gate: Gate = drive.last("gate.state");
+    assert_eq!(gate.in_control, "autonomy: basin");
+}
+
 /// What the vessel truly did after its operator was heard no more: how far it went in the end, and how far it came back.
-fn lost(contingency: &str) -> (Drive, Vec<PoseTransform>) {
+fn lost(contingency: &str, duration: &str) -> (Drive, Vec<PoseTransform>) {
     let chosen = format!("gate.contingency={contingency}");
     let args = ["--kill", "operator@50s", "--set", &chosen];
     let steps = [
@@ -171,7 +222,7 @@ fn lost(contingency: &str) -> (Drive, Vec<PoseTransform>) {
         "survey 85,28 145,28 145,46 85,46 name=strip",
         "wait done",
     ];
-    let drive = sail("harbour.toml", "130s", &steps, &args);
+    let drive = sail("harbour.toml", duration, &steps, &args);
     touched_nothing(&drive);
     let truth = truth(&drive);
     (drive, truth)
@@ -180,7 +231,7 @@ fn lost(contingency: &str) -> (Drive, Vec<PoseTransform>) {
 #[test]
 fn without_an_operator_it_does_what_was_chosen_before() {
     for contingency in ["hold", "station", "return", "continue"] {
-        let (drive, truth) = lost(contingency);
+        let (drive, truth) = lost(contingency, "130s");
         let start = truth[0].utime;
         let at = |at_s: f64| {
             let nth = truth.partition_point(|pose| seconds(start, pose.utime) < at_s);
@@ -203,6 +254,32 @@ fn without_an_operator_it_does_what_was_chosen_before() {
             _ => assert!(helm.kind == Task::SURVEY && moved_m > 4.0, "{helm:?}"),
         }
     }
+}
+
+#[test]
+fn who_was_sent_back_stays_at_the_berth_and_does_not_set_out_again_without_an_operator() {
+    let (drive, truth) = lost("return", "260s");
+    let helm: Helm = drive.last("helm.state");
+    assert_eq!(
+        (helm.kind, helm.is_paused),
+        (Task::RETURN, true),
+        "{}",
+        helm.text
+    );
+    assert!(
+        helm.text.starts_with("is back where it came from"),
+        "{}",
+        helm.text
+    );
+    let gate: Gate = drive.last("gate.state");
+    assert_eq!(gate.in_control, "autonomy: contingency return");
+    let (berth, end) = (xy(&truth[0]), &truth[truth.len() - 300..]);
+    let farthest_m = end
+        .iter()
+        .map(|pose| apart(xy(pose), berth))
+        .fold(0.0, f64::max);
+    println!("at most {farthest_m:.1} m from its berth in the last 30 s");
+    assert!(farthest_m < 6.0, "{farthest_m} m from its berth");
 }
 
 #[test]

@@ -103,6 +103,8 @@ pub struct Gate<A> {
     wish: Option<(A, Time)>,
     /// What the vehicle was last given to do, and how much that leaves to it.
     mission: (String, Level),
+    /// Whether the vehicle goes back instead, and the mission waits.
+    is_returning: bool,
     events: Vec<Event>,
     counts: Counts,
     n_changes: u64,
@@ -138,6 +140,7 @@ impl<A: Actuation> Gate<A> {
             lost_at: None,
             wish: None,
             mission: (String::new(), Level::Waypoint),
+            is_returning: false,
             // A helm that has outlived the gate before does not go on where that one was.
             events: vec![Event::Task(task::pause(now))],
             counts: Counts::default(),

@@ -1,7 +1,7 @@
 //! The mission: goals in order, and which of them are left.
 
 use crate::{Place, Whereabouts};
-use bowline_msgs::{Path, PoseTransform, Waypoint};
+use bowline_msgs::{Path, PoseTransform, Task, Waypoint};
 use bowline_node::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
@@ -33,11 +33,14 @@ pub struct Mission {
     parameters: MissionParameters,
     whereabouts: Whereabouts,
     left: Vec<Waypoint>,
+    /// Whether what is left waits, because somebody said hold.
+    is_held: bool,
     /// Why the last mission that was sent was not taken.
     refused: Option<String>,
     /// Why nobody knows where the vehicle is.
     lost: Option<String>,
     mission: Input<Path>,
+    task: Input<Task>,
     pose: Input<PoseTransform>,
     goals: Output<Path>,
 }
@@ -59,8 +62,14 @@ impl Build for Mission {
         Ok(Self {
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             left,
+            is_held: false,
             refused: None,
             lost: None,
+            task: ports.input(
+                "task",
+                "What a gate let through, for vehicles that have one: routes, hold and resume.",
+                Expect::ever().optional(),
+            ),
             mission: ports.input(
                 "mission",
                 "Goals to visit, in order; they replace those that are left.",
@@ -93,6 +102,25 @@ fn waypoint(id: String, x_m: f64, y_m: f64) -> Waypoint {
     }
 }
 
+/// The points of a task, under its name.
+fn goals(task: &Task) -> Vec<Waypoint> {
+    let name = if task.name.is_empty() {
+        "goal"
+    } else {
+        &task.name
+    };
+    let n_points = task.points_m.len();
+    let points = task.points_m.iter().enumerate();
+    let points = points.map(|(nth, [x_m, y_m])| {
+        let id = match n_points {
+            1 => name.to_owned(),
+            _ => format!("{name} {}", nth + 1),
+        };
+        waypoint(id, *x_m, *y_m)
+    });
+    points.collect()
+}
+
 fn check(goals: &[Waypoint]) -> Result<(), String> {
     if goals.len() > MAX_GOALS {
         return Err(format!(
@@ -116,6 +144,11 @@ impl Component for Mission {
                 self.left.clone_from(&mission.waypoints);
             }
             self.refused = checked.err();
+            self.is_held &= self.refused.is_some();
+            is_new = true;
+        }
+        if let Some(task) = step.arrived(self.task) {
+            self.refused = self.take(&task).err();
             is_new = true;
         }
         if let Some(pose) = step.arrived(self.pose) {
@@ -133,7 +166,10 @@ impl Component for Mission {
         if is_new {
             let left = Path {
                 timestamp: step.now().utime(),
-                waypoints: self.left.clone(),
+                waypoints: match self.is_held {
+                    true => Vec::new(),
+                    false => self.left.clone(),
+                },
                 ..Path::default()
             };
             out.send(self.goals, left.with_lengths());
@@ -142,12 +178,43 @@ impl Component for Mission {
 }
 
 impl Mission {
+    /// Does what a person wants, as far as a vehicle on the ground can.
+    fn take(&mut self, task: &Task) -> Result<(), String> {
+        match (task.kind, task.placing) {
+            (Task::HOLD, Task::REPLACE) => {
+                self.left.clear();
+                self.is_held = true;
+            }
+            (Task::HOLD, _) => self.is_held = true,
+            (Task::RESUME, _) => self.is_held = false,
+            (Task::STATION, _) if task.points_m.is_empty() => self.left.clear(),
+            (Task::ROUTE | Task::STATION, placing) => {
+                let goals = goals(task);
+                check(&goals)?;
+                let left = std::mem::take(&mut self.left);
+                self.left = match placing {
+                    Task::NEXT => [goals, left].concat(),
+                    Task::APPEND => [left, goals].concat(),
+                    _ => goals,
+                };
+                self.is_held = false;
+            }
+            (kind, _) => {
+                return Err(format!(
+                    "expected a route, a station, hold or resume, found a task of kind {kind}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Crosses off the goal that is next if the vehicle is there. Says whether it was.
     fn visit(&mut self, place: Place) -> bool {
-        let is_there = self.left.first().is_some_and(|goal| {
-            let [x_m, y_m] = goal.position.map(f64::from);
-            (x_m - place.x_m).hypot(y_m - place.y_m) <= self.parameters.radius_m
-        });
+        let is_there = !self.is_held
+            && self.left.first().is_some_and(|goal| {
+                let [x_m, y_m] = goal.position.map(f64::from);
+                (x_m - place.x_m).hypot(y_m - place.y_m) <= self.parameters.radius_m
+            });
         if is_there {
             self.left.remove(0);
         }

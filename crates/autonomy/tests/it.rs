@@ -36,6 +36,8 @@ mod obstacles;
 mod planner;
 #[path = "it/plans.rs"]
 mod plans;
+#[path = "it/seabed.rs"]
+mod seabed;
 #[path = "it/sparse.rs"]
 mod sparse;
 #[path = "it/support.rs"]
@@ -44,5 +46,7 @@ mod support;
 mod terrain;
 #[path = "it/traverse.rs"]
 mod traverse;
+#[path = "it/vessel.rs"]
+mod vessel;
 #[path = "it/voters.rs"]
 mod voters;

@@ -69,6 +69,42 @@ pub fn to_geojson(world: &World) -> Option<String> {
     Some(lines(&head, &features))
 }
 
+/// Everything that stands in a world, seen from above, in metres of the map frame: what is true, beside what a vehicle
+/// believes. For displays of simulations; no vehicle has such a chart.
+#[must_use]
+pub fn to_truth(world: &World) -> String {
+    let mut features = Vec::new();
+    for body in &world.bodies {
+        let outlines = body.parts.iter().filter_map(|part| {
+            let at = body.world_from_body * part.body_from_part;
+            outline(&part.solid, &at)
+        });
+        for mut points in outlines {
+            points.extend(points.first().copied());
+            let points: Vec<[f64; 2]> = points.into_iter().map(to_centimetres).collect();
+            let polygon = json!({ "type": "Polygon", "coordinates": [points] });
+            let properties = json!({ "kind": "body", "name": body.name });
+            features.push(feature(properties, &polygon));
+        }
+    }
+    for line in &world.lines {
+        let points: Vec<[f64; 2]> = line.points_m.iter().copied().map(to_centimetres).collect();
+        let string = json!({ "type": "LineString", "coordinates": points });
+        features.push(feature(json!({ "kind": "line" }), &string));
+    }
+    let head = json!({
+        "type": "FeatureCollection",
+        "name": world.name,
+        "frame": "map",
+        "is_truth": true,
+    });
+    lines(&head, &features)
+}
+
+fn to_centimetres(point: [f64; 2]) -> [f64; 2] {
+    point.map(|it| rounded(it, 100.0))
+}
+
 /// A feature in a line, so that changes of a chart can be read.
 fn lines(head: &Value, features: &[Value]) -> String {
     let head = head.to_string();

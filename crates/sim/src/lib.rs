@@ -31,7 +31,7 @@ mod vehicle;
 mod view;
 mod world;
 
-pub use chart::to_geojson;
+pub use chart::{to_geojson, to_truth};
 pub use component::{Sim, SimParameters};
 pub use fault::{Fault, FaultKind, PlannedFault};
 pub use noise::{Seed, Stream};

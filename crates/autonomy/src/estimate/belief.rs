@@ -9,6 +9,9 @@
 //! - Fixes against the estimate. Nobody else knows where the vessel is for longer than inertia lasts: after a while the
 //!   position is taken anew.
 //!
+//! - Fixes of which many are rejected, here and there, are noisier than they say. Those that pass are then taken for as
+//!   noisy, or the estimate would be sure of a speed that only noise has, and believe nobody afterwards.
+//!
 //! All of it is part of the state, so that a measurement that comes late changes what it would have changed in time.
 
 use super::filter::{Felt, Filter, Innovation};
@@ -19,6 +22,13 @@ const GATE_ONE: f64 = 10.83;
 const GATE_TWO: f64 = 13.82;
 /// How long the fixes must have been right lately to judge the compass by, microseconds.
 const LATELY_US: i64 = 3_000_000;
+/// One measurement counts for so much in what became of those of late: about ten of them.
+const LATE_SHARE: f64 = 0.1;
+/// When more of them were rejected than this, the sensor is noisier than it says. Chance rejects one in a thousand.
+const DOUBTED: f64 = 0.25;
+/// What a doubted sensor's variance is taken for: what passes the gate though it is much noisier is anywhere within it,
+/// and so about three standard deviations wide.
+const DOUBTED_VARIANCE: f64 = 9.0;
 /// A compass that has turned may have turned anywhere, radians.
 const TURNED_SD_RAD: f64 = 1.0;
 /// How often the vessel is known to float, microseconds.
@@ -87,14 +97,16 @@ pub struct Watch {
     /// The last time that it was decided that the estimate was wrong, microseconds since the epoch.
     pub believed_utime: Option<i64>,
     run: Option<Run>,
+    /// Of those of late, how many were rejected, 0 to 1.
+    late: f64,
 }
 
-/// Measurements that were rejected one after the other, and agree with each other.
+/// Measurements that were rejected one after the other, each of which agrees with the one before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
     since_utime: i64,
     n: u32,
-    /// How far they are off, on average.
+    /// How far the last one was off. Not the average: an estimate with a wrong speed gets away from steady fixes.
     off: [f64; 2],
 }
 
@@ -106,6 +118,7 @@ impl Watch {
         taken_utime: None,
         believed_utime: None,
         run: None,
+        late: 0.0,
     };
 
     /// Since when it is rejected, if it is.
@@ -118,6 +131,16 @@ impl Watch {
         self.n_taken += 1;
         self.taken_utime = Some(utime);
         self.run = None;
+        self.late -= LATE_SHARE * self.late;
+    }
+
+    /// By how much its variance is to be taken for larger than it says.
+    fn doubt(&self) -> f64 {
+        if self.late > DOUBTED {
+            DOUBTED_VARIANCE
+        } else {
+            1.0
+        }
     }
 
     /// The sensor is right, and the estimate is not.
@@ -129,20 +152,17 @@ impl Watch {
     /// Rejects one that is off by so much; how long that has been going on, steadily, microseconds.
     fn reject(&mut self, utime: i64, off: [f64; 2], variance: f64) -> i64 {
         self.n_rejected += 1;
+        self.late += LATE_SHARE * (1.0 - self.late);
         let agrees = |run: &Run| {
             let apart2 = (off[0] - run.off[0]).powi(2) + (off[1] - run.off[1]).powi(2);
             apart2 <= GATE_TWO * variance
         };
         let run = match self.run.filter(agrees) {
-            Some(run) => {
-                let n = run.n.saturating_add(1);
-                let share = f64::from(n).recip();
-                Run {
-                    n,
-                    off: [0, 1].map(|at| run.off[at] + share * (off[at] - run.off[at])),
-                    ..run
-                }
-            }
+            Some(run) => Run {
+                n: run.n.saturating_add(1),
+                off,
+                ..run
+            },
             None => Run {
                 since_utime: utime,
                 n: 1,
@@ -240,10 +260,12 @@ impl Belief {
             filter.lose_position(antenna, [east_m, north_m], level_sd_m);
             return;
         }
+        let doubt = self.fix.doubt();
+        let east = filter.position(0, antenna, (east_m, doubt * variance));
         filter.correct(&east);
-        let north = filter.position(1, antenna, (north_m, variance));
+        let north = filter.position(1, antenna, (north_m, doubt * variance));
         filter.correct(&north);
-        let up = filter.position(2, antenna, (up_m, up_sd_m * up_sd_m));
+        let up = filter.position(2, antenna, (up_m, doubt * up_sd_m * up_sd_m));
         if up.off * up.off <= GATE_ONE * filter.variance_of(&up) {
             filter.correct(&up);
         }

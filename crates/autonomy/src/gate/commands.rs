@@ -3,7 +3,7 @@
 use super::control::Control;
 use super::lease::Taken;
 use super::ledger::Stream;
-use super::task::{self, Level, Wanted};
+use super::task::{self, Contingency, Level, Wanted};
 use super::token::Issued;
 use super::{Actuation, Event, Gate, Reason, Refusal};
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
@@ -49,7 +49,7 @@ impl<A: Actuation> Gate<A> {
         self.is_armed = true;
         let control = match wanted {
             Wanted::Hold => Control::Idle,
-            Wanted::Resume => Control::Autonomous(self.mission.1),
+            Wanted::Resume => Control::Autonomous(self.resume()),
             Wanted::Go(Level::Setpoint) => Control::Setpoint {
                 until: issued.at + self.rules.setpoint_ttl,
             },
@@ -68,14 +68,46 @@ impl<A: Actuation> Gate<A> {
         Ok(())
     }
 
+    /// Whoever was held on the way back goes on with that; on the way back itself it is the mission that goes on.
+    fn resume(&mut self) -> Level {
+        let is_on_its_way = match &self.control {
+            Control::Autonomous(_) => true,
+            Control::Contingency(plan) => {
+                matches!(plan, Contingency::Return | Contingency::Continue)
+            }
+            Control::Stopped(_)
+            | Control::Idle
+            | Control::Silent(_)
+            | Control::Direct { .. }
+            | Control::Setpoint { .. } => false,
+        };
+        self.is_returning &= !is_on_its_way;
+        match self.is_returning {
+            true => Level::Route,
+            false => self.mission.1,
+        }
+    }
+
     /// What is put before or behind what is left of a mission leaves as much to the vehicle as the mission does,
     /// and it is still that mission.
     fn retask(&mut self, task: &Task, level: Level) -> Level {
+        if (task.kind, task.placing) == (Task::RETURN, Task::NEXT) {
+            // It stays where it came from until somebody says otherwise, and so the mission is not what it does.
+            self.is_returning = true;
+            return level;
+        }
         match (task.placing, &self.control) {
+            (Task::NEXT | Task::APPEND, Control::Autonomous(_)) if self.is_returning => {
+                return level.max(Level::Route);
+            }
             (Task::NEXT | Task::APPEND, Control::Autonomous(mission)) => {
                 self.mission.1 = level.max(*mission);
             }
-            _ => self.mission = (task.name.clone(), level),
+            _ => {
+                self.is_returning = task.kind == Task::RETURN;
+                let name = Some(&task.name).filter(|_| !self.is_returning);
+                self.mission = (name.cloned().unwrap_or_default(), level);
+            }
         }
         self.mission.1
     }

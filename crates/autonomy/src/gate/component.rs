@@ -37,7 +37,8 @@ bowline_node::parameters! {
         grace: Duration = Duration::from_secs(5), within Duration::ZERO..=Duration::from_secs(600);
         /// What is done then: chosen before the mission.
         contingency: String = "hold".into(), within ["hold", "station", "return", "continue"];
-        /// Stations that may take the lease from others, and their highest rank: "bridge=2"; all others have rank 0.
+        /// Stations that may take the lease from others, and their highest rank: "bridge=2", for all who log in there, too;
+        /// all others have rank 0.
         ranks: Vec<String> = Vec::new();
         /// Corners of the fence, x and y in turn, metres east and north in the map frame; none: no fence.
         fence_m: Vec<f64> = Vec::new();

@@ -85,6 +85,10 @@ impl<A: Actuation> Gate<A> {
                 let station = self.lease.holder().map_or("", |it| it.station.as_str());
                 format!("station {station}")
             }
+            Control::Autonomous(_) if self.is_returning => match self.mission.0.as_str() {
+                "" => "autonomy: returns".to_owned(),
+                name => format!("autonomy: returns from {name}"),
+            },
             Control::Autonomous(level) => match (self.mission.0.as_str(), level) {
                 ("", Level::Objective) => "autonomy: a survey".to_owned(),
                 ("", Level::Route) => "autonomy: a route".to_owned(),

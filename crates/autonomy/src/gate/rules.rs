@@ -56,9 +56,13 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The rank that a station gets when it wants this one.
+    /// The rank that a station gets when it wants this one. People who log in at a station have its rank, unless they have
+    /// one of their own: `bridge/anna` may have what `bridge` may.
     pub(super) fn rank_of(&self, station: &str, wanted: i32) -> i32 {
-        let most = self.ranks.get(station).copied().unwrap_or(0);
+        let place = || station.split_once('/').map(|(place, _)| place);
+        let own = self.ranks.get(station);
+        let most = own.or_else(|| self.ranks.get(place()?)).copied();
+        let most = most.unwrap_or(0);
         wanted.clamp(0, most.max(0))
     }
 }

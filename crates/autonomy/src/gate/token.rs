@@ -119,6 +119,21 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_scattered_as_splitmix64_does() {
+        // The first outputs of that generator from seed 0, as published; it counts in steps of this.
+        let step = 0x9e37_79b9_7f4a_7c15_u64;
+        let expected: [u64; 3] = [
+            0xe220_a839_7b1d_cdaf,
+            0x6e78_9e6a_a1b9_65f4,
+            0x06c4_5d18_8009_454f,
+        ];
+        for (n, expected) in (1..).zip(expected) {
+            let number = step.wrapping_mul(n).cast_signed();
+            assert_eq!(scatter(number).cast_unsigned(), expected, "output {n}");
+        }
+    }
+
+    #[test]
     fn the_same_life_has_the_same_tokens() {
         assert_eq!(tokens(START, 100), tokens(START, 100));
     }

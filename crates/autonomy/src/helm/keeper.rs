@@ -1,7 +1,8 @@
 //! The mission: what there is to do, what comes next, and what is left.
 //!
 //! In: tasks, and where the vessel is. Out: what to do right now. Tasks wait in a line; the first is being done. Those that
-//! never end by themselves (hold, station, setpoint) stand before what is left of the mission until they are resumed.
+//! never end by themselves (hold, station, setpoint, and a return, which ends in staying) stand before what is left of the
+//! mission until it is resumed.
 
 use super::lanes::{LaneSettings, lanes};
 use super::track::KnownTrack;
@@ -110,7 +111,16 @@ struct Item {
 impl Item {
     /// Whether it goes on until somebody says otherwise.
     const fn is_endless(&self) -> bool {
-        !matches!(self.doing, Doing::Way { .. })
+        self.is_stay() || self.is_return()
+    }
+
+    /// Whether it keeps the vessel from going anywhere else, and nothing is lost with it.
+    const fn is_stay(&self) -> bool {
+        !matches!(self.doing, Doing::Way { .. }) && !self.is_return()
+    }
+
+    const fn is_return(&self) -> bool {
+        self.kind == Task::RETURN
     }
 
     fn legs(&self) -> impl Iterator<Item = &Leg> {
@@ -183,7 +193,7 @@ impl Keeper {
         self.done = None;
         self.n_legs += n_new;
         if task.placing == Task::NEXT {
-            self.interrupt(place, item.is_endless());
+            self.interrupt(place, item.is_stay());
             self.items.push_front(item);
         } else {
             self.items.push_back(item);
@@ -192,11 +202,10 @@ impl Keeper {
     }
 
     fn resume(&mut self) -> Result<(), String> {
-        let n_endless = self
-            .items
-            .iter()
-            .take_while(|item| item.is_endless())
-            .count();
+        // What was held on the way back goes on with that; on the way back itself it is the mission that goes on.
+        let is_returning = self.items.front().is_some_and(Item::is_return);
+        let is_over = |item: &&Item| item.is_stay() || (is_returning && item.is_return());
+        let n_endless = self.items.iter().take_while(is_over).count();
         if n_endless == 0 || n_endless == self.items.len() {
             return Err("there is nothing that waits to be resumed".to_owned());
         }
@@ -205,9 +214,9 @@ impl Keeper {
     }
 
     /// What is being done is left for later.
-    fn interrupt(&mut self, place: Option<Place>, by_endless: bool) {
+    fn interrupt(&mut self, place: Option<Place>, by_stay: bool) {
         // Of several that never end, the last one counts.
-        while by_endless && self.items.front().is_some_and(Item::is_endless) {
+        while by_stay && self.items.front().is_some_and(Item::is_stay) {
             self.items.pop_front();
         }
         let Some(Doing::Way { legs, .. }) = self.items.front_mut().map(|item| &mut item.doing)
@@ -466,6 +475,13 @@ impl Keeper {
 
     /// What is being done is done.
     fn finish(&mut self, at_m: [f64; 2]) {
+        if self.items.len() > 1
+            && let Some(item) = self.items.front_mut().filter(|item| item.is_return())
+        {
+            // It came back for a reason: the mission waits until somebody says otherwise.
+            item.doing = Doing::Station(Some(at_m));
+            return;
+        }
         if let Some(item) = self.items.pop_front() {
             self.done = self.items.is_empty().then_some((at_m, item));
         }
@@ -599,6 +615,7 @@ impl Keeper {
         };
         match &item.doing {
             Doing::Hold => format!("holds{waits}"),
+            Doing::Station(_) if item.is_return() => format!("is back where it came from{waits}"),
             Doing::Station(_) => format!("keeps its station{waits}"),
             Doing::Setpoint { .. } => format!("keeps heading and speed{waits}"),
             Doing::Way { legs, .. } => {
@@ -609,7 +626,7 @@ impl Keeper {
                 };
                 let name = &item.name;
                 format!(
-                    "{name}: on a {what}, {} more of it after that",
+                    "{name}: on a {what}, {} more of it after that{waits}",
                     legs.len().saturating_sub(1)
                 )
             }

@@ -23,6 +23,13 @@ pub enum Palette {
     },
     /// Ratios: red at 0, amber between, green at 1.
     Ratio,
+    /// Anything between two numbers, from light to dark: depths as charts have them, shallow water light.
+    Span {
+        /// What is lightest.
+        low: f64,
+        /// What is darkest.
+        high: f64,
+    },
 }
 
 /// What is not known.
@@ -46,6 +53,14 @@ const RATIOS: Stops = [
     (1.0, [64, 158, 92]),
 ];
 
+const SPANS: Stops = [
+    (0.0, [252, 240, 196]),
+    (0.25, [166, 214, 190]),
+    (0.5, [84, 174, 196]),
+    (0.75, [42, 106, 172]),
+    (1.0, [24, 44, 104]),
+];
+
 impl Palette {
     /// The place of a number among the colours: 1 to 255; 0 for what is not known.
     #[must_use]
@@ -60,6 +75,7 @@ impl Palette {
                 0.5 + 0.5 * (f64::from(value) - grade_m) / span_m.max(1e-6)
             }
             Self::Ratio => f64::from(value),
+            Self::Span { low, high } => (f64::from(value) - low) / (high - low).max(1e-6),
         };
         if part.is_nan() {
             return 0;
@@ -76,6 +92,7 @@ impl Palette {
         let stops = match self {
             Self::Height { .. } => &HEIGHTS,
             Self::Ratio => &RATIOS,
+            Self::Span { .. } => &SPANS,
         };
         mixed(stops, f32::from(above) / 254.0)
     }
@@ -130,7 +147,7 @@ impl Layer {
     ///
     /// # Errors
     /// When there is no such plane, or planes have different sizes.
-    pub fn new(map: &Map, plane: &'static str, palette: Palette) -> Result<Self, ReadMapError> {
+    pub fn new(map: &Map, plane: &str, palette: Palette) -> Result<Self, ReadMapError> {
         let planes = Planes::new(map)?;
         let rows = planes.plane(plane)?;
         let cells = rows.iter().rev().flatten().map(|it| palette.index(*it));

@@ -17,7 +17,7 @@ pub enum ReadMapError {
     #[error("expected a plane {expected:?} in the map, found {found:?}")]
     NoPlane {
         /// What was looked for.
-        expected: &'static str,
+        expected: String,
         /// What there is.
         found: Vec<String>,
     },
@@ -77,9 +77,9 @@ impl<'a> Planes<'a> {
     ///
     /// # Errors
     /// When there is none.
-    pub fn plane(&self, name: &'static str) -> Result<&'a [Vec<f32>], ReadMapError> {
+    pub fn plane(&self, name: &str) -> Result<&'a [Vec<f32>], ReadMapError> {
         self.optional(name).ok_or_else(|| ReadMapError::NoPlane {
-            expected: name,
+            expected: name.to_owned(),
             found: self.map.names.clone(),
         })
     }

@@ -240,3 +240,55 @@ fn rank_takes_the_lease_through_a_stop_and_only_as_far_as_the_gate_allows() {
         Err(Reason::Rank)
     );
 }
+
+#[test]
+fn people_have_the_rank_of_their_station_unless_they_have_one_of_their_own() {
+    let (mut bench, _) = Bench::ready(ranks(&[("bridge", 2), ("bridge/bob", 1)]));
+    for (name, refused, rank) in [
+        ("deck/anna", true, 0),
+        ("bridgehead/anna", true, 0),
+        ("bridge/bob", false, 1),
+        ("bridge/anna", false, 2),
+    ] {
+        let mut session = Session::new(name, 9, 99);
+        let outcome = bench.lease(&mut session, LeaseRequest::PREEMPT);
+        assert_eq!(outcome.is_err(), refused, "{name}");
+        if !refused {
+            assert_eq!(bench.report().rank, rank, "{name}");
+        }
+    }
+}
+
+#[test]
+fn whatever_becomes_of_the_lease_is_news() {
+    let mut bench = Bench::new(Rules::default());
+    let mut bridge = Session::new("bridge", 7, 0);
+    let mut shore = Session::new("shore", 8, 0);
+    let mut n_changes = bench.gate.n_changes();
+    let mut is_news = |bench: &Bench, what: &str| {
+        let before = std::mem::replace(&mut n_changes, bench.gate.n_changes());
+        assert!(n_changes > before, "{what}: {before}, then {n_changes}");
+    };
+    bench.lease(&mut bridge, LeaseRequest::TAKE).unwrap();
+    is_news(&bench, "taken");
+    bench.lease(&mut shore, LeaseRequest::TAKE).unwrap();
+    is_news(&bench, "asked for");
+    bench.lease(&mut bridge, LeaseRequest::CONSENT).unwrap();
+    is_news(&bench, "handed over");
+    bench.lease(&mut shore, LeaseRequest::RELEASE).unwrap();
+    is_news(&bench, "given up");
+    bench.lease(&mut bridge, LeaseRequest::TAKE).unwrap();
+    bench.lease(&mut shore, LeaseRequest::TAKE).unwrap();
+    is_news(&bench, "asked for again");
+    bench.lease(&mut bridge, LeaseRequest::DENY).unwrap();
+    is_news(&bench, "denied");
+    bench.lease(&mut shore, LeaseRequest::TAKE).unwrap();
+    is_news(&bench, "asked for once more");
+    for _ in 0..6 {
+        bench.lease(&mut bridge, LeaseRequest::RENEW).unwrap();
+        bench.pass(ms(900));
+    }
+    is_news(&bench, "not answered");
+    bench.pass(ms(1_100));
+    is_news(&bench, "run out");
+}

@@ -179,6 +179,10 @@ fn a_fence_of_any_shape_knows_its_inside() {
         ([5.0, 8.5], false),
         ([20.0, 4.0], false),
         ([-20.0, 4.0], false),
+        // As far north as the corner of the notch, and on either side of it.
+        ([5.0, 3.0], true),
+        ([9.0, 3.0], true),
+        ([-5.0, 3.0], false),
     ] {
         let (mut bench, _) = under_way(&with_fence(
             corners_m.iter().map(|[x, y]| [x - 5.0, y - 1.0]).collect(),
@@ -186,6 +190,37 @@ fn a_fence_of_any_shape_knows_its_inside() {
         let [x, y] = place_m;
         bench.handle(Input::Place([x - 5.0, y - 1.0])).unwrap();
         assert_eq!(!bench.report().is_stopped, is_inside, "{place_m:?}");
+    }
+}
+
+#[test]
+fn the_borders_of_a_fence_in_the_south_and_west_are_inside() {
+    for (place_m, is_inside) in [
+        ([-5.0, 0.0], true),
+        ([0.0, -5.0], true),
+        ([5.0, 0.0], false),
+        ([0.0, 5.0], false),
+    ] {
+        let square = vec![[-5.0, -5.0], [5.0, -5.0], [5.0, 5.0], [-5.0, 5.0]];
+        let (mut bench, _) = under_way(&with_fence(square));
+        bench.handle(Input::Place(place_m)).unwrap();
+        assert_eq!(!bench.report().is_stopped, is_inside, "{place_m:?}");
+    }
+}
+
+#[test]
+fn half_a_place_is_none() {
+    for nowhere in [[f64::NAN, 0.0], [0.0, f64::NEG_INFINITY]] {
+        let square = vec![[-5.0, -5.0], [5.0, -5.0], [5.0, 5.0], [-5.0, 5.0]];
+        let (mut bench, _) = under_way(&with_fence(square));
+        bench.handle(Input::Place([0.0, 0.0])).unwrap();
+        for _ in 0..20 {
+            bench.handle(Input::Place(nowhere)).unwrap();
+            assert!(!bench.report().is_stopped, "{nowhere:?} is not outside");
+            bench.pass(ms(100));
+        }
+        bench.pass(ms(1));
+        assert!(bench.report().is_stopped, "{nowhere:?} is no news");
     }
 }
 

@@ -217,6 +217,15 @@ fn anybody_stops_at_any_age_and_only_the_holder_who_knows_of_it_clears() {
 }
 
 #[test]
+fn a_station_that_has_heard_the_first_token_after_a_stop_knows_of_it() {
+    let (mut bench, mut bridge) = Bench::ready(Rules::default());
+    bench.stop(&mut Session::new("deck", 8, 0), "look out");
+    bench.token = bench.gate.token();
+    assert_eq!(bench.clear(&mut bridge), Ok(()));
+    assert!(!bench.gate.report("gate").is_stopped);
+}
+
+#[test]
 fn clearing_moves_nothing_and_what_was_commanded_before_it_does_not_count() {
     let (mut bench, mut bridge) = Bench::armed(Rules::default());
     bench.stop(&mut Session::new("deck", 8, 0), "look out");
@@ -357,6 +366,64 @@ fn what_is_put_into_a_mission_does_not_rename_it() {
     ] {
         bench.task(&mut bridge, words).unwrap();
         assert_eq!(bench.report().in_control, expected, "{words}");
+    }
+}
+
+#[test]
+fn who_returns_is_told_to_return_and_the_mission_is_named_again_when_it_goes_on() {
+    let (mut bench, mut bridge) = Bench::ready(Rules::default());
+    let (route, objective) = (msgs::Gate::ROUTE, msgs::Gate::OBJECTIVE);
+    for (words, expected, level) in [
+        (
+            "survey 0,0 9,0 9,9 name=basin",
+            "autonomy: basin",
+            objective,
+        ),
+        ("return", "autonomy: returns from basin", route),
+        (
+            "insert 5,5 name=buoy",
+            "autonomy: returns from basin",
+            route,
+        ),
+        ("hold", "nobody", msgs::Gate::OBSERVE),
+        // On the way back it was held, and goes on with that; from there on with the mission.
+        ("resume", "autonomy: returns from basin", route),
+        ("resume", "autonomy: basin", objective),
+        ("return", "autonomy: returns from basin", route),
+        ("goto 5,5 name=buoy", "autonomy: buoy", msgs::Gate::WAYPOINT),
+        ("return replace name=home", "autonomy: returns", route),
+        ("hold", "nobody", msgs::Gate::OBSERVE),
+        (
+            "insert 1,1 name=pier",
+            "autonomy: pier",
+            msgs::Gate::WAYPOINT,
+        ),
+    ] {
+        bench.task(&mut bridge, words).unwrap();
+        assert_eq!(bench.report().in_control, expected, "{words}");
+        assert_eq!(bench.standing().1, level, "{words}");
+    }
+    // Whom a lost link sent back goes on with the mission when somebody is there again and says so.
+    for (contingency, expected) in [
+        (Contingency::Return, "autonomy: basin"),
+        (Contingency::Continue, "autonomy: basin"),
+        (Contingency::Station, "autonomy: returns from basin"),
+        (Contingency::Hold, "autonomy: returns from basin"),
+    ] {
+        let rules = Rules {
+            contingency,
+            ..Rules::default()
+        };
+        let (mut bench, mut bridge) = Bench::ready(rules);
+        bench
+            .task(&mut bridge, "survey 0,0 9,0 9,9 name=basin")
+            .unwrap();
+        bench.task(&mut bridge, "return").unwrap();
+        bench.pass(ms(6_100));
+        assert_eq!(bench.report().state, msgs::Gate::CONTINGENCY);
+        bench.lease(&mut bridge, LeaseRequest::TAKE).unwrap();
+        bench.task(&mut bridge, "resume").unwrap();
+        assert_eq!(bench.report().in_control, expected, "{contingency:?}");
     }
 }
 

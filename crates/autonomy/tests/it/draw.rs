@@ -33,6 +33,39 @@ fn what_can_be_driven_is_green_and_what_cannot_is_red() {
 }
 
 #[test]
+fn a_span_is_light_at_its_low_end_and_dark_at_its_high_one() {
+    let depths = Palette::Span {
+        low: 2.0,
+        high: 10.0,
+    };
+    let light = |depth: f32| {
+        let colour = depths.colour(depths.index(depth));
+        colour.iter().map(|it| u32::from(*it)).sum::<u32>()
+    };
+    let depths_m = [2.0, 4.0, 6.0, 8.0, 10.0];
+    assert!(depths_m.windows(2).all(|two| light(two[0]) > light(two[1])));
+    assert_eq!(light(-1.0), light(2.0), "no lighter than that");
+    assert_eq!(depths.colour(depths.index(f32::NAN)), UNKNOWN);
+    // All alike is a picture too.
+    let flat = Palette::Span {
+        low: 3.0,
+        high: 3.0,
+    };
+    assert_ne!(flat.index(3.0), 0);
+}
+
+#[test]
+fn a_ring_shows_what_is_in_it() {
+    let map = heights(20, 1.0, |_, _| 0.0);
+    let layer = Layer::new(&map, "height", HEIGHTS).expect("it is a map");
+    let mut picture = Picture::new(&layer, 4);
+    let before = picture.at(40, 40);
+    picture.ring([10.0, 10.0], [1, 2, 3], 12.0);
+    assert_eq!(picture.at(40, 40), before);
+    assert_eq!(picture.at(46, 40), Some([1, 2, 3]));
+}
+
+#[test]
 fn pictures_have_north_at_the_top() {
     let map = heights(
         4,

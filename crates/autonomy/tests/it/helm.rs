@@ -211,6 +211,64 @@ fn the_way_back_is_the_way_it_came_without_its_loops() {
 }
 
 #[test]
+fn who_came_back_stays_there_and_the_mission_waits_to_be_resumed() {
+    let mut toy = Toy::new();
+    toy.give(&task(
+        1,
+        Task::ROUTE,
+        Task::REPLACE,
+        &[[30.0, 0.0], [30.0, 30.0]],
+    ));
+    toy.go(20);
+    toy.give(&task(2, Task::RETURN, Task::NEXT, &[]));
+    toy.go(5);
+    assert!(toy.keeper.is_paused());
+    let text = toy.keeper.text();
+    assert!(text.starts_with("task 2: on a leg"), "{text}");
+    assert!(text.ends_with("the mission waits to be resumed"), "{text}");
+    let aim = toy.go(200);
+    assert!(
+        matches!(aim, Aim::Station { at_m: [x, y] } if x.hypot(y) < 1.5),
+        "{aim:?}"
+    );
+    assert!(
+        !toy.was_at([30.0, 10.0]),
+        "it does not set out again by itself"
+    );
+    assert!(toy.keeper.is_paused() && !toy.keeper.is_done());
+    assert!(toy.keeper.text().starts_with("is back where it came from"));
+    toy.give(&task(3, Task::RESUME, Task::REPLACE, &[]));
+    toy.go(100);
+    assert!(toy.keeper.is_done() && toy.was_at([30.0, 30.0]));
+}
+
+#[test]
+fn who_is_held_on_the_way_back_goes_on_back_and_who_is_on_it_goes_on_with_the_mission() {
+    for (is_held, ends_at) in [(true, [0.0, 0.0]), (false, [30.0, 30.0])] {
+        let mut toy = Toy::new();
+        toy.give(&task(
+            1,
+            Task::ROUTE,
+            Task::REPLACE,
+            &[[30.0, 0.0], [30.0, 30.0]],
+        ));
+        toy.go(25);
+        toy.give(&task(2, Task::RETURN, Task::NEXT, &[]));
+        toy.go(10);
+        if is_held {
+            toy.give(&task(3, Task::HOLD, Task::NEXT, &[]));
+            assert_eq!(toy.go(10), Aim::Rest);
+        }
+        toy.went.clear();
+        toy.give(&task(4, Task::RESUME, Task::REPLACE, &[]));
+        toy.go(100);
+        assert!(toy.was_at(ends_at), "held: {is_held}");
+        assert!(is_held || !toy.was_at([0.0, 0.0]));
+        assert_eq!(toy.keeper.is_paused(), is_held);
+    }
+}
+
+#[test]
 fn a_known_track_is_bounded_and_still_leads_back() {
     let mut track = KnownTrack::new(1.0, 2.0);
     for nth in 0..20_000 {

@@ -5,7 +5,7 @@ use bowline_autonomy::vote::{
     TeleopParameters, Waypoint, WaypointParameters,
 };
 use bowline_autonomy::{Mission, MissionParameters, Place};
-use bowline_msgs::{Map, Path, PoseTransform, Velocity, Vote, Waypoint as Goal};
+use bowline_msgs::{Map, Path, PoseTransform, Task, Velocity, Vote, Waypoint as Goal};
 use bowline_node::{Health, Rig};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -308,6 +308,58 @@ fn a_mission_crosses_off_goals_in_order_and_can_be_replaced() {
     assert_eq!(left(&mut rig, 9.0), ["goal 0"]);
     let expected = "a mission was refused: where \"goal 0\" is is not a number";
     assert_eq!(rig.health(), &Health::Degraded(expected.into()));
+}
+
+#[test]
+fn a_mission_follows_what_a_gate_lets_through() {
+    let parameters = MissionParameters {
+        goals_m: vec![50.0, 0.0],
+        ..Default::default()
+    };
+    let mut rig = Rig::new::<Mission>(parameters);
+    let task = |kind, placing, name: &str, points_m: &[[f64; 2]]| {
+        let task = Task {
+            kind,
+            placing,
+            name: name.to_owned(),
+            points_m: points_m.to_vec(),
+            ..Task::default()
+        };
+        task.with_lengths()
+    };
+    let point = [[20.0, 0.0]];
+    let two = [[30.0, 0.0], [40.0, 0.0]];
+    let nothing: &[&str] = &[];
+    for (task, expected) in [
+        (
+            task(Task::ROUTE, Task::REPLACE, "route", &two),
+            &["route 1", "route 2"][..],
+        ),
+        (
+            task(Task::ROUTE, Task::NEXT, "wreck", &point),
+            &["wreck", "route 1", "route 2"],
+        ),
+        (task(Task::HOLD, Task::NEXT, "", &[]), nothing),
+        (
+            task(Task::RESUME, Task::NEXT, "", &[]),
+            &["wreck", "route 1", "route 2"],
+        ),
+        (
+            task(Task::ROUTE, Task::APPEND, "", &point),
+            &["wreck", "route 1", "route 2", "goal"],
+        ),
+        (
+            task(Task::SURVEY, Task::REPLACE, "no lanes", &two),
+            &["wreck", "route 1", "route 2", "goal"],
+        ),
+        (task(Task::HOLD, Task::REPLACE, "", &[]), nothing),
+        (task(Task::RESUME, Task::NEXT, "", &[]), nothing),
+    ] {
+        rig.send("task", task);
+        let left = rig.take::<Path>("goals").pop().unwrap();
+        let left: Vec<&str> = left.waypoints.iter().map(|goal| &*goal.id).collect();
+        assert_eq!(left, expected);
+    }
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use bowline_autonomy::estimate::{Estimator, EstimatorParameters};
 use bowline_autonomy::helm::{Helm, HelmParameters};
 use bowline_autonomy::within_half_turn;
 use bowline_msgs::{Guidance, Helm as HelmState, PoseTransform, Task, Thrust};
-use bowline_node::{Rig, Time};
+use bowline_node::{Health, Rig, Time};
 use bowline_sim::{
     Event, FaultKind, PlannedFault, Reading, Seed, SimParameters, Simulation, Vehicle, World,
 };
@@ -243,6 +243,86 @@ fn an_estimate_is_as_good_as_it_says_over_a_hundred_runs_through_an_outage_and_a
             (0.742..=1.296).contains(&mean[1]),
             "{what}: heading {mean:?}"
         );
+    }
+}
+
+/// How far off the estimate was at most from 20 s on, metres and radians, with this fault at 30 s for 8 s; and what was said
+/// of it meanwhile.
+fn worst(seed: u64, (port, kind): (&str, FaultKind), vehicle: &Vehicle) -> ([f64; 2], String) {
+    let mut world = harbour();
+    world.bodies.clear();
+    world.faults = vec![fault(30, 8, port, kind)];
+    let mut voyage = Voyage::new(world, vehicle, seed);
+    let mut said = String::new();
+    while voyage.now_s() < 60.0 {
+        let thrust = Thrust {
+            utime: voyage.estimator.now().utime(),
+            port_ratio: 0.35,
+            starboard_ratio: 0.35,
+        };
+        voyage.step(&thrust);
+        let health = voyage.estimator.health();
+        if let (37.0..38.0, Health::Degraded(why)) = (voyage.now_s(), health) {
+            said.clone_from(why);
+        }
+    }
+    let heading = |pose: &PoseTransform| pose.matrix[4].atan2(pose.matrix[0]);
+    let mut worst = [0.0_f64; 2];
+    for pose in voyage.poses.iter().filter(|it| it.utime > 21_000_000) {
+        let Some(truth) = voyage.truth.iter().find(|it| it.utime == pose.utime) else {
+            continue;
+        };
+        let [dx, dy] = [3, 7].map(|at| pose.matrix[at] - truth.matrix[at]);
+        let off_rad = within_half_turn(heading(pose) - heading(truth)).abs();
+        worst = [worst[0].max(dx.hypot(dy)), worst[1].max(off_rad)];
+    }
+    (worst, said)
+}
+
+#[test]
+fn fixes_that_jump_and_sensors_that_are_noisier_than_they_say_do_not_take_the_estimate_along() {
+    let vehicle = vehicle_that_only_navigates();
+    // What goes on for seconds is told; noise is rejected now and then, which is chance.
+    let told = "fixes have not been where it can be";
+    for (what, port, kind, most_m, told) in [
+        (
+            "fixes 30 m to the east",
+            GPS,
+            FaultKind::Jump(30.0),
+            2.0,
+            told,
+        ),
+        (
+            "fixes five times as noisy",
+            GPS,
+            FaultKind::Noisy(5.0),
+            2.0,
+            "",
+        ),
+        (
+            "a compass five times as noisy",
+            COMPASS,
+            FaultKind::Noisy(5.0),
+            1.5,
+            "",
+        ),
+        (
+            "a compass that turns by 40 degrees",
+            COMPASS,
+            FaultKind::Turn(0.7),
+            1.5,
+            "the compass is 40 degrees off",
+        ),
+    ] {
+        for seed in 1..=5 {
+            let ([off_m, off_rad], said) = worst(seed, (port, kind), &vehicle);
+            println!("{what}, seed {seed}: {off_m:.2} m, {off_rad:.3} rad at most; {said:?}");
+            let is_good = off_m < most_m && off_rad < 0.1 && said.contains(told);
+            assert!(
+                is_good,
+                "{what}, seed {seed}: {off_m} m, {off_rad} rad, {said:?}"
+            );
+        }
     }
 }
 

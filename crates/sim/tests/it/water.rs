@@ -378,6 +378,113 @@ fn the_same_seed_gives_a_vessel_the_same_bytes_and_another_one_others() {
     assert!(first != run(2));
 }
 
+/// What a vessel at rest measures in 20 s, with a fault or without.
+struct Measured {
+    /// East of its mean, and north of it, metres.
+    fixes_m: Vec<[f64; 2]>,
+    headings_rad: Vec<f64>,
+    pings: Vec<Multibeam>,
+}
+
+fn measured(fault: Option<(FaultKind, &str)>) -> Measured {
+    let world = pond(Sea::default());
+    let (lat_deg, lon_deg) = (world.origin.lat_deg, world.origin.lon_deg);
+    let mut simulation = upsv(world, 1.0);
+    if let Some((kind, port)) = fault {
+        let fault = Fault {
+            kind,
+            port: Some(port.to_owned()),
+            until_ns: None,
+        };
+        assert!(simulation.break_down(fault));
+    }
+    let events = wait(&mut simulation, 20.0);
+    let metres = 111_319.5;
+    let mut all = Measured {
+        fixes_m: Vec::new(),
+        headings_rad: Vec::new(),
+        pings: Vec::new(),
+    };
+    for port in ["GPS.Fix", "Compass.Heading", "Multibeam.Ping"] {
+        for reading in readings(&simulation, &events, port) {
+            match reading {
+                Reading::Fix(fix) => all.fixes_m.push([
+                    (fix.lon_deg - lon_deg) * metres * lat_deg.to_radians().cos(),
+                    (fix.lat_deg - lat_deg) * metres,
+                ]),
+                Reading::Heading(heading) => all.headings_rad.push(heading.heading_rad),
+                Reading::Multibeam(ping) => all.pings.push(ping.clone()),
+                Reading::Range(_)
+                | Reading::Pose(_)
+                | Reading::Imu(_)
+                | Reading::Wheels(_)
+                | Reading::Bumper(_)
+                | Reading::Sounding(_)
+                | Reading::Spectrum(_)
+                | Reading::Image(_) => panic!("{port}: {reading:?}"),
+            }
+        }
+    }
+    all
+}
+
+fn sd(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
+    let n = numbers.clone().count() as f64;
+    let mean = numbers.clone().sum::<f64>() / n;
+    (numbers.map(|it| (it - mean).powi(2)).sum::<f64>() / n).sqrt()
+}
+
+#[test]
+fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it() {
+    let sound = measured(None);
+    assert!(sound.fixes_m.len() > 50 && sound.headings_rad.len() > 100);
+    let noisy = measured(Some((FaultKind::Noisy(4.0), "GPS.Fix")));
+    for axis in [0, 1] {
+        let of = |it: &Measured| sd(it.fixes_m.iter().map(|fix| fix[axis]));
+        let ratio = of(&noisy) / of(&sound);
+        assert!((ratio - 4.0).abs() < 0.05, "{ratio}");
+    }
+    assert_eq!(noisy.headings_rad, sound.headings_rad);
+    assert!(noisy.pings == sound.pings);
+    let noisy = measured(Some((FaultKind::Noisy(4.0), "Compass.Heading")));
+    let of = |it: &Measured| sd(it.headings_rad.iter().copied());
+    let ratio = of(&noisy) / of(&sound);
+    assert!((ratio - 4.0).abs() < 0.05, "{ratio}");
+    assert_eq!(noisy.fixes_m, sound.fixes_m);
+    // The middle beam looks straight down: the mud does not move, so all that differs is noise.
+    let noisy = measured(Some((FaultKind::Noisy(4.0), "Multibeam.Ping")));
+    let of = |it: &Measured| {
+        let heard = it.pings.iter().map(|ping| f64::from(ping.ranges_cm[120]));
+        sd(heard.filter(|it| *it > 0.0))
+    };
+    // Ranges are whole centimetres, and the noise is three of them.
+    let ratio = of(&noisy) / of(&sound);
+    assert!((3.5..=4.5).contains(&ratio), "{ratio}");
+    assert_eq!(noisy.fixes_m, sound.fixes_m);
+}
+
+#[test]
+fn a_jump_takes_fixes_to_the_east_and_a_turn_takes_headings_to_the_left_by_as_much_as_is_said() {
+    let sound = measured(None);
+    let jumped = measured(Some((FaultKind::Jump(25.0), "GPS.Fix")));
+    assert_eq!(jumped.fixes_m.len(), sound.fixes_m.len());
+    for (jumped, sound) in jumped.fixes_m.iter().zip(&sound.fixes_m) {
+        let [east_m, north_m] = [0, 1].map(|axis| jumped[axis] - sound[axis]);
+        assert!(
+            (east_m - 25.0).abs() < 0.1 && north_m.abs() < 0.01,
+            "{east_m} {north_m}"
+        );
+    }
+    assert_eq!(jumped.headings_rad, sound.headings_rad);
+    let turned = measured(Some((FaultKind::Turn(0.5), "Compass.Heading")));
+    assert_eq!(turned.headings_rad.len(), sound.headings_rad.len());
+    for (turned, sound) in turned.headings_rad.iter().zip(&sound.headings_rad) {
+        let left_rad = (turned - sound).rem_euclid(std::f64::consts::TAU);
+        assert!((left_rad - 0.5).abs() < 1e-9, "{left_rad}");
+    }
+    assert_eq!(turned.fixes_m, sound.fixes_m);
+}
+
 #[test]
 fn a_satellite_outage_is_silent_and_a_stuck_sonar_repeats_itself() {
     let mut simulation = upsv(harbour(), 1.0);

@@ -84,6 +84,18 @@ impl Picture {
         self.disc(self.pixel(place_m), (colour, width_px));
     }
 
+    /// Draws a ring of so many pixels from side to side, so that what is in it can be seen.
+    pub fn ring(&mut self, place_m: [f64; 2], colour: Rgb, width_px: f64) {
+        const STEPS: u8 = 60;
+        let [x, y] = self.pixel(place_m);
+        let radius = 0.5 * width_px;
+        for step in 0..STEPS {
+            let angle = std::f64::consts::TAU * f64::from(step) / f64::from(STEPS);
+            let (sin, cos) = angle.sin_cos();
+            self.disc([x + radius * cos, y + radius * sin], (colour, 2.0));
+        }
+    }
+
     /// Draws a vehicle as DRDC does: a blue dot in cross hairs, and here also where it heads.
     pub fn vehicle(&mut self, place_m: [f64; 2], heading_rad: f64) {
         let [x, y] = self.pixel(place_m);
