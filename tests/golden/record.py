@@ -46,6 +46,9 @@ MESSAGES = [
         {"channel": "POSE", "port": 20404}, {"channel": "IMAGE", "port": -25536}]}),
     ("bowline.channel_to_port_t", {"channel": "POSE", "port": 20404}),
     ("bowline.gps_rmc_t", {"utime": 1234567890123456, "lat": 45.5, "lon": -73.583333, "sog": 3.25}),
+    ("bowline.audit_t", {"utime": 1, "station": "bridge/anna", "user": "anna", "role": "operator", "address": "127.0.0.1:4711",
+                         "action": "publish", "subject": "operator.stop", "detail": "", "is_done": True, "n_bytes": 4,
+                         "message": "QldUMQ=="}),
     ("bowline.image_t", {"utime": 1, "width": 2, "height": 2, "pixelformat": 1497715271, "size": 4, "data": "AECA/w=="}),
     ("bowline.laser_t", {"utime": -1, "nranges": 3, "ranges": [1.25, "Infinity", 0.0], "rad0": -1.5, "radstep": 0.0625}),
     ("bowline.path_t", {"timestamp": 0, "num_waypoints": 2, "waypoints": [

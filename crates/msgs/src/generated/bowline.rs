@@ -764,6 +764,232 @@ impl<'a> wire::Decode<'a> for Arc {
     }
 }
 
+/// Something that a person did at a station, or was not allowed to do. Recorded like everything else, so that what people
+/// did can be replayed beside what vehicles did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Audit {
+    /// when, by the station's clock, microseconds since the epoch
+    pub utime: i64,
+    /// name that the person commands under
+    pub station: String,
+    /// who was logged in; empty: nobody
+    pub user: String,
+    /// what they may do: viewer, operator or supervisor; empty: nobody was logged in
+    pub role: String,
+    /// where they were, as host and port
+    pub address: String,
+    /// what they did, in one word: join, leave, login, publish, service, player, acknowledge
+    pub action: String,
+    /// what it was about: a channel, a service, an alarm
+    pub subject: String,
+    /// the same in words, for people
+    pub detail: String,
+    /// whether it was let through; if not, detail says why
+    pub is_done: bool,
+    /// length of the message, 0 or more
+    pub n_bytes: i32,
+    /// what was said, as it went to the bus or came from the page
+    pub message: Vec<u8>,
+}
+
+impl Audit {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_bytes = (self.message.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Audit {
+    const NAME: &'static str = "bowline.audit_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb482_f785_bdd5_4cfa);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Audit {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(13);
+        meter.length("n_bytes", self.n_bytes, self.message.len()).in_field("message")?;
+        wire::Encode::measure(&self.station, meter).in_field("station")?;
+        wire::Encode::measure(&self.user, meter).in_field("user")?;
+        wire::Encode::measure(&self.role, meter).in_field("role")?;
+        wire::Encode::measure(&self.address, meter).in_field("address")?;
+        wire::Encode::measure(&self.action, meter).in_field("action")?;
+        wire::Encode::measure(&self.subject, meter).in_field("subject")?;
+        wire::Encode::measure(&self.detail, meter).in_field("detail")?;
+        wire::Encode::measure(&self.message, meter).in_field("message")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.station, writer);
+        wire::Encode::write(&self.user, writer);
+        wire::Encode::write(&self.role, writer);
+        wire::Encode::write(&self.address, writer);
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.subject, writer);
+        wire::Encode::write(&self.detail, writer);
+        wire::Encode::write(&self.is_done, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.message, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Audit {
+    const MIN_SIZE: usize = 48;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let station: String = wire::Decode::read(reader).in_field("station")?;
+        let user: String = wire::Decode::read(reader).in_field("user")?;
+        let role: String = wire::Decode::read(reader).in_field("role")?;
+        let address: String = wire::Decode::read(reader).in_field("address")?;
+        let action: String = wire::Decode::read(reader).in_field("action")?;
+        let subject: String = wire::Decode::read(reader).in_field("subject")?;
+        let detail: String = wire::Decode::read(reader).in_field("detail")?;
+        let is_done: bool = wire::Decode::read(reader).in_field("is_done")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let message: Vec<u8> = reader.list(n_bytes).in_field("message")?;
+        Ok(Self { utime, station, user, role, address, action, subject, detail, is_done, n_bytes, message })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.station, reader).in_field("station")?;
+        wire::Decode::read_into(&mut self.user, reader).in_field("user")?;
+        wire::Decode::read_into(&mut self.role, reader).in_field("role")?;
+        wire::Decode::read_into(&mut self.address, reader).in_field("address")?;
+        wire::Decode::read_into(&mut self.action, reader).in_field("action")?;
+        wire::Decode::read_into(&mut self.subject, reader).in_field("subject")?;
+        wire::Decode::read_into(&mut self.detail, reader).in_field("detail")?;
+        wire::Decode::read_into(&mut self.is_done, reader).in_field("is_done")?;
+        wire::Decode::read_into(&mut self.n_bytes, reader).in_field("n_bytes")?;
+        reader.list_into(&mut self.message, self.n_bytes).in_field("message")?;
+        Ok(())
+    }
+}
+
+/// A [`Audit`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AuditRef<'a> {
+    /// when, by the station's clock, microseconds since the epoch
+    pub utime: i64,
+    /// name that the person commands under
+    pub station: &'a str,
+    /// who was logged in; empty: nobody
+    pub user: &'a str,
+    /// what they may do: viewer, operator or supervisor; empty: nobody was logged in
+    pub role: &'a str,
+    /// where they were, as host and port
+    pub address: &'a str,
+    /// what they did, in one word: join, leave, login, publish, service, player, acknowledge
+    pub action: &'a str,
+    /// what it was about: a channel, a service, an alarm
+    pub subject: &'a str,
+    /// the same in words, for people
+    pub detail: &'a str,
+    /// whether it was let through; if not, detail says why
+    pub is_done: bool,
+    /// length of the message, 0 or more
+    pub n_bytes: i32,
+    /// what was said, as it went to the bus or came from the page
+    pub message: &'a [u8],
+}
+
+impl wire::Message for AuditRef<'_> {
+    const NAME: &'static str = "bowline.audit_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb482_f785_bdd5_4cfa);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for AuditRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(13);
+        meter.length("n_bytes", self.n_bytes, self.message.len()).in_field("message")?;
+        wire::Encode::measure(&self.station, meter).in_field("station")?;
+        wire::Encode::measure(&self.user, meter).in_field("user")?;
+        wire::Encode::measure(&self.role, meter).in_field("role")?;
+        wire::Encode::measure(&self.address, meter).in_field("address")?;
+        wire::Encode::measure(&self.action, meter).in_field("action")?;
+        wire::Encode::measure(&self.subject, meter).in_field("subject")?;
+        wire::Encode::measure(&self.detail, meter).in_field("detail")?;
+        wire::Encode::measure(&self.message, meter).in_field("message")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.station, writer);
+        wire::Encode::write(&self.user, writer);
+        wire::Encode::write(&self.role, writer);
+        wire::Encode::write(&self.address, writer);
+        wire::Encode::write(&self.action, writer);
+        wire::Encode::write(&self.subject, writer);
+        wire::Encode::write(&self.detail, writer);
+        wire::Encode::write(&self.is_done, writer);
+        wire::Encode::write(&self.n_bytes, writer);
+        wire::Encode::write(&self.message, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AuditRef<'a> {
+    const MIN_SIZE: usize = 48;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let station: &'a str = wire::Decode::read(reader).in_field("station")?;
+        let user: &'a str = wire::Decode::read(reader).in_field("user")?;
+        let role: &'a str = wire::Decode::read(reader).in_field("role")?;
+        let address: &'a str = wire::Decode::read(reader).in_field("address")?;
+        let action: &'a str = wire::Decode::read(reader).in_field("action")?;
+        let subject: &'a str = wire::Decode::read(reader).in_field("subject")?;
+        let detail: &'a str = wire::Decode::read(reader).in_field("detail")?;
+        let is_done: bool = wire::Decode::read(reader).in_field("is_done")?;
+        let n_bytes: i32 = wire::Decode::read(reader).in_field("n_bytes")?;
+        let message: &'a [u8] = reader.byte_list(n_bytes).in_field("message")?;
+        Ok(Self { utime, station, user, role, address, action, subject, detail, is_done, n_bytes, message })
+    }
+}
+
+impl wire::IntoOwned for AuditRef<'_> {
+    type Owned = Audit;
+
+    fn into_owned(self) -> Audit {
+        Audit {
+            utime: self.utime,
+            station: wire::IntoOwned::into_owned(self.station),
+            user: wire::IntoOwned::into_owned(self.user),
+            role: wire::IntoOwned::into_owned(self.role),
+            address: wire::IntoOwned::into_owned(self.address),
+            action: wire::IntoOwned::into_owned(self.action),
+            subject: wire::IntoOwned::into_owned(self.subject),
+            detail: wire::IntoOwned::into_owned(self.detail),
+            is_done: self.is_done,
+            n_bytes: self.n_bytes,
+            message: wire::IntoOwned::into_owned(self.message),
+        }
+    }
+}
+
 /// By which right somebody commands, and how fresh the command is: all that a gate goes by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Authority {
