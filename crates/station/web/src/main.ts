@@ -20,10 +20,14 @@ import { Banners } from "./shell/banners.js";
 import { el } from "./shell/dom.js";
 import { Layout } from "./shell/layout.js";
 import { Login } from "./shell/login.js";
+import { Pace } from "./shell/pace.js";
+import { type Place, readPlace, writePlace } from "./shell/place.js";
 import { PlayerBar } from "./shell/player.js";
 import { StopButton } from "./shell/stop.js";
 import { applyTheme } from "./shell/theme.js";
-import { PAGES, TopBar } from "./shell/topbar.js";
+import { TopBar } from "./shell/topbar.js";
+import { noteSilence } from "./store/silence.js";
+import type { Monitor } from "./store/experiments.js";
 import { Store, VehicleView } from "./store/store.js";
 
 /** Commands go out at 30 Hz; the timer is finer, and each sender keeps its own rate. */
@@ -36,12 +40,22 @@ class App {
     private readonly connection = new Connection(this.store, () => this.login.open());
     private readonly commander = new Commander(this.store, this.connection);
     private readonly controls = new Controls();
-    private readonly layout = new Layout({ store: this.store, commander: this.commander, controls: this.controls });
+    private readonly layout = new Layout({
+        store: this.store,
+        commander: this.commander,
+        controls: this.controls,
+        chooseMonitor: (name) => this.chooseMonitor(name),
+    });
+    /** The whole vehicle in front: what is always in sight is bound to this, whatever the layout is bound to. */
     private view: VehicleView | undefined;
-    private arranged = { revision: -1, page: "" as PageId | "", prefix: "" };
+    /** What the layout is bound to. */
+    private bound: VehicleView | undefined;
+    private arranged = { revision: -1, place: "" };
     private textMs = 0;
-    page: PageId = PAGES.find(([id]) => `#${id}` === window.location.hash)?.[0] ?? "operate";
-    prefix = "";
+    private readonly pace = new Pace();
+    private place = readPlace(window.location.hash, { page: "operate", vehicle: "", monitor: "" });
+    monitors: readonly string[] = [];
+    private readonly stop: StopButton;
     private readonly parts: readonly { render(picture: Picture): void }[];
 
     constructor() {
@@ -50,6 +64,7 @@ class App {
         const top = new TopBar(this.store, this);
         const authority = new AuthorityBar(this.commander, view);
         const stop = new StopButton(this.store, this.commander, view);
+        this.stop = stop;
         const banners = new Banners(this.store);
         const player = new PlayerBar(this.store, this.commander);
         this.parts = [top, authority, stop, banners, player, this.layout];
@@ -73,28 +88,52 @@ class App {
         window.setInterval(() => this.tick(), TICK_EVERY_MS);
         window.matchMedia("(prefers-color-scheme: light)").addEventListener("change", applyTheme);
         window.addEventListener("hashchange", () => {
-            const found = PAGES.find(([id]) => `#${id}` === window.location.hash);
-            this.page = found?.[0] ?? this.page;
+            this.place = readPlace(window.location.hash, this.place);
         });
         const draw = (nowMs: number): void => {
-            this.draw(nowMs);
+            if (this.pace.isDue(nowMs)) {
+                this.draw(nowMs);
+            }
             window.requestAnimationFrame(draw);
         };
         window.requestAnimationFrame(draw);
     }
 
+    get page(): PageId {
+        return this.place.page;
+    }
+
+    get prefix(): string {
+        return this.view?.vehicle.prefix ?? this.place.vehicle;
+    }
+
+    get monitor(): string {
+        return this.place.monitor;
+    }
+
     choosePage(page: PageId): void {
-        this.page = page;
-        window.history.replaceState(null, "", `#${page}`);
+        this.go({ page });
     }
 
     chooseVehicle(prefix: string): void {
-        this.prefix = prefix;
+        this.go({ vehicle: prefix });
+    }
+
+    chooseMonitor(name: string): void {
+        this.go({ monitor: name });
+    }
+
+    private go(change: Partial<Place>): void {
+        this.place = { ...this.place, ...change };
+        window.history.replaceState(null, "", writePlace(this.place));
     }
 
     private tick(): void {
         const isVisible = document.visibilityState === "visible";
         this.connection.tick(performance.now());
+        if (this.controls.hasPressedStop()) {
+            this.stop.press("gamepad");
+        }
         this.commander.tick(this.view?.vehicle, this.controls.hands(), isVisible);
     }
 
@@ -105,6 +144,7 @@ class App {
         const isForText = nowMs - this.textMs >= TEXT_EVERY_MS;
         if (isForText) {
             this.textMs = nowMs;
+            noteSilence(this.store, nowMs);
         }
         const picture = { nowMs, utime: this.store.now(nowMs), isForText };
         for (const part of this.parts) {
@@ -114,18 +154,37 @@ class App {
 
     private arrange(): void {
         const { revision, vehicles } = this.store;
-        const vehicle = vehicles.find((it) => it.prefix === this.prefix) ?? vehicles[0];
-        this.prefix = vehicle?.prefix ?? this.prefix;
-        const { arranged } = this;
-        if (arranged.revision === revision && arranged.page === this.page && arranged.prefix === this.prefix) {
+        const place = writePlace(this.place);
+        if (this.arranged.revision === revision && this.arranged.place === place) {
             return;
         }
-        this.arranged = { revision, page: this.page, prefix: this.prefix };
+        this.arranged = { revision, place };
+        const vehicle = vehicles.find((it) => it.prefix === this.place.vehicle) ?? vehicles[0];
         if (vehicle?.prefix !== this.view?.vehicle.prefix || vehicle?.name !== this.view?.vehicle.name) {
             this.view = vehicle && new VehicleView(this.store, vehicle);
         }
-        this.layout.arrange(this.page, this.view);
+        this.bind();
+        this.layout.arrange(this.page, this.bound);
     }
+
+    /** Binds the layout to the experiment that was chosen, where this vehicle has it too; else to the whole vehicle. */
+    private bind(): void {
+        const { view } = this;
+        const monitors = view?.monitors() ?? [];
+        this.monitors = monitors.map((it) => it.name);
+        const monitor = monitors.find((it) => it.name === this.monitor);
+        if (view === undefined || monitor === undefined) {
+            this.bound = view;
+        } else if (this.bound?.vehicle !== view.vehicle || !isSame(this.bound.monitor, monitor)) {
+            this.bound = new VehicleView(this.store, view.vehicle, monitor);
+        }
+    }
+}
+
+function isSame(a: Monitor | undefined, b: Monitor): boolean {
+    return (
+        a?.name === b.name && a.channels.size === b.channels.size && [...b.channels].every((it) => a.channels.has(it))
+    );
 }
 
 new App().start();

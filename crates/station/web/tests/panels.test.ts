@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Image } from "../src/generated/bowline/image_t.js";
 import { Imu } from "../src/generated/bowline/imu_t.js";
@@ -13,12 +13,16 @@ import { rangeOf } from "../src/map/grid.js";
 import { paletteOf, ramp } from "../src/map/palette.js";
 import { fourcc, mediaType, pixelsOf } from "../src/map/pixels.js";
 import { KINDS } from "../src/panels/index.js";
+import type { Context } from "../src/panels/panel.js";
+import { RawPanel } from "../src/panels/raw.js";
 import { brief, fieldTree, unitOf } from "../src/shell/fields.js";
 import { bearing, bytes, duration, engineering, number } from "../src/shell/format.js";
 import { wantedPanels } from "../src/shell/layout.js";
 import { decades } from "../src/shell/plot.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import { ownerOf } from "../src/store/vehicles.js";
+
+const UNKNOWN = [0xf1, 0xe1, 0x03, 0x86, 0xa1, 0x78, 0xc7, 0x0a];
 
 interface Encodes {
     encode(): Uint8Array;
@@ -49,6 +53,18 @@ describe("panels", () => {
         );
         expect(keys("operate", store)).not.toContain("mission");
         expect(keys("operate", store).some((key) => key.startsWith("spectrum"))).toBe(false);
+    });
+
+    it("show a message as soon as its type is described, though no other comes", () => {
+        const store = storeWith({ "buoy.report": { encode: () => Uint8Array.of(...UNKNOWN, 0) } });
+        const channel = store.channel("buoy.report")!;
+        const context = { store, view: new VehicleView(store, store.vehicles[0]!), channel };
+        const panel = new RawPanel(context as unknown as Context, channel);
+        panel.render({ nowMs: 0, utime: 0, isForText: true });
+        expect(panel.body.textContent).toContain("expected a type that was described");
+        vi.spyOn(channel, "value").mockReturnValue({ swell_m: 1.25 });
+        panel.render({ nowMs: 1_000, utime: 0, isForText: true });
+        expect(panel.body.textContent).toContain("1.25 m");
     });
 
     it("show a message that no panel is made for by itself", () => {

@@ -41,6 +41,7 @@ export class Commander {
         private readonly store: Store,
         private readonly outlet: Outlet,
     ) {
+        store.histories.ownSession = this.sessionId;
         store.listen((channel, nowMs) => this.hear(channel, nowMs));
     }
 

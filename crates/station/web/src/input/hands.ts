@@ -19,6 +19,8 @@ const KEYS: Readonly<Record<string, Hands>> = {
 };
 
 const DEAD_ZONE = 0.12;
+/** The right one of the four, B or circle, in the standard mapping. */
+const STOP_BUTTON = 1;
 
 /** What keys that are down say together; undefined if none counts. */
 export function handsOfKeys(keys: Iterable<string>): Hands | undefined {
@@ -59,6 +61,7 @@ function takesText(target: EventTarget | null): boolean {
 /** All controls of this page. */
 export class Controls {
     private readonly down = new Set<string>();
+    private isStopDown = false;
     /** What the stick on the screen says; undefined while nobody touches it. */
     stick: Hands | undefined;
     /** Whether keys drive: only while somebody has engaged, so that arrows go on scrolling otherwise. */
@@ -86,6 +89,13 @@ export class Controls {
     /** The first gamepad that is there. */
     gamepad(): Gamepad | undefined {
         return navigator.getGamepads?.().find((it) => it !== null && it.connected) ?? undefined;
+    }
+
+    /** Whether the gamepad's stop went down since this was last asked. */
+    hasPressedStop(): boolean {
+        const wasDown = this.isStopDown;
+        this.isStopDown = this.gamepad()?.buttons[STOP_BUTTON]?.pressed ?? false;
+        return this.isStopDown && !wasDown;
     }
 
     private keyDown(event: KeyboardEvent): void {

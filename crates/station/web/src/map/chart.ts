@@ -16,6 +16,8 @@ import { screenScale } from "../shell/dom.js";
 import { css, DEPTH } from "./palette.js";
 
 interface ChartFile {
+    /** Whether only a simulation can know what is in it. */
+    readonly is_truth?: boolean;
     readonly frame?: string;
     readonly origin?: Origin;
     readonly features?: readonly unknown[];
@@ -51,6 +53,9 @@ export class ChartLayer {
     private loaded = "";
     error = "";
 
+    /** `showsTruth`: charts of what only a simulation knows are drawn too. */
+    constructor(private readonly showsTruth = false) {}
+
     async load(urls: readonly string[]): Promise<void> {
         const wanted = urls.join(" ");
         if (wanted === this.loaded) {
@@ -64,7 +69,10 @@ export class ChartLayer {
                 if (!response.ok) {
                     throw new Error(`expected a chart, found status ${response.status}`);
                 }
-                this.source.addFeatures(readChart(await response.json()));
+                const file = (await response.json()) as ChartFile;
+                if (this.showsTruth || file.is_truth !== true) {
+                    this.source.addFeatures(readChart(file));
+                }
                 this.error = "";
             } catch (error) {
                 this.error = `${url}: ${String(error)}`;
@@ -103,6 +111,7 @@ const ALIASES: Readonly<Record<string, string>> = {
     shore: "land",
     pier: "quay",
     wall: "quay",
+    body: "building",
     breakwater: "quay",
     dolphin: "pile",
     geofence: "fence",

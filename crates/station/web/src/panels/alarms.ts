@@ -15,7 +15,7 @@ class AlarmsPanel implements Panel {
     private shown = -1;
 
     constructor(private readonly context: Context) {
-        this.all = button("Acknowledge all", () => context.store.histories.alarms.acknowledgeAll(), { class: "quiet" });
+        this.all = button("Acknowledge all", () => this.acknowledgeAll(), { class: "quiet" });
         this.body.append(this.list, this.empty, this.all);
     }
 
@@ -71,6 +71,15 @@ class AlarmsPanel implements Panel {
     private sourceOf(alarm: Alarm): string {
         const owner = ownerOf(alarm.channel, this.context.store.vehicles);
         return owner === "" ? alarm.source : `${owner}: ${alarm.source}`;
+    }
+
+    /** One by one, so that each is in the audit log. */
+    private acknowledgeAll(): void {
+        for (const alarm of this.context.store.histories.alarms.list()) {
+            if (!alarm.isAcknowledged) {
+                this.acknowledge(alarm);
+            }
+        }
     }
 
     private acknowledge(alarm: Alarm): void {

@@ -10,7 +10,7 @@ const STATES = ["?", "starting", "working", "erroneous", "silent"];
 const COLUMNS = ["Device", "State", "Since", "Good", "Bad", "Last error"];
 
 class DevicesPanel implements Panel {
-    readonly body = el("div", { class: "devices", tabindex: "0", role: "region", "aria-label": "Devices" });
+    readonly body = el("div", { class: "devices", tabindex: "0", role: "region", "aria-label": "Table of devices" });
     private readonly rows = el("tbody");
     private readonly cells = new Map<string, readonly HTMLElement[]>();
 
@@ -39,7 +39,9 @@ class DevicesPanel implements Panel {
         const cells = this.cells.get(channel.name) ?? this.add(channel.name);
         const [name, state, since, good, bad, error] = cells;
         if (name && state && since && good && bad && error) {
-            setText(name, device.device || this.context.view.shortName(channel));
+            // Three devices may be of one sort: the channel says which it is.
+            setText(name, this.context.view.shortName(channel).replace(/\.device$/, ""));
+            setAttribute(name, "title", device.device);
             setText(state, STATES[device.state] ?? String(device.state));
             setAttribute(state, "data-bad", device.state === Device.WORKING ? undefined : "");
             setText(since, duration(Number(device.utime - device.since_utime) / 1e6));

@@ -4,6 +4,7 @@ import { brief } from "../shell/fields.js";
 import { el, setAttribute, setText } from "../shell/dom.js";
 import { duration } from "../shell/format.js";
 import type { Channel } from "../store/channel.js";
+import { isHousekeeping } from "../store/vehicles.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
 const DRAW_EVERY_MS = 250;
@@ -35,9 +36,9 @@ class FramePanel implements Panel {
             return;
         }
         this.drawnMs = nowMs;
-        const { store, view } = this.context;
-        for (const channel of store.channelsOf(view.vehicle)) {
-            if (channel.nMessages === 0) {
+        const { view } = this.context;
+        for (const channel of view.channels()) {
+            if (channel.nMessages === 0 || isHousekeeping(view.shortName(channel))) {
                 continue;
             }
             const { row, text, age } = this.cells.get(channel.name) ?? this.add(channel);

@@ -3,11 +3,13 @@
 import { alarms } from "./alarms.js";
 import { camera } from "./camera.js";
 import { devices } from "./devices.js";
+import { experiment } from "./experiment.js";
 import { frame } from "./frame.js";
 import { inspector } from "./inspector.js";
 import { journal } from "./journal.js";
 import { link } from "./link.js";
-import { map } from "./map.js";
+import { map, truthMap } from "./map.js";
+import { metrics } from "./metrics.js";
 import { mission } from "./mission.js";
 import type { PanelKind } from "./panel.js";
 import { raw } from "./raw.js";
@@ -23,12 +25,14 @@ import { waterfall } from "./waterfall.js";
 
 export const KINDS: readonly PanelKind[] = [
     map,
+    truthMap,
     vitals,
     mission,
     teleop,
     alarms,
     simulation,
     truth,
+    metrics,
     journal,
     link,
     waterfall,
@@ -37,6 +41,7 @@ export const KINDS: readonly PanelKind[] = [
     votes,
     sounding,
     devices,
+    experiment,
     frame,
     scene,
     inspector,

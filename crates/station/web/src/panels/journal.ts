@@ -9,7 +9,7 @@ const N_SHOWN = 60;
 
 class JournalPanel implements Panel {
     readonly body = el("div", { class: "journal" });
-    private readonly list = el("ol", { "aria-label": "Running log, newest first" });
+    private readonly list = el("ol", { "aria-label": "Running log, newest first", tabindex: "0" });
     private readonly empty = el("p", { class: "empty" }, "Nobody has asked for anything yet.");
     private shown = -1;
 
@@ -35,7 +35,7 @@ class JournalPanel implements Panel {
                 const speaker = owner === "" || channel === "" ? who : `${owner}: ${who}`;
                 return el(
                     "li",
-                    { class: kind },
+                    { class: `by-${kind}` },
                     el("time", {}, clockTime(utime)),
                     el("strong", { title: speaker }, speaker),
                     el("span", {}, text),

@@ -1,4 +1,7 @@
-/** The map: chart, what sensors made of it, vehicles, tracks and plans; a click asks for something. */
+/**
+ * The map: chart, what sensors made of it, vehicles, tracks and plans; a click asks for something. And its twin: the world
+ * as a simulation knows it, seen from the same place.
+ */
 
 import { Control, defaults as defaultControls, ScaleLine } from "ol/control";
 import { defaults as defaultInteractions, KeyboardPan, KeyboardZoom } from "ol/interaction";
@@ -20,6 +23,7 @@ import { Retask } from "../map/retask.js";
 import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
 import type { Channel } from "../store/channel.js";
+import type { VehicleView } from "../store/store.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
 /** How much of the ground is seen at first, metres across. */
@@ -31,34 +35,66 @@ const FREE_SHARE = 0.15;
 /** What is most worth seeing of the ground, in this order. */
 const PREFERRED = [/: depth/, /: travers/, /: height/];
 
+/** What a map shows: what the robot believes, or what is true. */
+type Side = "belief" | "truth";
+
+/** Where one looks at: the same on both maps of a vehicle. */
+class Sight {
+    readonly view = new View({
+        projection: MAP_FRAME,
+        center: [0, 0],
+        resolution: 0.5,
+        minResolution: 0.01,
+        maxResolution: 200,
+        enableRotation: false,
+    });
+    isFollowing = true;
+    hasFitted = false;
+    isCentred = false;
+
+    private static readonly known = new WeakMap<VehicleView, Sight>();
+
+    static of(view: VehicleView): Sight {
+        const sight = Sight.known.get(view) ?? new Sight();
+        Sight.known.set(view, sight);
+        return sight;
+    }
+}
+
 class MapPanel implements Panel {
     readonly body = el("div", { class: "map" });
-    private readonly target = el("div", {
-        class: "map-target",
-        tabindex: "0",
-        role: "application",
-        "aria-label": "Map. Arrow keys move it, plus and minus zoom.",
-    });
-    private readonly chart = new ChartLayer();
+    private readonly target: HTMLElement;
+    private readonly chart: ChartLayer;
+    private readonly sight: Sight;
     private readonly grid = new GridLayer();
     private readonly plans = new PlanLayer();
     private readonly source = new VectorSource();
     private readonly marks = new Map<string, VehicleMark>();
     private readonly map: OlMap;
-    private readonly retask: Retask;
+    private readonly retask: Retask | undefined;
     private readonly planeChoice = el("select", { "aria-label": "Layer of the ground" });
     private readonly legend = el("div", { class: "legend", hidden: true });
     private readonly legendBar = el("span", { class: "bar" });
     private readonly legendText = el("span");
     private readonly followButton: HTMLButtonElement;
     private readonly truthButton: HTMLButtonElement;
-    private isFollowing = true;
     private showsTruth = false;
-    private hasFitted = false;
-    private isCentred = false;
     private planeKeys = "";
+    private hasChosenPlane = false;
 
-    constructor(private readonly context: Context) {
+    constructor(
+        private readonly context: Context,
+        private readonly side: Side,
+    ) {
+        this.sight = Sight.of(context.view);
+        this.chart = new ChartLayer(side === "truth");
+        const what = side === "truth" ? "Map of what is true" : "Map";
+        this.target = el("div", {
+            class: "map-target",
+            tabindex: "0",
+            role: "application",
+            "aria-label": `${what}. Arrow keys move it, plus and minus zoom.`,
+        });
         this.map = new OlMap({
             target: this.target,
             layers: [
@@ -80,18 +116,11 @@ class MapPanel implements Panel {
                 pinchRotate: false,
                 keyboard: false,
             }).extend([new KeyboardPan({ condition: () => !context.controls.isEngaged }), new KeyboardZoom()]),
-            view: new View({
-                projection: MAP_FRAME,
-                center: [0, 0],
-                resolution: 0.5,
-                minResolution: 0.01,
-                maxResolution: 200,
-                enableRotation: false,
-            }),
+            view: this.sight.view,
         });
-        this.retask = new Retask(this.map, context);
-        this.followButton = button("Follow", () => this.follow(!this.isFollowing), { "aria-pressed": "true" });
+        this.followButton = button("Follow", () => this.follow(!this.sight.isFollowing));
         this.truthButton = button("Truth", () => this.toggleTruth(), { "aria-pressed": "false", hidden: true });
+        this.planeChoice.addEventListener("change", () => (this.hasChosenPlane = true));
         this.legend.append(this.legendText, this.legendBar);
         const tools = el(
             "div",
@@ -101,24 +130,35 @@ class MapPanel implements Panel {
             this.truthButton,
             this.planeChoice,
         );
+        this.body.append(this.target);
+        this.map.on("pointerdrag", () => this.follow(false));
+        if (side === "truth") {
+            return;
+        }
         // As controls of the map they are below the menu of a click.
         this.map.addControl(new Control({ element: tools }));
         this.map.addControl(new Control({ element: this.legend }));
-        this.body.append(this.target, this.retask.element);
-        this.map.on("pointerdrag", () => this.follow(false));
+        this.retask = new Retask(this.map, context);
+        this.body.append(this.retask.element);
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.pose()];
+        return [this.side === "truth" ? this.context.view.channel("truth.pose") : this.pose()];
     }
 
     render(picture: Picture): void {
+        if (picture.isForText) {
+            void this.chart.load(this.context.store.hello?.charts ?? []);
+        }
+        if (this.side === "truth") {
+            this.renderMark("truth", this.context.view.channel("truth.pose"), "front", "truth", picture.utime);
+            return;
+        }
         this.renderVehicles(picture);
         this.renderPlans();
         if (picture.isForText) {
-            void this.chart.load(this.context.store.hello?.charts ?? []);
             this.renderGrid();
-            this.retask.refresh();
+            this.retask?.refresh();
         }
     }
 
@@ -144,10 +184,12 @@ class MapPanel implements Panel {
             this.renderMark("truth", truth, "truth", "truth", utime);
         }
         const place = this.marks.get(`front ${view.vehicle.prefix}`)?.place;
-        if (place !== undefined && this.isFollowing && this.target.clientWidth > 0) {
-            if (!this.hasFitted) {
-                this.hasFitted = true;
-                this.map.getView().setResolution(FIRST_WIDTH_M / this.target.clientWidth);
+        const { sight } = this;
+        setAttribute(this.followButton, "aria-pressed", String(sight.isFollowing));
+        if (place !== undefined && sight.isFollowing && this.target.clientWidth > 0) {
+            if (!sight.hasFitted) {
+                sight.hasFitted = true;
+                sight.view.setResolution(FIRST_WIDTH_M / this.target.clientWidth);
             }
             this.keepInSight(place);
         }
@@ -162,8 +204,8 @@ class MapPanel implements Panel {
         const isOff =
             Math.abs(place[0] - x) > FREE_SHARE * clientWidth * resolution ||
             Math.abs(place[1] - y) > FREE_SHARE * clientHeight * resolution;
-        if (isOff || !this.isCentred) {
-            this.isCentred = true;
+        if (isOff || !this.sight.isCentred) {
+            this.sight.isCentred = true;
             view.setCenter(place);
         }
     }
@@ -239,14 +281,14 @@ class MapPanel implements Panel {
 
     private offerPlanes(planes: readonly (readonly [string, string])[]): void {
         const before = this.planeChoice.value;
-        const isFirst = this.planeKeys === "";
         this.planeChoice.replaceChildren(
             el("option", { value: "" }, "no ground layer"),
             ...planes.map(([key, label]) => el("option", { value: key }, label)),
         );
         const preferred =
             PREFERRED.map((it) => planes.find(([, label]) => it.test(label))).find((it) => it) ?? planes[0];
-        this.planeChoice.value = isFirst ? (preferred?.[0] ?? "") : before;
+        // Maps come one after the other: until somebody chooses, the one that is most worth seeing is shown.
+        this.planeChoice.value = this.hasChosenPlane ? before : (preferred?.[0] ?? "");
     }
 
     private renderLegend(isShown: boolean): void {
@@ -263,9 +305,8 @@ class MapPanel implements Panel {
     }
 
     private follow(isWanted: boolean): void {
-        this.isCentred = false;
-        this.isFollowing = isWanted;
-        setAttribute(this.followButton, "aria-pressed", String(isWanted));
+        this.sight.isCentred = false;
+        this.sight.isFollowing = isWanted;
     }
 
     private toggleTruth(): void {
@@ -297,5 +338,16 @@ export const map: PanelKind = {
     types: [PoseTransform, MapT],
     per: "vehicle",
     places: { operate: "hero", simulation: "hero" },
-    make: (context) => new MapPanel(context),
+    make: (context) => new MapPanel(context, "belief"),
+};
+
+/** Beside what the robot believes, what is true: only a simulation knows. */
+export const truthMap: PanelKind = {
+    id: "truth-map",
+    title: "What is true",
+    types: [],
+    isWanted: (view) => view.channel("truth.pose") !== undefined,
+    per: "vehicle",
+    places: { simulation: "hero" },
+    make: (context) => new MapPanel(context, "truth"),
 };

@@ -41,6 +41,10 @@ class MissionPanel implements Panel {
             button("Return", () => this.give(tasks.comeBack(), "return")),
             button("Go to", () => this.goTo()),
         ];
+        // Until it is known that control is this person's.
+        for (const it of this.buttons) {
+            it.disabled = true;
+        }
         const [pause, resume, stay, back, go] = this.buttons;
         this.body.append(
             this.text,

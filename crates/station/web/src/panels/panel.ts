@@ -35,6 +35,8 @@ export interface Context {
     readonly view: VehicleView;
     readonly commander: Commander;
     readonly controls: Controls;
+    /** Binds the layout to an experiment of the vehicle; with an empty name to the whole vehicle. */
+    readonly chooseMonitor: (name: string) => void;
     /** The channel that it is for, of a panel that is for one. */
     readonly channel: Channel | undefined;
 }
@@ -51,6 +53,8 @@ export interface PanelKind {
     readonly title: string;
     /** It is shown for vehicles that have messages of one of these types; for all where there is none. */
     readonly types: readonly MessageType<unknown>[];
+    /** Instead of types, where they cannot tell. */
+    readonly isWanted?: (view: VehicleView) => boolean;
     /** Whether there is one for the vehicle, or one for each channel of these types. */
     readonly per: "vehicle" | "channel";
     readonly places: Readonly<Partial<Record<PageId, Slot>>>;

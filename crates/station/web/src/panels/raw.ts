@@ -11,6 +11,7 @@ const DRAW_EVERY_MS = 330;
 export class RawPanel implements Panel {
     readonly body = el("div", { class: "raw", tabindex: "0" });
     private shown: Uint8Array | undefined;
+    private isUndecoded = true;
     private drawnMs = Number.NEGATIVE_INFINITY;
 
     constructor(
@@ -24,12 +25,15 @@ export class RawPanel implements Panel {
 
     render({ nowMs }: Picture): void {
         const { bytes } = this.channel;
-        if (bytes === this.shown || nowMs - this.drawnMs < DRAW_EVERY_MS) {
+        // The description of a type may come after its first message, and there may be no second one.
+        const isNews = bytes !== this.shown || (this.isUndecoded && this.channel.value() !== undefined);
+        if (!isNews || nowMs - this.drawnMs < DRAW_EVERY_MS) {
             return;
         }
         this.shown = bytes;
         this.drawnMs = nowMs;
         const value = this.channel.value();
+        this.isUndecoded = value === undefined;
         this.body.replaceChildren(
             el("p", { class: "type" }, this.channel.typeName),
             value === undefined

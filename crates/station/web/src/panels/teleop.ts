@@ -36,7 +36,11 @@ class TeleopPanel implements Panel {
     private readonly devices = el("p", { class: "hint" });
 
     constructor(private readonly context: Context) {
-        this.engage = button("Drive by hand", () => this.toggle(), { class: "primary", "aria-pressed": "false" });
+        this.engage = button("Drive by hand", () => this.toggle(), {
+            class: "primary",
+            "aria-pressed": "false",
+            disabled: true,
+        });
         this.pad = el(
             "div",
             { class: "stick", role: "img", "aria-label": "Stick: drag to drive. Keys W A S D or arrows do the same." },

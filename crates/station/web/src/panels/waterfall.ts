@@ -49,7 +49,7 @@ class WaterfallPanel implements Panel {
             const middle = (ping.ranges_cm[ping.n_beams >> 1] ?? 0) / 100;
             setText(
                 this.caption,
-                `${ping.n_beams} beams · ${number(middle)} m below · sound ${number(ping.sound_speed_mps, 0)} m/s`,
+                `${ping.n_beams} beams · ${middle > 0 ? `${number(middle)} m below` : "no echo below"} · sound ${number(ping.sound_speed_mps, 0)} m/s`,
             );
         }
     }

@@ -35,6 +35,8 @@ export interface PlayerState {
     readonly last_utime: number;
     readonly is_looping: boolean;
     readonly bookmarks?: readonly { readonly utime: number; readonly text: string }[];
+    /** Why it does not go on, for people. */
+    readonly error?: string;
 }
 
 /** What the station says five times a second. */
@@ -81,6 +83,8 @@ export interface Wish {
     readonly pattern: string;
     readonly type?: string;
     readonly max_hz: number;
+    /** How many messages of the past beside the last one, evenly taken; 0 without it. */
+    readonly past?: number;
 }
 
 /** What a page may ask of the station itself. */

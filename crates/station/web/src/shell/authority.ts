@@ -104,14 +104,31 @@ export class AuthorityBar {
         const channel = view?.channel("gate.state");
         const gate = channel?.as(Gate);
         const session = view && this.commander.bridge(view.vehicle)?.session;
-        setShown(this.element, view !== undefined && channel !== undefined);
+        setShown(this.element, view !== undefined);
         if (gate === undefined || channel === undefined) {
-            setAttribute(this.element, "data-state", "none");
+            this.renderNoGate();
             return;
         }
         this.renderState(gate, channel, utime);
         this.renderLease(gate, session, channel.freshness(utime) === "fresh");
         this.renderButtons(gate, session);
+    }
+
+    /** A robot that goes by itself and has nobody to ask: that must be seen too. */
+    private renderNoGate(): void {
+        setAttribute(this.element, "data-state", "none");
+        setAttribute(this.element, "data-lease", "unknown");
+        setText(this.state, "No gate");
+        setText(this.level, "nobody can command it");
+        setText(this.who, "the robot itself");
+        setText(this.reason, "it has no gate that people could command or stop it through");
+        setText(this.since, "");
+        setText(this.lease, "there is none");
+        setText(this.refusal, "");
+        setText(this.announced, "");
+        for (const it of [this.leaseMeter, this.asked, this.take, this.preempt, this.release, this.clear]) {
+            setShown(it, false);
+        }
     }
 
     private renderState(gate: Gate, channel: Channel, utime: number | undefined): void {

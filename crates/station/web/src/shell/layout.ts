@@ -1,8 +1,8 @@
 /**
  * Which panels are on a page, told from the vehicle's messages: a new message shows up by itself.
  *
- * A layout is bound to what a vehicle says and not to the vehicle, so a second vehicle gets the same panels again. Panels
- * that are still wanted are kept as they are.
+ * A layout is bound to what a vehicle says and not to the vehicle, so a second vehicle gets the same panels again; bound to
+ * an experiment it is FAST-Robots' monitor. Panels that are still wanted are kept as they are.
  */
 
 import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels/panel.js";
@@ -10,6 +10,7 @@ import { KINDS } from "../panels/index.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
 import { codecFor } from "../decode/codec.js";
+import { isHousekeeping } from "../store/vehicles.js";
 import { Card } from "./card.js";
 import { el } from "./dom.js";
 
@@ -26,22 +27,29 @@ const MAX_PER_KIND = 8;
 
 /** The panels of a page for a vehicle, in their order. */
 export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly PanelKind[] = KINDS): Wanted[] {
-    const { prefix } = view.vehicle;
+    const prefix = view.key;
     return kinds.flatMap((kind): Wanted[] => {
         const slot = kind.places[page];
         if (slot === undefined) {
             return [];
         }
         if (kind.per === "vehicle") {
-            const isWanted = kind.types.length === 0 || kind.types.some((type) => view.ofType(type).length > 0);
+            const isWanted =
+                kind.isWanted?.(view) ??
+                (kind.types.length === 0 || kind.types.some((type) => view.ofType(type).length > 0));
             return isWanted ? [{ key: `${prefix}${kind.id}`, kind, slot, channel: undefined }] : [];
         }
         const channels =
             kind.types.length > 0
                 ? kind.types.flatMap((type) => view.ofType(type))
-                : view.store
-                      .channelsOf(view.vehicle)
-                      .filter((channel) => channel.nMessages > 0 && codecFor(channel.fingerprint) === undefined);
+                : view
+                      .channels()
+                      .filter(
+                          (channel) =>
+                              channel.nMessages > 0 &&
+                              codecFor(channel.fingerprint) === undefined &&
+                              !isHousekeeping(view.shortName(channel)),
+                      );
         return channels
             .slice(0, MAX_PER_KIND)
             .map((channel) => ({ key: `${prefix}${kind.id}-${channel.name}`, kind, slot, channel }));

@@ -78,7 +78,7 @@ export class PlayerBar {
         }
         setText(
             this.where,
-            `${clockTime(at)} · ${duration((at - player.first_utime) / 1e6)} of ${duration(span / 1e6)}${player.state === "playing" ? "" : ` · ${player.state}`}`,
+            `${clockTime(at)} · ${duration((at - player.first_utime) / 1e6)} of ${duration(span / 1e6)}${player.state === "playing" ? "" : ` · ${player.state}`}${player.error ? ` · ${player.error}` : ""}`,
         );
         if (document.activeElement !== this.rate) {
             this.rate.value = String(

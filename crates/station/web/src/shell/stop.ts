@@ -25,7 +25,11 @@ export class StopButton {
     ) {
         this.element = el(
             "button",
-            { type: "button", class: "stop", title: "Stops the vehicle. Key: Esc; Shift Esc for all vehicles" },
+            {
+                type: "button",
+                class: "stop",
+                title: "Stops the vehicle. Key: Esc; Shift Esc for all vehicles; on a gamepad the right button (B)",
+            },
             this.label,
             this.hint,
         );
@@ -55,22 +59,26 @@ export class StopButton {
         const gate = view?.channel("gate.state")?.as(Gate);
         const stop = view && this.commander.bridge(view.vehicle)?.session.stop;
         const isStopped = gate?.is_stopped ?? false;
-        this.element.hidden = gate === undefined;
+        this.element.hidden = view === undefined;
         setAttribute(this.element, "data-stop", isStopped ? "stopped" : (stop ?? "none"));
-        const [label, hint] = isStopped
-            ? ["STOPPED", "latched"]
-            : stop === "sent"
-              ? ["STOP SENT", "not confirmed yet"]
-              : stop === "unconfirmed"
-                ? ["STOP", "the last was not confirmed"]
-                : ["STOP", this.store.isReplay ? "replay" : "Esc"];
+        const [label, hint] =
+            gate === undefined
+                ? ["STOP", "no gate to say it to"]
+                : isStopped
+                  ? ["STOPPED", "latched"]
+                  : stop === "sent"
+                    ? ["STOP SENT", "not confirmed yet"]
+                    : stop === "unconfirmed"
+                      ? ["STOP", "the last was not confirmed"]
+                      : ["STOP", this.store.isReplay ? "replay" : "Esc"];
         setText(this.label, label);
         setText(this.hint, hint);
-        setText(this.announced, label === "STOP" && hint === "Esc" ? "" : `${label}, ${hint}`);
-        this.element.disabled = !this.commander.mayStop;
+        setText(this.announced, label === "STOP" && stop !== "unconfirmed" ? "" : `${label}, ${hint}`);
+        this.element.disabled = gate === undefined || !this.commander.mayStop;
     }
 
-    private press(reason: string, isForAll = false): void {
+    /** Stops the vehicle in front, or all. */
+    press(reason: string, isForAll = false): void {
         const view = this.view();
         const vehicles = isForAll ? this.store.vehicles : view ? [view.vehicle] : [];
         for (const vehicle of vehicles) {

@@ -1,5 +1,6 @@
 /** The top of the page: what this is, which vehicle, which page, what time, and who you are. */
 
+import { Gate } from "../generated/bowline/gate_t.js";
 import type { PageId, Picture } from "../panels/panel.js";
 import type { Store } from "../store/store.js";
 import { button, el, setAttribute, setShown, setText } from "./dom.js";
@@ -15,19 +16,26 @@ export const PAGES: readonly (readonly [PageId, string])[] = [
     ["messages", "Messages"],
 ];
 
+const STATES = ["stopped", "idle", "operated", "autonomous", "contingency"];
 const SOURCES = { live: "Live", sim: "Simulated", replay: "Replay" } as const;
 
 export interface Choices {
     readonly page: PageId;
     readonly prefix: string;
+    /** The experiment that the layout is bound to; empty: the whole vehicle. */
+    readonly monitor: string;
+    /** The experiments that the vehicle offers. */
+    readonly monitors: readonly string[];
     choosePage(page: PageId): void;
     chooseVehicle(prefix: string): void;
+    chooseMonitor(name: string): void;
 }
 
 export class TopBar {
     readonly element: HTMLElement;
     private readonly source = el("span", { class: "source" }, "–");
     private readonly vehicles = el("div", { class: "vehicles", role: "group", "aria-label": "Vehicle" });
+    private readonly monitor = el("select", { "aria-label": "Monitor", class: "monitor", hidden: true });
     private readonly pages = el("nav", { "aria-label": "Pages" });
     private readonly time = el("time", { class: "time" });
     private readonly date = el("span", { class: "date" });
@@ -36,6 +44,7 @@ export class TopBar {
     private readonly alarms: HTMLButtonElement;
     private readonly theme: HTMLButtonElement;
     private shownVehicles = "";
+    private shownMonitors = "";
     private readonly tabs: ReadonlyMap<PageId, HTMLButtonElement>;
 
     constructor(
@@ -44,16 +53,23 @@ export class TopBar {
     ) {
         this.tabs = new Map(PAGES.map(([id, label]) => [id, button(label, () => choices.choosePage(id))]));
         this.pages.append(...this.tabs.values());
+        this.monitor.addEventListener("change", () => choices.chooseMonitor(this.monitor.value));
         this.alarms = button("", () => this.showAlarms(), { class: "alarm-count", hidden: true });
         this.theme = button("", () => this.changeTheme(), { class: "quiet theme" });
         this.labelTheme();
         this.element = el(
             "header",
             { class: "topbar" },
-            el("span", { class: "brand", "aria-hidden": "true" }, knot(), "Bowline"),
+            el(
+                "span",
+                { class: "brand", "aria-hidden": "true" },
+                knot(),
+                el("span", { class: "brand-name" }, "Bowline"),
+            ),
             el("h1", { class: "sr" }, "Bowline station"),
             this.source,
             this.vehicles,
+            this.monitor,
             this.pages,
             el("span", { class: "spring" }),
             this.alarms,
@@ -71,8 +87,9 @@ export class TopBar {
         const { hello } = this.store;
         setText(this.time, clockTime(utime));
         setText(this.date, `${day(utime)} UTC`);
-        setText(this.source, hello ? SOURCES[hello.source] : "–");
-        setAttribute(this.source, "data-source", hello?.source);
+        const source = hello?.source === "live" && this.store.isSimulated ? "sim" : hello?.source;
+        setText(this.source, source ? SOURCES[source] : "–");
+        setAttribute(this.source, "data-source", source);
         setText(this.user, hello ? `${hello.user || hello.station} · ${hello.role}` : "not logged in");
         const trip = this.store.roundTripMs;
         setText(
@@ -86,7 +103,8 @@ export class TopBar {
         const { nNew } = this.store.histories.alarms;
         setShown(this.alarms, nNew > 0);
         setText(this.alarms, `▲ ${nNew} ${nNew === 1 ? "alarm" : "alarms"}`);
-        this.renderVehicles();
+        this.renderVehicles(utime);
+        this.renderMonitors();
     }
 
     /** Goes where alarms can be acknowledged; the panel may only be made with the next picture. */
@@ -95,7 +113,23 @@ export class TopBar {
         window.setTimeout(() => document.querySelector(".panel-alarms")?.scrollIntoView({ block: "nearest" }), 100);
     }
 
-    private renderVehicles(): void {
+    private renderMonitors(): void {
+        const { monitors, monitor } = this.choices;
+        setShown(this.monitor, monitors.length > 0);
+        if (monitors.join("\n") !== this.shownMonitors) {
+            this.shownMonitors = monitors.join("\n");
+            this.monitor.replaceChildren(
+                el("option", { value: "" }, "Whole vehicle"),
+                ...monitors.map((name) => el("option", { value: name }, name)),
+            );
+        }
+        const wanted = monitors.includes(monitor) ? monitor : "";
+        if (this.monitor.value !== wanted) {
+            this.monitor.value = wanted;
+        }
+    }
+
+    private renderVehicles(utime: number | undefined): void {
         const { vehicles } = this.store;
         const shown = vehicles.map(({ prefix, name }) => `${prefix} ${name}`).join("\n");
         setShown(this.vehicles, vehicles.length > 1);
@@ -103,12 +137,19 @@ export class TopBar {
             this.shownVehicles = shown;
             this.vehicles.replaceChildren(
                 ...vehicles.map(({ prefix, name }) =>
-                    button(name, () => this.choices.chooseVehicle(prefix), { "data-prefix": prefix }),
+                    vehicleButton(name, prefix, () => this.choices.chooseVehicle(prefix)),
                 ),
             );
         }
         for (const it of this.vehicles.children) {
-            setAttribute(it, "aria-pressed", String(it.getAttribute("data-prefix") === this.choices.prefix));
+            const prefix = it.getAttribute("data-prefix") ?? "";
+            setAttribute(it, "aria-pressed", String(prefix === this.choices.prefix));
+            const channel = this.store.channel(`${prefix}gate.state`);
+            const isFresh = channel?.freshness(utime) === "fresh";
+            const state = isFresh ? (STATES[channel?.as(Gate)?.state ?? -1] ?? "") : "not heard";
+            setAttribute(it, "data-state", state);
+            setAttribute(it, "title", state);
+            setText(it.lastElementChild ?? it, state);
         }
     }
 
@@ -122,6 +163,13 @@ export class TopBar {
         setText(this.theme, { auto: "Auto", day: "Day", night: "Night" }[name]);
         setAttribute(this.theme, "aria-label", `Colours: ${name}. Change`);
     }
+}
+
+/** A vehicle's button: its name, and how it is, so that nobody has to look at each to find the one that needs help. */
+function vehicleButton(name: string, prefix: string, choose: () => void): HTMLButtonElement {
+    const made = button(name, choose, { "data-prefix": prefix });
+    made.append(el("small", {}));
+    return made;
 }
 
 /** A bowline, drawn as a line that holds itself. */

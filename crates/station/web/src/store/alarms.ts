@@ -98,12 +98,6 @@ export class Alarms {
         }
     }
 
-    acknowledgeAll(): void {
-        for (const key of [...this.alarms.keys()]) {
-            this.acknowledge(key);
-        }
-    }
-
     clearAll(): void {
         this.alarms.clear();
         this.revision += 1;

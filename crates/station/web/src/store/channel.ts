@@ -27,6 +27,7 @@ export class Channel {
     nSkipped = 0;
     /** Mean time between messages here, microseconds; undefined before the third. */
     periodUs: number | undefined;
+    private isPast = false;
     private decoded:
         { readonly of: Uint8Array; readonly value: Fields | object | undefined; readonly error: string } | undefined;
 
@@ -39,9 +40,14 @@ export class Channel {
         this.fingerprint = fingerprint;
     }
 
-    /** Takes a message. */
-    take(bytes: Uint8Array, utime: number, nSkipped: number): void {
-        if (this.utime !== undefined) {
+    /**
+     * Takes a message. Those of the past say nothing of how often there are new ones: the station takes them out of many,
+     * and whoever believed their intervals would take a value for fresh that is not.
+     */
+    take(bytes: Uint8Array, utime: number, nSkipped: number, isPast = false): void {
+        const wasPast = this.isPast;
+        this.isPast = isPast;
+        if (this.utime !== undefined && !isPast && !wasPast) {
             const interval = Math.max(0, utime - this.utime);
             const isFirst = this.periodUs === undefined;
             this.periodUs = isFirst ? interval : (1 - SMOOTHING) * (this.periodUs ?? 0) + SMOOTHING * interval;

@@ -6,22 +6,29 @@
  */
 
 import { Alarm } from "../generated/bowline/alarm_t.js";
+import { Audit } from "../generated/bowline/audit_t.js";
+import type { Authority } from "../generated/bowline/authority_t.js";
 import { Arbitration } from "../generated/bowline/arbitration_t.js";
 import { Device } from "../generated/bowline/device_t.js";
+import { Experiment } from "../generated/bowline/experiment_t.js";
 import { Gate } from "../generated/bowline/gate_t.js";
 import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
 import { HeartbeatComponent } from "../generated/bowline/heartbeat_component_t.js";
 import { Helm } from "../generated/bowline/helm_t.js";
+import { LeaseRequest } from "../generated/bowline/lease_request_t.js";
 import { Multibeam } from "../generated/bowline/multibeam_t.js";
 import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
 import { Recorder } from "../generated/bowline/recorder_t.js";
 import { Refusal } from "../generated/bowline/refusal_t.js";
 import { Sounding } from "../generated/bowline/sounding_t.js";
 import { Spectrum } from "../generated/bowline/spectrum_t.js";
+import { StopCommand } from "../generated/bowline/stop_command_t.js";
 import { Supervisor } from "../generated/bowline/supervisor_t.js";
+import { TaskCommand } from "../generated/bowline/task_command_t.js";
 import type { MessageType } from "../generated/bowline.js";
 import { Alarms } from "./alarms.js";
 import type { Channel } from "./channel.js";
+import { Experiments } from "./experiments.js";
 import { type Entry, Journal } from "./journal.js";
 import { Series } from "./series.js";
 import { Track } from "./track.js";
@@ -30,6 +37,7 @@ import { Waterfall } from "./waterfall.js";
 const MAX_SERIES = 200;
 const MAX_TRACKS = 32;
 const MAX_WATERFALLS = 8;
+const MAX_HEALTHS = 1_024;
 
 type Note = (histories: Histories, channel: Channel, utime: number) => void;
 
@@ -111,6 +119,7 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
     }),
     row(Heartbeat, (h, beat, channel, utime) => {
         for (const { name, health, text } of beat.components) {
+            h.setHealth(beat.robot, name, health);
             const isFailed = health === HeartbeatComponent.FAILED;
             const isBad = isFailed || health === HeartbeatComponent.DEGRADED;
             const priority = isFailed ? "warning" : "caution";
@@ -118,18 +127,56 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
             h.alarms.follow(channel.name, `${beat.robot} ${beat.process} ${name}`, isBad, what, utime);
         }
     }),
+    row(Experiment, (h, experiment, channel) => h.experiments.note(channel.name, experiment)),
+    // What goes to a bus is heard there; the rest of what people do, and what they were not allowed, only the station knows.
+    row(Audit, (h, { station, user, action, subject, detail, is_done }, channel, utime) => {
+        if (action !== "publish" || !is_done) {
+            const text = `${action} ${detail || subject}`.trim();
+            const kind = is_done ? "command" : "refusal";
+            h.journal.add({ utime, kind, channel: channel.name, who: station || user || "nobody", text });
+        }
+    }),
+    // What people at other stations ask for, and in a replay what anybody did.
+    row(TaskCommand, (h, { by, task }, channel, utime) => {
+        h.command(by, `${by.session} ${task.id}`, `task: ${task.name || TASKS[task.kind] || "?"}`, channel, utime);
+    }),
+    row(StopCommand, (h, { by, ask, reason }, channel, utime) => {
+        const text = ask === StopCommand.STOP ? `stop: ${reason}` : "lets the stop be over";
+        h.command(by, `${by.session} ${ask} ${reason}`, text, channel, utime);
+    }),
+    row(LeaseRequest, (h, { by, ask }, channel, utime) => {
+        const text = LEASE_ASKS.get(ask);
+        if (text !== undefined) {
+            h.command(by, `${by.session} ${ask}`, text, channel, utime);
+        }
+    }),
 ]);
+
+const TASKS = ["hold", "stay", "route", "survey", "heading and speed", "return", "resume"];
+/** Renewals are not told: they come four times a second. */
+const LEASE_ASKS = new Map<number, string>([
+    [LeaseRequest.TAKE, "asks for the lease"],
+    [LeaseRequest.RELEASE, "gives the lease up"],
+    [LeaseRequest.CONSENT, "hands the lease over"],
+    [LeaseRequest.DENY, "keeps the lease"],
+    [LeaseRequest.PREEMPT, "takes the lease by rank"],
+]);
+const HEALTHS = ["", "starting", "good", "degraded", "failed"];
 
 const STATES = ["stopped", "idle", "operated", "autonomous", "contingency"];
 
 export class Histories {
     readonly alarms = new Alarms();
     readonly journal = new Journal();
+    readonly experiments = new Experiments();
+    /** The session of this page: its commands are entered when they are sent. */
+    ownSession = 0n;
     private readonly tracks = new Map<string, Track>();
     private readonly waterfalls = new Map<string, Waterfall>();
     private readonly allSeries = new Map<string, Map<string, Series>>();
     private nSeries = 0;
     private readonly lastChanges = new Map<string, string>();
+    private readonly healths = new Map<string, string>();
 
     /** Whether messages of this type are remembered. */
     static isNoted(fingerprint: bigint): boolean {
@@ -148,6 +195,8 @@ export class Histories {
         this.allSeries.clear();
         this.nSeries = 0;
         this.lastChanges.clear();
+        this.healths.clear();
+        this.experiments.clear();
         this.alarms.clearAll();
         this.journal.clear();
     }
@@ -180,6 +229,23 @@ export class Histories {
     /** The quantities of a channel that have a series. */
     seriesNames(channel: string): string[] {
         return [...(this.allSeries.get(channel)?.keys() ?? [])];
+    }
+
+    /** How a component of a robot last said it is; undefined if it never did. */
+    health(robot: string, component: string): string | undefined {
+        return this.healths.get(`${robot} ${component}`);
+    }
+
+    setHealth(robot: string, component: string, health: number): void {
+        entry(this.healths, `${robot} ${component}`, MAX_HEALTHS, () => "");
+        this.healths.set(`${robot} ${component}`, HEALTHS[health] ?? "");
+    }
+
+    /** Enters what somebody else commands, once: requests are said again until they are answered. */
+    command(by: Authority, key: string, text: string, channel: Channel, utime: number): void {
+        if (by.session !== this.ownSession) {
+            this.change(key, { utime, kind: "command", channel: channel.name, who: by.station, text });
+        }
     }
 
     /** Enters something in the journal when it is not what it was. */

@@ -17,8 +17,13 @@ export class Journal {
     private readonly ring: Entry[] = [];
     revision = 0;
 
+    /** Adds an entry at its place in time: messages of the past may come after newer ones. */
     add(entry: Entry): void {
-        this.ring.push(entry);
+        let at = this.ring.length;
+        while (at > 0 && (this.ring[at - 1]?.utime ?? 0) > entry.utime) {
+            at -= 1;
+        }
+        this.ring.splice(at, 0, entry);
         if (this.ring.length > MAX_ENTRIES) {
             this.ring.splice(0, this.ring.length - MAX_ENTRIES);
         }

@@ -10,6 +10,7 @@ import type { MessageType } from "../generated/bowline.js";
 import type { FromStation, Hello, Status } from "../protocol/frames.js";
 import { Channel } from "./channel.js";
 import { StationClock } from "./clock.js";
+import type { Monitor } from "./experiments.js";
 import { Histories } from "./histories.js";
 import { findVehicles, isOf, type Vehicle } from "./vehicles.js";
 
@@ -20,6 +21,9 @@ export type Connection = "connecting" | "open" | "closed" | "refused";
 export type Listener = (channel: Channel, nowMs: number) => void;
 
 const MAX_CHANNELS = 4_096;
+const TRUTH = /(^|[./])truth\.pose$/;
+/** What is older than this when it comes is of the past. */
+const PAST_AFTER_US = 2_000_000;
 
 export class Store {
     readonly types = new Types();
@@ -31,6 +35,8 @@ export class Store {
     vehicles: readonly Vehicle[] = [];
     /** Counts what makes panels be chosen anew: channels, types, vehicles. */
     revision = 0;
+    /** Whether somebody says what is true: only a simulation can. */
+    isSimulated = false;
     /** Messages taken since the page was opened. */
     nMessages = 0;
     /** Frames and schemas that made no sense. */
@@ -41,6 +47,7 @@ export class Store {
     private readonly byId = new Map<number, Channel>();
     private readonly byName = new Map<string, Channel>();
     private readonly listeners: Listener[] = [];
+    private sorted: { readonly revision: number; readonly channels: Channel[] } | undefined;
 
     /** Whoever must hear each message, and not only see the last one. */
     listen(listener: Listener): void {
@@ -89,9 +96,13 @@ export class Store {
         return this.hello?.source === "replay";
     }
 
-    /** All channels, by name. */
-    channels(): Channel[] {
-        return [...this.byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    /** All channels, by name. Panels ask for each picture: it is sorted anew only when there is another one. */
+    channels(): readonly Channel[] {
+        if (this.sorted?.revision !== this.revision) {
+            const channels = [...this.byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+            this.sorted = { revision: this.revision, channels };
+        }
+        return this.sorted.channels;
     }
 
     channel(name: string): Channel | undefined {
@@ -144,13 +155,15 @@ export class Store {
         }
         const before = channel.fingerprint;
         const isFirst = channel.bytes === undefined;
-        channel.take(frame.bytes, frame.utime, frame.nSkipped);
+        const isPast = (this.now(nowMs) ?? 0) - frame.utime > PAST_AFTER_US;
+        channel.take(frame.bytes, frame.utime, frame.nSkipped, isPast);
         this.nMessages += 1;
+        const offered = this.histories.experiments.revision;
         this.histories.note(channel, frame.utime);
         for (const listener of this.listeners) {
             listener(channel, nowMs);
         }
-        if (isFirst || before !== channel.fingerprint) {
+        if (isFirst || before !== channel.fingerprint || offered !== this.histories.experiments.revision) {
             this.changed();
         }
     }
@@ -165,17 +178,45 @@ export class Store {
     }
 
     private changed(): void {
+        this.isSimulated = [...this.byName.keys()].some((name) => TRUTH.test(name));
         this.vehicles = findVehicles(this.byName.values());
         this.revision += 1;
     }
 }
 
-/** What a panel sees of one vehicle: its channels, by their names without the prefix, or by type. */
+/**
+ * What a panel sees of one vehicle: its channels, by their names without the prefix, or by type. Bound to an experiment,
+ * only those of that.
+ */
 export class VehicleView {
+    private found = { revision: -1, all: [] as Channel[], byType: new Map<bigint, Channel[]>() };
+
     constructor(
         readonly store: Store,
         readonly vehicle: Vehicle,
+        readonly monitor?: Monitor,
     ) {}
+
+    /** Tells views apart. */
+    get key(): string {
+        return this.monitor === undefined ? this.vehicle.prefix : `${this.vehicle.prefix}${this.monitor.name}:`;
+    }
+
+    /** The experiments that the vehicle offers. */
+    monitors(): Monitor[] {
+        return this.store.histories.experiments.of(this.vehicle, this.store.vehicles);
+    }
+
+    /** Its channels. */
+    channels(): readonly Channel[] {
+        const { monitor, store } = this;
+        if (this.found.revision !== store.revision) {
+            const all = store.channelsOf(this.vehicle);
+            const bound = monitor === undefined ? all : all.filter((channel) => monitor.channels.has(channel.name));
+            this.found = { revision: store.revision, all: bound, byType: new Map() };
+        }
+        return this.found.all;
+    }
 
     /** A channel by its name on the vehicle. */
     channel(name: string): Channel | undefined {
@@ -187,11 +228,15 @@ export class VehicleView {
         return channel.name.slice(this.vehicle.prefix.length);
     }
 
-    /** Its channels of a type, the truth of a simulation left out. */
-    ofType(type: MessageType<unknown>): Channel[] {
-        return this.store
-            .channelsOf(this.vehicle)
-            .filter((channel) => channel.is(type) && !this.shortName(channel).startsWith("truth."));
+    /** Its channels of a type; the truth of a simulation is left out, and what twins of devices are fed with. */
+    ofType(type: MessageType<unknown>): readonly Channel[] {
+        const all = this.channels();
+        let found = this.found.byType.get(type.FINGERPRINT);
+        if (found === undefined) {
+            found = all.filter((channel) => channel.is(type) && !/^(truth|sim)\./.test(this.shortName(channel)));
+            this.found.byType.set(type.FINGERPRINT, found);
+        }
+        return found;
     }
 
     /** A channel of a type: by its usual name, or any. */

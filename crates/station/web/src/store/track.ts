@@ -9,6 +9,8 @@ export class Track {
     private readonly ys: Float64Array;
     private n = 0;
     private toleranceM: number;
+    /** How far it is along it, metres, as it was when each place was added. */
+    lengthM = 0;
     /** Grows with each change, so that whoever draws it knows. */
     revision = 0;
 
@@ -35,9 +37,11 @@ export class Track {
         if (!Number.isFinite(x) || !Number.isFinite(y)) {
             return;
         }
-        if (this.n > 0 && this.distance(this.n - 1, x, y) < this.finestM) {
+        const stepM = this.n > 0 ? this.distance(this.n - 1, x, y) : 0;
+        if (this.n > 0 && stepM < this.finestM) {
             return;
         }
+        this.lengthM += stepM;
         if (this.n === this.capacity) {
             this.thin();
         }
@@ -49,6 +53,7 @@ export class Track {
 
     clear(): void {
         this.n = 0;
+        this.lengthM = 0;
         this.toleranceM = this.finestM;
         this.revision += 1;
     }

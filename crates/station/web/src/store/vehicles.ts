@@ -47,6 +47,11 @@ export function isOf(name: string, vehicle: Vehicle, vehicles: readonly Vehicle[
     );
 }
 
+/** Whether a channel is what components say to each other about themselves, and not about the world. */
+export function isHousekeeping(shortName: string): boolean {
+    return shortName.startsWith("bowline.");
+}
+
 /** The name of the vehicle that a channel is of; empty where there is only one, or it is nobody's. */
 export function ownerOf(channel: string, vehicles: readonly Vehicle[]): string {
     return vehicles.length < 2 ? "" : (vehicles.find((it) => isOf(channel, it, vehicles))?.name ?? "");

@@ -6,6 +6,7 @@ export { Alarm } from "./alarm_t.js";
 export { Answer } from "./answer_t.js";
 export { Arbitration } from "./arbitration_t.js";
 export { Arc } from "./arc_t.js";
+export { Audit } from "./audit_t.js";
 export { Authority } from "./authority_t.js";
 export { Beat } from "./beat_t.js";
 export { Bookmark } from "./bookmark_t.js";

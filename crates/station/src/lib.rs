@@ -1,0 +1,53 @@
+//! The operator's station: a page in a browser, fed by a bus or a log.
+//!
+//! ```text
+//!  bus ─▶ live ───┐          ┌─ Board: channels, types, last and past messages
+//!  log ─▶ replay ─┴▶ Feed ───┤
+//!                            └─ Outbox of each page ─▶ socket ─▶ browser
+//!  bus ◀─ policy ◀───────────────────────────────────── socket ◀─ browser
+//!          └─▶ audit ─▶ log, bus
+//! ```
+//!
+//! What is said between a station and its page is in `web/PROTOCOL.md`. The station cannot move a vehicle: it carries
+//! what people ask for to the gate, if they may ask at all, and writes down that they did.
+//!
+//! | file | job |
+//! | --- | --- |
+//! | `frame.rs` | frames to bytes and back |
+//! | `wish.rs` | what a page wants to be sent |
+//! | `board.rs`, `past.rs` | what was heard, in bounds |
+//! | `outbox.rs` | what a page is sent next |
+//! | `feed.rs` | from one source to all pages |
+//! | `live.rs`, `replay.rs` | the two sources |
+//! | `policy.rs` | what a page may publish |
+//! | `request.rs` | what a page may ask of the station |
+//! | `people.rs`, `sessions.rs`, `budget.rs` | who they are, what they may do, and how often |
+//! | `audit.rs` | what they did |
+//! | `http.rs`, `socket.rs`, `assets.rs`, `tls.rs` | the only files that know browsers |
+//! | `station.rs` | all of it together |
+//!
+//! Everything above `http.rs` is told the time and holds no socket.
+
+mod assets;
+mod audit;
+mod board;
+mod budget;
+mod feed;
+mod frame;
+mod http;
+mod live;
+mod outbox;
+mod past;
+mod people;
+mod policy;
+mod replay;
+mod request;
+mod sessions;
+mod socket;
+mod station;
+mod tls;
+mod wish;
+
+pub use people::{BadPeople, People, Role, hash_password};
+pub use station::{Access, Chart, Model, Options, Origin, StartError, Station};
+pub use tls::{Certificate, TlsError, self_signed};

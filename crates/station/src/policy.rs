@@ -1,0 +1,307 @@
+//! What a page may publish. The gate on the vehicle decides what is done; here it is decided who may ask.
+
+use crate::people::Role;
+use bowline_msgs::{
+    AuthorityRef, Gate, LeaseRequestRef, StopCommand, StopCommandRef, TaskCommandRef,
+    ThrustCommandRef, VelocityCommandRef,
+};
+use bowline_wire::{DecodeError, Fingerprint, Message as _};
+
+/// Who speaks.
+#[derive(Clone, Debug)]
+pub(crate) struct Speaker {
+    pub(crate) role: Role,
+    /// The name that they command under.
+    pub(crate) station: String,
+    pub(crate) rank: i32,
+}
+
+/// What is let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// Stops a vehicle: never held back.
+    Stop,
+    /// Anything else.
+    Other,
+}
+
+/// Why something is not let through.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("expected a channel of an operator, found {0:?}")]
+    NotOperators(String),
+    #[error("no vehicle has a gate at {0:?}")]
+    NoSuchVehicle(String),
+    #[error("expected a message of type {expected}: {source}")]
+    BadMessage {
+        expected: &'static str,
+        source: DecodeError,
+    },
+    #[error("expected the station {expected:?}, found {found:?}")]
+    NotYou { expected: String, found: String },
+    #[error("a viewer may stop a vehicle, and nothing else")]
+    Viewer,
+    #[error("expected a rank of at most {most}, found {found}")]
+    Rank { most: i32, found: i32 },
+}
+
+/// What each channel of an operator carries.
+#[derive(Clone, Copy)]
+enum Carries {
+    Lease,
+    Stop,
+    Task,
+    Thrust,
+    Velocity,
+}
+
+const CHANNELS: [(&str, Carries); 5] = [
+    ("operator.lease", Carries::Lease),
+    ("operator.stop", Carries::Stop),
+    ("operator.task", Carries::Task),
+    ("operator.thrust", Carries::Thrust),
+    ("operator.velocity", Carries::Velocity),
+];
+
+/// Whether this may go to the bus. `type_on` tells what is on a channel.
+pub(crate) fn judge(
+    speaker: &Speaker,
+    channel: &str,
+    message: &[u8],
+    type_on: impl Fn(&str) -> Option<Fingerprint>,
+) -> Result<Ask, Refusal> {
+    let (prefix, carries) = split(channel)?;
+    let ask = match carries {
+        Carries::Lease => {
+            let request = read(message, "lease_request_t", LeaseRequestRef::decode)?;
+            check_station(speaker, &request.by)?;
+            if request.rank > speaker.rank {
+                return Err(Refusal::Rank {
+                    most: speaker.rank,
+                    found: request.rank,
+                });
+            }
+            Ask::Other
+        }
+        Carries::Stop => {
+            let command = read(message, "stop_command_t", StopCommandRef::decode)?;
+            check_station(speaker, &command.by)?;
+            match command.ask {
+                StopCommand::STOP => Ask::Stop,
+                _ => Ask::Other,
+            }
+        }
+        Carries::Task => {
+            let command = read(message, "task_command_t", TaskCommandRef::decode)?;
+            check_station(speaker, &command.by)?;
+            Ask::Other
+        }
+        Carries::Thrust => {
+            let command = read(message, "thrust_command_t", ThrustCommandRef::decode)?;
+            check_station(speaker, &command.by)?;
+            Ask::Other
+        }
+        Carries::Velocity => {
+            let command = read(message, "velocity_command_t", VelocityCommandRef::decode)?;
+            check_station(speaker, &command.by)?;
+            Ask::Other
+        }
+    };
+    if ask == Ask::Stop {
+        return Ok(ask);
+    }
+    if speaker.role == Role::Viewer {
+        return Err(Refusal::Viewer);
+    }
+    if type_on(&format!("{prefix}gate.state")) != Some(Gate::FINGERPRINT) {
+        return Err(Refusal::NoSuchVehicle(format!("{prefix}gate.state")));
+    }
+    Ok(ask)
+}
+
+/// The prefix of the vehicle, and what the channel carries.
+fn split(channel: &str) -> Result<(&str, Carries), Refusal> {
+    let found = CHANNELS.iter().find_map(|(name, carries)| {
+        let prefix = channel.strip_suffix(name)?;
+        is_prefix(prefix).then_some((prefix, *carries))
+    });
+    found.ok_or_else(|| Refusal::NotOperators(channel.to_owned()))
+}
+
+/// Nothing, `NAME.` or `NAME/`.
+fn is_prefix(text: &str) -> bool {
+    let name = text.strip_suffix(['.', '/']);
+    text.is_empty() || name.is_some_and(|name| !name.is_empty() && !name.contains(['.', '/']))
+}
+
+fn read<'a, T>(
+    message: &'a [u8],
+    expected: &'static str,
+    decode: impl Fn(&'a [u8]) -> Result<T, DecodeError>,
+) -> Result<T, Refusal> {
+    decode(message).map_err(|source| Refusal::BadMessage { expected, source })
+}
+
+fn check_station(speaker: &Speaker, by: &AuthorityRef<'_>) -> Result<(), Refusal> {
+    if by.station == speaker.station {
+        return Ok(());
+    }
+    Err(Refusal::NotYou {
+        expected: speaker.station.clone(),
+        found: by.station.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_msgs::{Authority, LeaseRequest, TaskCommand, ThrustCommand};
+
+    const STATION: &str = "bridge/anna";
+
+    fn speaker(role: Role) -> Speaker {
+        Speaker {
+            role,
+            station: STATION.to_owned(),
+            rank: 1,
+        }
+    }
+
+    fn by(station: &str) -> Authority {
+        Authority {
+            station: station.to_owned(),
+            ..Authority::default()
+        }
+    }
+
+    fn stop(station: &str, ask: i8) -> Vec<u8> {
+        let command = StopCommand {
+            by: by(station),
+            ask,
+            ..StopCommand::default()
+        };
+        command.encode().unwrap()
+    }
+
+    fn lease(rank: i32) -> Vec<u8> {
+        let request = LeaseRequest {
+            by: by(STATION),
+            ask: LeaseRequest::TAKE,
+            rank,
+            ..LeaseRequest::default()
+        };
+        request.encode().unwrap()
+    }
+
+    fn thrust(station: &str) -> Vec<u8> {
+        let command = ThrustCommand {
+            by: by(station),
+            ..ThrustCommand::default()
+        };
+        command.encode().unwrap()
+    }
+
+    fn verdict(role: Role, channel: &str, message: &[u8]) -> Result<Ask, String> {
+        let type_on = |name: &str| {
+            ["gate.state", "heron/gate.state"]
+                .contains(&name)
+                .then_some(Gate::FINGERPRINT)
+        };
+        judge(&speaker(role), channel, message, type_on).map_err(|it| it.to_string())
+    }
+
+    #[test]
+    fn operators_may_ask_their_vehicles_under_their_own_name() {
+        let task = TaskCommand {
+            by: by(STATION),
+            ..TaskCommand::default()
+        };
+        let task = task.encode().unwrap();
+        for role in [Role::Operator, Role::Supervisor] {
+            assert_eq!(
+                verdict(role, "operator.thrust", &thrust(STATION)),
+                Ok(Ask::Other)
+            );
+            assert_eq!(verdict(role, "heron/operator.task", &task), Ok(Ask::Other));
+            assert_eq!(verdict(role, "operator.lease", &lease(1)), Ok(Ask::Other));
+            let clear = stop(STATION, StopCommand::CLEAR);
+            assert_eq!(verdict(role, "operator.stop", &clear), Ok(Ask::Other));
+        }
+    }
+
+    #[test]
+    fn anybody_may_stop_and_a_viewer_nothing_else() {
+        for role in [Role::Viewer, Role::Operator, Role::Supervisor] {
+            let word = stop(STATION, StopCommand::STOP);
+            assert_eq!(verdict(role, "operator.stop", &word), Ok(Ask::Stop));
+            assert_eq!(
+                verdict(role, "unheard/operator.stop", &word),
+                Ok(Ask::Stop),
+                "whether its gate was heard or not"
+            );
+        }
+        let refused = Err("a viewer may stop a vehicle, and nothing else".to_owned());
+        let clear = stop(STATION, StopCommand::CLEAR);
+        assert_eq!(verdict(Role::Viewer, "operator.stop", &clear), refused);
+        assert_eq!(
+            verdict(Role::Viewer, "operator.thrust", &thrust(STATION)),
+            refused
+        );
+        assert_eq!(verdict(Role::Viewer, "operator.lease", &lease(0)), refused);
+    }
+
+    #[test]
+    fn what_is_not_an_operators_to_say_is_refused_with_the_reason() {
+        let cases: [(&str, Vec<u8>, &str); 9] = [
+            (
+                "gate.state",
+                thrust(STATION),
+                "expected a channel of an operator, found \"gate.state\"",
+            ),
+            (
+                "thrust.command",
+                thrust(STATION),
+                "expected a channel of an operator, found \"thrust.command\"",
+            ),
+            (
+                "a.b.operator.thrust",
+                thrust(STATION),
+                "expected a channel of an operator, found \"a.b.operator.thrust\"",
+            ),
+            (
+                "xoperator.thrust",
+                thrust(STATION),
+                "expected a channel of an operator, found \"xoperator.thrust\"",
+            ),
+            (
+                "ghost/operator.thrust",
+                thrust(STATION),
+                "no vehicle has a gate at \"ghost/gate.state\"",
+            ),
+            (
+                "operator.thrust",
+                thrust("bridge/bob"),
+                "expected the station \"bridge/anna\", found \"bridge/bob\"",
+            ),
+            (
+                "operator.stop",
+                stop("bridge/bob", StopCommand::STOP),
+                "expected the station \"bridge/anna\", found \"bridge/bob\"",
+            ),
+            (
+                "operator.lease",
+                lease(2),
+                "expected a rank of at most 1, found 2",
+            ),
+            (
+                "operator.task",
+                thrust(STATION),
+                "expected a message of type task_command_t: ",
+            ),
+        ];
+        for (channel, message, expected) in cases {
+            let error = verdict(Role::Supervisor, channel, &message).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Those who mean no good: each is refused with the right code, and the station goes on.
+
+use crate::browser::{Page, connect, get, open_station, send_raw};
+use bowline_msgs::Beat;
+use serde_json::json;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+#[test]
+fn pages_of_others_and_forged_hosts_are_refused() {
+    let (_bus, station) = open_station();
+    let address = station.address();
+    let own = format!("http://{address}");
+    let local = format!("http://localhost:{}", address.port());
+    for origin in [
+        "http://evil.example",
+        "https://evil.example",
+        "null",
+        "http://127.0.0.1",
+        &format!("https://{address}"),
+        &format!("http://{address}.evil.example"),
+        &local,
+    ] {
+        assert_eq!(
+            connect(address, &[("origin", origin)]).err(),
+            Some(403),
+            "{origin}"
+        );
+    }
+    assert_eq!(
+        connect(address, &[]).err(),
+        Some(403),
+        "a browser says its Origin"
+    );
+    assert!(connect(address, &[("origin", &own)]).is_ok());
+    for host in [
+        "evil.example",
+        "127.0.0.1",
+        "localhost",
+        "",
+        "127.0.0.1:1",
+        "evil.example:80",
+    ] {
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let answer = send_raw(address, request.as_bytes()).unwrap();
+        assert!(
+            [400, 403].contains(&answer.status),
+            "{host}: {}",
+            answer.status
+        );
+    }
+    let two = format!(
+        "GET / HTTP/1.1\r\nHost: {address}\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+    );
+    assert_eq!(send_raw(address, two.as_bytes()).unwrap().status, 403);
+    let none = b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n";
+    assert_eq!(send_raw(address, none).unwrap().status, 403);
+}
+
+/// Ways to say "one folder up", and where one would like to go.
+fn climbs() -> Vec<String> {
+    let ups = [
+        "..",
+        "%2e%2e",
+        "..%2f",
+        "%2e%2e%2f",
+        "..%5c",
+        "..\\",
+        "%252e%252e",
+        "..%c0%af",
+        "..%00",
+        "....//",
+        ".%2e",
+        "%2e.",
+        "..;",
+        "..%u2215",
+        "%c0%ae%c0%ae",
+        "..%25%32%66",
+    ];
+    let goals = [
+        "etc/passwd",
+        "etc/shadow",
+        "proc/self/environ",
+        "Cargo.toml",
+        "src/lib.rs",
+        "index.html%00.js",
+        "assets/../../../etc/passwd",
+        "root/.ssh/id_rsa",
+    ];
+    let mut climbs = Vec::new();
+    for up in ups {
+        for goal in goals {
+            climbs.push(format!("/{up}/{up}/{up}/{goal}"));
+            climbs.push(format!("/assets/{up}/{goal}"));
+            climbs.push(format!("/charts/{up}/{goal}"));
+        }
+    }
+    climbs
+        .extend(["//etc/passwd", "/assets//etc/passwd", "/charts//etc/passwd"].map(str::to_owned));
+    climbs
+}
+
+#[test]
+fn no_path_leads_out_of_the_page() {
+    let (_bus, station) = open_station();
+    let climbs = climbs();
+    assert!(climbs.len() >= 200);
+    for path in climbs {
+        let answer = get(station.address(), &path, "");
+        assert!(
+            [400, 404].contains(&answer.status),
+            "{path}: {}",
+            answer.status
+        );
+    }
+}
+
+#[test]
+fn malformed_and_oversized_frames_end_the_connection_with_the_right_code() {
+    let (_bus, station) = open_station();
+    let sized = |kind: u8, len: usize| {
+        let mut frame = vec![kind];
+        frame.resize(len, b' ');
+        frame
+    };
+    for (frame, code) in [
+        (vec![], 1002),
+        (vec![0x99], 1002),
+        (vec![0x11], 1002),
+        (b"\x11not json".to_vec(), 1002),
+        (
+            b"\x11{\"patterns\":[{\"pattern\":\"(\",\"max_hz\":1}]}".to_vec(),
+            1002,
+        ),
+        (
+            b"\x11{\"patterns\":[{\"pattern\":\".*\",\"max_hz\":-1}]}".to_vec(),
+            1002,
+        ),
+        (b"\x12\xffabc".to_vec(), 1002),
+        (b"\x13\x00".to_vec(), 1002),
+        (vec![0x17, 0], 1002),
+        (sized(0x12, (64 << 10) + 1), 1009),
+        (sized(0x11, 100 << 10), 1009),
+        (sized(0x11, 1 << 20), 1009),
+    ] {
+        let mut page = Page::open(station.address());
+        let what = frame.iter().take(8).copied().collect::<Vec<_>>();
+        page.send(frame);
+        assert_eq!(page.wait_for_close().0, code, "{what:?}");
+    }
+    let mut page = Page::open(station.address());
+    page.send_text("hello");
+    assert_eq!(page.wait_for_close().0, 1002);
+}
+
+#[test]
+fn a_flood_of_frames_ends_the_connection() {
+    let (_bus, station) = open_station();
+    let mut page = Page::open(station.address());
+    for n in 0..5_000_u32 {
+        let mut ping = vec![0x17];
+        ping.extend(n.to_be_bytes());
+        page.send(ping);
+    }
+    assert_eq!(page.wait_for_close().0, 1008);
+}
+
+#[test]
+fn a_thousand_connections_are_bounded_and_do_not_keep_those_who_are_in() {
+    let (bus, station) = open_station();
+    let address = station.address();
+    let mut page = Page::open(address);
+    page.subscribe(json!([{ "pattern": "beat", "max_hz": 0 }]));
+    let mut idle: Vec<TcpStream> = (0..1_000)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    page.wait_for_count("connections turned away", 700);
+    bus.publish("beat", &Beat::default()).unwrap();
+    page.wait_for_message("beat");
+    let mut last = idle.pop().unwrap();
+    let mut answer = String::new();
+    drop(last.read_to_string(&mut answer));
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer:?}");
+    drop(idle);
+    drop(last);
+    // There is room again as soon as the station has seen that they left.
+    let comes_in = || {
+        let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        send_raw(address, request.as_bytes()).is_some_and(|answer| answer.status == 200)
+    };
+    assert!((0..10_000).any(|_| comes_in()));
+}
+
+#[test]
+fn one_page_too_many_is_told_so() {
+    let (_bus, station) = open_station();
+    let origin = format!("http://{}", station.address());
+    let open = || connect(station.address(), &[("origin", &origin)]);
+    let pages: Vec<_> = (0..64).map(|_| open().unwrap()).collect();
+    assert_eq!(open().err(), Some(503));
+    drop(pages);
+}
+
+#[test]
+fn garbage_in_place_of_http_does_no_harm() {
+    let (_bus, station) = open_station();
+    let long_head = format!(
+        "GET / HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n",
+        station.address(),
+        "x".repeat(100_000)
+    );
+    let long_path = format!(
+        "GET /{} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+        "a".repeat(2_000),
+        station.address()
+    );
+    let garbage: [&[u8]; 5] = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+        b"\0\0\0\0\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        long_head.as_bytes(),
+        long_path.as_bytes(),
+    ];
+    for bytes in garbage {
+        let mut stream = TcpStream::connect(station.address()).unwrap();
+        drop(stream.write_all(bytes));
+        drop(stream.shutdown(std::net::Shutdown::Write));
+        let mut answer = Vec::new();
+        drop(stream.read_to_end(&mut answer));
+        assert!(!answer.starts_with(b"HTTP/1.1 200"));
+    }
+    assert_eq!(get(station.address(), "/", "").status, 200);
+}

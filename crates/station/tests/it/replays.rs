@@ -1,0 +1,169 @@
+//! A log in the same displays.
+
+use crate::browser::{Page, Sent, options, stop};
+use bowline_bus::Bus;
+use bowline_log::{LogEvent, Reader, Schemas, Writer, WriterOptions};
+use bowline_msgs::{Beat, Thrust};
+use bowline_station::{Options, Origin, Station};
+use bowline_wire::Message as _;
+use serde_json::{Value, json};
+use std::path::Path;
+
+const FIRST: i64 = 1_000_000_000_000;
+const SECOND: i64 = 1_000_000;
+
+/// A minute: thrust ten times a second, and one beat at the very beginning.
+fn write_log(path: &Path) {
+    let mut writer = Writer::create(path, WriterOptions::default()).unwrap();
+    writer.add_schemas(&Schemas::of_bowline());
+    let mut write = |utime, channel, payload: &[u8]| {
+        let event = LogEvent {
+            number: 0,
+            utime,
+            nanos: 0,
+            channel,
+            payload,
+        };
+        writer.write(event).unwrap();
+    };
+    write(FIRST, "beat", &Beat::default().encode().unwrap());
+    for n in 0..600 {
+        let utime = FIRST + n * SECOND / 10;
+        let thrust = Thrust {
+            utime,
+            ..Thrust::default()
+        };
+        write(utime, "thrust", &thrust.encode().unwrap());
+    }
+    writer.bookmark(FIRST + 30 * SECOND, "half time").unwrap();
+    writer.finish().unwrap();
+}
+
+fn replay(folder: &Path) -> (Station, Page) {
+    let path = folder.join("day.mcap");
+    write_log(&path);
+    let bus = Bus::open("memq://").unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let options = Options {
+        origin: Origin::Log(Box::new(reader)),
+        ..options(&bus)
+    };
+    let station = Station::start(options).unwrap();
+    let mut page = Page::open(station.address());
+    page.subscribe(json!([{ "pattern": ".*", "max_hz": 0, "past": 1000 }]));
+    (station, page)
+}
+
+fn player(page: &mut Page, action: &str, value: Value) -> Value {
+    page.request(
+        1,
+        json!({ "what": "player", "action": action, "value": value }),
+    )
+}
+
+/// Asks, and does not wait for the reply.
+fn ask(page: &mut Page, action: &str, value: Value) {
+    let mut frame = vec![0x13, 0, 0, 0, 2];
+    let request = json!({ "what": "player", "action": action, "value": value });
+    frame.extend(request.to_string().into_bytes());
+    page.send(frame);
+}
+
+fn wait_for_player(page: &mut Page, is_it: impl Fn(&Value) -> bool) -> Value {
+    page.wait(|sent| match sent {
+        Sent::Status(status) if is_it(&status["player"]) => Some(status.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_replay_says_that_it_is_one_and_has_the_clock_of_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_station, mut page) = replay(folder.path());
+    assert_eq!(page.hello["source"], "replay");
+    player(&mut page, "pause", Value::Null);
+    let status = wait_for_player(&mut page, |player| player["state"] == "paused");
+    assert_eq!(status["rate"], 0.0);
+    let player = &status["player"];
+    assert_eq!(player["log"], "day.mcap");
+    assert_eq!(player["first_utime"], FIRST);
+    assert_eq!(player["last_utime"], FIRST + 599 * SECOND / 10);
+    assert_eq!(player["bookmarks"][0]["text"], "half time");
+    let utime = status["utime"].as_i64().unwrap();
+    assert!((FIRST..FIRST + 60 * SECOND).contains(&utime));
+}
+
+#[test]
+fn wherever_it_goes_pages_know_what_was_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_station, mut page) = replay(folder.path());
+    player(&mut page, "pause", Value::Null);
+    wait_for_player(&mut page, |player| player["state"] == "paused");
+    for to_s in [40, 10] {
+        let utime = FIRST + to_s * SECOND;
+        // The reset may come before the reply.
+        ask(&mut page, "seek_to", json!(utime));
+        let reset = page.wait(|sent| match sent {
+            Sent::Reset(reset) => Some(reset.clone()),
+            _ => None,
+        });
+        assert_eq!(reset["utime"], utime);
+        let mut n_thrust = 0;
+        let mut has_beat = false;
+        let last = page.wait(|sent| match sent {
+            Sent::Message {
+                channel, utime: at, ..
+            } if channel == "thrust" => {
+                assert!(*at < utime);
+                n_thrust += 1;
+                (*at == utime - SECOND / 10).then_some(*at)
+            }
+            Sent::Message { channel, .. } if channel == "beat" => {
+                has_beat = true;
+                None
+            }
+            _ => None,
+        });
+        assert_eq!(last, utime - SECOND / 10);
+        assert_eq!(n_thrust, 10 * to_s, "all of the past that was asked for");
+        assert!(has_beat, "however long ago it was");
+    }
+}
+
+#[test]
+fn it_steps_and_goes_to_bookmarks_and_starts_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_station, mut page) = replay(folder.path());
+    player(&mut page, "pause", Value::Null);
+    let reply = player(&mut page, "bookmark", json!("half time"));
+    assert_eq!(reply, json!({ "ok": true }));
+    let half = FIRST + 30 * SECOND;
+    wait_for_player(&mut page, |player| player["utime"] == half);
+    player(&mut page, "step", Value::Null);
+    let stepped = page.wait(|sent| match sent {
+        Sent::Message { utime, .. } if *utime >= half => Some(*utime),
+        _ => None,
+    });
+    assert_eq!(stepped, half);
+    player(&mut page, "rate", json!(1000));
+    player(&mut page, "play", Value::Null);
+    wait_for_player(&mut page, |player| player["state"] == "ended");
+    // The reset may come before the reply.
+    ask(&mut page, "play", Value::Null);
+    page.wait(|sent| matches!(sent, Sent::Reset(_)).then_some(()));
+    let refused = player(&mut page, "fly", Value::Null);
+    assert_eq!(refused["ok"], false);
+    let refused = player(&mut page, "bookmark", json!("lunch"));
+    assert_eq!(refused["error"], "the log has no bookmark \"lunch\"");
+}
+
+#[test]
+fn in_a_replay_nobody_is_commanded() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_station, mut page) = replay(folder.path());
+    page.publish("operator.stop", &stop("bridge"));
+    page.wait_for_count("commands refused", 1);
+    let service = json!({ "what": "service", "name": "sim.control", "type": "bowline.sim_control_t", "request": {} });
+    let reply = page.request(5, service);
+    assert_eq!(reply["error"], "this is a replay: nobody answers");
+}

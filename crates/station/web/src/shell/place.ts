@@ -1,0 +1,41 @@
+/**
+ * Where in the page somebody is, as the end of its address: which page, which vehicle, which monitor.
+ *
+ * So a second window, or a screen on the wall, opens with what it is for: `#sensors&vehicle=heron.&monitor=chemistry`.
+ */
+
+import type { PageId } from "../panels/panel.js";
+
+export interface Place {
+    readonly page: PageId;
+    /** The vehicle's prefix. */
+    readonly vehicle: string;
+    /** The experiment that the layout is bound to; empty: the whole vehicle. */
+    readonly monitor: string;
+}
+
+const PAGE_IDS: readonly PageId[] = ["operate", "sensors", "simulation", "scene", "messages"];
+
+/** Reads the end of an address; what it does not say is as it was. */
+export function readPlace(hash: string, before: Place): Place {
+    const [page, ...rest] = hash.replace(/^#/, "").split("&");
+    const values = new URLSearchParams(rest.join("&"));
+    return {
+        page: PAGE_IDS.find((it) => it === page) ?? before.page,
+        vehicle: values.get("vehicle") ?? before.vehicle,
+        monitor: values.get("monitor") ?? before.monitor,
+    };
+}
+
+/** Writes it. */
+export function writePlace({ page, vehicle, monitor }: Place): string {
+    const values = new URLSearchParams();
+    if (vehicle !== "") {
+        values.set("vehicle", vehicle);
+    }
+    if (monitor !== "") {
+        values.set("monitor", monitor);
+    }
+    const text = values.toString();
+    return `#${page}${text === "" ? "" : `&${text}`}`;
+}

@@ -1,0 +1,310 @@
+// @vitest-environment happy-dom
+import { describe, expect, it, vi } from "vitest";
+import { Commander } from "../src/app/commander.js";
+import { Audit } from "../src/generated/bowline/audit_t.js";
+import { Authority } from "../src/generated/bowline/authority_t.js";
+import { Experiment } from "../src/generated/bowline/experiment_t.js";
+import { Gate } from "../src/generated/bowline/gate_t.js";
+import { LeaseRequest } from "../src/generated/bowline/lease_request_t.js";
+import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
+import { PresenceComponent } from "../src/generated/bowline/presence_component_t.js";
+import { PresencePort } from "../src/generated/bowline/presence_port_t.js";
+import { Spectrum } from "../src/generated/bowline/spectrum_t.js";
+import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
+import { Task } from "../src/generated/bowline/task_t.js";
+import { TaskCommand } from "../src/generated/bowline/task_command_t.js";
+import { Controls } from "../src/input/hands.js";
+import { alarms } from "../src/panels/alarms.js";
+import { wantedPanels } from "../src/shell/layout.js";
+import { Pace } from "../src/shell/pace.js";
+import { readPlace, writePlace } from "../src/shell/place.js";
+import { Journal } from "../src/store/journal.js";
+import { noteSilence } from "../src/store/silence.js";
+import { Store, VehicleView } from "../src/store/store.js";
+import { Track } from "../src/store/track.js";
+
+interface Encodes {
+    encode(): Uint8Array;
+}
+
+/** A store that has heard these, in their order. */
+class Heard {
+    readonly store = new Store();
+    private readonly ids = new Map<string, number>();
+
+    say(name: string, message: Encodes, utime = 0): this {
+        const bytes = message.encode();
+        const fingerprint = new DataView(bytes.buffer).getBigUint64(0);
+        const id = this.ids.get(name) ?? this.ids.size;
+        if (!this.ids.has(name)) {
+            this.ids.set(name, id);
+            this.store.apply({ kind: "channel", id, fingerprint, name }, 0);
+        }
+        this.store.apply({ kind: "message", id, utime, nSkipped: 0, bytes }, 0);
+        return this;
+    }
+}
+
+function experiment(name: string, channels: Readonly<Record<string, readonly string[]>>, host = "deck"): Experiment {
+    const components = Object.entries(channels).map(([component, ports]) =>
+        new PresenceComponent({
+            name: component,
+            ports: ports.map((channel) => new PresencePort({ name: "out", direction: PresencePort.WRITES, channel })),
+        }).withLengths(),
+    );
+    return new Experiment({ robot: "harbour", host, name, about: `all of ${name}`, components }).withLengths();
+}
+
+function vessel(prefix: string, heard = new Heard()): Heard {
+    return heard
+        .say(`${prefix}gate.state`, new Gate())
+        .say(`${prefix}pose`, new PoseTransform())
+        .say(`${prefix}spectrometer.spectrum`, new Spectrum())
+        .say(`${prefix}bowline.experiment`, experiment("vessel", { gate: ["gate.state"], estimator: ["pose"] }))
+        .say(`${prefix}bowline.experiment`, experiment("chemistry", { nose: ["spectrometer.spectrum"] }));
+}
+
+function keys(store: Store, at: number, name: string): string[] {
+    const vehicle = store.vehicles[at]!;
+    const monitor = new VehicleView(store, vehicle).monitors().find((it) => it.name === name);
+    return wantedPanels("operate", new VehicleView(store, vehicle, monitor)).map((it) => it.kind.id);
+}
+
+describe("monitors", () => {
+    it("are bound to an experiment, and show what it is made of", () => {
+        const { store } = vessel("");
+        expect(new VehicleView(store, store.vehicles[0]!).monitors().map((it) => it.name)).toEqual([
+            "chemistry",
+            "vessel",
+        ]);
+        expect(keys(store, 0, "chemistry")).toContain("spectrum");
+        expect(keys(store, 0, "chemistry")).not.toContain("map");
+        expect(keys(store, 0, "chemistry"), "nobody commands it").not.toContain("teleop");
+        expect(keys(store, 0, "vessel")).toEqual(expect.arrayContaining(["map", "vitals", "teleop"]));
+        expect(keys(store, 0, "vessel")).not.toContain("spectrum");
+    });
+
+    it("are the same again for a second robot, with its own channels", () => {
+        const { store } = vessel("tern.", vessel("heron."));
+        expect(keys(store, 0, "chemistry")).toEqual(keys(store, 1, "chemistry"));
+        const of = (at: number): string[] => [
+            ...(new VehicleView(store, store.vehicles[at]!).monitors()[0]?.channels ?? []),
+        ];
+        expect(of(0)).toEqual(["heron.spectrometer.spectrum"]);
+        expect(of(1)).toEqual(["tern.spectrometer.spectrum"]);
+    });
+
+    it("find robots that share one channel for what they offer", () => {
+        const heard = new Heard().say("heron.gate.state", new Gate()).say("tern.gate.state", new Gate());
+        heard.say("bowline.experiment", experiment("vessel", { gate: ["tern.gate.state"] }));
+        const names = heard.store.vehicles.map((it) => new VehicleView(heard.store, it).monitors().length);
+        expect(names).toEqual([0, 1]);
+    });
+
+    it("are put together from what several hosts say, and chosen anew only when that changes", () => {
+        const heard = vessel("");
+        const { experiments } = heard.store.histories;
+        const before = experiments.revision;
+        heard.say("bowline.experiment", experiment("vessel", { gate: ["gate.state"], estimator: ["pose"] }));
+        expect(experiments.revision, "said again").toBe(before);
+        heard.say("bowline.experiment", experiment("vessel", { camera: ["camera.image"] }, "mast"));
+        expect(experiments.revision).toBe(before + 1);
+        const monitor = new VehicleView(heard.store, heard.store.vehicles[0]!).monitors()[1]!;
+        expect(monitor.components).toEqual(["gate", "estimator", "camera"]);
+        expect([...monitor.channels]).toEqual(["gate.state", "pose", "camera.image"]);
+    });
+});
+
+describe("the end of the address", () => {
+    const before = { page: "operate", vehicle: "", monitor: "" } as const;
+
+    it("says page, vehicle and monitor, and is read as it was written", () => {
+        const place = { page: "sensors", vehicle: "heron/", monitor: "a & b" } as const;
+        expect(readPlace(writePlace(place), before)).toEqual(place);
+        expect(writePlace(before)).toBe("#operate");
+    });
+
+    it("leaves what it does not say as it was", () => {
+        expect(readPlace("#nonsense", { ...before, vehicle: "tern." })).toEqual({ ...before, vehicle: "tern." });
+        expect(readPlace("", before)).toEqual(before);
+    });
+});
+
+describe("a vehicle that falls silent", () => {
+    it("raises an alarm though another one is in front, and clears it when it is heard again", () => {
+        const heard = new Heard().say("heron.gate.state", new Gate()).say("tern.gate.state", new Gate());
+        const { store } = heard;
+        store.connection = "open";
+        const at = (s: number): void => {
+            store.apply({ kind: "status", status: { utime: s * 1e6 } }, s * 1e3);
+            noteSilence(store, s * 1e3);
+        };
+        at(0.5);
+        expect(store.histories.alarms.nNew).toBe(0);
+        heard.say("heron.gate.state", new Gate(), 2e6);
+        at(2);
+        expect(store.histories.alarms.list().map((it) => [it.source, it.isActive])).toEqual([["tern", true]]);
+        heard.say("tern.gate.state", new Gate(), 2.1e6);
+        at(2.2);
+        expect(store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
+    });
+});
+
+describe("messages of the past", () => {
+    it("do not make a value look fresh for longer", () => {
+        const heard = new Heard();
+        const { store } = heard;
+        store.apply({ kind: "status", status: { utime: 1_000e6 } }, 0);
+        for (const s of [100, 400, 700, 1_000, 1_000.1, 1_000.2]) {
+            heard.say("pose", new PoseTransform(), s * 1e6);
+        }
+        const channel = store.channel("pose")!;
+        expect(channel.periodUs).toBeCloseTo(1e5);
+        expect(channel.freshness(1_000.2e6 + 1e6)).toBe("stale");
+        expect(store.histories.track("pose").length, "tracks have them").toBe(1);
+    });
+
+    it("leave a value that has come once live fresh for a second", () => {
+        const heard = new Heard();
+        heard.store.apply({ kind: "status", status: { utime: 1_000e6 } }, 0);
+        for (const s of [100, 400, 700, 1_000]) {
+            heard.say("pose", new PoseTransform(), s * 1e6);
+        }
+        expect(heard.store.channel("pose")?.freshness(1_000.9e6)).toBe("fresh");
+        expect(heard.store.channel("pose")?.freshness(1_001.1e6)).toBe("stale");
+    });
+});
+
+describe("the running log", () => {
+    it("has what others command, once, and not what this page has entered itself", () => {
+        const heard = new Heard().say("gate.state", new Gate());
+        const { histories } = heard.store;
+        histories.ownSession = 7n;
+        const by = (session: bigint): Authority => new Authority({ station: `s${session}`, session });
+        const task = new Task({ name: "basin", kind: Task.SURVEY, id: 1n });
+        for (const session of [7n, 8n]) {
+            heard.say("operator.task", new TaskCommand({ by: by(session), task }));
+            heard.say("operator.lease", new LeaseRequest({ by: by(session), ask: LeaseRequest.TAKE }));
+            heard.say("operator.lease", new LeaseRequest({ by: by(session), ask: LeaseRequest.TAKE }));
+            heard.say("operator.lease", new LeaseRequest({ by: by(session), ask: LeaseRequest.RENEW }));
+            heard.say("operator.stop", new StopCommand({ by: by(session), ask: StopCommand.STOP, reason: "fog" }));
+            heard.say("operator.stop", new StopCommand({ by: by(session), ask: StopCommand.STOP, reason: "fog" }));
+        }
+        const commands = histories.journal.newest(20).filter((it) => it.kind === "command");
+        expect(commands.map((it) => `${it.who} ${it.text}`)).toEqual([
+            "s8 stop: fog",
+            "s8 asks for the lease",
+            "s8 task: basin",
+        ]);
+    });
+});
+
+describe("a simulation", () => {
+    it("is known by the truth that it tells, with or without a prefix", () => {
+        expect(new Heard().say("pose", new PoseTransform()).store.isSimulated).toBe(false);
+        expect(new Heard().say("truth.pose", new PoseTransform()).store.isSimulated).toBe(true);
+        expect(new Heard().say("heron.truth.pose", new PoseTransform()).store.isSimulated).toBe(true);
+    });
+});
+
+describe("the journal", () => {
+    it("is in the order of time, also where the past comes after what is newer", () => {
+        const journal = new Journal();
+        for (const utime of [5, 9, 2, 7, 7]) {
+            journal.add({ utime, kind: "change", channel: "", who: "", text: "" });
+        }
+        expect(journal.newest(9).map((it) => it.utime)).toEqual([9, 7, 7, 5, 2]);
+    });
+});
+
+describe("what a station wrote down", () => {
+    it("is in the running log, but for what the bus says itself", () => {
+        const heard = new Heard().say("gate.state", new Gate());
+        const say = (action: string, is_done: boolean): Heard =>
+            heard.say("station.audit", new Audit({ station: "bridge/anna", action, detail: "of a thing", is_done }));
+        say("login", true);
+        say("publish", true);
+        say("publish", false);
+        const entries = heard.store.histories.journal.newest(2);
+        expect(entries.map(({ kind, who, text }) => [kind, who, text])).toEqual([
+            ["refusal", "bridge/anna", "publish of a thing"],
+            ["command", "bridge/anna", "login of a thing"],
+        ]);
+    });
+});
+
+describe("alarms", () => {
+    it("that are acknowledged all at once are each told to the station", () => {
+        const heard = new Heard().say("gate.state", new Gate());
+        const { store } = heard;
+        for (const id of ["a", "b", "c"]) {
+            store.histories.alarms.raise("x", id, { priority: "alarm", source: id, text: "broken" }, 0, 0);
+        }
+        const request = vi.fn(() => Promise.resolve({ ok: true }));
+        const commander = new Commander(store, { publish: () => true, request });
+        const view = new VehicleView(store, store.vehicles[0]!);
+        const controls = new Controls();
+        const context = { store, view, commander, controls, channel: undefined, chooseMonitor: () => undefined };
+        const panel = alarms.make(context);
+        if (panel instanceof Promise) {
+            throw new Error("expected a panel at once");
+        }
+        panel.render({ nowMs: 0, utime: 0, isForText: true });
+        [...panel.body.querySelectorAll("button")].find((it) => it.textContent === "Acknowledge all")?.click();
+        expect(request).toHaveBeenCalledTimes(3);
+        expect(store.histories.alarms.nNew).toBe(0);
+    });
+});
+
+describe("a gamepad", () => {
+    it("stops once for each press of its button", () => {
+        let pressed = false;
+        const buttons = [{ pressed: false }, { get pressed() { return pressed; } }]; // prettier-ignore
+        vi.stubGlobal("navigator", { getGamepads: () => [{ connected: true, axes: [0, 0], buttons }] });
+        const controls = new Controls();
+        const press = (isDown: boolean): boolean => {
+            pressed = isDown;
+            return controls.hasPressedStop();
+        };
+        expect([press(false), press(true), press(true), press(false), press(true)]).toEqual([
+            false,
+            true,
+            false,
+            false,
+            true,
+        ]);
+        vi.unstubAllGlobals();
+    });
+});
+
+describe("the pace of drawing", () => {
+    const drawnAt = (times: readonly number[]): number[] => {
+        const pace = new Pace();
+        return times.filter((it) => pace.isDue(it));
+    };
+
+    it("is that of the screen, when that is kept", () => {
+        const times = Array.from({ length: 60 }, (_, i) => i * 16.7);
+        expect(drawnAt(times)).toEqual(times);
+    });
+
+    it("leaves as much time to messages as a slow picture took", () => {
+        // A picture that takes 200 ms; those that are left out take none.
+        expect(drawnAt([0, 200, 216, 300, 390, 401, 600, 616])).toEqual([0, 401]);
+    });
+
+    it("never waits for long, however long a picture took", () => {
+        expect(drawnAt([0, 5_000, 5_100, 5_251])).toEqual([0, 5_251]);
+    });
+});
+
+describe("a track", () => {
+    it("knows how far it was, however coarse its oldest part has become", () => {
+        const track = new Track(64);
+        for (let x = 0; x <= 1_000; x++) {
+            track.push(x, 0);
+        }
+        expect(track.lengthM).toBe(1_000);
+        expect(track.length).toBeLessThanOrEqual(64);
+    });
+});
