@@ -4,7 +4,7 @@ mod model;
 
 use bowline_autonomy::operator::Operator;
 use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
-use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, scanner};
+use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
 use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{Kind, kinds};
 use model::ModelServer;
@@ -64,6 +64,14 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind::of::<kinds::Relay>(
         "relay",
         "Publishes what is on one channel on another, not too often.",
+    ),
+    Kind::of::<ActuatorComponent<roboteq::Roboteq>>(
+        "roboteq",
+        "Tells a Roboteq controller what two motors should give.",
+    ),
+    Kind::of::<roboteq::RoboteqTwin>(
+        "roboteq_twin",
+        "Answers as a Roboteq controller, and gives what it is told.",
     ),
     Kind::of::<SensorComponent<scanner::Scanner>>(
         "scanner",

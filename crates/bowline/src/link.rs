@@ -94,6 +94,12 @@ fn carry(path: &Path, is_check: bool) -> anyhow::Result<Outcome> {
     };
     if is_check {
         output::line(&describe(&file))?;
+        if let Some(key) = file.key.as_deref().filter(|key| !key.exists()) {
+            let key = key.display();
+            output::note(&format!(
+                "there is no key at {key} yet: `bowline link keygen {key}` makes one"
+            ));
+        }
         return Ok(Outcome::Fine);
     }
     // Before there are threads, so that all of them leave the signals to us.

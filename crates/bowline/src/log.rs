@@ -7,6 +7,7 @@ pub(crate) mod choice;
 mod control;
 mod convert;
 pub(crate) mod diff;
+mod draw;
 mod export;
 mod filter;
 mod index;
@@ -27,6 +28,7 @@ pub(crate) enum Verb {
     Control(control::Arguments),
     Convert(convert::Arguments),
     Diff(diff::Arguments),
+    Draw(draw::Arguments),
     Export(export::Arguments),
     Filter(filter::Arguments),
     Index(index::Arguments),
@@ -51,6 +53,7 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
         Verb::Control(arguments) => control::run(&arguments),
         Verb::Convert(arguments) => convert::run(&arguments),
         Verb::Diff(arguments) => diff::run(&arguments),
+        Verb::Draw(arguments) => draw::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Filter(arguments) => filter::run(&arguments),
         Verb::Index(arguments) => index::run(&arguments),

@@ -34,6 +34,7 @@ mod serial;
 mod service;
 mod sim;
 mod spy;
+mod station;
 mod supervisors;
 mod terminal;
 mod types;
@@ -115,6 +116,7 @@ fn verbs() -> Command {
         .subcommand(sim::Arguments::augment_args(Command::new("sim")))
         .subcommand(spy::Arguments::augment_args(Command::new("spy")))
         .subcommand(orders::command("start"))
+        .subcommand(station::Arguments::augment_args(Command::new("station")))
         .subcommand(orders::command("stop"))
         .subcommand(types)
         .subcommand(who::Arguments::augment_args(Command::new("who")))
@@ -158,6 +160,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         Some(("run", matches)) => run::run(&run::Arguments::from_arg_matches(matches)?),
         Some(("sim", matches)) => sim::run(&sim::Arguments::from_arg_matches(matches)?),
         Some(("spy", matches)) => spy::run(&spy::Arguments::from_arg_matches(matches)?),
+        Some(("station", matches)) => station::run(&station::Arguments::from_arg_matches(matches)?),
         Some(("types", matches)) => types::run(types::Verb::from_arg_matches(matches)?),
         Some(("who", matches)) => who::run(&who::Arguments::from_arg_matches(matches)?),
         _ => unreachable!("clap refuses other subcommands"),

@@ -31,6 +31,7 @@ Examples:
   bowline operate hold                            no thrust; what is left of the mission waits for resume
   bowline operate take                            have control, until Ctrl-C
   bowline operate script missions/harbour.txt     one step on each line
+  bowline operate --prefix arm. status            another experiment of the robot, with a gate of its own
 
 Points are x east and y north in the map frame, in metres, as 40,25 or 40 25; what begins with a minus is
 written apart, as -40 25. Headings are degrees from north. A command
@@ -80,6 +81,15 @@ struct Who {
         help = "Where the bus is; without it $BOWLINE_URL, then $LCM_DEFAULT_URL, then udpm://239.255.76.67:7667?ttl=0"
     )]
     url: String,
+    /// What the channels of its gate begin with, on a robot with several: "arm." for arm.gate.state
+    #[arg(
+        long,
+        value_name = "WORD",
+        default_value = "",
+        hide_default_value = true,
+        global = true
+    )]
+    prefix: String,
     /// What this station is called; without it the name of the host
     #[arg(long, value_name = "NAME", value_parser = station_name, global = true)]
     station: Option<String>,
@@ -140,7 +150,7 @@ enum Verb {
     Hold,
     /// Go on with what is left of the mission
     Resume,
-    /// Go back along the way that the vehicle came
+    /// Go back along the way that the vehicle came, and stay there; what is left of the mission waits
     Return,
     /// Do what a file says, one step on each line
     Script {
@@ -201,7 +211,7 @@ fn desk(who: &Who) -> anyhow::Result<Desk> {
     let station = who.station.clone().or_else(host);
     let station = station.unwrap_or_else(|| "command line".to_owned());
     Desk::open(
-        &who.url,
+        (&who.url, &who.prefix),
         (&station, who.session, who.rank),
         who.timeout,
         interrupt,

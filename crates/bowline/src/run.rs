@@ -23,6 +23,7 @@ use bowline_log::record::increments;
 use bowline_node::presence::ThisProcess;
 use bowline_node::robot::{Here, Robot, Source};
 use clap::Args;
+use component::Which;
 use deaths::{Deaths, Kill};
 use lockstep::Order;
 use std::path::{Path, PathBuf};
@@ -231,7 +232,8 @@ fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
     };
     // A bus within a process has all of the robot in this one.
     if robot.url().starts_with("memq:") {
-        return component::host(robot, source.source(), None, signals);
+        let stop = component::stop_at_signal(signals)?;
+        return component::host(robot, source.source(), Which::All, &stop);
     }
     let from = (source.source(), log.as_deref());
     supervised::run(robot, from, manner.host.as_deref(), &signals)
@@ -249,7 +251,8 @@ pub(crate) struct Simulated {
 pub(crate) fn simulate(simulated: &Simulated) -> anyhow::Result<Outcome> {
     let signals = terminal::end_signals().context("cannot wait for signals")?;
     let Some(duration) = simulated.lockstep else {
-        return component::host(&simulated.robot, Source::Sim, None, signals);
+        let stop = component::stop_at_signal(signals)?;
+        return component::host(&simulated.robot, Source::Sim, Which::All, &stop);
     };
     let order = Order {
         log: None,

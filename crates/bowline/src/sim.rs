@@ -7,8 +7,8 @@ use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Url;
 use bowline_sim::{
-    Flow, Moves, RunningGear, Sea, SimParameters, Simulation, Solid, Vehicle, World, to_geojson,
-    to_svg, world_to_svg,
+    Flow, LoadWorldError, Moves, RunningGear, Sea, SimParameters, Simulation, Solid, Vehicle,
+    World, to_geojson, to_svg, to_truth, world_to_svg,
 };
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -99,6 +99,9 @@ pub(crate) enum Verb {
 pub(crate) struct Chart {
     /// The world file
     world: PathBuf,
+    /// Everything that stands there, for displays of simulations: what is true beside what a vehicle believes
+    #[arg(long)]
+    truth: bool,
     /// Where to write to, in place of standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -178,6 +181,10 @@ fn robot_text(world: &Path, model: &Path, vehicle: &Vehicle) -> String {
 fn load(path: &Path) -> anyhow::Result<Option<World>> {
     match World::load(path) {
         Ok(world) => Ok(Some(world)),
+        Err(LoadWorldError::Ours(problems)) => {
+            output::problems(&problems);
+            Ok(None)
+        }
         Err(error) => {
             output::error(&error.to_string());
             Ok(None)
@@ -336,6 +343,9 @@ fn chart(arguments: &Chart) -> anyhow::Result<Outcome> {
     let Some(world) = load(&arguments.world)? else {
         return Ok(Outcome::Diagnostics);
     };
+    if arguments.truth {
+        return write(arguments.out.as_deref(), &to_truth(&world));
+    }
     let Some(chart) = to_geojson(&world) else {
         let path = arguments.world.display();
         output::error(&format!(

@@ -129,6 +129,7 @@ fn link_text(link: &Link) -> String {
         "sent",
         "received",
         "stalls",
+        "bad",
         "keys",
         "",
     ];
@@ -143,11 +144,12 @@ fn link_text(link: &Link) -> String {
             bytes(path.sent_bytes),
             bytes(path.received_bytes),
             path.n_stalls.to_string(),
+            path.n_bad.to_string(),
             if path.is_secure { "yes" } else { "NONE" }.to_owned(),
             printable(&path.problem),
         ]
     }));
-    text += &output::table(&rows, &[0, 1, 8, 9]);
+    text += &output::table(&rows, &[0, 1, 9, 10]);
     text.push('\n');
     let heads = [
         "channel", "", "age p50", "p99", "offered", "sent", "arrived", "bytes", "dropped",

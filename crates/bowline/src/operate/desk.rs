@@ -3,12 +3,12 @@
 use crate::listen::Interrupt;
 use crate::{Outcome, output};
 use bowline_autonomy::operator::{Session, Step};
-use bowline_bus::{Bus, Inbox, Queue};
+use bowline_bus::{Bus, Inbox, Pattern, Queue};
 use bowline_inspect::text::printable;
 use bowline_msgs::{Gate, GateToken, Helm, LeaseRequest, Refusal, Task};
 use bowline_node::Time;
 use bowline_node::clock::Live;
-use bowline_wire::Message as _;
+use bowline_wire::Message;
 use std::time::Duration;
 
 const CHANNELS: [&str; 5] = [
@@ -30,8 +30,22 @@ const NEUTRAL_FOR: Duration = Duration::from_millis(400);
 /// Reasons that pass by themselves: a moment later the same command is taken.
 const PASSING: [&str; 5] = ["stale", "unknown", "unseen", "overtaken", "repeated"];
 
-pub(super) struct Desk {
+/// Where a gate is spoken to: on a robot with several, the channels of each have a prefix of their own.
+struct Counter {
     bus: Bus,
+    prefix: String,
+}
+
+impl Counter {
+    fn publish<M: Message>(&self, channel: &str, message: &M) -> anyhow::Result<()> {
+        Ok(self
+            .bus
+            .publish(&format!("{}{channel}", self.prefix), message)?)
+    }
+}
+
+pub(super) struct Desk {
+    bus: Counter,
     inbox: Inbox,
     clock: Live,
     interrupt: Interrupt,
@@ -48,7 +62,7 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn open(
-        url: &str,
+        (url, prefix): (&str, &str),
         (station, session, rank): (&str, Option<i64>, u16),
         timeout: Duration,
         interrupt: Interrupt,
@@ -56,12 +70,16 @@ impl Desk {
         let bus = Bus::open(url)?;
         let inbox = bus.inbox();
         for channel in CHANNELS {
-            inbox.subscribe(channel, Queue::default())?;
+            let channel = Pattern::exact(&format!("{prefix}{channel}"));
+            inbox.subscribe_to(channel, Queue::default())?;
         }
         let clock = Live::new();
         let drawn = clock.now().ns() ^ (i64::from(std::process::id()) << 40);
         Ok(Self {
-            bus,
+            bus: Counter {
+                bus,
+                prefix: prefix.to_owned(),
+            },
             inbox,
             session: Session::new(station, session.unwrap_or(drawn), i32::from(rank)),
             clock,
@@ -107,10 +125,16 @@ impl Desk {
         Ok(())
     }
 
+    /// Why nothing comes of it, and where to look.
+    pub(super) fn nobody(&self, channel: &str) -> String {
+        let prefix = printable(&self.bus.prefix);
+        format!("no gate was heard: `bowline list` shows whether {prefix}{channel} is there")
+    }
+
     /// What is no message of its type is somebody else's mistake, and no reason to end.
     fn hear(&mut self, channel: &str, bytes: &[u8]) {
         let now = self.now();
-        match channel {
+        match channel.strip_prefix(&self.bus.prefix).unwrap_or(channel) {
             "gate.token" => {
                 if let Ok(token) = GateToken::decode(bytes) {
                     self.session.hear(&token);
@@ -158,7 +182,7 @@ impl Desk {
                 let why = if self.session.has_heard() {
                     refusal.map_or_else(|| "it has not said why".to_owned(), |it| it.text)
                 } else {
-                    "no gate was heard: `bowline list` shows whether gate.token is there".to_owned()
+                    self.nobody("gate.token")
                 };
                 output::error(&format!("could not {what} within {timeout:?}: {why}"));
                 return Ok(Outcome::Diagnostics);
@@ -179,7 +203,7 @@ impl Desk {
             self.timeout,
             |desk, now| {
                 let command = desk.session.stop(now, reason);
-                Ok(desk.bus.publish("operator.stop", &command)?)
+                desk.bus.publish("operator.stop", &command)
             },
             |desk| {
                 // It has heard this stop, not only an earlier one that somebody may be about to clear.
@@ -221,7 +245,7 @@ impl Desk {
             self.timeout,
             |desk, now| {
                 let request = desk.session.request(now, ask);
-                Ok(desk.bus.publish("operator.lease", &request)?)
+                desk.bus.publish("operator.lease", &request)
             },
             |desk| match ask {
                 LeaseRequest::DENY => desk
@@ -286,7 +310,7 @@ impl Desk {
         };
         let say = |desk: &mut Self, now: Time| {
             let request = desk.session.request(now, ask);
-            Ok(desk.bus.publish("operator.lease", &request)?)
+            desk.bus.publish("operator.lease", &request)
         };
         // The holder may take its time to answer.
         self.attain(
@@ -344,7 +368,7 @@ impl Desk {
             self.timeout,
             |desk, now| {
                 let command = desk.session.clear(now);
-                Ok(desk.bus.publish("operator.stop", &command)?)
+                desk.bus.publish("operator.stop", &command)
             },
             |desk| desk.gate.as_ref().is_some_and(is_clear),
         )?;
@@ -362,7 +386,7 @@ impl Desk {
             self.timeout,
             move |desk, now| {
                 let command = desk.session.task(now, task.clone());
-                Ok(desk.bus.publish("operator.task", &command)?)
+                desk.bus.publish("operator.task", &command)
             },
             move |desk| desk.passed_on == id,
         )

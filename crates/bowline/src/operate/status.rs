@@ -27,9 +27,7 @@ pub(super) fn show(desk: &mut Desk, follows: bool, form: Form) -> anyhow::Result
         desk.listen(desk.now() + LOOK_EVERY)?;
         let Some((at, gate)) = desk.gate.take() else {
             if desk.now().since(heard_at) > desk.timeout {
-                output::error(
-                    "no gate was heard: `bowline list` shows whether gate.state is there",
-                );
+                output::error(&desk.nobody("gate.state"));
                 return Ok(Outcome::Diagnostics);
             }
             continue;

@@ -45,25 +45,46 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if let Some(url) = &arguments.url {
         robot = robot.on_bus(Url::parse(url)?);
     }
-    host(
-        &robot,
-        arguments.source.source(),
-        Some(&arguments.process),
-        signals,
-    )
+    let stop = stop_at_signal(signals)?;
+    let which = Which::Process(&arguments.process);
+    host(&robot, arguments.source.source(), which, &stop)
 }
 
-/// Hosts the components of one process of a robot, or all that are ours, until a signal ends it.
-pub(super) fn host(
+/// Which components of a robot are hosted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Which<'a> {
+    /// All that are ours.
+    All,
+    /// Those of one process.
+    Process(&'a str),
+    /// All that are ours but those of one process, which is hosted elsewhere on the bus.
+    AllBut(&'a str),
+}
+
+impl Which<'_> {
+    fn has(self, process: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Process(name) => process == name,
+            Self::AllBut(name) => process != name,
+        }
+    }
+}
+
+/// Hosts components of a robot until it is told to stop.
+pub(crate) fn host(
     robot: &Robot,
     source: Source,
-    process: Option<&str>,
-    signals: SignalFd,
+    which: Which<'_>,
+    stop: &AtomicBool,
 ) -> anyhow::Result<Outcome> {
     let url = robot.url();
     let components = robot.components(source);
-    let components =
-        components.filter(|component| process.is_none_or(|it| component.process == it));
+    let components = components.filter(|component| which.has(&component.process));
+    let name = match which {
+        Which::Process(name) => name,
+        Which::All | Which::AllBut(_) => robot.name(),
+    };
     let instances: Result<Vec<_>, _> = components
         .filter_map(|component| component.make())
         .collect();
@@ -78,7 +99,7 @@ pub(super) fn host(
         bail!(
             "expected a process of {} with components of ours, found {:?}: there are {}",
             robot.name(),
-            process.unwrap_or_default(),
+            name,
             ours.join(", ")
         );
     }
@@ -86,18 +107,21 @@ pub(super) fn host(
     let bus = Bus::open(&url).with_context(|| format!("cannot open the bus {url}"))?;
     let options = LiveOptions {
         robot: robot.name().to_owned(),
-        process: process.unwrap_or(robot.name()).to_owned(),
+        process: name.to_owned(),
         is_traced: robot.record().is_some(),
+        // A supervisor tells of them where there is one.
+        experiments: match which {
+            Which::Process(_) => Vec::new(),
+            Which::All | Which::AllBut(_) => robot.told_experiments(source),
+        },
         on_fault: Some(|component, fault| output::note(&format!("{component}: {fault}"))),
     };
-    let mut host = Live::new(engine, bus, options)?;
-    let stop = stop_at_signal(signals)?;
-    host.run(&stop)?;
+    Live::new(engine, bus, options)?.run(stop)?;
     Ok(Outcome::Fine)
 }
 
 /// A flag that is set when a signal comes.
-pub(super) fn stop_at_signal(signals: SignalFd) -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_at_signal(signals: SignalFd) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let waiting = std::thread::Builder::new()

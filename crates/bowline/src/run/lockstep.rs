@@ -7,10 +7,12 @@ use crate::{Outcome, output};
 use anyhow::{Context as _, bail};
 use bowline_bus::Bus;
 use bowline_log::{IndexUse, Writer, WriterOptions};
+use bowline_msgs::Experiment;
 use bowline_node::clock;
 use bowline_node::engine::{Arrival, Engine, Sent, Sink};
 use bowline_node::host::{Complaints, Lockstep, Logged, Scope, Silence, Source as Events, Tape};
 use bowline_node::robot::{Program, Robot, Source};
+use bowline_node::supervise::EXPERIMENT_CHANNEL;
 use bowline_node::trace::{Lives, STEPS_CHANNEL};
 use bowline_node::{Time, service};
 use bowline_wire::Message as _;
@@ -21,6 +23,9 @@ use std::time::Duration;
 
 /// When simulated time begins, unless somebody says otherwise: a date that nobody takes for today's.
 const SIMULATED_START: Time = Time::from_utime(1_000_000_000_000_000);
+
+/// How often stations are told of experiments: as often as a supervisor tells them.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// How many instants are in one piece of the record of steps.
 const TRACE_EVERY: u64 = 1_024;
@@ -173,6 +178,8 @@ fn go_on<S: Events>(
     let started = clock::Live::new();
     let mut complaints = Complaints::default();
     let mut deaths = order.deaths.iter();
+    let mut told = Told::new(robot.told_experiments(order.source()), start);
+    sinks.tell(&mut told, start)?;
     let mut n_instants = 0_u64;
     let outcome = loop {
         let is_over = order.log.is_some() && lockstep.is_source_done();
@@ -187,6 +194,7 @@ fn go_on<S: Events>(
             lockstep.engine_mut().kill(&death.component);
             output::note(&death.to_string());
         }
+        sinks.tell(&mut told, next)?;
         if let Err(error) = lockstep.step(sinks) {
             break Err(error.into());
         }
@@ -226,7 +234,49 @@ struct Sinks {
     bus: Option<Bus>,
 }
 
+/// What stations are told of experiments, whoever runs the robot.
+struct Told {
+    experiments: Vec<Experiment>,
+    due: Time,
+}
+
+impl Told {
+    fn new(experiments: Vec<Experiment>, due: Time) -> Self {
+        let named = experiments.into_iter().map(|it| Experiment {
+            host: "lockstep".to_owned(),
+            ..it
+        });
+        Self {
+            experiments: named.collect(),
+            due,
+        }
+    }
+}
+
 impl Sinks {
+    /// Tells what experiments there are, if that is due.
+    fn tell(&mut self, told: &mut Told, now: Time) -> anyhow::Result<()> {
+        if now < told.due {
+            return Ok(());
+        }
+        // Seconds are counted from the start, however events lie between them.
+        while told.due <= now {
+            told.due = told.due + TELL_EVERY;
+        }
+        for experiment in &mut told.experiments {
+            experiment.utime = now.utime();
+            let bytes = experiment.encode()?;
+            if let Some(log) = &mut self.log {
+                log.write(now, EXPERIMENT_CHANNEL, &bytes);
+            }
+            if let Some(bus) = &self.bus {
+                // The bus counts what it does not take.
+                drop(bus.publish(EXPERIMENT_CHANNEL, &*experiment));
+            }
+        }
+        Ok(())
+    }
+
     /// Writes what happened to components since the last time.
     fn trace<S: Events>(
         &mut self,

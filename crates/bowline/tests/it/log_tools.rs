@@ -366,3 +366,58 @@ fn every_verb_of_log_explains_itself_with_an_example() {
         assert_has(&text, &["Examples:\n", "Exit code"]);
     }
 }
+
+#[test]
+fn the_last_map_of_a_log_is_drawn_and_what_cannot_be_is_told_with_what_can() {
+    let folder = scratch("log-draw");
+    let robots = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../robots");
+    let robot = robots.join("harbour.toml").display().to_string();
+    let args = ["run", &robot, "--source", "sim", "--lockstep"];
+    let args = [&args[..], &["--for", "25s", "--record", "run.mcap"]].concat();
+    let output = bowline_in(&folder, &args, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let draw = |more: &[&str]| {
+        let args = [&["log", "draw", "run.mcap", "map.png"], more].concat();
+        bowline_in(&folder, &args, b"")
+    };
+    let all = [
+        "--path",
+        "pose",
+        "--points",
+        "bathymetry.finds",
+        "--scale",
+        "2",
+    ];
+    let output = draw(&all);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stdout(&output);
+    assert!(told.starts_with("map.png: depth from "), "{told}");
+    let picture = fs::read(folder.join("map.png")).unwrap();
+    assert!(picture.starts_with(b"\x89PNG\r\n"));
+    let side = |at: usize| u32::from_be_bytes(picture[at..at + 4].try_into().unwrap());
+    assert!(
+        told.contains(&format!("{} by {} pixels", side(16), side(20))),
+        "{told}"
+    );
+    // A picture of an earlier moment is another one.
+    assert_eq!(draw(&["-e", "12", "--scale", "2"]).status.code(), Some(0));
+    assert_ne!(fs::read(folder.join("map.png")).unwrap(), picture);
+    for (more, expected) in [
+        (["--plane", "colour"], "height, variance, count, depth"),
+        (
+            ["--map", "pose"],
+            "expected a channel with maps, bathymetry",
+        ),
+        (["--path", "pse"], "nothing is on pse"),
+        (["--path", "imu"], "imu is of another type"),
+        (["-e", "0.001"], "expected a log with maps"),
+    ] {
+        let output = draw(&more);
+        assert_eq!(
+            output.status.code(),
+            Some(if more[1] == "imu" { 1 } else { 2 }),
+            "{more:?}"
+        );
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}

@@ -14,6 +14,7 @@ mod operate;
 mod run;
 mod serial;
 mod sim;
+mod station;
 mod supervision;
 mod types;
 

@@ -89,6 +89,11 @@ struct Robot {
 
 impl Robot {
     fn start(name: &str) -> Self {
+        Self::with(name, "")
+    }
+
+    /// With more components, as a robot file has them.
+    fn with(name: &str, more: &str) -> Self {
         let folder = scratch(&format!("operate-{name}"));
         let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
         let url = hub.url().to_string();
@@ -96,7 +101,7 @@ impl Robot {
             "[robot]\nname = \"{name}{}\"\nbus = \"{url}\"\n\
              [component.gate]\nkind = \"gate\"\nprocess = \"vessel\"\n\
              parameters = {{ name = \"vessel\", ranks = [\"bridge=2\"] }}\n\
-             [component.thrust_driver]\nkind = \"thrust_driver\"\nprocess = \"vessel\"\n",
+             [component.thrust_driver]\nkind = \"thrust_driver\"\nprocess = \"vessel\"\n{more}",
             std::process::id()
         );
         write(&folder, "robot.toml", &text);
@@ -207,7 +212,9 @@ fn a_person_clears_the_stop_gives_a_task_and_leaves_it_to_the_vehicle() {
         (&survey, "autonomous", 4),
         // What is inserted leaves it autonomous.
         (&["operate", "insert", "40", "25"], "autonomous", 4),
-        (&["operate", "return"], "autonomous", 4),
+        // On the way back it follows a route, and what is left of the survey waits.
+        (&["operate", "return"], "autonomous", 3),
+        (&["operate", "resume"], "autonomous", 4),
     ] {
         robot.do_so("quay", args);
         let status = robot.status();
@@ -365,4 +372,76 @@ fn what_makes_no_sense_is_said_before_anybody_is_asked() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {errors}");
         assert!(errors.contains(expected), "{args:?}: {errors}");
     }
+}
+
+const ARM: &str = r#"
+[component.arm_gate]
+kind = "gate"
+process = "arm"
+parameters = { name = "arm" }
+
+[component.arm_gate.channels]
+direct = "arm.operator.thrust"
+tasks = "arm.operator.task"
+stops = "arm.operator.stop"
+leases = "arm.operator.lease"
+wish = "arm.thrust.wish"
+command = "arm.thrust.command"
+state = "arm.gate.state"
+token = "arm.gate.token"
+refusal = "arm.gate.refusal"
+task = "arm.gate.task"
+
+[component.arm_driver]
+kind = "thrust_driver"
+process = "arm"
+channels = { command = "arm.thrust.command", setpoint = "arm.thrust" }
+
+[experiment.vessel]
+components = ["gate", "thrust_driver"]
+
+[experiment.arm]
+components = ["arm_gate", "arm_driver"]
+"#;
+
+#[test]
+fn two_experiments_of_a_robot_are_commanded_from_two_stations_each_under_a_lease_of_its_own() {
+    let robot = Robot::with("two", ARM);
+    let status = |prefix: &str| -> Value {
+        let args = ["operate", "--prefix", prefix, "status", "--json"];
+        serde_json::from_str(&robot.do_so("watch", &args)).unwrap()
+    };
+    let _bridge = robot.begin("bridge", &["operate", "take"]);
+    let lab = robot.begin("lab", &["operate", "--prefix", "arm.", "take"]);
+    let holders = |robot: &Value, arm: &Value| (robot["holder"].clone(), arm["holder"].clone());
+    let found = holders(&status(""), &status("arm."));
+    assert_eq!(found, ("bridge".into(), "lab".into()), "at the same time");
+    assert_eq!(status("arm.")["name"], "arm");
+    // Who holds the one has no say in the other, and stops concern one of them only.
+    robot.is_refused("lab", &["operate", "goto", "1", "2"], "");
+    drop(lab);
+    robot.do_so("lab", &["operate", "--prefix", "arm.", "clear"]);
+    assert_eq!(status("arm.")["state"], "idle");
+    assert_eq!(status("")["state"], "stopped", "nobody has cleared that");
+    robot.do_so(
+        "lab",
+        &[
+            "operate",
+            "--prefix",
+            "arm.",
+            "goto",
+            "1",
+            "2",
+            "name=sample",
+        ],
+    );
+    assert_eq!(status("arm.")["in_control"], "autonomy: sample");
+    assert_eq!(status("")["holder"], "bridge");
+    robot.do_so("anybody", &["halt", "--prefix", "arm.", "enough"]);
+    assert_eq!(status("arm.")["state"], "stopped");
+    robot.is_refused(
+        "lab",
+        &["operate", "--prefix", "leg.", "--timeout", "1s", "clear"],
+        "leg.gate.token",
+    );
 }

@@ -178,3 +178,38 @@ fn a_joint_needs_a_number_where_its_model_says() {
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn experiments_are_told_in_lockstep_too_once_a_second_of_its_time() {
+    let folder = scratch("run-experiments");
+    let robot = format!(
+        "{ROBOT}[experiment.beating]\nabout = \"Beats.\"\ncomponents = [\"beat\"]\n[experiment.hearing]\ncomponents = [\"relay\"]\n"
+    );
+    write(&folder, "robot.toml", &robot);
+    let lockstep = ["run", "robot.toml", "--source", "sim", "--lockstep"];
+    let args = [&lockstep[..], &["--for", "3500ms", "--record", "run.mcap"]].concat();
+    let output = bowline_in(&folder, &args, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let cat = ["log", "cat", "run.mcap", "--channel", "bowline.experiment"];
+    let output = bowline_in(&folder, &cat, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stdout(&output);
+    let told: Vec<serde_json::Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .map(|mut event: serde_json::Value| event["message"].take())
+        .collect();
+    let names: Vec<&str> = told.iter().filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(names, ["beating", "hearing"].repeat(4));
+    assert_eq!(
+        (&told[0]["robot"], &told[0]["about"]),
+        (&"patrol".into(), &"Beats.".into())
+    );
+    assert_eq!(told[0]["components"][0]["name"], "beat");
+    let apart = told[2]["utime"].as_i64().zip(told[0]["utime"].as_i64());
+    assert!(apart.is_some_and(|(later, first)| later - first >= 1_000_000));
+    // And the log is none the worse for it.
+    let args = ["run", "robot.toml", "--source", "log:run.mcap", "--verify"];
+    let output = bowline_in(&folder, &args, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}

@@ -2,7 +2,7 @@
 
 use crate::{bowline_in, scratch, stderr, stdout};
 use bowline_bus::{Bus, Hub, Queue, Subscription};
-use bowline_msgs::{Device, Experiment, Serial};
+use bowline_msgs::{Device, Experiment, GpsFix, Serial, Thrust};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -329,13 +329,151 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
     wait("with a cable again", &|device| {
         device.state == Device::WORKING
     });
-    let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
+    interrupt(&mut child);
+}
+
+/// A thrust driver and a motor controller with a real line between them.
+#[test]
+fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_pulled() {
+    let folder = scratch("thrusters-pty");
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let url = hub.url().to_string();
+    let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
+    let like = root().join("robots/thrusters_pty.toml");
+    let name = format!("thrusters{}", std::process::id());
+    let text = format!(
+        r#"
+        [robot]
+        name = "{name}"
+        like = "{}"
+        bus = "{url}"
+        [component.line]
+        command = ["{bowline}", "serial", "{link}", "--baud", "115200", "--from", "thrusters.answers", "--to", "thrusters.line"]
+        [sim.component.tty]
+        command = ["{bowline}", "serial", "--pty", "{link}", "--from", "twin.line", "--to", "twin.answers"]
+        "#,
+        like.display(),
+        link = link.display(),
     );
-    assert!(child.wait().unwrap().success());
+    let robot = folder.join("robot.toml");
+    fs::write(&robot, text).unwrap();
+    let bus = Bus::open(&url).unwrap();
+    let gives = bus.subscribe::<Thrust>("motors.thrust").unwrap();
+    let devices = bus.subscribe::<Device>("thrusters.device").unwrap();
+    let mut child = Command::new(bowline)
+        .args(["run", &robot.display().to_string(), "--source", "sim"])
+        .current_dir(&folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary is built");
+    let mut utime = 0;
+    // Commands go on while something is waited for, as a gate sends them.
+    let mut command = || {
+        utime += 1;
+        let thrust = Thrust {
+            utime,
+            port_ratio: -0.25,
+            starboard_ratio: 0.5,
+        };
+        bus.publish("thrust.command", &thrust).unwrap();
+    };
+    let mut wait = |what: &str, expected: (f64, f64)| {
+        let found = (0..1_200).any(|_| {
+            command();
+            let thrust = gives
+                .recv_timeout(PATIENCE / 1_200)
+                .expect("the bus is there");
+            thrust.is_some_and(|it| (it.port_ratio, it.starboard_ratio) == expected)
+        });
+        assert!(found, "{what}: the motors never gave {expected:?}");
+    };
+    wait("at first", (-0.25, 0.5));
+    let order = |verb: &str| {
+        let args = [verb, "tty", "--robot", &name, "--url", &url];
+        let output = bowline_in(&folder, &args, b"");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    };
+    // Nobody tells the controller to stop: it stops because it hears nothing any more.
+    order("stop");
+    wait("without a cable", (0.0, 0.0));
+    let silent = (0..1_200).any(|_| {
+        let device = devices
+            .recv_timeout(PATIENCE / 60)
+            .expect("the bus is there");
+        device.is_some_and(|it| it.state == Device::SILENT && it.n_timeouts > 0)
+    });
+    assert!(
+        silent,
+        "the driver never said that the controller is silent"
+    );
+    order("start");
+    wait("with a cable again", (-0.25, 0.5));
+    interrupt(&mut child);
+}
+
+#[test]
+fn fixes_go_over_a_real_line_as_sentences_and_come_out_as_they_went_in() {
+    let folder = scratch("gps-pty");
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let url = hub.url().to_string();
+    let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
+    let like = root().join("robots/gps_pty.toml");
+    let text = format!(
+        r#"
+        [robot]
+        name = "gps{}"
+        like = "{}"
+        bus = "{url}"
+        [component.line]
+        command = ["{bowline}", "serial", "{link}", "--baud", "38400", "--from", "gps.line"]
+        [sim.component.tty]
+        command = ["{bowline}", "serial", "--pty", "{link}", "--from", "twin.heard", "--to", "twin.line"]
+        "#,
+        std::process::id(),
+        like.display(),
+        link = link.display(),
+    );
+    let robot = folder.join("robot.toml");
+    fs::write(&robot, text).unwrap();
+    let bus = Bus::open(&url).unwrap();
+    let fixes = bus.subscribe::<GpsFix>("gps.fix").unwrap();
+    let mut child = Command::new(bowline)
+        .args(["run", &robot.display().to_string(), "--source", "sim"])
+        .current_dir(&folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary is built");
+    let sent = GpsFix {
+        utime: 1_700_000_000_000_000,
+        lat_deg: 44.651_234_5,
+        lon_deg: -63.571_234_5,
+        alt_m: 12.5,
+        horizontal_sd_m: 0.8,
+        vertical_sd_m: 1.5,
+        ..GpsFix::default()
+    };
+    // The first fixes may be from before the receiver's word about its own errors: they are told by their geometry.
+    let heard = (0..1_200).find_map(|_| {
+        bus.publish("receiver.fix", &sent).unwrap();
+        let fix = fixes
+            .recv_timeout(PATIENCE / 1_200)
+            .expect("the bus is there");
+        fix.filter(|it| (it.horizontal_sd_m - sent.horizontal_sd_m).abs() < 1e-3)
+    });
+    let heard = heard.expect("a fix comes through, with the errors that it went in with");
+    assert_eq!(heard.frame, "GPS:Antenna");
+    assert!((heard.lat_deg - sent.lat_deg).abs() < 1e-7, "{heard:?}");
+    assert!((heard.lon_deg - sent.lon_deg).abs() < 1e-7, "{heard:?}");
+    assert!((heard.alt_m - sent.alt_m).abs() < 1e-3, "{heard:?}");
+    interrupt(&mut child);
+}
+
+/// Presses ^C, and waits for a good end.
+fn interrupt(child: &mut Child) {
+    let id = child.id().to_string();
+    let status = Command::new("kill").args(["-INT", &id]).status();
+    assert!(status.expect("kill is there").success());
+    assert!(child.wait().expect("it ends").success());
 }

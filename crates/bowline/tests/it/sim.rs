@@ -33,6 +33,14 @@ fn what_is_wrong_with_a_world_is_shown_with_its_line_and_ends_with_1() {
     let told = stderr(&output);
     assert!(told.contains("w.toml:4:9"), "{told}");
     assert!(told.contains("did you mean \"box\"?"), "{told}");
+    assert!(told.starts_with("error: shape is one of"), "{told}");
+    // The same within what is wrong with a robot.
+    let robot = "[robot]\nname = \"r\"\n[sim.component.sim]\nkind = \"sim\"\nparameters = { world = \"w.toml\" }\n";
+    write(&folder, "r.toml", robot);
+    let args = ["run", "r.toml", "--source", "sim", "--check"];
+    let told = told + &stderr(&bowline_in(&folder, &args, b""));
+    assert_eq!(told.matches("w.toml:4:9").count(), 2, "{told}");
+    assert_eq!(told.matches("error: ").count(), 2, "{told}");
     let output = bowline_in(&folder, &["sim", "w.toml"], b"");
     assert_eq!(output.status.code(), Some(2), "a robot is needed");
 }

@@ -1,7 +1,8 @@
-//! `bowline demo raptor` and its like: a vehicle drives itself in simulation, and a page shows how.
+//! `bowline demo raptor --film` and its like: a drive in simulation, as fast as it goes, in one HTML file.
 
+use super::show::{Film, Show};
 use crate::run::{self, Simulated};
-use crate::{Outcome, input, output, robot_file};
+use crate::{Outcome, input, output};
 use anyhow::{Context as _, bail};
 use bowline_autonomy::map::draw::{Layer, Palette};
 use bowline_autonomy::map::replay::{Frame, Goal, Replay, Voter};
@@ -12,123 +13,54 @@ use bowline_wire::{Decode, Message};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// A file of the repository, with its path in it.
-macro_rules! file {
-    ($path:literal) => {
-        ($path, include_str!(concat!("../../../../", $path)))
-    };
-}
-
-/// A vehicle that drives itself in simulation.
-pub(crate) struct Show {
-    /// What its files are called.
-    name: &'static str,
-    /// What it is about to do.
-    intro: &'static str,
-    /// How long that takes, seconds of simulated time.
-    seconds: u64,
-    /// The Assembly file among its files.
-    model: &'static str,
-    /// Length and width of the vehicle, and how far its origin is from its rear end, metres.
-    outline_m: [f64; 3],
-    title: &'static str,
-    summary: &'static str,
-    /// Everything that the robot is made of, so that the demonstration needs this program and nothing else.
-    files: &'static [(&'static str, &'static str)],
-}
-
-pub(crate) const RAPTOR: Show = Show {
-    name: "raptor",
-    intro: "The Raptor drives to three goals, by two lasers that look down before it:",
-    seconds: 70,
-    model: "models/raptor_ugv/raptor_ugv.xml",
-    outline_m: [3.1, 1.15, 0.45],
-    title: "The Raptor in the blocks world",
-    summary: "DRDC's Raptor in simulation, driven by votes on arcs: what it believes, what it plans, and why it moves as it \
-              does.",
-    files: &[
-        file!("robots/raptor.toml"),
-        file!("worlds/blocks.toml"),
-        file!("models/raptor_ugv/raptor_ugv.xml"),
-        file!("models/raptor_ugv/raptor.body.xml"),
-        file!("models/raptor_ugv/wheel.body.xml"),
-        file!("models/raptor_ugv/lms200.body.xml"),
-        file!("models/raptor_ugv/ins.body.xml"),
-        file!("models/raptor_ugv/gps_antenna.body.xml"),
-        file!("models/raptor_ugv/bumper.body.xml"),
-    ],
-};
-
-pub(crate) const IGVC: Show = Show {
-    name: "igvc",
-    intro: "The IGVC robot drives its course: lanes between painted lines, which its camera sees, and barrels, which its \
-            laser sees:",
-    seconds: 82,
-    model: "models/igvc/igvc.xml",
-    outline_m: [1.0, 0.76, 0.72],
-    title: "The IGVC robot on its course",
-    summary: "A robot for the Intelligent Ground Vehicle Competition in simulation: lines and barrels in one map, the plan \
-              through them, the votes on arcs, and why it moves as it does.",
-    files: &[
-        file!("robots/igvc.toml"),
-        file!("worlds/igvc.toml"),
-        file!("models/igvc/igvc.xml"),
-        file!("models/igvc/chassis.body.xml"),
-        file!("models/igvc/wheel.body.xml"),
-        file!("models/igvc/castor.body.xml"),
-        file!("models/igvc/lidar.body.xml"),
-        file!("models/igvc/camera.body.xml"),
-        file!("models/igvc/ins.body.xml"),
-    ],
-};
 
 /// Every second map is a frame: five a second are more than anybody looks at.
 const MAPS_PER_FRAME: usize = 2;
 
 #[derive(Args, Debug)]
-pub(crate) struct Arguments {
-    /// Where the robot, the log and the page go; without it NAME-demo
-    #[arg(short, long, value_name = "FOLDER")]
-    output: Option<PathBuf>,
+pub(super) struct FilmArguments {
+    /// As fast as the machine can, into one HTML file
+    #[arg(long)]
+    film: bool,
     /// How long it drives, in simulated time; without it to its last goal
-    #[arg(long = "for", value_name = "DURATION", value_parser = input::period)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = input::period, requires = "film")]
     duration: Option<Duration>,
 }
 
-pub(crate) fn run(show: &Show, arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let Show { name, .. } = show;
-    let usual = || PathBuf::from(format!("{name}-demo"));
-    let folder = &arguments.output.clone().unwrap_or_else(usual);
-    for (name, text) in show.files {
-        let path = folder.join(name);
-        let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+impl FilmArguments {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.film
     }
-    let checked = robot_file::check(&folder.join(format!("robots/{name}.toml")), &[])?;
-    let Some(robot) = checked.robot else {
-        output::problems(&checked.problems);
-        bail!("the robot of the demonstration is not whole");
+}
+
+pub(super) fn run(
+    show: &Show,
+    arguments: &FilmArguments,
+    folder: &Path,
+) -> anyhow::Result<Outcome> {
+    let Show { name, .. } = show;
+    let Some(film) = &show.film else {
+        bail!("there is no film of {name}");
     };
+    let robot = show.unpack(folder)?.robot(film.robot, &[])?;
     let log = folder.join(format!("{name}.mcap"));
     output::line(show.intro)?;
     let duration = arguments.duration;
     let outcome = run::simulate(&Simulated {
         robot,
-        lockstep: Some(Some(duration.unwrap_or(Duration::from_secs(show.seconds)))),
+        lockstep: Some(Some(duration.unwrap_or(Duration::from_secs(film.seconds)))),
         record: Some(log.clone()),
     })?;
-    let (replay, seen) = read(show, &log, &folder.join(show.model))?;
+    let (replay, seen) = read(film, &log, &folder.join(show.model))?;
     let page = folder.join(format!("{name}.html"));
     fs::write(&page, replay.to_html()?)
         .with_context(|| format!("cannot write {}", page.display()))?;
     output::line(&seen.words())?;
     output::line(&format!(
         "\n  {}   maps, plan, votes and commands, to be played in a browser\n  {}   everything that was said; \
-         `bowline spy {1}` looks into it",
+         `bowline station --log {1}` shows it, `bowline spy {1}` looks into it",
         page.display(),
         log.display()
     ))?;
@@ -165,19 +97,19 @@ impl Seen {
 }
 
 /// Reads a drive from its log.
-fn read(show: &Show, log: &Path, model: &Path) -> anyhow::Result<(Replay, Seen)> {
+fn read(film: &Film, log: &Path, model: &Path) -> anyhow::Result<(Replay, Seen)> {
     let whereabouts = Whereabouts::new(model, "")
         .map_err(|error| anyhow::anyhow!("the robot's model: {error}"))?;
-    let mut filmed = Film {
+    let mut filmed = Filming {
         whereabouts,
         frame: Frame::default(),
         votes: BTreeMap::new(),
         n_maps: 0,
         seen: Seen::default(),
         replay: Replay {
-            title: show.title.to_owned(),
-            summary: show.summary.to_owned(),
-            outline_m: show.outline_m,
+            title: film.title.to_owned(),
+            summary: film.summary.to_owned(),
+            outline_m: film.outline_m,
             ..Replay::default()
         },
     };
@@ -189,7 +121,7 @@ fn read(show: &Show, log: &Path, model: &Path) -> anyhow::Result<(Replay, Seen)>
 }
 
 /// What is known so far, and the frames that it has become.
-struct Film {
+struct Filming {
     whereabouts: Whereabouts,
     frame: Frame,
     votes: BTreeMap<String, Voter>,
@@ -198,7 +130,7 @@ struct Film {
     replay: Replay,
 }
 
-impl Film {
+impl Filming {
     fn take(&mut self, event: &LogEvent<'_>) -> anyhow::Result<()> {
         let bytes = event.payload;
         match event.channel {
