@@ -10,15 +10,15 @@ BENCH ?=
 # How many inputs `make test` tries on each parser: the same ones every time, some ten seconds' worth. `make soak` looks
 # for new ones, so many seconds on each.
 FUZZ_RUNS := datagrams=3000 dynamic=50000 eventlog=50000 gate=20000 generated=50000 language=5000 link_frames=50000 \
-	log_damage=1500 log_files=4000 log_index=15000 models=6000 nmea=40000 robot_files=3000 scanner=40000 tcpq=200000 worlds=6000
+	log_damage=1500 log_files=4000 log_index=15000 models=6000 nmea=40000 robot_files=3000 roboteq=40000 scanner=40000 tcpq=200000 worlds=6000
 SOAK_SECONDS ?= 1200
 
-.PHONY: demo test gen liblcm python bench soak peers check models mutants fuzz
+.PHONY: demo test gen liblcm python bench soak peers check binary page browser models mutants fuzz
 
-demo: ## what there is so far, in a minute
+demo: ## a simulated vessel surveys a harbour, and the page shows it
 	$(CARGO) run --quiet --release -p bowline -- demo
 
-test: peers check models fuzz ## everything: peers, formatting, lints, tests, schedules, fuzzing
+test: peers check page browser models fuzz ## everything: peers, formatting, lints, tests, the page in a browser, schedules, fuzzing
 	@echo "make test: all passed"
 
 check:
@@ -27,14 +27,25 @@ check:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(CARGO) test --workspace --all-features
 
+# The same features as `check`, so that nothing is built twice.
+BOWLINE := $(TARGET)/debug/bowline
+binary:
+	$(CARGO) build --quiet --workspace --all-features --bin bowline
+
+page: peers binary ## the operator's page: its promises, and that what is committed is what is built
+	@scripts/check-page $(BOWLINE)
+
+browser: peers binary ## the operator's page in a browser, against the real station
+	@BOWLINE=$(abspath $(BOWLINE)) npm --silent --prefix tests/browser test
+
 models: ## the bus under thousands of schedules, and twins of it that must fail
 	$(CARGO) test --quiet --locked --manifest-path tests/models/Cargo.toml --target-dir target/models
 
 mutants: ## the gate and the lease, broken in every way: the tests must find out
 	@scripts/mutants
 
-gen: ## types/ -> crates/msgs
-	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated types/
+gen: ## types/ -> crates/msgs, and the page's own
+	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated --typescript crates/station/web/src/generated types/
 
 liblcm: ## LCM's C library on our bus, for programs that exist: target/release/liblcm.so.1
 	$(CARGO) build --quiet --release -p bowline-liblcm
@@ -52,7 +63,7 @@ bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" fo
 	done
 	./target/release/bowline-bench $(BENCH)
 
-peers: ## the real peers, in target/peers: the lcm wheel and TypeScript
+peers: ## the real peers: the lcm wheel and TypeScript in target/peers, a browser, and what builds the page
 	@scripts/setup-peers $(PEERS)
 
 fuzz: ## every parser and decoder against hostile input, the same every time

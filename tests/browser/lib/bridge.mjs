@@ -1,0 +1,170 @@
+// What a person does on the page, and what they see there.
+
+import assert from "node:assert/strict";
+
+/** Locators for what is always in sight. */
+export const seen = (page) => ({
+    state: page.locator(".authority .state"),
+    level: page.locator(".authority .level"),
+    who: page.locator(".authority .who"),
+    lease: page.locator(".authority .lease-text"),
+    refusal: page.locator(".authority .refusal"),
+    stop: page.locator("button.stop"),
+    cutOff: page.locator(".banner.cut-off"),
+    replay: page.locator(".banner.replay"),
+    teleop: page.locator(".teleop .state"),
+    why: page.locator(".teleop .hint").first(),
+    mission: page.locator(".mission .headline"),
+    position: readout(page, "Position"),
+});
+
+/** The value of a readout, by the beginning of its label. */
+export function readout(page, label) {
+    return page.locator(".readout", { hasText: label }).first().locator(".value");
+}
+
+/** Waits until an element says something that matches. */
+export async function says(locator, expected) {
+    const pattern = expected instanceof RegExp ? expected : new RegExp(`^${escape(expected)}$`);
+    try {
+        await locator.filter({ hasText: pattern }).first().waitFor();
+    } catch (error) {
+        const found = await locator.allTextContents().catch(() => []);
+        throw new Error(`expected ${expected}, found ${JSON.stringify(found)}`, { cause: error });
+    }
+}
+
+function escape(text) {
+    return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+export const press = (page, name) => page.getByRole("button", { name, exact: true }).first().click();
+
+/** Takes control of a vehicle that nobody holds. */
+export async function take(page) {
+    await press(page, "Take control");
+    await says(seen(page).lease, "the lease is yours");
+}
+
+/** Takes control and lets the stop that a gate begins with be over. */
+export async function takeAndClear(page) {
+    await take(page);
+    await press(page, "Clear the stop");
+    await says(seen(page).state, "Idle");
+}
+
+/** Sends the vehicle to a place by typing where. */
+export async function goTo(page, [x, y]) {
+    await page.getByLabel("East, metres").fill(String(x));
+    await page.getByLabel("North, metres").fill(String(y));
+    await press(page, "Go to");
+    await says(seen(page).state, "Autonomous");
+}
+
+/** Where the vehicle says that it is. */
+export async function place(page) {
+    await seen(page).position.filter({ hasText: /\d/ }).waitFor();
+    const text = (await seen(page).position.textContent()) ?? "";
+    return text.replaceAll("−", "-").split(",").map(Number);
+}
+
+/** Waits until a condition on the page's texts holds. */
+export async function until(page, condition, argument) {
+    await page.waitForFunction(condition, argument, { polling: 100 });
+}
+
+/**
+ * Clicks on places of the map. Where they are on the screen is told from a first click, whose place the page says, and from
+ * the scale in the corner.
+ */
+export class Pointer {
+    static async of(page) {
+        const pointer = new Pointer();
+        pointer.page = page;
+        const follow = page.locator(".map-tools").getByRole("button", { name: "Follow" });
+        if ((await follow.getAttribute("aria-pressed")) === "true") {
+            await follow.click();
+        }
+        pointer.box = await page.locator(".map-target").first().boundingBox();
+        const { x, y, width, height } = pointer.box;
+        await pointer.#clickAt(x + width * 0.4, y + height * 0.4);
+        const menu = page.locator(".retask");
+        await menu.waitFor();
+        // The map may have moved so that the menu fits: the menu is where the place is now.
+        pointer.place = (await menu.locator(".where").textContent())
+            .replaceAll("−", "-")
+            .match(/(\S+) m east, (\S+) m north/)
+            .slice(1)
+            .map(Number);
+        const corner = await menu.boundingBox();
+        pointer.at = [corner.x - MENU_OFFSET_PX, corner.y - MENU_OFFSET_PX];
+        pointer.perM = await page
+            .locator(".ol-scale-line-inner")
+            .first()
+            .evaluate((it) => {
+                const [, length, unit] = it.textContent.match(/(\S+) (k?m)/);
+                return Number.parseFloat(it.style.width) / (Number(length) * (unit === "km" ? 1e3 : 1));
+            });
+        await menu.getByRole("button", { name: "Cancel" }).click();
+        await menu.waitFor({ state: "hidden" });
+        return pointer;
+    }
+
+    /** Clicks on a place. */
+    async click([x, y]) {
+        const { at, perM, place, box } = this;
+        const [px, py] = [at[0] + (x - place[0]) * perM, at[1] - (y - place[1]) * perM];
+        const isOn = px > box.x && py > box.y && px < box.x + box.width && py < box.y + box.height;
+        assert.ok(isOn, `expected ${x}, ${y} on the map, found it at ${px}, ${py}`);
+        await this.#clickAt(px, py);
+    }
+
+    /** People take longer from one click to the next than what makes a double click; so do these. */
+    async #clickAt(x, y) {
+        await this.page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), DOUBLE_CLICK_MS);
+        await this.page.mouse.click(x, y);
+    }
+}
+
+const MENU_OFFSET_PX = 10;
+/** The map takes two clicks within 250 ms for a double click. */
+const DOUBLE_CLICK_MS = 260;
+
+/**
+ * Makes ready to drive by hand. The page gives up where the vehicle is not heard for half a second, as on a machine that does
+ * other things too; then a person tries again.
+ */
+export async function engage(page) {
+    const becomes = (states) =>
+        until(page, (it) => it.includes(document.querySelector(".teleop").dataset.state), states);
+    for (let n = 0; n < 10; n++) {
+        await press(page, "Drive by hand");
+        await becomes(["arming", "ready"]);
+        await becomes(["ready", "off"]);
+        if ((await page.locator(".teleop").getAttribute("data-state")) === "ready") {
+            return;
+        }
+        await says(seen(page).teleop, "Hands off");
+    }
+    throw new Error(`expected to be ready, found: ${await seen(page).why.textContent()}`);
+}
+
+/** What a vehicle's thrusters are told. */
+export const isZero = ({ port, starboard }) => port === 0 && starboard === 0;
+export const isAhead = ({ port, starboard }) => port > 0.1 && starboard > 0.1;
+
+/** The panels of the page in front, by what they are and what of. */
+export async function panels(page) {
+    return page
+        .locator("section.card")
+        .evaluateAll((cards) =>
+            cards.map((it) => `${it.dataset.panel} ${it.querySelector(".subtitle")?.textContent ?? ""}`.trim()).sort(),
+        );
+}
+
+export const PAGES = ["Operate", "Sensors", "Simulation", "3D", "Messages"];
+
+/** Turns to a page by its name. */
+export async function turnTo(page, name) {
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("button", { name, exact: true }).click();
+}

@@ -1,0 +1,138 @@
+// LCM's TCP protocol, as crates/wire/src/tcpq.rs has it: for tests that look at a bus, feed it, or join two of them.
+
+import { once } from "node:events";
+import net from "node:net";
+
+const [PUBLISH, SUBSCRIBE] = [1, 2];
+
+/** A client of a hub. */
+export class Bus {
+    #socket;
+    #rest = Buffer.alloc(0);
+    #heard = new Set();
+    #isGreeted = false;
+
+    /** Connects to `tcpq://HOST:PORT` and hears everything that matches. */
+    static async open(url, pattern = ".*") {
+        const { hostname, port } = new URL(url.replace(/^tcpq:/, "http:"));
+        const bus = new Bus();
+        bus.#socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
+        await once(bus.#socket, "connect");
+        bus.#socket.on("data", (bytes) => bus.#take(bytes));
+        bus.#socket.on("error", () => bus.close());
+        const hello = Buffer.alloc(8);
+        hello.writeUInt32BE(0x287617fb, 0);
+        hello.writeUInt32BE(0x0100, 4);
+        bus.#socket.write(Buffer.concat([hello, frame(SUBSCRIBE, pattern)]));
+        return bus;
+    }
+
+    /** Calls back with each message: channel and bytes. Returns what ends that. */
+    listen(hear) {
+        this.#heard.add(hear);
+        return () => this.#heard.delete(hear);
+    }
+
+    /** The first message for which `pick` gives something: what it gave, and when that was by this process's clock. */
+    next(pick) {
+        return new Promise((resolve) => {
+            const end = this.listen((channel, bytes) => {
+                const picked = pick(channel, bytes);
+                if (picked !== undefined) {
+                    end();
+                    resolve({ picked, atMs: performance.timeOrigin + performance.now() });
+                }
+            });
+        });
+    }
+
+    publish(channel, bytes) {
+        const size = Buffer.alloc(4);
+        size.writeUInt32BE(bytes.length);
+        this.#socket.write(Buffer.concat([frame(PUBLISH, channel), size, bytes]));
+    }
+
+    close() {
+        this.#heard.clear();
+        this.#socket.destroy();
+    }
+
+    #take(bytes) {
+        this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+        let at = 0;
+        if (!this.#isGreeted && this.#rest.length >= 8) {
+            this.#isGreeted = true;
+            at = 8;
+        }
+        for (;;) {
+            const message = this.#isGreeted ? read(this.#rest, at) : undefined;
+            if (message === undefined) {
+                break;
+            }
+            at = message.end;
+            for (const hear of this.#heard) {
+                hear(message.channel, message.bytes);
+            }
+        }
+        this.#rest = this.#rest.subarray(at);
+    }
+}
+
+function frame(kind, name) {
+    const bytes = Buffer.from(name);
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(kind, 0);
+    head.writeUInt32BE(bytes.length, 4);
+    return Buffer.concat([head, bytes]);
+}
+
+function read(buffer, at) {
+    if (buffer.length < at + 12) {
+        return undefined;
+    }
+    const nameEnd = at + 8 + buffer.readUInt32BE(at + 4);
+    if (buffer.length < nameEnd + 4) {
+        return undefined;
+    }
+    const end = nameEnd + 4 + buffer.readUInt32BE(nameEnd);
+    if (buffer.length < end) {
+        return undefined;
+    }
+    return { channel: buffer.toString("latin1", at + 8, nameEnd), bytes: buffer.subarray(nameEnd + 4, end), end };
+}
+
+/** Whatever describes types has no prefix: it is everybody's. */
+const COMMON = /^bowline\.schema/;
+
+/**
+ * A link between a vehicle's bus and a station's, as `bowline link` gives one: what the vehicle says gets a prefix, what
+ * operators ask for loses it. It can be cut.
+ */
+export class Link {
+    isCut = false;
+
+    static async join(vehicleUrl, stationUrl, prefix) {
+        const link = new Link();
+        const commands = prefix.replace(".", "\\.");
+        [link.vehicle, link.station] = await Promise.all([
+            Bus.open(vehicleUrl, "(?!operator\\.).*"),
+            Bus.open(stationUrl, `(${commands}operator\\..*|${commands}bowline\\.(call|answer)\\..*)`),
+        ]);
+        link.vehicle.listen((channel, bytes) => {
+            if (!link.isCut && !channel.startsWith("operator.")) {
+                link.station.publish(COMMON.test(channel) ? channel : prefix + channel, bytes);
+            }
+        });
+        link.station.listen((channel, bytes) => {
+            if (!link.isCut && channel.startsWith(`${prefix}operator.`)) {
+                link.vehicle.publish(channel.slice(prefix.length), bytes);
+            }
+        });
+        return link;
+    }
+
+    close() {
+        this.vehicle.close();
+        this.station.close();
+    }
+}

@@ -1,0 +1,313 @@
+// What a scenario runs in: hubs, vessels, stations and pages, all on loopback with ports that the system gives; whatever was
+// started is ended by its id.
+
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { Bus, Link } from "./tcpq.mjs";
+
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+export const BOWLINE = process.env.BOWLINE ?? path.join(ROOT, "target/debug/bowline");
+/** Screenshots and logs, to be looked at. */
+export const OUT = path.join(ROOT, "target/browser");
+
+/** Longer than anything takes here, on a machine that does other things too. */
+export const PATIENCE_MS = 20_000;
+
+/** Without the flags for networks a browser asks its maker's hosts for things; as root it needs no sandbox of its own. */
+const FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+];
+
+/** One browser for all scenarios. */
+let browser;
+let nVessels = 0;
+
+export async function openBrowser(moreFlags = []) {
+    browser = await chromium.launch({
+        executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+        args: [...FLAGS, ...moreFlags],
+    });
+    return browser;
+}
+
+export async function closeBrowser() {
+    await browser?.close();
+}
+
+/** Everything that one scenario has started. */
+export class World {
+    #ends = [];
+    #pages = [];
+    /** What pages complained of: a scenario that expects something takes it out. */
+    complaints = [];
+    folder = mkdtempSync(path.join(tmpdir(), "bowline-browser-"));
+
+    /** One step of a scenario: a promise of its own. What comes after a broken one makes no sense, and is left out. */
+    async step(t, name, promise) {
+        let error;
+        await t.test(name, async () => {
+            try {
+                await promise();
+            } catch (caught) {
+                error = caught;
+                throw caught;
+            }
+        });
+        if (error !== undefined) {
+            throw new Error(`the scenario ends here, after: ${name}`);
+        }
+    }
+
+    /** Runs a scenario in a world of its own, and takes that apart whatever happens. */
+    static async run(scenario) {
+        const world = new World();
+        let error;
+        try {
+            await scenario(world);
+            world.#check();
+        } catch (caught) {
+            error = caught;
+            await world.#shoot();
+        }
+        await world.close();
+        if (error !== undefined) {
+            throw error;
+        }
+    }
+
+    /** What the pages showed when it went wrong. */
+    async #shoot() {
+        const folder = outFolder("failures");
+        for (const [i, page] of this.#pages.entries()) {
+            const file = path.join(folder, `${process.pid}-${this.#ends.length}-${i}.png`);
+            await page.screenshot({ path: file, timeout: 5_000 }).then(
+                () => console.error(`as it was then: ${path.relative(ROOT, file)}`),
+                () => undefined,
+            );
+        }
+    }
+
+    #check() {
+        if (this.complaints.length > 0) {
+            const found = [...new Set(this.complaints)].slice(0, 5);
+            throw new Error(`expected a page without complaints, found: ${found.join("; ")}`);
+        }
+    }
+
+    async close() {
+        // Pages first, then what they looked at, all at once: a robot takes a while to stop its components in order.
+        await Promise.all(this.#pages.map((page) => page.context().close()));
+        await Promise.all(this.#ends.map((end) => end()));
+        rmSync(this.folder, { recursive: true, force: true });
+    }
+
+    /** A file of this scenario's own. */
+    file(name, text) {
+        const file = path.join(this.folder, name);
+        if (text !== undefined) {
+            writeFileSync(file, text);
+        }
+        return file;
+    }
+
+    /** Starts the program and waits until it has said a line that matches; the match and the process. */
+    async start(args, expected, { stream = "stdout" } = {}) {
+        const child = spawn(BOWLINE, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+        const said = [];
+        const process = { child, pid: child.pid, said, end: (signal) => end(child, signal) };
+        this.#ends.push(() => process.end("SIGINT"));
+        const match = await new Promise((resolve, reject) => {
+            const fail = (why) =>
+                reject(new Error(`bowline ${args.join(" ")}: expected ${expected}, ${why}: ${said.join("\n")}`));
+            const timer = setTimeout(() => fail("heard"), PATIENCE_MS);
+            for (const [name, output] of [
+                ["stdout", child.stdout],
+                ["stderr", child.stderr],
+            ]) {
+                createInterface({ input: output }).on("line", (line) => {
+                    said.push(line);
+                    said.splice(0, said.length - 200);
+                    const found = name === stream || stream === "any" ? line.match(expected) : null;
+                    if (found !== null) {
+                        clearTimeout(timer);
+                        resolve(found);
+                    }
+                });
+            }
+            child.once("error", (error) => fail(String(error)));
+            child.once("exit", (code, signal) => fail(`it ended with ${code ?? signal}`));
+        });
+        return { ...process, match };
+    }
+
+    /** A hub; its URL. */
+    async hub() {
+        const { match } = await this.start(["hub", "tcpq://127.0.0.1:0"], /tcpq:\/\/[\d.]+:\d+/, { stream: "any" });
+        return match[0];
+    }
+
+    /** A client of a hub, to look at what is on the bus. */
+    async bus(url, pattern) {
+        const bus = await Bus.open(url, pattern);
+        this.#ends.push(() => bus.close());
+        return bus;
+    }
+
+    /** A link between two hubs. */
+    async link(vehicleUrl, stationUrl, prefix = "") {
+        const link = await Link.join(vehicleUrl, stationUrl, prefix);
+        this.#ends.push(() => link.close());
+        return link;
+    }
+
+    /**
+     * The harbour vessel with nobody aboard but the gate, in simulation. The lease is longer than on the water, because
+     * machines that test do other things too; how old a direct command may get is as it is there.
+     */
+    async vessel(url, { ranks = [], args = ["--set", "gate.lease=4s"] } = {}) {
+        // A machine has one supervisor for each robot's name, and others may run one too.
+        nVessels += 1;
+        const name = `vessel${process.pid}n${nVessels}`;
+        const file = this.file(`${name}.toml`, robotFile("harbour.toml", name, ranks));
+        const bus = await this.bus(url, "gate\\.state");
+        const heard = bus.next((channel) => (channel === "gate.state" ? true : undefined));
+        const run = this.start(["run", file, "--source", "sim", "-l", url, ...args], /^$never/);
+        // It says nothing by itself: what it says is on the bus.
+        const failed = run.catch((error) => Promise.reject(error));
+        await Promise.race([heard, failed]);
+        run.catch(() => undefined);
+        bus.close();
+    }
+
+    /** A station; its address. */
+    async station(args, listen = "127.0.0.1:0") {
+        const { match, ...process } = await this.start(
+            [
+                "station",
+                "--listen",
+                listen,
+                "--name",
+                "bridge",
+                "--audit",
+                this.file(`audit-${this.#ends.length}.mcap`),
+                ...args,
+            ],
+            /^station: (https?:\/\/\S+)/,
+        );
+        return { ...process, url: match[1] };
+    }
+
+    /** A page of a station, in a browser profile of its own. */
+    async page(url, { hash = "", viewport = { width: 1366, height: 768 }, user, ...more } = {}) {
+        const context = await browser.newContext({ viewport, reducedMotion: "reduce", ...more });
+        context.setDefaultTimeout(PATIENCE_MS);
+        const page = await context.newPage();
+        this.#pages.push(page);
+        page.on("pageerror", (error) => this.complaints.push(String(error)));
+        page.on("console", (message) => {
+            if (message.type() === "error") {
+                this.complaints.push(message.text());
+            }
+        });
+        await page.goto(url + hash);
+        if (user !== undefined) {
+            await logIn(page, user);
+        }
+        return page;
+    }
+
+    /** What a scenario brought about and pages rightly complain of. */
+    expectComplaints(pattern) {
+        this.complaints = this.complaints.filter((it) => !pattern.test(it));
+    }
+}
+
+async function end(child, signal) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+        return;
+    }
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGCONT");
+    child.kill(signal ?? "SIGINT");
+    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    await gone;
+    clearTimeout(timer);
+}
+
+/** A robot of ours without its scripted operator and without its link: pages take their place. */
+function robotFile(file, name, ranks) {
+    const text = readFileSync(path.join(ROOT, "robots", file), "utf8");
+    const sections = text.split(/^(?=\[)/m).filter((it) => !/^\[(component\.link|sim\.component\.operator)\b/.test(it));
+    const external = ["lease_request", "stop_command", "task_command", "thrust_command"]
+        .map((type) => `"operator.${type.split("_")[0]}" = "bowline.${type}_t"`)
+        .join(", ");
+    return sections
+        .join("")
+        .replaceAll(', "link"', "")
+        .replace(/"thrusters", "link",/g, '"thrusters",')
+        .replace(/^\[robot\]$/m, `[robot]\nexternal = { ${external} }`)
+        .replace(/^name = "harbour"$/m, `name = "${name}"`)
+        .replace(/^ranks = .*$/m, `ranks = ${JSON.stringify(ranks)}`)
+        .replaceAll('"../', `"${ROOT}/`);
+}
+
+/** Logs in, where the station asks for it. */
+export async function logIn(page, user) {
+    await page.getByLabel("Name").fill(user);
+    await page.getByLabel("Password").fill(passwordOf(user));
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.locator("dialog.login").waitFor({ state: "hidden" });
+}
+
+export const passwordOf = (user) => `${user}-and-a-long-word`;
+
+/** Thrust to both sides, from a thrust_t. */
+export function thrustOf(bytes) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return { port: view.getFloat64(16), starboard: view.getFloat64(24) };
+}
+
+/** Who holds the lease, from a gate_t; empty: nobody. */
+export function holderOf(bytes) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // Fingerprint and time, name; state, level and two times; who is in control, and why.
+    let at = 16;
+    const text = () => {
+        const length = view.getUint32(at);
+        const found = Buffer.from(bytes).toString("utf8", at + 4, at + 3 + length);
+        at += 4 + length;
+        return found;
+    };
+    text();
+    at += 2 + 16;
+    text();
+    text();
+    return text();
+}
+
+/** A folder for pictures. */
+export function outFolder(...names) {
+    const folder = path.join(OUT, ...names);
+    mkdirSync(folder, { recursive: true });
+    return folder;
+}
+
+/** A password as the file of users has it. */
+export function hashOf(user) {
+    const run = spawnSync(BOWLINE, ["station", "password"], { input: `${passwordOf(user)}\n`, encoding: "utf8" });
+    if (run.status !== 0) {
+        throw new Error(`bowline station password: ${run.stderr}`);
+    }
+    return run.stdout.trim();
+}

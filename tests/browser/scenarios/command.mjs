@@ -1,0 +1,165 @@
+// One person and one vehicle: retasking, driving by hand, stopping.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+    engage,
+    goTo,
+    isAhead,
+    isZero,
+    place,
+    Pointer,
+    press,
+    readout,
+    says,
+    seen,
+    take,
+    takeAndClear,
+    until,
+} from "../lib/bridge.mjs";
+import { thrustOf, World } from "../lib/world.mjs";
+
+const FAR = [160, 120];
+
+/** Waits for a thrust on the vehicle's bus. */
+const thrust = (bus, pick) =>
+    bus.next((channel, bytes) => (channel === "thrust" && pick(thrustOf(bytes)) ? thrustOf(bytes) : undefined));
+
+async function afloat(world, options) {
+    const url = await world.hub();
+    await world.vessel(url);
+    const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);
+    const page = await world.page(station.url, options);
+    const bus = await world.bus(url, "thrust");
+    return { url, station, page, bus };
+}
+
+test("one person commands one vehicle", (t) =>
+    World.run(async (world) => {
+        const { page, bus } = await afloat(world, { hasTouch: true });
+
+        await world.step(t, "nothing can be asked before control is taken", async () => {
+            await says(seen(page).state, "Stopped");
+            for (const name of ["Go to", "Drive by hand"]) {
+                await page.getByRole("button", { name, exact: true, disabled: true }).waitFor();
+            }
+            await takeAndClear(page);
+        });
+
+        await world.step(t, "a click on the map sends the vehicle there", async () => {
+            const [x, y] = await place(page);
+            const target = [x + 8, y + 14];
+            const pointer = await Pointer.of(page);
+            await pointer.click(target);
+            await press(page, "Go here");
+            await says(seen(page).state, "Autonomous");
+            await says(seen(page).level, "Level 2 · Waypoint");
+            await until(
+                page,
+                ([x, y, near]) => {
+                    const text = [...document.querySelectorAll(".vitals .readout")].find((it) =>
+                        it.textContent.startsWith("Position"),
+                    );
+                    const [px, py] = text
+                        .querySelector(".value")
+                        .textContent.replaceAll("−", "-")
+                        .split(",")
+                        .map(Number);
+                    return Math.hypot(px - x, py - y) < near;
+                },
+                [...target, Math.hypot(8, 14) - 4],
+            );
+        });
+
+        await world.step(t, "the keyboard takes over from autonomy, and hands back", async () => {
+            await goTo(page, FAR);
+            await engage(page);
+            await page.keyboard.down("KeyW");
+            await says(seen(page).state, "Operated");
+            await says(seen(page).level, "Level 0 · Direct thrust");
+            await thrust(bus, isAhead);
+            await page.keyboard.up("KeyW");
+            await thrust(bus, isZero);
+            await press(page, "Hands off");
+            await press(page, "Resume");
+            await says(seen(page).state, "Autonomous");
+            await thrust(bus, isAhead);
+        });
+
+        await world.step(t, "a finger on the stick drives, and lets go", async () => {
+            await engage(page);
+            const box = await page.locator(".stick").boundingBox();
+            const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+            const touch = await page.context().newCDPSession(page);
+            const at = (dy) => [{ x, y: y + dy }];
+            await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
+            await touch.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(-box.height / 3) });
+            await says(seen(page).teleop, "You are driving");
+            await thrust(bus, isAhead);
+            await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+            await thrust(bus, isZero);
+            await press(page, "Hands off");
+        });
+
+        await world.step(t, "a gamepad drives, and its button stops", async () => {
+            await page.evaluate(() => {
+                const buttons = Array.from({ length: 17 }, () => ({ pressed: false, touched: false, value: 0 }));
+                const pad = {
+                    id: "pad of a test",
+                    index: 0,
+                    connected: true,
+                    mapping: "standard",
+                    axes: [0, 0],
+                    buttons,
+                };
+                navigator.getGamepads = () => [pad, null, null, null];
+                globalThis.testPad = pad;
+            });
+            await engage(page);
+            await page.evaluate(() => (globalThis.testPad.axes = [0, -1]));
+            await thrust(bus, isAhead);
+            await page.evaluate(() => (globalThis.testPad.buttons[1].pressed = true));
+            await says(seen(page).state, "Stopped");
+            await thrust(bus, isZero);
+            await page.evaluate(() => (navigator.getGamepads = () => []));
+            await press(page, "Clear the stop");
+        });
+
+        await world.step(
+            t,
+            "the stop is latched, by the button and by Esc, and nothing moves until it is cleared",
+            async () => {
+                for (const stop of [() => seen(page).stop.click(), () => page.keyboard.press("Escape")]) {
+                    await goTo(page, FAR);
+                    await thrust(bus, isAhead);
+                    await stop();
+                    await says(seen(page).state, "Stopped");
+                    await says(seen(page).stop.locator("strong"), "STOPPED");
+                    await thrust(bus, isZero);
+                    await press(page, "Resume");
+                    await says(seen(page).refusal, /refused/);
+                    await says(seen(page).state, "Stopped");
+                    await press(page, "Clear the stop");
+                    await says(seen(page).state, "Idle");
+                }
+            },
+        );
+
+        await world.step(t, "handing over frees the lease", async () => {
+            await press(page, "Hand over");
+            await says(seen(page).lease, "nobody holds the lease");
+            await take(page);
+        });
+
+        await world.step(t, "what was commanded is in the running log", async () => {
+            const log = page.getByRole("list", { name: "Running log, newest first" });
+            for (const text of [/go to/, /stop: key Esc/, /lets the stop be over/, /gives the lease up/]) {
+                await log.getByRole("listitem").filter({ hasText: text }).first().waitFor();
+            }
+        });
+
+        await world.step(t, "values show how fresh they are, and grow stale by themselves", async () => {
+            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
+            assert.notEqual(await readout(page, "Heading").textContent(), "–");
+        });
+    }));

@@ -1,0 +1,102 @@
+// The demonstrations: a robot, a recorder and a station in one process, and the simulation's own view of it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { engage, press, says, seen, take, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { World } from "../lib/world.mjs";
+
+async function demo(world, ...names) {
+    const args = ["demo", ...names, "--no-open", "--listen", "127.0.0.1:0", "--output", world.file("demo")];
+    const { match, ...process } = await world.start(args, /^station: (https?:\/\/\S+)/);
+    return { ...process, page: await world.page(match[1]) };
+}
+
+test("the harbour's demonstration", (t) =>
+    World.run(async (world) => {
+        const { page, child } = await demo(world);
+
+        await world.step(t, "surveys by itself on a page that says it is simulated", async () => {
+            await says(page.locator(".source"), "Simulated");
+            await says(seen(page).state, "Autonomous");
+            await says(seen(page).level, "Level 4 · Objective");
+            await page.locator(".map .legend", { hasText: /depth/ }).waitFor();
+        });
+
+        await world.step(t, "is stopped by a person, taken over, and given back to the vehicle", async () => {
+            await seen(page).stop.click();
+            await says(seen(page).state, "Stopped");
+            await takeAndClear(page);
+            await press(page, "Resume");
+            await says(seen(page).state, "Autonomous");
+        });
+
+        await world.step(t, "shows what is believed beside what is true", async () => {
+            await turnTo(page, "Simulation");
+            await page.locator("[data-panel=truth-map] canvas").first().waitFor();
+            await says(page.locator(".truth .headline"), /m from the truth/);
+            await page.locator("[data-panel=metrics] .readout", { hasText: "Gone" }).waitFor();
+            await page.locator(".last-frame tr", { hasText: "gps.fix" }).first().waitFor();
+        });
+
+        await world.step(t, "stands still, steps, and goes on when it is told to", async () => {
+            const state = page.locator(".simulation .headline");
+            await says(state, /^Runs/);
+            await press(page, "Pause");
+            await says(state, /^Stands still/);
+            const before = await state.textContent();
+            await press(page, "Step 1 s");
+            await until(page, (it) => document.querySelector(".simulation .headline").textContent !== it, before);
+            await press(page, "Go on");
+            await says(state, /^Runs/);
+        });
+
+        await world.step(t, "breaks and mends what is chosen, and says so in the running log", async () => {
+            await page.getByLabel("Fault", { exact: true }).selectOption({ label: "sensor says nothing" });
+            await press(page, "Break it");
+            await page.locator(".simulation .faults li").first().waitFor();
+            await press(page, "Repair all");
+            await page.locator(".simulation .faults li").first().waitFor({ state: "detached" });
+            await page.locator(".journal li", { hasText: "simulation: repair all" }).waitFor();
+        });
+
+        await world.step(t, "begins again", async () => {
+            await press(page, "Reset");
+            await says(page.locator(".simulation [role=status]"), "Reset: done");
+        });
+
+        await world.step(t, "ends cleanly when it is interrupted", async () => {
+            const gone = new Promise((resolve) => child.once("exit", (code, signal) => resolve(signal ?? code)));
+            child.kill("SIGINT");
+            assert.equal(await gone, 0);
+            await seen(page).cutOff.waitFor();
+            world.expectComplaints(/WebSocket|ERR_/);
+        });
+    }));
+
+test("the ground vehicle's demonstration", (t) =>
+    World.run(async (world) => {
+        const { page } = await demo(world, "raptor");
+
+        await world.step(t, "draws votes, maps and the planned path", async () => {
+            await turnTo(page, "Simulation");
+            await says(page.locator("[data-panel=votes] .headline"), /m\/s|Stands still/);
+            await page.locator("[data-panel=votes] tbody tr").nth(2).waitFor();
+            await page.locator(".map .legend", { hasText: /travers/ }).waitFor();
+            await page.locator("[data-panel=truth-map] canvas").first().waitFor();
+            await says(page.locator(".truth .headline"), /m from the truth/);
+        });
+
+        await world.step(t, "lets a person take over by keyboard, and hand back", async () => {
+            await turnTo(page, "Operate");
+            await says(seen(page).state, "Autonomous");
+            await take(page);
+            await engage(page);
+            await page.keyboard.down("KeyW");
+            await says(seen(page).state, "Operated");
+            await says(seen(page).level, /^Level 0/);
+            await page.keyboard.up("KeyW");
+            await press(page, "Hands off");
+            await press(page, "Hand over");
+            await says(seen(page).lease, "nobody holds the lease");
+        });
+    }));

@@ -1,0 +1,140 @@
+// Several vehicles at one station, experiments, and messages that nobody has a panel for.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { panels, says, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { BOWLINE, World } from "../lib/world.mjs";
+
+test("two vehicles at one station", (t) =>
+    World.run(async (world) => {
+        const [ashore, heronUrl, ternUrl] = [await world.hub(), await world.hub(), await world.hub()];
+        await Promise.all([world.vessel(heronUrl), world.vessel(ternUrl)]);
+        await world.link(heronUrl, ashore, "heron.");
+        const tern = await world.link(ternUrl, ashore, "tern.");
+        const station = await world.station(["-l", ashore, "--chart", "worlds/harbour.geojson"]);
+        const page = await world.page(station.url);
+        const vehicles = page.getByRole("group", { name: "Vehicle" });
+        const choose = (name) => vehicles.getByRole("button", { name: new RegExp(`^${name}`) }).click();
+
+        await world.step(t, "have the same panels, each for its own channels", async () => {
+            await choose("tern");
+            await hasPanels(page, "tern");
+            const ofTern = await panels(page);
+            await choose("heron");
+            await hasPanels(page, "heron");
+            const ofHeron = await panels(page);
+            assert.deepEqual(
+                ofTern.map((it) => it.replace("tern.", "")),
+                ofHeron.map((it) => it.replace("heron.", "")),
+            );
+        });
+
+        await world.step(t, "are commanded one by one, and stopped one by one or all at once", async () => {
+            await takeAndClear(page);
+            await choose("tern");
+            await says(seen(page).state, "Stopped");
+            await takeAndClear(page);
+            await seen(page).stop.click();
+            await says(seen(page).state, "Stopped");
+            await choose("heron");
+            await says(seen(page).state, "Idle");
+            await page.keyboard.press("Shift+Escape");
+            await says(seen(page).state, "Stopped");
+        });
+
+        await world.step(t, "offer experiments, and a monitor for one is the same again for the other", async () => {
+            const monitor = page.getByLabel("Monitor");
+            await monitor.selectOption("vessel");
+            // What smells the water is no part of it.
+            await until(page, () => document.querySelectorAll("[data-panel=spectrum]").length === 0);
+            const ofHeron = await panels(page);
+            for (const panel of ["map", "mission", "teleop", "waterfall heron.multibeam.ping"]) {
+                assert.ok(ofHeron.includes(panel), `expected ${panel}, found ${ofHeron.join()}`);
+            }
+            await choose("tern");
+            await until(page, () =>
+                /tern/.test(document.querySelector("[data-panel=waterfall] .subtitle")?.textContent),
+            );
+            assert.deepEqual(
+                (await panels(page)).map((it) => it.replace("tern.", "heron.")),
+                ofHeron,
+            );
+            await says(seen(page).state, "Stopped");
+            const address = new URL(page.url()).hash;
+            assert.match(address, /vehicle=tern/);
+            const second = await world.page(station.url, { hash: address });
+            await until(second, () =>
+                /tern/.test(document.querySelector("[data-panel=waterfall] .subtitle")?.textContent),
+            );
+            await until(second, () => document.querySelector("select.monitor")?.value === "vessel");
+            await monitor.selectOption("");
+            await until(page, () => document.querySelectorAll("[data-panel=spectrum]").length === 1);
+        });
+
+        await world.step(t, "raise an alarm when one that nobody looks at falls silent", async () => {
+            await choose("heron");
+            tern.isCut = true;
+            const alarm = page.locator(".alarms li", { hasText: "tern" }).filter({ hasText: "is not heard any more" });
+            await alarm.waitFor();
+            await says(vehicles.getByRole("button", { name: /^tern/ }), /not heard/);
+            await alarm.getByRole("button", { name: /^Ack/ }).click();
+            await until(page, () => document.querySelector(".alarms li[data-acknowledged]") !== null);
+        });
+    }));
+
+/** Waits until everything that a vessel shows is there: some of its sensors take a while. */
+async function hasPanels(page, vehicle) {
+    await until(
+        page,
+        (name) =>
+            document.querySelector("[data-panel=map]") !== null &&
+            ["spectrum", "camera", "waterfall"].every((it) =>
+                document.querySelector(`[data-panel=${it}] .subtitle`)?.textContent.startsWith(`${name}.`),
+            ),
+        vehicle,
+    );
+}
+
+test("a message of a type that the page was not built with", (t) =>
+    World.run(async (world) => {
+        const url = await world.hub();
+        const types = world.file("buoy_t.lcm", TYPE);
+        const station = await world.station(["-l", url]);
+        const page = await world.page(station.url, { hash: "#sensors" });
+        const publish = (json) => {
+            const args = ["pub", "-l", url, "--types", types, "buoy.report", "test.buoy_t", json];
+            const run = spawnSync(BOWLINE, args, { encoding: "utf8" });
+            assert.equal(run.status, 0, run.stderr);
+        };
+        await until(page, () => document.querySelector(".source")?.textContent === "Live");
+        publish('{"utime": 1, "swell_m": 1.25, "name": "seven"}');
+
+        await world.step(t, "shows up by itself, with its fields and their units", async () => {
+            const panel = page.locator("section[data-panel=raw]", {
+                has: page.getByText("buoy.report", { exact: true }),
+            });
+            await panel.waitFor();
+            await says(panel.locator("dd"), "1.25 m");
+            await says(panel.locator("dd"), '"seven"');
+            await says(panel.locator(".type"), "test.buoy_t");
+        });
+
+        await world.step(t, "is in the message inspector too, and can be found there", async () => {
+            await turnTo(page, "Messages");
+            await page.getByLabel("Filter channels or types").fill("buoy_t");
+            await says(page.locator(".inspector .caption"), /^1 of /);
+            await page.getByRole("button", { name: "buoy.report" }).click();
+            await says(page.locator(".inspector .detail dt"), "swell_m");
+        });
+    }));
+
+const TYPE = `package test;
+
+// What a buoy says.
+struct buoy_t {
+    int64_t utime;   // when, microseconds since the epoch
+    double swell_m;  // height of the swell, metres
+    string name;     // of the buoy
+}
+`;

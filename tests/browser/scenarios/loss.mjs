@@ -1,0 +1,126 @@
+// What happens when something between a person and a vehicle is lost while they steer.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { engage, isAhead, isZero, press, says, seen, takeAndClear, until } from "../lib/bridge.mjs";
+import { holderOf, thrustOf, World } from "../lib/world.mjs";
+
+/** A vehicle behind a link, and a person who steers it by keyboard. */
+async function steered(world) {
+    const [aboard, ashore] = [await world.hub(), await world.hub()];
+    await world.vessel(aboard);
+    const link = await world.link(aboard, ashore);
+    const station = await world.station(["-l", ashore]);
+    const page = await world.page(station.url);
+    const bus = await world.bus(aboard, "thrust");
+    const thrust = (pick) =>
+        bus.next((channel, bytes) => (channel === "thrust" && pick(thrustOf(bytes)) ? true : undefined));
+    await takeAndClear(page);
+    await steer(page, () => thrust(isAhead));
+    const staysZero = async () => {
+        let n = 0;
+        const { picked } = await bus.next((channel, bytes) => {
+            n += channel === "thrust" ? 1 : 0;
+            return channel === "thrust" && !isZero(thrustOf(bytes)) ? "thrust" : n >= 50 ? "none" : undefined;
+        });
+        assert.equal(picked, "none");
+    };
+    return { link, station, page, thrust, staysZero, ashore, aboard };
+}
+
+/** Holds W until the vehicle goes ahead; where the page gave up before that, once more. */
+async function steer(page, hasThrust) {
+    for (;;) {
+        await engage(page);
+        const ahead = hasThrust().then(() => true);
+        await page.keyboard.down("KeyW");
+        const off = until(page, () => document.querySelector(".teleop").dataset.state === "off").then(
+            () => false,
+            () => false,
+        );
+        if (await Promise.race([ahead, off])) {
+            return;
+        }
+        await page.keyboard.up("KeyW");
+    }
+}
+
+const nowMs = () => performance.timeOrigin + performance.now();
+
+test("a link that is cut while somebody steers", (t) =>
+    World.run(async (world) => {
+        const { link, page, thrust, staysZero } = await steered(world);
+
+        await world.step(t, "leaves the vehicle without thrust, and the page says that it is not heard", async () => {
+            const [cutMs, zero] = [nowMs(), thrust(isZero)];
+            link.isCut = true;
+            t.diagnostic(`from the cut to zero thrust: ${((await zero).atMs - cutMs).toFixed(0)} ms`);
+            await says(seen(page).state, /^Was /);
+            await says(seen(page).teleop, "Hands off");
+            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
+            await page.locator(".alarms li", { hasText: "is not heard any more" }).waitFor();
+        });
+
+        await world.step(t, "takes up nothing by itself when it is back", async () => {
+            link.isCut = false;
+            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
+            await says(seen(page).teleop, "Hands off");
+            await staysZero();
+            await page.keyboard.up("KeyW");
+        });
+    }));
+
+test("a tab that freezes while somebody steers", (t) =>
+    World.run(async (world) => {
+        const { page, thrust, staysZero } = await steered(world);
+        const tab = await page.context().newCDPSession(page);
+
+        await world.step(t, "leaves the vehicle without thrust", async () => {
+            await tab.send("Debugger.enable");
+            const paused = new Promise((resolve) => tab.once("Debugger.paused", resolve));
+            await tab.send("Debugger.pause");
+            await paused;
+            const [frozenMs, zero] = [nowMs(), thrust(isZero)];
+            t.diagnostic(
+                `from when it is known to be frozen to zero thrust: ${((await zero).atMs - frozenMs).toFixed(0)} ms`,
+            );
+            await staysZero();
+        });
+
+        await world.step(t, "drives on with nothing when it thaws, and says why", async () => {
+            await tab.send("Debugger.resume");
+            await tab.send("Debugger.disable");
+            await says(seen(page).teleop, "Hands off");
+            await says(seen(page).why, /the page was held up|control is not yours|no longer yours/);
+            await staysZero();
+            await page.keyboard.up("KeyW");
+        });
+    }));
+
+test("a station that is restarted", (t) =>
+    World.run(async (world) => {
+        const { station, page, thrust, ashore, aboard } = await steered(world);
+        const gates = await world.bus(aboard, "gate\\.state");
+        const { host } = new URL(station.url);
+
+        await world.step(t, "leaves the vehicle without thrust, and the page says that it is cut off", async () => {
+            const zero = thrust(isZero);
+            const free = gates.next((_, bytes) => (holderOf(bytes) === "" ? true : undefined));
+            await station.end("SIGKILL");
+            await zero;
+            await seen(page).cutOff.waitFor();
+            await page.keyboard.up("KeyW");
+            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
+            await free;
+        });
+
+        await world.step(t, "is found again by the page, which then has to ask for control anew", async () => {
+            await world.station(["-l", ashore], host);
+            await seen(page).cutOff.waitFor({ state: "hidden" });
+            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
+            await says(seen(page).lease, "nobody holds the lease");
+            await press(page, "Take control");
+            await says(seen(page).lease, "the lease is yours");
+            world.expectComplaints(/WebSocket|ERR_CONNECTION_REFUSED|ERR_/);
+        });
+    }));
