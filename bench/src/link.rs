@@ -1,7 +1,8 @@
 //! How old commands get on a link that is too thin for what it should carry.
 //!
 //! Real processes (`bowline link`) in networks of their own; between them a router whose queue lets so many kbit/s through
-//! (the kernel's token bucket), or a relay that keeps a packet as 802.11 does. Ages are by the one clock of this machine.
+//! (the kernel's token bucket), and a relay before it that takes its time as a radio does, or keeps a packet as 802.11
+//! does. Ages are by the one clock of this machine.
 
 use crate::Length;
 use anyhow::{Context as _, Result, ensure};
@@ -9,6 +10,7 @@ use bowline_bus::{Bus, wall_ns};
 use bowline_node::clock::Live;
 use bowline_tests::netns::{Namespace, Port};
 use bowline_tests::process::Process;
+use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -21,6 +23,8 @@ const SCHEDULERS: [&str; 3] = ["round_robin", "priority", "value"];
 const PACKET: u32 = 342;
 /// Packets that a round trip is measured with.
 const N_ECHOES: u8 = 10;
+/// What a radio takes, each way: as in simulated time (`crates/link/tests/it/overload.rs`). Not every kernel has netem.
+const RADIO_DELAY: Duration = Duration::from_millis(20);
 const COMMAND: &str = "operator.thrust";
 const STATE: &str = "gate.state";
 
@@ -40,7 +44,7 @@ pub(crate) fn run(length: Length) -> Result<()> {
         let mut line = format!("  {kbps:<12}");
         let mut rtt_ms = 0.0;
         for scheduler in SCHEDULERS {
-            let bench = Bench::new(scheduler, kbps, kbps * 3)?;
+            let bench = Bench::radio(scheduler, kbps, kbps * 3)?;
             let got = bench.measure(warm_s, run_s, |_| Ok(()))?;
             rtt_ms = got.rtt_ms;
             line += &format!("{:>26}", got.commands.to_string());
@@ -56,7 +60,7 @@ pub(crate) fn run(length: Length) -> Result<()> {
 
 /// From 2 Mbit/s to 128 kbit/s at once.
 fn step(warm_s: u64, run_s: u64) -> Result<()> {
-    let bench = Bench::new("value", 2_000, 6_000)?;
+    let bench = Bench::radio("value", 2_000, 6_000)?;
     let clock = Live::new();
     let mut stepped_ns = 0;
     let got = bench.measure(warm_s, run_s, |bench| {
@@ -89,7 +93,7 @@ fn step(warm_s: u64, run_s: u64) -> Result<()> {
 /// A radio that is dead for two seconds and keeps the first packet.
 fn stall(length: Length) -> Result<()> {
     let n_trials = if length == Length::Quick { 3 } else { 20 };
-    let bench = Bench::relayed()?;
+    let bench = Bench::stalling()?;
     let clock = Live::new();
     let (mut firsts, mut n_stale) = (Vec::new(), 0);
     let mut ends = Vec::new();
@@ -122,7 +126,7 @@ fn stall(length: Length) -> Result<()> {
 /// One of two links is cut, and mended.
 fn fail_over(length: Length) -> Result<()> {
     let n_trials = if length == Length::Quick { 2 } else { 10 };
-    let bench = Bench::new("value", 1_000, 300)?;
+    let bench = Bench::wires(1_000, 300)?;
     let clock = Live::new();
     let mut cuts = Vec::new();
     let got = bench.measure(4, 8 * n_trials, |bench| {
@@ -227,27 +231,38 @@ struct Bench {
     folder: tempfile::TempDir,
     /// What is offered beside the commands, kbit/s.
     offered_kbps: u32,
-    is_relayed: bool,
+    /// How long the relay keeps packets, if there is one.
+    relay_delay: Option<Duration>,
     is_stalled: AtomicBool,
     is_over: AtomicBool,
 }
 
 impl Bench {
-    fn new(scheduler: &str, kbps: u32, offered_kbps: u32) -> Result<Self> {
-        let bench = Self::joined(offered_kbps, false)?;
+    /// One link that is thin and takes its time.
+    fn radio(scheduler: &str, kbps: u32, offered_kbps: u32) -> Result<Self> {
+        let bench = Self::joined(offered_kbps, Some(RADIO_DELAY))?;
         bench.limit(kbps);
-        bench.write(scheduler, &["10.2.0.2:7800", "10.4.0.2:7800"])?;
+        bench.write(scheduler, &["10.1.0.1:7800"])?;
         Ok(bench)
     }
 
-    fn relayed() -> Result<Self> {
-        let bench = Self::joined(100, true)?;
+    /// Two links.
+    fn wires(kbps: u32, offered_kbps: u32) -> Result<Self> {
+        let bench = Self::joined(offered_kbps, None)?;
+        bench.limit(kbps);
+        bench.write("value", &["10.2.0.2:7800", "10.4.0.2:7800"])?;
+        Ok(bench)
+    }
+
+    /// One link that carries everything, unless it is stalled.
+    fn stalling() -> Result<Self> {
+        let bench = Self::joined(100, Some(Duration::ZERO))?;
         bench.write("value", &["10.1.0.1:7800"])?;
         Ok(bench)
     }
 
     /// Networks 10.1 and 10.3 on this side of the router, 10.2 and 10.4 on the other.
-    fn joined(offered_kbps: u32, is_relayed: bool) -> Result<Self> {
+    fn joined(offered_kbps: u32, relay_delay: Option<Duration>) -> Result<Self> {
         let [here, there, router] = [Namespace::new(), Namespace::new(), Namespace::new()];
         router.run("sysctl -qw net.ipv4.ip_forward=1");
         for nth in 0..2 {
@@ -279,7 +294,7 @@ impl Bench {
             router,
             folder: tempfile::tempdir()?,
             offered_kbps,
-            is_relayed,
+            relay_delay,
             is_stalled: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         })
@@ -305,9 +320,9 @@ impl Bench {
                 "[link]\nname = '{name}'\nbus = '{URL}'\nscheduler = '{scheduler}'\n[peer]\nname = '{peer}'\n"
             )
         };
-        let listens = match self.is_relayed {
-            true => vec!["10.2.0.2:7800"],
-            false => addresses.to_vec(),
+        let listens = match self.relay_delay {
+            Some(_) => vec!["10.2.0.2:7800"],
+            None => addresses.to_vec(),
         };
         let sends = "[send.'operator.thrust']\ndeadline = '100ms'\nttl = '300ms'\nvalue = 100\n\
                      [send.'gate.state']\nttl = '1s'\nvalue = 50\n\
@@ -361,8 +376,8 @@ impl Bench {
         let clock = Live::new();
         thread::scope(|scope| {
             let relay = self
-                .is_relayed
-                .then(|| self.spawn(scope, &self.router, Self::relay));
+                .relay_delay
+                .map(|_| self.spawn(scope, &self.router, Self::relay));
             let heard = self.spawn(scope, &self.there, Self::listen)?;
             let sent = self.spawn(scope, &self.here, Self::speak)?;
             clock.wait(Duration::from_secs(warm_s));
@@ -456,7 +471,7 @@ impl Bench {
         Ok((commands, states))
     }
 
-    /// A radio in between: in an outage it keeps the first packet of each direction, and loses the others.
+    /// A radio in between: it takes its time, keeps the first packet of each direction in an outage, and loses the others.
     fn relay(&self) -> Result<()> {
         let [near, far] = [
             UdpSocket::bind("10.1.0.1:7800")?,
@@ -465,6 +480,8 @@ impl Bench {
         far.connect("10.2.0.2:7800")?;
         let mut from: Option<SocketAddr> = None;
         let mut kept: [Option<Vec<u8>>; 2] = [None, None];
+        let delay = self.relay_delay.unwrap_or_default();
+        let mut under_way = VecDeque::new();
         let mut buffer = [0; 2_048];
         near.set_nonblocking(true)?;
         far.set_nonblocking(true)?;
@@ -486,8 +503,12 @@ impl Bench {
             for (way, packet) in packets {
                 if is_stalled {
                     kept[way].get_or_insert(packet);
-                    continue;
+                } else {
+                    under_way.push_back((clock.now() + delay, way, packet));
                 }
+            }
+            let now = clock.now();
+            while let Some((_, way, packet)) = under_way.pop_front_if(|(at, ..)| *at <= now) {
                 // What the network refuses is lost, as on any network.
                 let _lost = match (way, from) {
                     (0, _) => far.send(&packet),
@@ -500,8 +521,13 @@ impl Bench {
         Ok(())
     }
 
-    /// A round trip of a small packet without load, the middle one of some, ms.
+    /// A round trip of a small packet without load, the middle one of some, ms: of the network, and what the relay adds.
     fn rtt_ms(&self) -> Result<f64> {
+        let relayed_ms = self.relay_delay.unwrap_or_default().as_secs_f64() * 2e3;
+        Ok(relayed_ms + self.network_rtt_ms()?)
+    }
+
+    fn network_rtt_ms(&self) -> Result<f64> {
         thread::scope(|scope| {
             let echo = self.spawn(scope, &self.there, |_| echo())?;
             let trips = self.spawn(scope, &self.here, |_| round_trips())?;

@@ -19,6 +19,7 @@ mod peers;
 mod planner;
 mod safety;
 mod sim;
+mod station;
 mod stopwatch;
 mod supervise;
 mod terrain;
@@ -59,7 +60,7 @@ struct Order {
 }
 
 /// The parts, in their order.
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     part("marshal", |_| marshal::run(&peers::work_folder()?)),
     part("compile", |_| compile::run(&peers::work_folder()?)),
     part("model", |it| model::run(&peers::work_folder()?, it.length)),
@@ -70,6 +71,7 @@ const PARTS: [Part; 15] = [
     networked("supervise", |it| supervise::run(it.length)),
     networked("safety", |it| safety::run(it.length)),
     part("link", |it| link::run(it.length)),
+    part("station", |it| station::run(it.length)),
     part("arbiter", |it| arbiter::run(it.length)),
     part("terrain", |it| terrain::run(it.length)),
     part("planner", |it| planner::run(it.length)),
@@ -98,14 +100,10 @@ fn main() -> anyhow::Result<()> {
     if let [supervise::BEAT, url, name] = args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         return supervise::beat(url, name);
     }
-    if let [role @ (safety::GATE | safety::SOURCE), url] =
-        args.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    if let [role, url] = &args[..]
+        && let Some((_, play)) = safety::ROLES.iter().find(|(name, _)| name == role)
     {
-        return if role == safety::GATE {
-            safety::gate(url)
-        } else {
-            safety::source(url)
-        };
+        return play(url);
     }
     let (questions, others): (Vec<String>, Vec<String>) =
         args.iter().cloned().partition(|arg| bus::is_question(arg));

@@ -4,6 +4,7 @@
 //! is when the supervisor says so, after it has killed what hangs. Beside it what others are configured to.
 
 use crate::Length;
+use crate::stopwatch::shares;
 use anyhow::{Context as _, Result, bail};
 use bowline_bus::{Bus, Hub};
 use bowline_msgs::{self as msgs, HeartbeatComponent};
@@ -15,8 +16,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// What makes this program one of the processes that are supervised.
@@ -45,24 +48,64 @@ const ANCHORS: [(&str, &str); 3] = [
 pub(crate) fn run(length: Length) -> Result<()> {
     let n_trials = if length == Length::Quick { 5 } else { 100 };
     println!(
-        "from a signal to a process until its supervisor has noticed, {n_trials} trials each: p50, max in ms"
+        "from a signal to a process until its supervisor has noticed, {n_trials} trials each: p50, p99, max in ms;"
+    );
+    println!(
+        "and how late the machine let a thread go on that only waits for its next 10 ms: p99, max in ms"
     );
     for (what, signal, limit) in [
         ("killed", Signal::KILL, "150"),
         ("hangs", Signal::STOP, "700"),
     ] {
+        let canary = Canary::start()?;
         let mut delays = measure(n_trials, signal)?;
-        delays.sort_unstable();
-        let ms = |delay: Option<&Duration>| delay.map_or(f64::NAN, |it| it.as_secs_f64() * 1e3);
-        let middle = ms(delays.get(delays.len() / 2));
-        let most = ms(delays.last());
-        println!("  {what:<10}{middle:>10.1}{most:>10.1}   (promised: at most {limit})");
+        let mut late = canary.stop()?;
+        let [p50, p99, most] = shares(&mut delays);
+        let [_, late_p99, late_most] = shares(&mut late);
+        println!(
+            "  {what:<10}{p50:>10.1}{p99:>10.1}{most:>10.1}   (promised: at most {limit})   machine {late_p99:.1}, {late_most:.1}"
+        );
     }
     for (who, what) in ANCHORS {
         println!("  {who:<18}{what}");
     }
     println!();
     Ok(())
+}
+
+/// Sees how late a machine lets a thread go on that does nothing but wait: what no supervisor on it can do better.
+struct Canary {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<Duration>>,
+}
+
+impl Canary {
+    const PERIOD: Duration = Duration::from_millis(10);
+
+    fn start() -> Result<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let own = Arc::clone(&is_over);
+        let thread = thread::Builder::new().name("canary".to_owned());
+        let thread = thread.spawn(move || {
+            let clock = Live::new();
+            let mut late = Vec::new();
+            while !own.load(Ordering::Relaxed) {
+                let due = clock.now() + Self::PERIOD;
+                clock.wait(Self::PERIOD);
+                late.push(clock.now().since(due));
+            }
+            late
+        })?;
+        Ok(Self { is_over, thread })
+    }
+
+    fn stop(self) -> Result<Vec<Duration>> {
+        self.is_over.store(true, Ordering::Relaxed);
+        match self.thread.join() {
+            Ok(late) => Ok(late),
+            Err(_) => bail!("the canary panicked"),
+        }
+    }
 }
 
 /// What the supervisor says, and when.
