@@ -143,7 +143,7 @@ impl<A: Actuation> Gate<A> {
             return Err(Reason::Local.because("expected nothing to stop the vehicle on the spot"));
         }
         if let Some(fence) = &mut self.fence {
-            fence.excuse();
+            fence.excuse(self.now);
         }
         self.n_issued_before = self.mint.n_issued();
         self.is_armed = false;

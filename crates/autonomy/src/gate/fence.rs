@@ -82,9 +82,7 @@ impl Fence {
 
     /// Why the vehicle has to stop, if it has to.
     pub(super) fn breach(&mut self, now: Time) -> Option<&'static str> {
-        if self.until().is_some_and(|until| now > until) {
-            self.side = Side::Unknown;
-        }
+        self.forget(now);
         match self.side {
             Side::Inside | Side::Excused => None,
             Side::Outside => Some("the vehicle is outside the fence"),
@@ -93,9 +91,17 @@ impl Fence {
     }
 
     /// A person knows, and lets the vehicle move all the same: how else would it come back.
-    pub(super) fn excuse(&mut self) {
+    pub(super) fn excuse(&mut self, now: Time) {
+        self.forget(now);
         if self.side != Side::Inside {
             self.side = Side::Excused;
+        }
+    }
+
+    /// Nobody looks while a stop is latched, so whoever asks which side it is on has what is over forgotten first.
+    fn forget(&mut self, now: Time) {
+        if self.until().is_some_and(|until| now > until) {
+            self.side = Side::Unknown;
         }
     }
 

@@ -151,6 +151,21 @@ fn with_fence(corners_m: Vec<[f64; 2]>) -> Rules {
 }
 
 #[test]
+fn a_stop_that_is_cleared_long_after_the_last_place_stays_cleared() {
+    let (mut bench, mut bridge) = under_way(&with_fence(SQUARE_M.to_vec()));
+    bench.stop(&mut bridge, "look");
+    for _ in 0..5 {
+        bench.pass(ms(500));
+        bench.lease(&mut bridge, LeaseRequest::RENEW).unwrap();
+    }
+    bench.clear(&mut bridge).unwrap();
+    let deadline = bench.gate.deadline().expect("the lease ends some day");
+    assert!(deadline > bench.now, "a deadline that has passed goes round");
+    bench.pass(ms(500));
+    assert_eq!(bench.report().state, msgs::Gate::IDLE);
+}
+
+#[test]
 fn a_fence_of_any_shape_knows_its_inside() {
     // A mooring basin with a slanted quay and a notch from the north.
     let corners_m = [
