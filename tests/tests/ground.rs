@@ -1,7 +1,7 @@
 //! Ground vehicles that drive themselves in simulation, as their robot files have it.
 
 use crate::robots::{Place, Running};
-use bowline_msgs::{Contact, MapError, Path as Goals, PoseTransform};
+use bowline_msgs::{Contact, Gate, MapError, Path as Goals, PoseTransform};
 use bowline_tests::drive::Drive;
 use bowline_tests::peers::workspace;
 use bowline_tests::process::Process;
@@ -21,6 +21,30 @@ fn the_raptor_finds_its_way_through_the_blocks_world_and_touches_nothing() {
         let at_rest: PoseTransform = drive.last("truth.pose");
         let speed_mps = at_rest.velocity_mps[0].abs();
         assert!(speed_mps < 0.05, "seed {seed}: {speed_mps} m/s at the end");
+    }
+}
+
+#[test]
+fn behind_a_gate_a_ground_vehicle_drives_the_route_that_a_person_gives_it_and_touches_nothing() {
+    for (robot, duration) in [
+        ("raptor_operated.toml", "90s"),
+        ("igvc_operated.toml", "90s"),
+    ] {
+        let drive = Drive::new(robot, &["--source", "sim", "--for", duration]);
+        let goals: Vec<Goals> = drive.heard("goals");
+        assert!(
+            goals.iter().any(|it| it.waypoints.len() > 2),
+            "{robot}: it was given a route"
+        );
+        assert!(
+            goals.last().is_some_and(|it| it.waypoints.is_empty()),
+            "{robot}: goals are left"
+        );
+        let contact: Contact = drive.last("truth.contact");
+        let touched = &contact.others;
+        assert_eq!(contact.n_begun, 0, "{robot}: it touched {touched:?}");
+        let gate: Gate = drive.last("gate.state");
+        assert_eq!(gate.state, Gate::AUTONOMOUS, "{robot}: left to itself");
     }
 }
 

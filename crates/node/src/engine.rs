@@ -172,6 +172,14 @@ impl Engine {
         Ok(self)
     }
 
+    /// Has what anybody may say come from outside, also where a component here says it: on a bus others say it too, and
+    /// nobody can tell who comes first but the bus.
+    #[must_use]
+    pub fn hearing_anybody(mut self) -> Self {
+        self.wiring.hear_anybody();
+        self
+    }
+
     /// Keeps a record of every step from now on, for exact replay; it has to be taken with
     /// [`take_traces`](Self::take_traces) now and then.
     #[must_use]
@@ -300,7 +308,8 @@ impl Engine {
             .map_or(&[], |cell| cell.ports.as_slice())
     }
 
-    /// The channels that components read and none of them writes.
+    /// The channels that components read and none of them writes; and those that anybody may write, for those who
+    /// [hear anybody](Self::hearing_anybody).
     pub fn wanted(&self) -> impl Iterator<Item = &Channel> {
         self.wiring.wanted()
     }

@@ -37,7 +37,7 @@ pub use parameter::{
 };
 pub use parcel::{Parcel, Raw};
 pub use port::{
-    Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo,
+    Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo, Writers,
 };
 pub use rig::Rig;
 pub use step::{Call, Order, Seen, Step};

@@ -72,6 +72,14 @@ pub enum Direction {
     Calls,
 }
 
+impl Direction {
+    /// Whether anybody may say what comes in.
+    #[must_use]
+    pub fn is_from_anybody(&self) -> bool {
+        matches!(self, Self::Reads(expect) if expect.writers == Writers::Anybody)
+    }
+}
+
 /// A message type as far as checks need it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TypeInfo {
@@ -110,6 +118,8 @@ pub struct Expect {
     pub every: Option<Duration>,
     /// Whether the component can do without.
     pub need: Need,
+    /// Who may say something there.
+    pub writers: Writers,
 }
 
 /// Whether a component can do without an input.
@@ -121,6 +131,15 @@ pub enum Need {
     Optional,
 }
 
+/// Who may write the channel of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    /// One: with two, nobody could tell whose word counts.
+    One,
+    /// Anybody, people and programs that no robot file knows of among them. What comes in says itself who says it.
+    Anybody,
+}
+
 impl Expect {
     /// A message is good for so long, and then stale: the component is woken when that happens.
     #[must_use]
@@ -129,6 +148,7 @@ impl Expect {
             fresh_for: Some(fresh_for),
             every: None,
             need: Need::Required,
+            writers: Writers::One,
         }
     }
 
@@ -139,6 +159,7 @@ impl Expect {
             fresh_for: None,
             every: None,
             need: Need::Required,
+            writers: Writers::One,
         }
     }
 
@@ -154,6 +175,13 @@ impl Expect {
     pub const fn optional(mut self) -> Self {
         self.need = Need::Optional;
         self
+    }
+
+    /// Anybody may say something there, or nobody.
+    #[must_use]
+    pub const fn from_anybody(mut self) -> Self {
+        self.writers = Writers::Anybody;
+        self.optional()
     }
 }
 

@@ -171,6 +171,8 @@ impl<A: Actuation> Build for GateComponent<A> {
         Gate::<A>::new(rules.clone(), Time::ZERO)?;
         let word = A::WORD;
         let any = Expect::ever().optional();
+        // People at stations, command lines and scripts alike: who says it is in the message, and who may is decided here.
+        let person = Expect::ever().from_anybody();
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
@@ -188,12 +190,12 @@ impl<A: Actuation> Build for GateComponent<A> {
             direct: ports.input_on(
                 "direct",
                 "What a person sets directly.",
-                any,
+                person,
                 &format!("operator.{word}"),
             ),
-            tasks: ports.input_on("tasks", "What a person gives to do.", any, "operator.task"),
-            stops: ports.input_on("stops", "Stops, and the end of them.", any, "operator.stop"),
-            requests: ports.input_on("leases", "Who wants control.", any, "operator.lease"),
+            tasks: ports.input_on("tasks", "What a person gives to do.", person, "operator.task"),
+            stops: ports.input_on("stops", "Stops, and the end of them.", person, "operator.stop"),
+            requests: ports.input_on("leases", "Who wants control.", person, "operator.lease"),
             wish: ports.input_on(
                 "wish",
                 "What the controller would do.",

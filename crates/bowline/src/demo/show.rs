@@ -104,7 +104,7 @@ pub(super) const IGVC: Show = Show {
     name: "igvc",
     intro: "The IGVC robot drives its course: lanes between painted lines, which its camera sees, and barrels, which its \
             laser sees:",
-    robot: "robots/igvc.toml",
+    robot: "robots/igvc_operated.toml",
     model: "models/igvc/igvc.xml",
     world: "worlds/igvc.toml",
     presets: &[],
@@ -118,6 +118,7 @@ pub(super) const IGVC: Show = Show {
     }),
     files: &[
         file!("robots/igvc.toml"),
+        file!("robots/igvc_operated.toml"),
         file!("worlds/igvc.toml"),
         file!("models/igvc/igvc.xml"),
         file!("models/igvc/chassis.body.xml"),

@@ -249,6 +249,8 @@ pub(super) struct Wiring {
     outlets: Vec<Vec<Option<Outlet>>>,
     /// What comes from outside.
     wanted: Vec<Channel>,
+    /// What anybody may say, and somebody here hears.
+    shared: BTreeSet<Channel>,
     /// Those who call services here, by the names that they are known by in calls.
     callers: BTreeSet<String>,
 }
@@ -264,12 +266,14 @@ impl Wiring {
         check_names(instances)?;
         check_connections(instances)?;
         check_services(instances)?;
-        let writers = check_writers(instances)?;
+        let shared = shared(instances);
+        let writers = check_writers(instances, &shared)?;
         check_types(instances, &writers)?;
         let readers = readers(instances);
         Ok(Self {
             wanted: wanted(instances),
             outlets: outlets(instances, &readers),
+            shared,
             callers: callers(instances),
             readers,
         })
@@ -286,6 +290,17 @@ impl Wiring {
     /// The channels to listen to: what nobody here writes, and calls, which anybody may make.
     pub(super) fn wanted(&self) -> impl Iterator<Item = &Channel> {
         self.wanted.iter()
+    }
+
+    /// Has what anybody may say come from outside, also where somebody here says it.
+    pub(super) fn hear_anybody(&mut self) {
+        let outlets = self.outlets.iter_mut().flatten().flatten();
+        for outlet in outlets.filter(|outlet| self.shared.contains(&outlet.channel)) {
+            outlet.readers.clear();
+        }
+        self.wanted.extend(self.shared.iter().cloned());
+        self.wanted.sort();
+        self.wanted.dedup();
     }
 
     /// Whether a message from outside is a call that was made here and came back.
@@ -318,6 +333,13 @@ fn readers(instances: &[Instance]) -> BTreeMap<Channel, Vec<Target>> {
         }
     }
     readers
+}
+
+fn shared(instances: &[Instance]) -> BTreeSet<Channel> {
+    let shared = ports(instances).filter(|(_, _, info)| info.direction.is_from_anybody());
+    shared
+        .filter_map(|(_, instance, info)| instance.lane(info).reads)
+        .collect()
 }
 
 fn wanted(instances: &[Instance]) -> Vec<Channel> {
@@ -435,8 +457,11 @@ fn check_names(instances: &[Instance]) -> Result<(), WiringError> {
     Ok(())
 }
 
-fn check_writers(instances: &[Instance]) -> Result<BTreeMap<String, End<'_>>, WiringError> {
-    let mut writers: BTreeMap<String, End<'_>> = BTreeMap::new();
+fn check_writers<'a>(
+    instances: &'a [Instance],
+    shared: &BTreeSet<Channel>,
+) -> Result<BTreeMap<String, Vec<End<'a>>>, WiringError> {
+    let mut writers: BTreeMap<String, Vec<End<'a>>> = BTreeMap::new();
     for instance in instances {
         for info in instance
             .built
@@ -451,13 +476,16 @@ fn check_writers(instances: &[Instance]) -> Result<BTreeMap<String, End<'_>>, Wi
                 component: &instance.name,
                 message: info.message,
             };
-            if let Some(first) = writers.insert(channel.clone(), end) {
+            let is_shared = shared.contains(channel.as_str());
+            let before = writers.entry(channel.clone()).or_default();
+            if let Some(first) = before.first().filter(|_| !is_shared) {
                 return Err(WiringError::TwoWriters {
                     channel,
                     first: first.component.to_owned(),
                     second: instance.name.clone(),
                 });
             }
+            before.push(end);
         }
     }
     Ok(writers)
@@ -465,30 +493,32 @@ fn check_writers(instances: &[Instance]) -> Result<BTreeMap<String, End<'_>>, Wi
 
 fn check_types(
     instances: &[Instance],
-    writers: &BTreeMap<String, End<'_>>,
+    writers: &BTreeMap<String, Vec<End<'_>>>,
 ) -> Result<(), WiringError> {
-    for instance in instances {
-        for info in instance.built.ports.iter() {
-            if !matches!(info.direction, Direction::Reads(_)) {
-                continue;
-            }
-            let Some(channel) = instance.connection(info) else {
-                continue;
-            };
-            let Some(writer) = writers.get(&channel) else {
-                continue;
-            };
-            if let (Some(written), Some(read)) = (writer.message, info.message)
-                && written.fingerprint != read.fingerprint
-            {
-                return Err(WiringError::TypeMismatch {
-                    channel,
-                    writer: writer.component.to_owned(),
-                    written: written.name,
-                    reader: instance.name.clone(),
-                    read: read.name,
-                });
-            }
+    for (_, instance, info) in ports(instances) {
+        let (Direction::Reads(_), Some(read)) = (info.direction, info.message) else {
+            continue;
+        };
+        let Some(channel) = instance.connection(info) else {
+            continue;
+        };
+        let differs = |writer: &&End<'_>| {
+            let written = writer.message;
+            written.is_some_and(|written| written.fingerprint != read.fingerprint)
+        };
+        let mut heard = writers.get(&channel).into_iter().flatten();
+        if let Some(End {
+            component,
+            message: Some(written),
+        }) = heard.find(differs)
+        {
+            return Err(WiringError::TypeMismatch {
+                channel,
+                writer: (*component).to_owned(),
+                written: written.name,
+                reader: instance.name.clone(),
+                read: read.name,
+            });
         }
     }
     Ok(())

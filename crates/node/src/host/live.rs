@@ -32,7 +32,7 @@ const LONGEST_DRAIN: Duration = Duration::from_millis(10);
 ///
 /// What a component here writes and another here reads is handed over as it is; all of it is published too, so
 /// recorders, spies and other processes see no difference. A channel that is written here is not listened to: it has one
-/// writer.
+/// writer. Only what anybody may say goes over the bus, also from one component here to another.
 #[derive(Debug)]
 pub struct Live {
     engine: Engine,
@@ -93,6 +93,7 @@ impl Live {
     /// # Errors
     /// When nothing can be subscribed to.
     pub fn new(engine: Engine, bus: Bus, options: LiveOptions) -> Result<Self, LiveError> {
+        let engine = engine.hearing_anybody();
         let inbox = bus.inbox();
         let mut subscriptions = Vec::new();
         let requests = Channel::from(PRESENCE_REQUEST_CHANNEL);

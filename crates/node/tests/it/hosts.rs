@@ -1,11 +1,17 @@
 //! A component cannot tell who hosts it.
 
 use crate::parts::{Heard, StopAtEnd, chain, engine, ms, scan};
-use bowline_bus::Bus;
+use bowline_bus::{Bus, Hub};
 use bowline_log::{ChannelFilter, DiffOptions, LogEvent, Reader, Writer, WriterOptions, diff};
-use bowline_node::host::{Live, LiveOptions, Lockstep, Logged, Scope, Tape};
-use bowline_node::{Time, trace};
+use bowline_msgs::Velocity;
+use bowline_node::engine::{Engine, Instance};
+use bowline_node::host::{Live, LiveOptions, Lockstep, Logged, Scope, Silence, Tape};
+use bowline_node::{
+    Build, BuildError, Component, Expect, Input, Kind, NoParameters, Outbox, Output, Ports, Step,
+    Time, trace,
+};
 use bowline_wire::Message as _;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -197,4 +203,125 @@ fn a_clock_that_was_set_while_it_was_recorded_is_no_time_that_passes() {
         known.iter().all(|state| state[0] > 0.0 && state[1] <= 0.02),
         "{known:?}"
     );
+}
+
+/// Says a few words, as a script does that stands in for a person.
+struct Script {
+    orders: Output<Velocity>,
+    n_said: i32,
+}
+
+impl Build for Script {
+    type Parameters = NoParameters;
+
+    fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        ports.tick(ms(5));
+        Ok(Self {
+            orders: ports.output_on("orders", "What to do.", "orders"),
+            n_said: 0,
+        })
+    }
+}
+
+impl Component for Script {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        if step.is_tick() && self.n_said < SCRIPTED {
+            self.n_said += 1;
+            out.send(self.orders, order(self.n_said));
+        }
+    }
+}
+
+/// Passes on what anybody orders.
+struct Ear {
+    orders: Input<Velocity>,
+    heard: Output<Velocity>,
+}
+
+impl Build for Ear {
+    type Parameters = NoParameters;
+
+    fn build(_parameters: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+        let anybody = Expect::ever().from_anybody();
+        Ok(Self {
+            orders: ports.input_on("orders", "What anybody wants.", anybody, "orders"),
+            heard: ports.output_on("heard", "What it heard.", "heard"),
+        })
+    }
+}
+
+impl Component for Ear {
+    fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+        if let Some(order) = step.arrived(self.orders) {
+            out.send(self.heard, Velocity::clone(&order));
+        }
+    }
+}
+
+const SCRIPTED: i32 = 20;
+
+fn order(number: i32) -> Velocity {
+    Velocity {
+        utime: 0,
+        steering_rad: 0.0,
+        speed_mps: f64::from(number),
+    }
+}
+
+/// Two scripts that order, and who hears them.
+fn scripted() -> Engine {
+    let kinds = [
+        Kind::of::<Ear>("ear", "Hears."),
+        Kind::of::<Script>("script", "Orders."),
+    ];
+    let names = [("ear", 0), ("first", 1), ("second", 1)];
+    let instances = names
+        .map(|(name, kind)| Instance::new(&kinds[kind], name, &[], BTreeMap::default()).unwrap());
+    Engine::new(instances.into()).expect("what anybody may say has many writers")
+}
+
+/// What was ordered, the slowest first.
+fn sorted(mut speeds_mps: Vec<f64>) -> Vec<f64> {
+    speeds_mps.sort_by(f64::total_cmp);
+    speeds_mps
+}
+
+#[test]
+fn what_anybody_may_say_is_heard_once_from_within_and_from_without() {
+    let twice = (1..=SCRIPTED).flat_map(|number| [f64::from(number); 2]);
+    let within: Vec<f64> = twice.collect();
+
+    let mut heard = Heard::default();
+    let start = Time::from_utime(1_000_000);
+    let mut lockstep = Lockstep::start(scripted(), Silence, start, &mut heard).unwrap();
+    lockstep.run_until(start + ms(1_000), &mut heard).unwrap();
+    let heard = heard.0.iter().filter(|(_, channel, _)| channel == "heard");
+    let heard = heard.map(|(_, _, bytes)| Velocity::decode(bytes).unwrap().speed_mps);
+    assert_eq!(sorted(heard.collect()), within, "in lockstep");
+
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    for url in ["memq://anybody".to_owned(), hub.url()] {
+        let bus = Bus::open(&url).unwrap();
+        let mine = bus.subscribe::<Velocity>("heard").unwrap();
+        let mut host = Live::new(scripted(), Bus::open(&url).unwrap(), LiveOptions::default());
+        let host = host.as_mut().unwrap();
+        let stop = AtomicBool::new(false);
+        let stop = &stop;
+        std::thread::scope(|scope| {
+            let _stop = StopAtEnd(stop);
+            scope.spawn(move || host.run(stop).unwrap());
+            let mut heard = Vec::new();
+            let mut hear = |until: usize| {
+                while heard.len() < until {
+                    let next = mine.recv_timeout(Duration::from_secs(30)).unwrap();
+                    heard.push(next.expect("all that was said is heard").speed_mps);
+                }
+                sorted(heard.clone())
+            };
+            assert_eq!(hear(within.len()), within, "{url}");
+            bus.publish("orders", &order(SCRIPTED + 1)).unwrap();
+            let all = [within.as_slice(), &[f64::from(SCRIPTED + 1)]].concat();
+            assert_eq!(hear(all.len()), all, "{url}");
+        });
+    }
 }

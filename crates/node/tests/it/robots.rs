@@ -1,7 +1,7 @@
 //! Robot files: every kind of mistake with all that is said about it, and what right ones become.
 
 use bowline_log::{Catalog, Schemas};
-use bowline_msgs::{Laser, Path as PathMessage, Pose, PresenceComponent, Waypoint};
+use bowline_msgs::{Laser, Path as PathMessage, Pose, PresenceComponent, Velocity, Waypoint};
 use bowline_node::graph::Graph;
 use bowline_node::robot::{
     self, Here, LoadError, Loaded, Loader, Preset, Problem, Program, Programs, Severity, Source,
@@ -90,6 +90,11 @@ still!(StillLaser, LaserSettings, |_, ports| {
     ports.output::<Laser>("scan", "a sweep");
     Ok(())
 });
+still!(StillEar, bowline_node::NoParameters, |_, ports| {
+    let anybody = Expect::ever().from_anybody();
+    ports.input_on::<Velocity>("orders", "what anybody wants", anybody, "orders");
+    Ok(())
+});
 still!(StillJoint, JointSettings, |settings, ports| {
     let input = ports.raw_input_on("angle", "where it is", Expect::ever(), "arm.angle");
     ports.need_number(input, &FieldPath::parse(&settings.field)?);
@@ -106,6 +111,7 @@ still!(StillSink, bowline_node::NoParameters, |_, ports| {
 
 const KINDS: &[Kind] = &[
     Kind::of::<StillAsker>("asker", "asks for ways"),
+    Kind::of::<StillEar>("ear", "hears anybody"),
     Kind::of::<StillLaser>("gate", "decides"),
     Kind::of::<StillJoint>("joint", "moves"),
     Kind::of::<StillKeeper>("keeper", "keeps a distance"),

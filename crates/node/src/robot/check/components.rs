@@ -6,7 +6,7 @@ use super::{Checked, Context, RESERVED, check_channel_name, check_name_on_bus, c
 use crate::document::{Problems, Span, Value, Word, did_you_mean, quoted, words_of};
 use crate::kind::{Kind, MakeError};
 use crate::parameter::Setting;
-use crate::port::{Direction, Expect, Need, PortInfo};
+use crate::port::{Direction, Expect, Need, PortInfo, Writers};
 use crate::robot::draft::{CommandDraft, ComponentDraft, ProgramDraft, ServiceDraft};
 use crate::robot::message::find_type;
 use crate::robot::{
@@ -365,6 +365,7 @@ fn command_ports(
         fresh_for: None,
         every: None,
         need: Need::Required,
+        writers: Writers::One,
     });
     let mut ports = Vec::new();
     for (pairs, direction) in [(&draft.reads, reads), (&draft.writes, Direction::Writes)] {

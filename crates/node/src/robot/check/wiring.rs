@@ -1,4 +1,5 @@
-//! Who writes and who reads: that every input is connected, every channel has one writer, and both ends have one type.
+//! Who writes and who reads: that every input is connected, every channel has one writer unless anybody may write it, and
+//! both ends have one type.
 //!
 //! Each source of data makes a robot of its own, so each is checked. What is wrong with several is told once.
 
@@ -175,11 +176,11 @@ impl<'c> Wiring<'c> {
 
     fn findings(&self, types: &KnownTypes) -> Vec<Finding> {
         let mut findings = Vec::new();
-        findings.extend(
-            self.writers
-                .iter()
-                .flat_map(|(channel, ends)| too_many(ends, "write channel", channel)),
-        );
+        let owned = self
+            .writers
+            .iter()
+            .filter(|(channel, _)| !self.is_from_anybody(channel));
+        findings.extend(owned.flat_map(|(channel, ends)| too_many(ends, "write channel", channel)));
         findings.extend(
             self.servers
                 .iter()
@@ -296,7 +297,17 @@ impl<'c> Wiring<'c> {
 
     /// Whether a channel may be written although nobody says so.
     fn may_be_written(&self, channel: &str) -> bool {
-        channel.starts_with(RESERVED) || self.is_partly_known(channel)
+        channel.starts_with(RESERVED)
+            || self.is_from_anybody(channel)
+            || self.is_partly_known(channel)
+    }
+
+    /// Whether somebody reads there what anybody may say.
+    fn is_from_anybody(&self, channel: &str) -> bool {
+        let mut readers = self.readers.iter().map(|reader| reader.port);
+        readers.any(|port| {
+            port.channel.as_deref() == Some(channel) && port.direction.is_from_anybody()
+        })
     }
 
     fn is_partly_known(&self, channel: &str) -> bool {
