@@ -71,8 +71,6 @@ export class Controls {
     stick: Hands | undefined;
     /** Whether keys drive: only while somebody has engaged, so that arrows go on scrolling otherwise. */
     isEngaged = false;
-    /** What was held last, for people. */
-    device = "";
 
     constructor() {
         window.addEventListener("keydown", (event) => this.keyDown(event));
@@ -91,11 +89,7 @@ export class Controls {
             return undefined;
         }
         const pad = this.gamepad();
-        const hands = (pad && handsOfGamepad(pad.axes)) ?? this.stick ?? handsOfKeys(this.down);
-        if (hands !== undefined) {
-            this.device = pad && handsOfGamepad(pad.axes) ? "gamepad" : this.stick ? "stick" : "keyboard";
-        }
-        return hands;
+        return (pad && handsOfGamepad(pad.axes)) ?? this.stick ?? handsOfKeys(this.down);
     }
 
     /** Why nobody can be at the controls, now or since this was last asked; empty if somebody can. */

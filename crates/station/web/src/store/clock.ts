@@ -11,7 +11,7 @@
  */
 
 /** Without a status for so long the page says that it is cut off. Statuses come five times a second. */
-export const CUT_OFF_AFTER_MS = 1_000;
+const CUT_OFF_AFTER_MS = 1_000;
 
 /** The best of this span and the best of the one before it are remembered. */
 const SPAN_MS = 30_000;
