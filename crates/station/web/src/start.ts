@@ -5,6 +5,7 @@
 import "@fontsource/b612/latin-400.css";
 import "@fontsource/b612/latin-700.css";
 import "ol/ol.css";
+import "uplot/dist/uPlot.min.css";
 import "./style/theme.css";
 import "./style/page.css";
 import "./style/panels.css";
