@@ -148,7 +148,7 @@ class App {
         const away = controls.away();
         const isFrozen = document.visibilityState === "visible" && nowMs - this.drawnMs > FROZEN_AFTER_MS;
         if (isFrozen) {
-            this.banners.showFrozen(nowMs - this.drawnMs);
+            this.banners.showFrozen(nowMs - this.drawnMs, nowMs);
         }
         guard.run("commands", () =>
             this.commander.tick(this.view?.vehicle, controls.hands(), isFrozen ? "the page does not draw" : away),

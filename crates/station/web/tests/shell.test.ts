@@ -341,13 +341,15 @@ describe("banners", () => {
         expect(at(3_100).slice(1)).toEqual([expect.stringMatching(/^LATE/), "1.7 s"]);
     });
 
-    it("tell that nothing is drawn until something is", () => {
+    it("tell that nothing is drawn until it is again, and not only once", () => {
         const { store } = new Bench();
         const banners = new Banners(store, () => "");
         const frozen = banners.element.querySelector<HTMLElement>(".frozen")!;
-        banners.showFrozen(1_200);
+        banners.showFrozen(1_200, 5_000);
         expect([frozen.hidden, frozen.textContent]).toEqual([false, expect.stringMatching(/^FROZEN/)]);
-        banners.render({ nowMs: 0, utime: 0, isForText: false });
+        banners.render({ nowMs: 5_100, utime: 0, isForText: true });
+        expect(frozen.hidden, "a page that draws once in a while does not flicker").toBe(false);
+        banners.render({ nowMs: 7_100, utime: 0, isForText: true });
         expect(frozen.hidden).toBe(true);
     });
 

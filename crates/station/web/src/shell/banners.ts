@@ -11,6 +11,9 @@ import type { Store } from "../store/store.js";
 import { el, setAttribute, setShown, setText } from "./dom.js";
 import { duration } from "./format.js";
 
+/** So long after the last time that nothing was drawn, a page that draws again is believed: it must not flicker. */
+const FROZEN_FOR_MS = 2_000;
+
 /** A line across the page. */
 class Banner {
     private readonly title = el("strong");
@@ -46,6 +49,7 @@ export class Banners {
     private readonly version = new Banner("version", "alert");
     private readonly absent = new Banner("absent", "alert");
     private readonly replay = new Banner("replay");
+    private frozenMs = Number.NEGATIVE_INFINITY;
 
     /** `absentVehicle` says which vehicle the page is for and is not heard; empty: none. */
     constructor(
@@ -57,9 +61,11 @@ export class Banners {
     }
 
     render({ nowMs, isForText }: Picture): void {
-        this.frozen.hide();
         if (!isForText) {
             return;
+        }
+        if (nowMs - this.frozenMs > FROZEN_FOR_MS) {
+            this.frozen.hide();
         }
         this.renderCutOff(nowMs);
         const { hello, isReplay, status } = this.store;
@@ -87,8 +93,9 @@ export class Banners {
     }
 
     /** Nothing was drawn for a while, though the page is in sight. Called from outside of the drawing. */
-    showFrozen(forMs: number): void {
-        const text = "The page does not draw. What you see is old; the stop still goes out.";
+    showFrozen(forMs: number, nowMs: number): void {
+        this.frozenMs = nowMs;
+        const text = "The page does not draw, or not often enough. What you see is old; the stop still goes out.";
         this.frozen.show("FROZEN", text, duration(forMs / 1e3));
     }
 
