@@ -190,6 +190,15 @@ describe("whoever looks at the page", () => {
         vi.useRealTimers();
     });
 
+    it("goes on with a stop under another name", () => {
+        const page = new Page();
+        const [vehicle] = page.store.vehicles;
+        page.isConnected = false;
+        page.commander.stop(vehicle!, "key Esc");
+        page.store.apply({ kind: "hello", hello: { ...page.store.hello!, station: "bridge/ben" } }, performance.now());
+        expect(page.commander.bridge(vehicle!)?.session.stop).toBe("unsent");
+    });
+
     it("has an alarm acknowledged only once the station knows, and only as it was seen", async () => {
         const page = new Page();
         const { alarms } = page.store.histories;

@@ -73,6 +73,9 @@ export class Commander {
             return known;
         }
         const session = new OperatorSession({ station: hello.station, session: this.sessionId, rank: hello.rank });
+        if (known !== undefined) {
+            session.inheritStop(known.session);
+        }
         const bridge = { session, control: new DirectControl(session, VESSEL) };
         this.bridges.set(vehicle.prefix, bridge);
         return bridge;

@@ -234,6 +234,11 @@ export class OperatorSession {
         }
     }
 
+    /** Goes on with the stop of a session that ends: whoever logs in under another name has not given it up. */
+    inheritStop(before: OperatorSession): void {
+        this.stopping = before.stopping;
+    }
+
     /** A person gives up on a stop that nobody confirms. */
     dismissStop(): void {
         this.stopping = undefined;

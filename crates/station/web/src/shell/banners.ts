@@ -122,7 +122,7 @@ export class Banners {
         this.cutOff.show(
             isSilent ? "CUT OFF" : "LATE",
             isSilent
-                ? "Nothing comes from the station. What you see is old, and what you press goes nowhere."
+                ? "Nothing comes from the station. What you see is old, and what you press goes nowhere; a stop is said again until it is heard."
                 : "The way to the station and back takes too long. What you see is old, and only the stop goes out.",
             duration(forMs / 1e3),
         );
