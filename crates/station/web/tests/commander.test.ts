@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Commander } from "../src/app/commander.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { GateToken } from "../src/generated/bowline/gate_token_t.js";
@@ -15,16 +15,17 @@ interface Encodes {
 /** A page with one or more vehicles, and what it published. */
 class Page {
     readonly store = new Store();
-    readonly sent: { readonly channel: string; readonly bytes: Uint8Array }[] = [];
+    readonly sent: { readonly channel: string; readonly bytes: Uint8Array; readonly isUrgent: boolean }[] = [];
     isConnected = true;
+    reply: Reply = { ok: false, error: "not allowed" };
     readonly commander = new Commander(this.store, {
-        publish: (channel, bytes) => {
+        publish: (channel, bytes, isUrgent) => {
             if (this.isConnected) {
-                this.sent.push({ channel, bytes });
+                this.sent.push({ channel, bytes, isUrgent });
             }
             return this.isConnected;
         },
-        request: async (): Promise<Reply> => ({ ok: false, error: "not allowed" }),
+        request: async (): Promise<Reply> => this.reply,
     });
     private readonly ids = new Map<string, number>();
 
@@ -40,7 +41,8 @@ class Page {
             rank: 1,
             ...hello,
         };
-        this.store.apply({ kind: "hello", hello: whole }, 0);
+        this.store.apply({ kind: "hello", hello: whole }, performance.now());
+        this.store.connection = "open";
         for (const prefix of prefixes) {
             this.say(`${prefix}gate.state`, new Gate({ name: "harbour", state: Gate.IDLE }));
         }
@@ -53,7 +55,8 @@ class Page {
             this.ids.set(name, id);
             this.store.apply({ kind: "channel", id, fingerprint: new DataView(bytes.buffer).getBigUint64(0), name }, 0);
         }
-        this.store.apply({ kind: "message", id, utime: 0, nSkipped: 0, bytes }, performance.now());
+        const nowMs = performance.now();
+        this.store.apply({ kind: "message", id, utime: this.store.now(nowMs)!, nSkipped: 0, bytes }, nowMs);
     }
 
     /** The gate of a vehicle gives the lease to whoever asked for it last. */
@@ -90,7 +93,7 @@ describe("whoever looks at the page", () => {
         page.commander.clear(vehicle!);
         page.commander.giveTask(vehicle!, tasks.goTo([1, 2]), "");
         page.commander.engage(vehicle!, true);
-        page.commander.tick(vehicle, { ahead: 1, left: 0 }, true);
+        page.commander.tick(vehicle, { ahead: 1, left: 0 }, "");
         expect(page.sent).toEqual([]);
         page.commander.stop(vehicle!, "key Esc");
         expect(page.channels()).toEqual(["operator.stop"]);
@@ -102,7 +105,7 @@ describe("whoever looks at the page", () => {
         const [vehicle] = page.store.vehicles;
         page.commander.take(vehicle!);
         page.commander.stop(vehicle!, "key Esc");
-        page.commander.tick(vehicle, { ahead: 1, left: 0 }, true);
+        page.commander.tick(vehicle, { ahead: 1, left: 0 }, "");
         expect(page.sent).toEqual([]);
     });
 
@@ -112,11 +115,11 @@ describe("whoever looks at the page", () => {
         page.commander.take(heron!);
         page.grant("heron.");
         page.say("heron.gate.token", new GateToken({ token: 1n }));
-        page.commander.tick(heron, undefined, true);
+        page.commander.tick(heron, undefined, "");
         page.commander.engage(heron!, true);
-        page.commander.tick(heron, undefined, true);
+        page.commander.tick(heron, undefined, "");
         expect(page.channels()).toContain("heron.operator.thrust");
-        page.commander.tick(tern, { ahead: 1, left: 0 }, true);
+        page.commander.tick(tern, { ahead: 1, left: 0 }, "");
         expect(page.commander.bridge(heron!)?.control.reason).toBe("another vehicle is in front");
         expect(page.channels().some((name) => name.startsWith("tern."))).toBe(false);
     });
@@ -130,5 +133,84 @@ describe("whoever looks at the page", () => {
         await page.commander.request({ what: "player", action: "play" }, "player: play");
         const kinds = page.store.histories.journal.newest(10).map((it) => it.kind);
         expect(kinds).toEqual(["refusal", "command", "refusal", "command", "change"]);
+    });
+
+    it("can only stop while the page is cut off", () => {
+        const page = new Page();
+        const [vehicle] = page.store.vehicles;
+        page.store.roundTripMs = 1_500;
+        expect([page.commander.isOperator, page.commander.mayCommand, page.commander.mayStop]).toEqual([
+            true,
+            false,
+            true,
+        ]);
+        page.commander.take(vehicle!);
+        page.commander.stop(vehicle!, "key Esc");
+        expect(page.sent.map(({ channel, isUrgent }) => [channel, isUrgent])).toEqual([["operator.stop", true]]);
+        expect(page.commander.bridge(vehicle!)?.session.lease, "nothing goes out later").toBe("free");
+    });
+
+    it("drives nothing while the page is cut off, and is told why", () => {
+        const page = new Page();
+        const [vehicle] = page.store.vehicles;
+        page.commander.take(vehicle!);
+        page.grant();
+        page.say("gate.token", new GateToken({ token: 1n }));
+        page.commander.tick(vehicle, undefined, "");
+        page.commander.engage(vehicle!, true);
+        page.store.roundTripMs = 1_500;
+        page.commander.tick(vehicle, undefined, "");
+        const { control } = page.commander.bridge(vehicle!)!;
+        expect([control.state, control.reason]).toEqual(["off", "the station is not heard"]);
+    });
+
+    it("is told whether a stop went out, and is alarmed when nobody confirms it", () => {
+        vi.useFakeTimers({ toFake: ["performance"] });
+        const page = new Page();
+        const [vehicle] = page.store.vehicles;
+        const { session } = page.commander.bridge(vehicle!)!;
+        const tick = (ms: number): void => {
+            vi.advanceTimersByTime(ms);
+            page.commander.tick(vehicle, undefined, "");
+        };
+        page.isConnected = false;
+        page.commander.stop(vehicle!, "key Esc");
+        expect(session.stop).toBe("unsent");
+        page.isConnected = true;
+        tick(200);
+        expect(session.stop).toBe("sent");
+        tick(3_000);
+        const alarms = (): unknown[] =>
+            page.store.histories.alarms.list().map(({ text, isActive }) => [text, isActive]);
+        expect(alarms()).toEqual([["a stop is not confirmed", true]]);
+        page.say("gate.state", new Gate({ is_stopped: true }));
+        tick(10);
+        expect(session.stop).toBe("confirmed");
+        expect(alarms()).toEqual([["a stop is not confirmed", false]]);
+        vi.useRealTimers();
+    });
+
+    it("goes on with a stop under another name", () => {
+        const page = new Page();
+        const [vehicle] = page.store.vehicles;
+        page.isConnected = false;
+        page.commander.stop(vehicle!, "key Esc");
+        page.store.apply({ kind: "hello", hello: { ...page.store.hello!, station: "bridge/ben" } }, performance.now());
+        expect(page.commander.bridge(vehicle!)?.session.stop).toBe("unsent");
+    });
+
+    it("has an alarm acknowledged only once the station knows, and only as it was seen", async () => {
+        const page = new Page();
+        const { alarms } = page.store.histories;
+        alarms.raise("x", "a", { priority: "caution", source: "a", text: "" }, 1);
+        await page.commander.acknowledge(alarms.get("x a")!);
+        expect(alarms.nNew, "the station refused").toBe(1);
+        page.reply = { ok: true };
+        const acknowledged = page.commander.acknowledge(alarms.get("x a")!);
+        alarms.raise("x", "a", { priority: "alarm", source: "a", text: "" }, 1);
+        await acknowledged;
+        expect(alarms.nNew, "it got worse meanwhile").toBe(1);
+        await page.commander.acknowledge(alarms.get("x a")!);
+        expect(alarms.nNew).toBe(0);
     });
 });

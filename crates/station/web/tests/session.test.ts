@@ -19,7 +19,7 @@ const at = (ms: number): Now => ({ ms, utime: 1_000_000 + ms * 1_000 });
 function held(): OperatorSession {
     const session = new OperatorSession(ME);
     session.heardToken(new GateToken({ token: 5n, epoch: 3n, session: 77n }), 0);
-    session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, state: Gate.IDLE }));
+    session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, state: Gate.IDLE }), 0);
     return session;
 }
 
@@ -35,7 +35,7 @@ describe("a session", () => {
 
     it("asks again for the lease until the gate answers, and gives up in the end", () => {
         const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "" }));
+        session.heardGate(new Gate({ holder: "" }), 0);
         expect(session.lease).toBe("free");
         expect(leaseAsks(session.take(at(0)))).toEqual([LeaseRequest.TAKE]);
         expect(session.lease).toBe("taking");
@@ -49,15 +49,15 @@ describe("a session", () => {
         const session = held();
         const renewals = [0, 100, 250, 400, 500, 750].flatMap((ms) => leaseAsks(session.tick(at(ms))));
         expect(renewals).toEqual([2, 2, 2, 2].map(() => LeaseRequest.RENEW));
-        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }));
+        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }), 0);
         expect(session.lease).toBe("other");
         expect(session.tick(at(1_500))).toEqual([]);
     });
 
     it("does not take a lease up again by itself after another had it", () => {
         const session = held();
-        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }));
-        session.heardGate(new Gate({ holder: "", epoch: 4n }));
+        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }), 0);
+        session.heardGate(new Gate({ holder: "", epoch: 4n }), 0);
         const sent = [0, 500, 1_000, 5_000].flatMap((ms) => session.tick(at(ms)));
         expect(sent).toEqual([]);
     });
@@ -72,31 +72,64 @@ describe("a session", () => {
         expect(second.by.sequence).toBeGreaterThan(first.by.sequence);
     });
 
-    it("says a stop again until the gate confirms it", () => {
+    /** A session whose commands get out. */
+    function pressed(): OperatorSession {
         const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }));
+        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }), 0);
         const first = StopCommand.decode(session.pressStop("a person in the water", at(0))[0]!.bytes);
         expect([first.ask, first.reason]).toEqual([StopCommand.STOP, "a person in the water"]);
+        expect(session.stop).toBe("unsent");
+        session.stopWent(true);
+        return session;
+    }
+
+    it("says a stop again until the gate confirms it", () => {
+        const session = pressed();
         expect(session.stop).toBe("sent");
         expect(session.tick(at(50))).toEqual([]);
         expect(session.tick(at(100)).length).toBe(1);
-        session.heardGate(new Gate({ is_stopped: true }));
+        session.heardGate(new Gate({ is_stopped: true }), at(150).utime);
         expect(session.stop).toBe("confirmed");
         expect(session.tick(at(200))).toEqual([]);
+        session.heardGate(new Gate({ is_stopped: false }), at(300).utime);
+        expect(session.stop).toBe("none");
     });
 
-    it("says so when a stop was never confirmed", () => {
-        const session = new OperatorSession(ME);
-        session.pressStop("", at(0));
-        for (let ms = 0; ms <= 6_000; ms += 100) {
-            session.tick(at(ms));
-        }
-        expect(session.stop).toBe("unconfirmed");
+    it("takes no gate for a confirmation that was heard before the stop was pressed", () => {
+        const session = pressed();
+        session.heardGate(new Gate({ is_stopped: true }), at(-10_000).utime);
+        expect(session.stop).toBe("sent");
+        session.heardGate(new Gate({ is_stopped: true }), at(10).utime);
+        expect(session.stop).toBe("confirmed");
+    });
+
+    it("says that a stop did not get out, and confirms none that did not", () => {
+        const session = pressed();
+        session.stopWent(false);
+        expect(session.stop).toBe("unsent");
+        session.heardGate(new Gate({ is_stopped: true }), at(10).utime);
+        expect(session.stop).toBe("unsent");
+    });
+
+    it("goes on with a stop that nobody confirms, once a second, until somebody gives it up", () => {
+        const session = pressed();
+        const sent = (fromMs: number, toMs: number): number => {
+            let n = 0;
+            for (let ms = fromMs; ms < toMs; ms += 10) {
+                n += session.tick(at(ms)).length;
+            }
+            return n;
+        };
+        expect(sent(0, 5_000)).toBe(49);
+        expect(sent(60_000, 70_000)).toBe(10);
+        expect([session.isStopUnconfirmed(1_900), session.isStopUnconfirmed(2_100)]).toEqual([false, true]);
+        session.dismissStop();
+        expect([session.stop, sent(80_000, 90_000)]).toEqual(["none", 0]);
     });
 
     it("knows who asks it for the lease, and answers", () => {
         const session = held();
-        session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, asking: "deck/ben" }));
+        session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, asking: "deck/ben" }), 0);
         expect(session.isAskedFor).toBe(true);
         expect(leaseAsks(session.consent(at(0)))).toEqual([LeaseRequest.CONSENT]);
         expect(leaseAsks(session.deny(at(0)))).toEqual([LeaseRequest.DENY]);
@@ -104,22 +137,22 @@ describe("a session", () => {
 
     it("may preempt only a lower rank", () => {
         const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 1 }));
+        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 1 }), 0);
         expect(session.mayPreempt).toBe(false);
-        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 0 }));
+        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 0 }), 0);
         expect(session.mayPreempt).toBe(true);
         expect(leaseAsks(session.preempt(at(0)))).toEqual([LeaseRequest.PREEMPT]);
     });
 
     it("listens only to its own refusals", () => {
         const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n }));
+        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n }), 0);
         session.take(at(0));
         const refusal = (of: bigint): Refusal =>
             new Refusal({ by: new Authority({ session: of }), command: "take", reason: "denied" });
-        expect(session.heardRefusal(refusal(1n))).toBe(false);
+        expect(session.heardRefusal(refusal(1n), 0)).toBe(false);
         expect(session.lease).toBe("taking");
-        expect(session.heardRefusal(refusal(77n))).toBe(true);
+        expect(session.heardRefusal(refusal(77n), 0)).toBe(true);
         expect(session.lease).toBe("other");
     });
 });
@@ -129,7 +162,7 @@ describe("direct control", () => {
 
     interface Run {
         readonly hands?: Hands | undefined;
-        readonly isVisible?: boolean;
+        readonly away?: string;
         readonly isStopped?: boolean;
     }
 
@@ -139,17 +172,17 @@ describe("direct control", () => {
         ms = 0;
 
         constructor() {
-            this.control.tick(undefined, true, false, at(0));
+            this.control.tick(undefined, false, "", at(0));
         }
 
         /** Runs for a while with a tick every 10 ms and tokens 20 times a second. */
-        run(forMs: number, { hands, isVisible = true, isStopped = false }: Run = {}): Command[] {
+        run(forMs: number, { hands, away = "", isStopped = false }: Run = {}): Command[] {
             const sent: Command[] = [];
             for (const end = this.ms + forMs; this.ms < end; this.ms += 10) {
                 if (this.ms % 50 === 0) {
                     this.session.heardToken(new GateToken({ token: BigInt(this.ms + 1) }), this.ms);
                 }
-                sent.push(...this.control.tick(hands, isVisible, isStopped, at(this.ms)));
+                sent.push(...this.control.tick(hands, isStopped, away, at(this.ms)));
             }
             return sent;
         }
@@ -161,7 +194,7 @@ describe("direct control", () => {
     it("sends nothing unless it is engaged, and is not engaged without the lease", () => {
         const bench = new Bench();
         expect(bench.run(500, { hands: AHEAD })).toEqual([]);
-        bench.session.heardGate(new Gate({ holder: "", epoch: 3n }));
+        bench.session.heardGate(new Gate({ holder: "", epoch: 3n }), 0);
         bench.control.engage();
         expect([bench.control.state, bench.control.reason]).toEqual(["off", "take control first"]);
     });
@@ -190,7 +223,7 @@ describe("direct control", () => {
     });
 
     it.each([
-        ["the page is out of sight", { isVisible: false }, "the page was out of sight"],
+        ["the page is out of sight", { away: "the page was out of sight" }, "the page was out of sight"],
         ["the vehicle is stopped", { isStopped: true }, "the vehicle is stopped"],
     ])("is silent at once when %s, and does not go on by itself", (_, run, reason) => {
         const bench = new Bench();
@@ -218,9 +251,9 @@ describe("direct control", () => {
         bench.control.engage();
         bench.run(600);
         for (const end = bench.ms + 700; bench.ms < end; bench.ms += 10) {
-            bench.control.tick(AHEAD, true, false, at(bench.ms));
+            bench.control.tick(AHEAD, false, "", at(bench.ms));
         }
-        expect(bench.control.tick(AHEAD, true, false, at(bench.ms))).toEqual([]);
+        expect(bench.control.tick(AHEAD, false, "", at(bench.ms))).toEqual([]);
         expect(bench.control.reason).toBe("the vehicle is not heard");
     });
 

@@ -12,11 +12,14 @@ import {
     requestFrame,
     subscribeFrame,
 } from "../src/protocol/frames.js";
+import { ageOf } from "../src/shell/card.js";
 import { Alarms } from "../src/store/alarms.js";
 import { staleAfterS } from "../src/store/channel.js";
+import { StationClock } from "../src/store/clock.js";
 import { Series } from "../src/store/series.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import { Track } from "../src/store/track.js";
+import { Trips } from "../src/store/trips.js";
 import { isOf } from "../src/store/vehicles.js";
 
 const hello: FromStation = {
@@ -82,10 +85,37 @@ describe("freshness", () => {
         [20_000, 0.5],
         [200_000, 0.6],
         [400_000, 1],
+        [700_000, 1],
         [1_000_000, 1.6],
         [3_600_000_000, 10.6],
     ])("a period of %s us makes stale after %s s", (periodUs, expected) => {
         expect(staleAfterS(periodUs)).toBeCloseTo(expected, 5);
+    });
+
+    it("is not taken for rarer because of an outage", () => {
+        const feed = new Feed();
+        for (let ms = 0; ms <= 2_000; ms += 100) {
+            feed.say("sounder.depth", new Sounding(), ms).status(ms);
+        }
+        for (let ms = 62_000; ms <= 62_300; ms += 100) {
+            feed.say("sounder.depth", new Sounding(), ms).status(ms);
+        }
+        const { store } = feed;
+        expect(store.channel("sounder.depth")!.periodUs).toBe(100_000);
+        expect(store.channel("sounder.depth")!.freshness(store.now(62_300 + 600))).toBe("stale");
+    });
+
+    it("says the age of everything that has not come anew for a second, also of what comes rarely", () => {
+        const feed = new Feed();
+        [0, 4_000, 8_000].forEach((ms) => feed.say("sounder.depth", new Sounding(), ms).status(ms));
+        const channel = feed.store.channel("sounder.depth")!;
+        const at = (ms: number): unknown[] => {
+            const utime = feed.store.now(ms);
+            return [channel.freshness(utime), channel.oldS(utime), ageOf(channel, utime)];
+        };
+        expect(at(8_900)).toEqual(["fresh", undefined, "0.3 Hz"]);
+        expect(at(10_000)).toEqual(["fresh", 2, "2.0 s old"]);
+        expect(at(13_000)).toEqual(["stale", 5, "stale 5.0 s"]);
     });
 
     it("the page is cut off a second after the last status", () => {
@@ -99,6 +129,70 @@ describe("freshness", () => {
     it("time stands still in a replay that does, and ages with it", () => {
         const { store } = new Feed().say("sounder.depth", new Sounding(), 1_000).status(1_000, 0);
         expect(store.channel("sounder.depth")!.freshness(store.now(60_000))).toBe("fresh");
+    });
+});
+
+describe("the station's clock", () => {
+    /** Statuses five times a second, each so long under way; what the clock says at the end of it. */
+    function run(clock: StationClock, fromMs: number, toMs: number, delayMs: number): number {
+        for (let ms = fromMs; ms < toMs; ms += 200) {
+            clock.set(ms * 1_000, 1, ms + delayMs);
+        }
+        return clock.now(toMs)! / 1_000;
+    }
+
+    it("is that of the status that was under way for the shortest time", () => {
+        const clock = new StationClock();
+        expect(run(clock, 0, 5_000, 20)).toBeCloseTo(4_980);
+        expect(run(clock, 5_000, 20_000, 2_000), "a slow connection makes nothing fresh").toBeCloseTo(19_980);
+    });
+
+    it("never steps back while statuses become slower", () => {
+        const clock = new StationClock();
+        run(clock, 0, 1_000, 20);
+        let before = 0;
+        for (let ms = 1_000; ms < 200_000; ms += 200) {
+            clock.set(ms * 1_000, 1, ms + 900);
+            const now = clock.now(ms + 900)!;
+            expect(now).toBeGreaterThan(before);
+            before = now;
+        }
+    });
+
+    it("follows a station whose clock is set, forward at once and back in the end", () => {
+        const clock = new StationClock();
+        run(clock, 0, 1_000, 0);
+        clock.set(3_600e6, 1, 1_000);
+        expect(clock.now(1_000)).toBe(3_600e6);
+        for (let ms = 1_200; ms < 70_000; ms += 200) {
+            clock.set(ms * 1_000, 1, ms);
+        }
+        expect(clock.now(70_000)).toBeCloseTo(70e6, -6);
+    });
+});
+
+describe("the way to the station and back", () => {
+    it("is as long as the last answer took, or as the oldest ping has waited", () => {
+        const trips = new Trips();
+        trips.sent(1, 0);
+        expect(trips.now(500)).toBeUndefined();
+        trips.answered(1, 40);
+        expect(trips.now(500)).toBe(40);
+        trips.sent(2, 1_000);
+        trips.sent(3, 2_000);
+        expect(trips.now(2_900)).toBe(1_900);
+        trips.answered(2, 3_000);
+        expect([trips.now(3_000), trips.now(4_500)]).toEqual([2_000, 2_500]);
+        trips.clear();
+        expect(trips.now(9_000)).toBeUndefined();
+    });
+
+    it("cuts the page off when it takes longer than a second", () => {
+        const { store } = new Feed().status(5_000);
+        store.roundTripMs = 900;
+        expect(store.isCutOff(5_100)).toBe(false);
+        store.roundTripMs = 1_100;
+        expect(store.isCutOff(5_100)).toBe(true);
     });
 });
 
@@ -148,8 +242,8 @@ describe("the store", () => {
             .say("pose", pose(0, 0), 0);
         const { store } = feed;
         expect(store.vehicles).toEqual([
-            { prefix: "", name: "harbour" },
-            { prefix: "heron.", name: "heron" },
+            { prefix: "", name: "harbour", hasGate: true },
+            { prefix: "heron.", name: "heron", hasGate: true },
         ]);
         const names = store.vehicles.map((vehicle) => store.channelsOf(vehicle).map((channel) => channel.name));
         expect(names).toEqual([
@@ -167,16 +261,16 @@ describe("alarms", () => {
 
     it("stay until they are over and somebody has acknowledged them", () => {
         const alarms = new Alarms();
-        alarms.raise("c", "a", BILGE, 1, 1);
+        alarms.raise("c", "a", BILGE, 1);
         expect(alarms.nNew).toBe(1);
         alarms.acknowledge("c a");
         expect([alarms.nNew, alarms.list().length]).toEqual([0, 1]);
         alarms.clear("c", "a");
         expect(alarms.list()).toEqual([]);
-        alarms.raise("c", "a", BILGE, 2, 2);
+        alarms.raise("c", "a", BILGE, 2);
         alarms.clear("c", "a");
         expect(alarms.list().map((it) => [it.isActive, it.isAcknowledged])).toEqual([[false, false]]);
-        alarms.raise("c", "a", BILGE, 3, 3);
+        alarms.raise("c", "a", BILGE, 3);
         expect(alarms.list().map((it) => it.sinceUtime)).toEqual([3]);
     });
 
@@ -197,10 +291,41 @@ describe("alarms", () => {
         expect(feed.store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
     });
 
+    it("that get worse are new again", () => {
+        const alarms = new Alarms();
+        alarms.raise("c", "a", { ...BILGE, priority: "caution" }, 1);
+        alarms.acknowledge("c a");
+        alarms.raise("c", "a", { ...BILGE, priority: "caution", text: "some more" }, 2);
+        expect([alarms.nNew, alarms.get("c a")?.text]).toEqual([0, "some more"]);
+        alarms.raise("c", "a", BILGE, 3);
+        expect([alarms.nNew, alarms.get("c a")?.priority]).toEqual([1, "alarm"]);
+    });
+
+    it("are as old as the vehicle says, whatever its clock shows", () => {
+        const feed = new Feed();
+        feed.say("alarm", new Alarm({ source: "sonar", utime: 70_000_000n, since_utime: 65_000_000n }), 9_000);
+        expect(feed.store.histories.alarms.list()[0]?.sinceUtime).toBe(4_000_000);
+    });
+
+    it("that somebody knows of give way first, then those that are over; others are counted", () => {
+        const alarms = new Alarms();
+        for (let i = 0; i < 200; i++) {
+            alarms.raise("c", `${i}`, { ...BILGE, priority: i === 7 ? "caution" : "alarm" }, i);
+        }
+        alarms.acknowledge("c 150");
+        alarms.clear("c", "100");
+        alarms.raise("c", "x", BILGE, 200);
+        expect([alarms.get("c 150"), alarms.nDropped]).toEqual([undefined, 0]);
+        alarms.raise("c", "y", BILGE, 201);
+        expect([alarms.get("c 100"), alarms.nDropped]).toEqual([undefined, 0]);
+        alarms.raise("c", "z", BILGE, 202);
+        expect([alarms.get("c 7"), alarms.nDropped]).toEqual([undefined, 1]);
+    });
+
     it("are bounded", () => {
         const alarms = new Alarms();
         for (let i = 0; i < 1_000; i++) {
-            alarms.raise("c", `${i}`, BILGE, i, i);
+            alarms.raise("c", `${i}`, BILGE, i);
         }
         expect(alarms.list().length).toBeLessThanOrEqual(200);
         expect(alarms.get("c 999")).toBeDefined();

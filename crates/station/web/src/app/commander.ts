@@ -13,13 +13,15 @@ import { Velocity } from "../generated/bowline/velocity_t.js";
 import type { Reply, Request } from "../protocol/frames.js";
 import { DirectControl, type Drive, type Hands } from "../session/drive.js";
 import { type Command, drawSession, type Now, OperatorSession } from "../session/operator.js";
+import type { Alarm } from "../store/alarms.js";
 import type { Channel } from "../store/channel.js";
 import type { Store } from "../store/store.js";
 import type { Vehicle } from "../store/vehicles.js";
 
 /** Where commands go to. */
 export interface Outlet {
-    publish(channel: string, message: Uint8Array): boolean;
+    /** Publishes at once, or not at all: false. What is urgent goes out whatever else waits. */
+    publish(channel: string, message: Uint8Array, isUrgent: boolean): boolean;
     request(request: Request): Promise<Reply>;
 }
 
@@ -46,8 +48,13 @@ export class Commander {
     }
 
     /** Whether this person may command at all. */
-    get mayCommand(): boolean {
+    get isOperator(): boolean {
         return this.store.hello !== undefined && this.store.hello.role !== "viewer" && !this.store.isReplay;
+    }
+
+    /** Whether this person may command now: nobody commands by what is long over. */
+    get mayCommand(): boolean {
+        return this.isOperator && !this.store.isCutOff(performance.now());
     }
 
     /** Whether this person may stop: everybody may who is logged in. */
@@ -66,6 +73,9 @@ export class Commander {
             return known;
         }
         const session = new OperatorSession({ station: hello.station, session: this.sessionId, rank: hello.rank });
+        if (known !== undefined) {
+            session.inheritStop(known.session);
+        }
         const bridge = { session, control: new DirectControl(session, VESSEL) };
         this.bridges.set(vehicle.prefix, bridge);
         return bridge;
@@ -111,6 +121,23 @@ export class Commander {
         }
     }
 
+    /** Gives up on a stop that nobody confirms. */
+    dismissStop(vehicle: Vehicle): void {
+        this.bridge(vehicle)?.session.dismissStop();
+        this.note("command", `gives up the stop of ${vehicle.name}, which was not confirmed`);
+    }
+
+    /** Tells the station that somebody knows of an alarm; it counts as known once the station has that. */
+    async acknowledge(alarm: Alarm): Promise<Reply> {
+        const { key, source, text, priority, sinceUtime } = alarm;
+        const request = { what: "acknowledge", alarm: key, since_utime: String(sinceUtime) } as const;
+        const reply = await this.request(request, `acknowledges: ${source} ${text}`);
+        if (reply.ok) {
+            this.store.histories.alarms.acknowledge(key, { priority, sinceUtime });
+        }
+        return reply;
+    }
+
     /** Begins or ends driving by hand. */
     engage(vehicle: Vehicle, isWanted: boolean): void {
         const bridge = this.bridge(vehicle);
@@ -140,12 +167,13 @@ export class Commander {
         return reply;
     }
 
-    /** Sends what is due. `hands` are those on the vehicle that is in front. */
-    tick(front: Vehicle | undefined, hands: Hands | undefined, isVisible: boolean): void {
+    /** Sends what is due. `hands` are those on the vehicle that is in front; `away` says why nobody can be at the controls. */
+    tick(front: Vehicle | undefined, hands: Hands | undefined, away: string): void {
         if (!this.mayStop) {
             return;
         }
         const now = this.now();
+        const reason = this.store.isCutOff(now.ms) ? "the station is not heard" : away;
         for (const vehicle of this.store.vehicles) {
             const bridge = this.bridges.get(vehicle.prefix);
             if (bridge === undefined) {
@@ -157,8 +185,16 @@ export class Commander {
             }
             const isStopped = this.store.channel(`${vehicle.prefix}gate.state`)?.as(Gate)?.is_stopped ?? true;
             this.send(vehicle, bridge.session.tick(now));
-            this.send(vehicle, bridge.control.tick(isFront ? hands : undefined, isVisible, isStopped, now));
+            this.send(vehicle, bridge.control.tick(isFront ? hands : undefined, isStopped, reason, now));
+            this.followStop(vehicle, bridge, now);
         }
+    }
+
+    /** A stop that is not confirmed must not be overlooked, whichever vehicle is in front. */
+    private followStop({ prefix, name }: Vehicle, { session }: Bridge, now: Now): void {
+        const what = { priority: "alarm", source: name, text: "a stop is not confirmed" } as const;
+        const isWrong = session.isStopUnconfirmed(now.ms);
+        this.store.histories.alarms.follow(`${prefix}gate.state`, "stop", isWrong, what, now.utime);
     }
 
     private hear(channel: Channel, nowMs: number): void {
@@ -180,10 +216,10 @@ export class Commander {
     private tell({ session, control }: Bridge, channel: Channel, nowMs: number): void {
         const [gate, token, refusal] = [channel.as(Gate), channel.as(GateToken), channel.as(Refusal)];
         if (gate !== undefined) {
-            session.heardGate(gate);
+            session.heardGate(gate, channel.utime ?? 0);
         } else if (token !== undefined) {
             session.heardToken(token, nowMs);
-        } else if (refusal !== undefined && session.heardRefusal(refusal) && refusal.reason === "neutral") {
+        } else if (refusal !== undefined && session.heardRefusal(refusal, nowMs) && refusal.reason === "neutral") {
             control.heardNeutralWanted();
         }
     }
@@ -197,14 +233,22 @@ export class Commander {
 
     private command(vehicle: Vehicle, make: (session: OperatorSession, now: Now) => Command[]): void {
         const bridge = this.bridge(vehicle);
-        if (bridge !== undefined && this.mayCommand) {
+        if (bridge === undefined || !this.isOperator) {
+            return;
+        }
+        if (this.mayCommand) {
             this.send(vehicle, make(bridge.session, this.now()));
+        } else {
+            this.note("refusal", "not sent: the page is cut off");
         }
     }
 
     private send(vehicle: Vehicle, commands: readonly Command[]): void {
-        for (const { channel, bytes, text, isRepeated } of commands) {
-            const isSent = this.outlet.publish(vehicle.prefix + channel, bytes);
+        for (const { channel, bytes, text, isRepeated, isStop = false } of commands) {
+            const isSent = this.outlet.publish(vehicle.prefix + channel, bytes, isStop);
+            if (isStop) {
+                this.bridge(vehicle)?.session.stopWent(isSent);
+            }
             if (!isRepeated) {
                 this.note(
                     isSent ? "command" : "refusal",

@@ -8,7 +8,7 @@
 import * as types from "../generated/bowline/index.js";
 import type { MessageType } from "../generated/bowline.js";
 import { decodeDynamic, type Fields } from "./dynamic.js";
-import { findByFingerprint, fullName, readSchema, type TypeDef, type TypeSet } from "./schema.js";
+import { findByFingerprint, fullName, readSchema, type TypeSet } from "./schema.js";
 
 /** The types that this page draws or goes by; every other one gets a generic panel. By name. */
 export const KNOWN_TYPES: readonly MessageType<object>[] = [
@@ -73,38 +73,48 @@ export interface Described {
 
 /** All types that were heard of. */
 export class Types {
+    /** As they came. Most are of types that there is generated code for, and are never looked at. */
+    private readonly unread = new Map<bigint, Uint8Array>();
     private readonly described = new Map<bigint, Described>();
 
-    /** Takes the description of a type, after a check that it is of that type. */
+    /** `onFault` hears of descriptions that make no sense, once somebody needed them. */
+    constructor(private readonly onFault: (error: unknown) => void = () => undefined) {}
+
+    /** Takes the description of a type. It is read, and checked to be of that type, when somebody needs it. */
     learn(fingerprint: bigint, bytes: Uint8Array): void {
-        const set = readSchema(bytes);
-        const place = findByFingerprint(set, fingerprint);
-        if (place < 0) {
-            throw new Error(`expected a schema of a type with fingerprint ${hex(fingerprint)}, found none in it`);
+        if (!this.described.has(fingerprint)) {
+            this.unread.set(fingerprint, bytes);
         }
-        this.described.set(fingerprint, { set, place });
     }
 
     /** What a type was described as. */
     describe(fingerprint: bigint): Described | undefined {
+        const bytes = this.unread.get(fingerprint);
+        if (bytes !== undefined) {
+            this.unread.delete(fingerprint);
+            try {
+                this.described.set(fingerprint, read(fingerprint, bytes));
+            } catch (error) {
+                this.onFault(error);
+            }
+        }
         return this.described.get(fingerprint);
-    }
-
-    /** The definition of a type. */
-    defOf(fingerprint: bigint): TypeDef | undefined {
-        const found = this.described.get(fingerprint);
-        return found?.set.defs[found.place];
     }
 
     /** Its name with its package, or its fingerprint. */
     nameOf(fingerprint: bigint): string {
-        const def = this.defOf(fingerprint);
-        return def ? fullName(def) : (codecFor(fingerprint)?.NAME ?? hex(fingerprint));
+        const codec = codecFor(fingerprint);
+        if (codec !== undefined) {
+            return codec.NAME;
+        }
+        const found = this.describe(fingerprint);
+        const def = found?.set.defs[found.place];
+        return def ? fullName(def) : hex(fingerprint);
     }
 
     /** Whether messages of this type can be decoded. */
     knows(fingerprint: bigint): boolean {
-        return codecFor(fingerprint) !== undefined || this.described.has(fingerprint);
+        return codecFor(fingerprint) !== undefined || this.describe(fingerprint) !== undefined;
     }
 
     /** Decodes a message by whatever is known of its type. */
@@ -114,10 +124,19 @@ export class Types {
         if (codec !== undefined) {
             return codec.decode(message);
         }
-        const found = this.described.get(fingerprint);
+        const found = this.describe(fingerprint);
         if (found === undefined) {
             throw new Error(`expected a type that was described, found fingerprint ${hex(fingerprint)}`);
         }
         return decodeDynamic(found.set, found.place, message);
     }
+}
+
+function read(fingerprint: bigint, bytes: Uint8Array): Described {
+    const set = readSchema(bytes);
+    const place = findByFingerprint(set, fingerprint);
+    if (place < 0) {
+        throw new Error(`expected a schema of a type with fingerprint ${hex(fingerprint)}, found none in it`);
+    }
+    return { set, place };
 }

@@ -1,8 +1,9 @@
 /**
  * A person's hands: keyboard, stick on the screen, gamepad. Whichever is held; the gamepad first, then the stick.
  *
- * Undefined means that nobody holds anything. Keys count only while the page has the focus and no field takes text, and
- * are forgotten when the focus goes: a key that is let go elsewhere is never seen.
+ * Undefined means that nobody holds anything. All of them count only while the page is in sight and has the focus, keys only
+ * where no field takes text; what is held is forgotten when anything else takes the keyboard: a key that is let go elsewhere
+ * is never seen.
  */
 
 import type { Hands } from "../session/drive.js";
@@ -17,6 +18,9 @@ const KEYS: Readonly<Record<string, Hands>> = {
     ArrowLeft: { ahead: 0, left: 1 },
     ArrowRight: { ahead: 0, left: -1 },
 };
+
+/** Shift is none of them: it changes no other key's coming up. */
+const MODIFIERS: ReadonlySet<string> = new Set(["Alt", "AltGraph", "Control", "Meta", "OS", "ContextMenu"]);
 
 const DEAD_ZONE = 0.12;
 /** The right one of the four, B or circle, in the standard mapping. */
@@ -62,33 +66,46 @@ function takesText(target: EventTarget | null): boolean {
 export class Controls {
     private readonly down = new Set<string>();
     private isStopDown = false;
+    private wasLeft = false;
     /** What the stick on the screen says; undefined while nobody touches it. */
     stick: Hands | undefined;
     /** Whether keys drive: only while somebody has engaged, so that arrows go on scrolling otherwise. */
     isEngaged = false;
-    /** What was held last, for people. */
-    device = "";
 
     constructor() {
         window.addEventListener("keydown", (event) => this.keyDown(event));
         window.addEventListener("keyup", (event) => this.down.delete(event.code));
-        window.addEventListener("blur", () => this.letGo());
-        document.addEventListener("visibilitychange", () => this.letGo());
+        window.addEventListener("blur", () => this.leave());
+        document.addEventListener("visibilitychange", () => this.leave());
+        // While a menu or a drag has the keyboard, nobody tells when a key comes up.
+        for (const taken of ["contextmenu", "dragstart"]) {
+            window.addEventListener(taken, () => this.letGo(), { capture: true });
+        }
     }
 
     /** What is held now. */
     hands(): Hands | undefined {
-        const pad = this.gamepad();
-        const hands = (pad && handsOfGamepad(pad.axes)) ?? this.stick ?? handsOfKeys(this.down);
-        if (hands !== undefined) {
-            this.device = pad && handsOfGamepad(pad.axes) ? "gamepad" : this.stick ? "stick" : "keyboard";
+        if (!isInFront()) {
+            return undefined;
         }
-        return hands;
+        const pad = this.gamepad();
+        return (pad && handsOfGamepad(pad.axes)) ?? this.stick ?? handsOfKeys(this.down);
     }
 
-    /** The first gamepad that is there. */
+    /** Why nobody can be at the controls, now or since this was last asked; empty if somebody can. */
+    away(): string {
+        const wasLeft = this.wasLeft;
+        this.wasLeft = false;
+        if (document.visibilityState !== "visible") {
+            return "the page was out of sight";
+        }
+        return wasLeft || !isInFront() ? "another window was in front" : "";
+    }
+
+    /** The first gamepad that is there and whose buttons and sticks are where everybody's are. */
     gamepad(): Gamepad | undefined {
-        return navigator.getGamepads?.().find((it) => it !== null && it.connected) ?? undefined;
+        const isOne = (it: Gamepad | null): boolean => it !== null && it.connected && it.mapping === "standard";
+        return navigator.getGamepads?.().find(isOne) ?? undefined;
     }
 
     /** Whether the gamepad's stop went down since this was last asked. */
@@ -99,17 +116,35 @@ export class Controls {
     }
 
     private keyDown(event: KeyboardEvent): void {
+        if (MODIFIERS.has(event.key)) {
+            // Some systems tell nothing of the other keys while one of these is down.
+            this.letGo();
+            return;
+        }
         if (!this.isEngaged || takesText(event.target) || event.ctrlKey || event.metaKey || event.altKey) {
             return;
         }
         if (event.code in KEYS) {
-            this.down.add(event.code);
+            // A key that repeats and did not go down here went down elsewhere, or was let go of by us.
+            if (!event.repeat) {
+                this.down.add(event.code);
+            }
             event.preventDefault();
         }
+    }
+
+    private leave(): void {
+        this.wasLeft = true;
+        this.letGo();
     }
 
     private letGo(): void {
         this.down.clear();
         this.stick = undefined;
     }
+}
+
+/** Whether this is the page that somebody looks at and whose keys they press. */
+function isInFront(): boolean {
+    return document.visibilityState === "visible" && document.hasFocus();
 }

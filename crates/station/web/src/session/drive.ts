@@ -1,7 +1,7 @@
 /**
  * Direct control: level 0, thrust or wheels by hand.
  *
- * Commands go out 30 times a second, and only while a person holds a control, the page is in sight and tokens come in. A
+ * Commands go out 30 times a second, and only while a person holds a control, the page is in front and tokens come in. A
  * stick that is already pushed when somebody engages moves nothing: first it must have been seen at rest. What is let go
  * goes to zero and is said so for a moment; then the page is silent, and the gate's bound does the rest.
  *
@@ -9,7 +9,7 @@
  *   off ── engage ──▶ arming ── at rest for a while ──▶ ready ── held ──▶ driving
  *    ▲                  ▲                                 ▲               │ let go
  *    │                  └── gate: wants neutral ──────────┤               ▼
- *    └── out of sight, held up, lease lost, stopped ───── └─── silent ── trailing
+ *    └── away, held up, lease lost, stopped ───────────── └─── silent ── trailing
  * ```
  */
 
@@ -93,14 +93,17 @@ export class DirectControl {
         }
     }
 
-    /** What to send by now. `hands` is undefined while nobody holds a control. */
-    tick(hands: Hands | undefined, isVisible: boolean, isStopped: boolean, now: Now): Command[] {
+    /**
+     * What to send by now. `hands` is undefined while nobody holds a control; `away` says why nobody can be at the controls:
+     * the page is out of sight, has lost the focus, or shows nothing new. Empty if somebody can.
+     */
+    tick(hands: Hands | undefined, isStopped: boolean, away: string, now: Now): Command[] {
         const pauseMs = now.ms - this.tickedMs;
         this.tickedMs = now.ms;
         if (pauseMs > MAX_PAUSE_MS) {
             this.disengage("the page was held up");
         }
-        this.check(isVisible, isStopped, now);
+        this.check(away, isStopped, now);
         if (this.current === "off") {
             return [];
         }
@@ -114,9 +117,9 @@ export class DirectControl {
         return [this.command(this.current === "driving" ? (hands ?? AT_REST) : AT_REST, now)];
     }
 
-    private check(isVisible: boolean, isStopped: boolean, now: Now): void {
-        if (!isVisible) {
-            this.disengage("the page was out of sight");
+    private check(away: string, isStopped: boolean, now: Now): void {
+        if (away !== "") {
+            this.disengage(away);
         } else if (isStopped) {
             this.disengage("the vehicle is stopped");
         } else if (!this.session.isHolder()) {

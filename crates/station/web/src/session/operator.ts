@@ -30,6 +30,8 @@ export interface Command {
     readonly text: string;
     /** Whether it is one of many of its sort, which no log wants to have each. */
     readonly isRepeated: boolean;
+    /** Whether it is a stop, which goes out whatever else waits. */
+    readonly isStop?: boolean;
 }
 
 /** Who is asking to be let through. */
@@ -48,15 +50,27 @@ export interface Now {
 /** How the person stands with the gate. */
 export type LeaseState = "unknown" | "free" | "taking" | "asking" | "held" | "other";
 
-/** How far a stop is: pressed and not yet confirmed, or given up on. */
-export type StopState = "none" | "sent" | "confirmed" | "unconfirmed";
+/**
+ * How far a stop is.
+ *
+ * ```text
+ *   none ── press ──▶ unsent ◀──▶ sent ── gate heard since: stopped ──▶ confirmed ── gate: cleared ──▶ none
+ *     ▲                 └── dismissed ──┘                                                               ▲
+ *     └────────────────────────┴────────────────────────────────────────────────────────────────────────┘
+ * ```
+ */
+export type StopState = "none" | "unsent" | "sent" | "confirmed";
 
 const TAKE_EVERY_MS = 500;
 const TAKE_FOR_MS = 4_000;
 /** A third of the gate's shortest lease that is sensible, so that two may be lost. */
 const RENEW_EVERY_MS = 250;
+/** A stop is said again often at first, and then for as long as nobody confirms or dismisses it. */
 const STOP_EVERY_MS = 100;
-const STOP_FOR_MS = 5_000;
+const STOP_OFTEN_FOR_MS = 5_000;
+const STOP_LATER_EVERY_MS = 1_000;
+/** A gate that heard a stop says so at once: after this a person has to know that it did not. */
+const STOP_CONFIRMED_WITHIN_MS = 2_000;
 
 /** A new session's number: any positive one, which nobody else has drawn. */
 export function drawSession(): bigint {
@@ -73,10 +87,11 @@ export class OperatorSession {
     private gate: Gate | undefined;
     private taking: { readonly sinceMs: number; readonly ask: number; sentMs: number } | undefined;
     private renewedMs = Number.NEGATIVE_INFINITY;
-    private stopping: { readonly sinceMs: number; readonly reason: string; sentMs: number } | undefined;
-    private stopResult: StopState = "none";
+    private stopping: { readonly since: Now; readonly reason: string; triedMs: number; isSent: boolean } | undefined;
+    private isStopConfirmed = false;
     /** The last refusal of something that this session asked. */
     refusal: Refusal | undefined;
+    private refusedMs = Number.NEGATIVE_INFINITY;
 
     constructor(readonly identity: Identity) {}
 
@@ -86,27 +101,29 @@ export class OperatorSession {
         this.tokenHeardMs = nowMs;
     }
 
-    /** What the gate says of itself. */
-    heardGate(gate: Gate): void {
+    /** What the gate says of itself. `utime` is when that came to the station: what came before a stop does not confirm it. */
+    heardGate(gate: Gate, utime: number): void {
         this.gate = gate;
         if (this.isHolder()) {
             this.taking = undefined;
         }
-        if (gate.is_stopped && this.stopping !== undefined) {
+        const { stopping } = this;
+        if (gate.is_stopped && stopping?.isSent && utime > stopping.since.utime) {
             this.stopping = undefined;
-            this.stopResult = "confirmed";
+            this.isStopConfirmed = true;
         }
-        if (!gate.is_stopped && this.stopResult === "confirmed") {
-            this.stopResult = "none";
+        if (!gate.is_stopped) {
+            this.isStopConfirmed = false;
         }
     }
 
     /** The gate did not take something; true if that was this session's. */
-    heardRefusal(refusal: Refusal): boolean {
+    heardRefusal(refusal: Refusal, nowMs: number): boolean {
         if (refusal.by.session !== this.identity.session) {
             return false;
         }
         this.refusal = refusal;
+        this.refusedMs = nowMs;
         if (["take", "preempt"].includes(refusal.command) && refusal.reason !== "asked") {
             this.taking = undefined;
         }
@@ -140,7 +157,29 @@ export class OperatorSession {
     }
 
     get stop(): StopState {
-        return this.stopping === undefined ? this.stopResult : "sent";
+        const { stopping } = this;
+        return stopping !== undefined
+            ? stopping.isSent
+                ? "sent"
+                : "unsent"
+            : this.isStopConfirmed
+              ? "confirmed"
+              : "none";
+    }
+
+    /** For how long a stop has waited to be confirmed, milliseconds; undefined if none does. */
+    stopWaitsMs(nowMs: number): number | undefined {
+        return this.stopping && nowMs - this.stopping.since.ms;
+    }
+
+    /** Whether a person has to know that a stop was not confirmed. */
+    isStopUnconfirmed(nowMs: number): boolean {
+        return (this.stopWaitsMs(nowMs) ?? 0) > STOP_CONFIRMED_WITHIN_MS;
+    }
+
+    /** How long ago something was refused, milliseconds. */
+    refusalAgeMs(nowMs: number): number {
+        return nowMs - this.refusedMs;
     }
 
     /** Whether the holder is us and somebody wants the lease. */
@@ -181,14 +220,33 @@ export class OperatorSession {
         ];
     }
 
-    /** Stops the vehicle. It is said again until the gate confirms it. */
+    /** Stops the vehicle. It is said again until the gate confirms it, or a person gives it up. */
     pressStop(reason: string, now: Now): Command[] {
-        this.stopping = { sinceMs: now.ms, reason, sentMs: now.ms };
+        this.stopping = { since: now, reason, triedMs: now.ms, isSent: false };
+        this.isStopConfirmed = false;
         return [this.stopCommand(StopCommand.STOP, reason, now, false)];
+    }
+
+    /** Whether the stop that was to go out last went out. */
+    stopWent(isSent: boolean): void {
+        if (this.stopping !== undefined) {
+            this.stopping.isSent = isSent;
+        }
+    }
+
+    /** Goes on with the stop of a session that ends: whoever logs in under another name has not given it up. */
+    inheritStop(before: OperatorSession): void {
+        this.stopping = before.stopping;
+    }
+
+    /** A person gives up on a stop that nobody confirms. */
+    dismissStop(): void {
+        this.stopping = undefined;
     }
 
     /** Lets a stop be over. Nothing moves because of it. */
     clear(now: Now): Command[] {
+        this.dismissStop();
         return [this.stopCommand(StopCommand.CLEAR, "cleared by a person", now, false)];
     }
 
@@ -249,15 +307,14 @@ export class OperatorSession {
 
     private tickStop(now: Now): Command[] {
         const { stopping } = this;
-        if (stopping === undefined || now.ms - stopping.sentMs < STOP_EVERY_MS) {
+        if (stopping === undefined) {
             return [];
         }
-        if (now.ms - stopping.sinceMs > STOP_FOR_MS) {
-            this.stopping = undefined;
-            this.stopResult = "unconfirmed";
+        const isNew = now.ms - stopping.since.ms <= STOP_OFTEN_FOR_MS;
+        if (now.ms - stopping.triedMs < (isNew ? STOP_EVERY_MS : STOP_LATER_EVERY_MS)) {
             return [];
         }
-        stopping.sentMs = now.ms;
+        stopping.triedMs = now.ms;
         return [this.stopCommand(StopCommand.STOP, stopping.reason, now, true)];
     }
 
@@ -273,7 +330,8 @@ export class OperatorSession {
 
     private stopCommand(ask: number, reason: string, now: Now, isRepeated: boolean): Command {
         const command = new StopCommand({ utime: BigInt(now.utime), by: this.authority(), ask, reason });
-        const text = ask === StopCommand.STOP ? `stop: ${reason}` : "lets the stop be over";
-        return { channel: "operator.stop", bytes: command.encode(), text, isRepeated };
+        const isStop = ask === StopCommand.STOP;
+        const text = isStop ? `stop: ${reason}` : "lets the stop be over";
+        return { channel: "operator.stop", bytes: command.encode(), text, isRepeated, isStop };
     }
 }

@@ -30,11 +30,6 @@ export function visitFirst(point: Point): Task {
     return task("extra waypoint", Task.ROUTE, Task.NEXT, [point]);
 }
 
-/** Visit places in order. */
-export function route(points: readonly Point[]): Task {
-    return task("route", Task.ROUTE, Task.REPLACE, points);
-}
-
 /** Cover an area by lanes. */
 export function survey(corners: readonly Point[], laneSpacingM: number, placing: number = Task.REPLACE): Task {
     return task("survey", Task.SURVEY, placing, corners, { lane_spacing_m: laneSpacingM });
@@ -58,9 +53,4 @@ export function resume(): Task {
 /** Back along the way that the vehicle came. */
 export function comeBack(): Task {
     return task("return", Task.RETURN, Task.REPLACE, []);
-}
-
-/** Keep a heading and a speed. */
-export function keep(headingRad: number, speedMps: number): Task {
-    return task("heading and speed", Task.SETPOINT, Task.REPLACE, [], { heading_rad: headingRad, speed_mps: speedMps });
 }

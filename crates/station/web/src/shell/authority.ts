@@ -9,11 +9,11 @@ import { Gate } from "../generated/bowline/gate_t.js";
 import type { Picture } from "../panels/panel.js";
 import type { LeaseState, OperatorSession } from "../session/operator.js";
 import type { Channel } from "../store/channel.js";
-import type { VehicleView } from "../store/store.js";
+import type { Store, VehicleView } from "../store/store.js";
+import { callOf, GATE_STATES } from "../store/vehicles.js";
 import { button, el, setAttribute, setEnabled, setShown, setText } from "./dom.js";
 import { clockTime, duration } from "./format.js";
 
-const STATES = ["Stopped", "Idle", "Operated", "Autonomous", "Contingency"];
 const LEVELS = ["Direct thrust", "Heading and speed", "Waypoint", "Route", "Objective", "Observe"];
 
 const LEASES: Readonly<Record<LeaseState, string>> = {
@@ -25,10 +25,14 @@ const LEASES: Readonly<Record<LeaseState, string>> = {
     other: "another station holds the lease",
 };
 
+/** For how long a refusal is news. */
+const REFUSAL_FOR_MS = 30_000;
+
 export class AuthorityBar {
     readonly element: HTMLElement;
     private readonly state = el("strong", { class: "state" }, "–");
     private readonly level = el("span", { class: "level" }, "");
+    private readonly ofWhom = el("span", { class: "label" }, "In control");
     private readonly who = el("strong", { class: "who" }, "–");
     private readonly reason = el("span", { class: "reason" });
     private readonly since = el("span", { class: "since" });
@@ -36,25 +40,33 @@ export class AuthorityBar {
     private readonly leaseBar = el("span", { class: "fill" });
     private readonly leaseMeter = el("span", { class: "meter", "aria-hidden": "true" }, this.leaseBar);
     private readonly refusal = el("span", { class: "refusal", role: "status", "aria-live": "polite" });
+    /** Outside of what is read aloud: it counts. */
+    private readonly refusalAge = el("span", { class: "since", "aria-hidden": "true" });
+    private readonly askedText = el("span", { id: "asked-text" });
+    private readonly askedLeft = el("span", { "aria-hidden": "true" });
     private readonly asked = el("div", {
         class: "asked",
         role: "alertdialog",
+        tabindex: "-1",
         "aria-label": "Another station asks for control",
+        "aria-describedby": "asked-text",
         hidden: true,
     });
-    private readonly askedText = el("span");
+    private focusBefore: Element | null = null;
     private readonly announced = el("span", { class: "sr", role: "status", "aria-live": "assertive" });
     private readonly take: HTMLButtonElement;
     private readonly preempt: HTMLButtonElement;
     private readonly release: HTMLButtonElement;
     private readonly clear: HTMLButtonElement;
+    private readonly dismiss: HTMLButtonElement;
     private leaseSpanUs = 1_000_000;
 
     constructor(
+        private readonly store: Store,
         private readonly commander: Commander,
         private readonly view: () => VehicleView | undefined,
     ) {
-        const act = (what: "take" | "preempt" | "release" | "clear" | "consent" | "deny") => () => {
+        const act = (what: "take" | "preempt" | "release" | "clear" | "consent" | "deny" | "dismissStop") => () => {
             const vehicle = this.view()?.vehicle;
             if (vehicle !== undefined) {
                 this.commander[what](vehicle);
@@ -67,8 +79,13 @@ export class AuthorityBar {
         });
         this.release = button("Hand over", act("release"));
         this.clear = button("Clear the stop", act("clear"), { class: "warning" });
+        this.dismiss = button("Give up the stop", act("dismissStop"), {
+            class: "warning",
+            title: "The stop is said again until the vehicle confirms it; this ends that",
+        });
         this.asked.append(
             this.askedText,
+            this.askedLeft,
             button("Let them", act("consent"), { class: "primary" }),
             button("Keep it", act("deny")),
         );
@@ -79,7 +96,7 @@ export class AuthorityBar {
             el(
                 "div",
                 { class: "facts" },
-                el("span", { class: "line" }, el("span", { class: "label" }, "In control"), this.who),
+                el("span", { class: "line" }, this.ofWhom, this.who),
                 this.reason,
                 this.since,
             ),
@@ -89,14 +106,15 @@ export class AuthorityBar {
                 el("span", { class: "line" }, el("span", { class: "label" }, "Lease"), this.lease),
                 this.leaseMeter,
                 this.refusal,
+                this.refusalAge,
             ),
-            el("div", { class: "buttons" }, this.take, this.preempt, this.release, this.clear),
+            el("div", { class: "buttons" }, this.take, this.preempt, this.release, this.clear, this.dismiss),
             this.asked,
             this.announced,
         );
     }
 
-    render({ utime, isForText }: Picture): void {
+    render({ nowMs, utime, isForText }: Picture): void {
         if (!isForText) {
             return;
         }
@@ -105,6 +123,11 @@ export class AuthorityBar {
         const gate = channel?.as(Gate);
         const session = view && this.commander.bridge(view.vehicle)?.session;
         setShown(this.element, view !== undefined);
+        const name = callOf(view?.vehicle, this.store.vehicles);
+        setText(this.ofWhom, name === "" ? "In control" : `In control of ${name}`);
+        setAttribute(this.element, "aria-label", name === "" ? "Authority" : `Authority over ${name}`);
+        setShown(this.dismiss, session?.isStopUnconfirmed(nowMs) ?? false);
+        this.renderRefusal(session, nowMs);
         if (gate === undefined || channel === undefined) {
             this.renderNoGate();
             return;
@@ -124,18 +147,18 @@ export class AuthorityBar {
         setText(this.reason, "it has no gate that people could command or stop it through");
         setText(this.since, "");
         setText(this.lease, "there is none");
-        setText(this.refusal, "");
         setText(this.announced, "");
-        for (const it of [this.leaseMeter, this.asked, this.take, this.preempt, this.release, this.clear]) {
+        this.showAsked(false);
+        for (const it of [this.leaseMeter, this.take, this.preempt, this.release, this.clear]) {
             setShown(it, false);
         }
     }
 
     private renderState(gate: Gate, channel: Channel, utime: number | undefined): void {
         const isStale = channel.freshness(utime) !== "fresh";
-        setAttribute(this.element, "data-state", isStale ? "stale" : (STATES[gate.state]?.toLowerCase() ?? "none"));
-        const state = STATES[gate.state] ?? `state ${gate.state}`;
-        setText(this.state, isStale ? `Was ${state.toLowerCase()}` : state);
+        setAttribute(this.element, "data-state", isStale ? "stale" : (GATE_STATES[gate.state] ?? "none"));
+        const state = GATE_STATES[gate.state] ?? `state ${gate.state}`;
+        setText(this.state, isStale ? `Was ${state}` : state.charAt(0).toUpperCase() + state.slice(1));
         const isMoving = gate.state === Gate.OPERATED || gate.state === Gate.AUTONOMOUS;
         const level = isMoving ? `Level ${gate.level} · ${LEVELS[gate.level] ?? ""}` : "";
         setText(this.level, isStale ? `not heard for ${duration(channel.ageS(utime))}` : level);
@@ -167,20 +190,47 @@ export class AuthorityBar {
         const share = gate.lease_until_utime > 0n && isFresh ? Math.max(0, Math.min(1, leftUs / this.leaseSpanUs)) : 0;
         setAttribute(this.leaseBar, "style", `width: ${(share * 100).toFixed(0)}%`);
         setShown(this.leaseMeter, gate.lease_until_utime > 0n);
-        setText(this.refusal, session?.refusal ? `refused: ${session.refusal.text || session.refusal.reason}` : "");
         const isAsked = session?.isAskedFor ?? false;
-        setShown(this.asked, isAsked);
         if (isAsked) {
             const left = (Number(gate.asking_until_utime) - Number(gate.utime)) / 1e6;
-            setText(this.askedText, `${gate.asking} asks for control (${duration(left)} to answer)`);
+            setText(this.askedText, `${gate.asking} asks for control`);
+            setText(this.askedLeft, `(${duration(left)} to answer)`);
+        }
+        this.showAsked(isAsked);
+    }
+
+    /** Asks whoever is there. The question takes the focus, but from nobody who types, and not from the stop. */
+    private showAsked(isAsked: boolean): void {
+        if (this.asked.hidden !== isAsked) {
+            return;
+        }
+        setShown(this.asked, isAsked);
+        const { activeElement } = document;
+        if (isAsked && !activeElement?.matches("input, select, textarea, .stop")) {
+            this.focusBefore = activeElement;
+            this.asked.focus();
+        } else if (!isAsked && this.focusBefore instanceof HTMLElement) {
+            this.focusBefore.focus();
+            this.focusBefore = null;
         }
     }
 
+    private renderRefusal(session: OperatorSession | undefined, nowMs: number): void {
+        const ageMs = session?.refusalAgeMs(nowMs) ?? Number.POSITIVE_INFINITY;
+        const refusal = ageMs < REFUSAL_FOR_MS ? session?.refusal : undefined;
+        setText(this.refusal, refusal ? `refused: ${refusal.text || refusal.reason}` : "");
+        setText(this.refusalAge, refusal ? `${duration(ageMs / 1e3)} ago` : "");
+    }
+
     private renderButtons(gate: Gate, session: OperatorSession | undefined): void {
-        const may = this.commander.mayCommand && session !== undefined;
+        const may = this.commander.isOperator && session !== undefined;
+        const isNow = this.commander.mayCommand;
         const lease = session?.lease ?? "unknown";
         setShown(this.take, may && (lease === "free" || lease === "other" || lease === "taking" || lease === "asking"));
-        setEnabled(this.take, lease === "free" || lease === "other");
+        setEnabled(this.take, isNow && (lease === "free" || lease === "other"));
+        for (const it of [this.preempt, this.release, this.clear]) {
+            setEnabled(it, isNow);
+        }
         setText(this.take, lease === "other" ? "Ask for control" : "Take control");
         setShown(this.preempt, may && (session?.mayPreempt ?? false));
         setShown(this.release, may && lease === "held");

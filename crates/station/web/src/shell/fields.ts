@@ -3,7 +3,7 @@
 import type { Types } from "../decode/codec.js";
 import type { Member, TypeSet } from "../decode/schema.js";
 import { el } from "./dom.js";
-import { bytes } from "./format.js";
+import { bytes, isoTime } from "./format.js";
 
 const MAX_ITEMS = 24;
 const MAX_DEPTH = 6;
@@ -37,9 +37,8 @@ export function unitOf(name: string): string {
 /** A value in a few words. */
 export function brief(value: unknown, name = ""): string {
     if (typeof value === "bigint") {
-        return /utime$/.test(name) && value > 0n
-            ? `${value} (${new Date(Number(value / 1_000n)).toISOString().slice(11, 23)})`
-            : `${value}`;
+        const time = /utime$/.test(name) && value > 0n ? isoTime(Number(value)) : undefined;
+        return time === undefined ? `${value}` : `${value} (${time.slice(11, 23)})`;
     }
     if (typeof value === "number") {
         return Number.isInteger(value)

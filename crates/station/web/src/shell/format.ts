@@ -30,16 +30,23 @@ export function duration(seconds: number | undefined): string {
     return `${Math.floor(s / 3_600)} h ${String(Math.floor((s % 3_600) / 60)).padStart(2, "0")} min`;
 }
 
+/** The years from 0 to 9999, milliseconds since the epoch. Times come from outside, and may be anything. */
+const [FIRST_MS, LAST_MS] = [-62_167_219_200_000, 253_402_300_799_999];
+
+/** Day and time to the millisecond, UTC, as ISO 8601 has them; undefined for what no calendar of ours has. */
+export function isoTime(utime: number | undefined): string | undefined {
+    const ms = (utime ?? Number.NaN) / 1_000;
+    return ms >= FIRST_MS && ms <= LAST_MS ? new Date(ms).toISOString() : undefined;
+}
+
 /** The time of day, UTC. */
 export function clockTime(utime: number | undefined): string {
-    return utime === undefined || !Number.isFinite(utime)
-        ? "--:--:--"
-        : new Date(utime / 1_000).toISOString().slice(11, 19);
+    return isoTime(utime)?.slice(11, 19) ?? "--:--:--";
 }
 
 /** The day, UTC. */
 export function day(utime: number | undefined): string {
-    return utime === undefined || !Number.isFinite(utime) ? "" : new Date(utime / 1_000).toISOString().slice(0, 10);
+    return isoTime(utime)?.slice(0, 10) ?? "";
 }
 
 /** A compass bearing from an angle in the map frame: degrees from north, clockwise, three digits. */

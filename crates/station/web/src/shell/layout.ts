@@ -27,8 +27,27 @@ const MAX_PER_KIND = 8;
 
 /** The panels of a page for a vehicle, in their order. */
 export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly PanelKind[] = KINDS): Wanted[] {
+    return choose(page, view, kinds).flatMap((it) => it.wanted);
+}
+
+/** Where on a page channels were left out because there are too many of them, and how many. */
+export function leftOut(page: PageId, view: VehicleView, kinds: readonly PanelKind[] = KINDS): Map<Slot, number> {
+    const left = new Map<Slot, number>();
+    for (const { slot, nLeftOut } of choose(page, view, kinds).filter((it) => it.nLeftOut > 0)) {
+        left.set(slot, (left.get(slot) ?? 0) + nLeftOut);
+    }
+    return left;
+}
+
+interface Choice {
+    readonly slot: Slot;
+    readonly wanted: readonly Wanted[];
+    readonly nLeftOut: number;
+}
+
+function choose(page: PageId, view: VehicleView, kinds: readonly PanelKind[]): Choice[] {
     const prefix = view.key;
-    return kinds.flatMap((kind): Wanted[] => {
+    return kinds.flatMap((kind): Choice[] => {
         const slot = kind.places[page];
         if (slot === undefined) {
             return [];
@@ -37,23 +56,31 @@ export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly Pa
             const isWanted =
                 kind.isWanted?.(view) ??
                 (kind.types.length === 0 || kind.types.some((type) => view.ofType(type).length > 0));
-            return isWanted ? [{ key: `${prefix}${kind.id}`, kind, slot, channel: undefined }] : [];
+            const wanted = isWanted ? [{ key: `${prefix}${kind.id}`, kind, slot, channel: undefined }] : [];
+            return [{ slot, wanted, nLeftOut: 0 }];
         }
-        const channels =
-            kind.types.length > 0
-                ? kind.types.flatMap((type) => view.ofType(type))
-                : view
-                      .channels()
-                      .filter(
-                          (channel) =>
-                              channel.nMessages > 0 &&
-                              codecFor(channel.fingerprint) === undefined &&
-                              !isHousekeeping(view.shortName(channel)),
-                      );
-        return channels
+        const channels = kind.types.length > 0 ? kind.types.flatMap((type) => view.ofType(type)) : unknownTo(view);
+        const wanted = channels
             .slice(0, MAX_PER_KIND)
             .map((channel) => ({ key: `${prefix}${kind.id}-${channel.name}`, kind, slot, channel }));
+        return [{ slot, wanted, nLeftOut: channels.length - wanted.length }];
     });
+}
+
+/**
+ * Channels of types that no panel was made for, the newest first: what somebody has just begun to send is what they look
+ * for. Without what twins of devices are fed with.
+ */
+function unknownTo(view: VehicleView): Channel[] {
+    const isShown = (channel: Channel): boolean => {
+        const name = view.shortName(channel);
+        const isKnown = codecFor(channel.fingerprint) !== undefined;
+        return channel.nMessages > 0 && !isKnown && !isHousekeeping(name) && !name.startsWith("sim.");
+    };
+    return view
+        .channels()
+        .filter(isShown)
+        .sort((a, b) => b.serial - a.serial);
 }
 
 export class Layout {
@@ -66,6 +93,7 @@ export class Layout {
         grid: el("div", { class: "slot grid" }),
     };
     private cards = new Map<string, Card>();
+    private notes: HTMLElement[] = [];
 
     constructor(private readonly context: Omit<Context, "view" | "channel">) {
         this.element.append(...Object.values(this.slots));
@@ -83,7 +111,7 @@ export class Layout {
             }
         }
         for (const { key, kind, slot, channel } of wanted) {
-            const card = kept.get(key) ?? new Card(key, kind, channel?.name ?? "", this.make(kind, view, channel));
+            const card = kept.get(key) ?? this.card(key, kind, view, channel);
             kept.set(key, card);
             this.place(
                 card.element,
@@ -92,6 +120,7 @@ export class Layout {
             );
         }
         this.cards = kept;
+        this.note(view === undefined ? new Map() : leftOut(page, view));
         this.element.className = `page-${page}`;
         for (const [name, slot] of Object.entries(this.slots)) {
             slot.hidden = slot.childElementCount === 0;
@@ -103,6 +132,21 @@ export class Layout {
         for (const card of this.cards.values()) {
             card.render(picture);
         }
+    }
+
+    /** Says where not everything is shown. */
+    private note(left: ReadonlyMap<Slot, number>): void {
+        this.notes.forEach((it) => it.remove());
+        this.notes = [...left].map(([slot, n]) => {
+            const note = el("p", { class: "empty more" }, `${n} more in the inspector, on the page Messages`);
+            this.slots[slot].append(note);
+            return note;
+        });
+    }
+
+    private card(key: string, kind: PanelKind, view: VehicleView | undefined, channel: Channel | undefined): Card {
+        const onFault = (error: unknown): void => this.context.store.fault(error);
+        return new Card(key, kind, channel?.name ?? "", this.make(kind, view, channel), onFault);
     }
 
     private make(kind: PanelKind, view: VehicleView | undefined, channel: Channel | undefined): Panel | Promise<Panel> {

@@ -1,12 +1,13 @@
 /** Logging in: a name and a password, once; the station answers with a cookie that no script can read. */
 
-import { button, el, setText } from "./dom.js";
+import { el, setText } from "./dom.js";
 
 export class Login {
     readonly element: HTMLDialogElement;
     private readonly name = el("input", { type: "text", autocomplete: "username", required: true });
     private readonly password = el("input", { type: "password", autocomplete: "current-password", required: true });
     private readonly error = el("p", { class: "refused", role: "alert" });
+    private isWanted = false;
 
     /** `onDone` is called when the station has let the person in. */
     constructor(private readonly onDone: () => void) {
@@ -17,16 +18,20 @@ export class Login {
             el("label", {}, "Name", this.name),
             el("label", {}, "Password", this.password),
             this.error,
-            button("Log in", () => form.requestSubmit(), { class: "primary" }),
+            el("button", { type: "submit", class: "primary" }, "Log in"),
         );
         form.addEventListener("submit", (event) => {
             event.preventDefault();
             void this.submit();
         });
         this.element = el("dialog", { class: "login", "aria-label": "Log in" }, form);
+        // Without it there is nothing to see behind it: Esc does not close it, nor does a browser that insists.
+        this.element.addEventListener("cancel", (event) => event.preventDefault());
+        this.element.addEventListener("close", () => this.isWanted && this.open());
     }
 
     open(): void {
+        this.isWanted = true;
         if (!this.element.open) {
             this.element.showModal();
             this.name.focus();
@@ -43,6 +48,7 @@ export class Login {
             });
             this.password.value = "";
             if (response.ok) {
+                this.isWanted = false;
                 this.element.close();
                 this.onDone();
             } else {
@@ -56,5 +62,14 @@ export class Login {
         } catch {
             setText(this.error, "The station is not there.");
         }
+    }
+}
+
+/** Ends the log-in; false if the station could not be told. */
+export async function logOut(): Promise<boolean> {
+    try {
+        return (await fetch("logout", { method: "POST" })).ok;
+    } catch {
+        return false;
     }
 }

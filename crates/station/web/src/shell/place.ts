@@ -5,16 +5,24 @@
  */
 
 import type { PageId } from "../panels/panel.js";
+import type { Vehicle } from "../store/vehicles.js";
 
 export interface Place {
     readonly page: PageId;
-    /** The vehicle's prefix. */
-    readonly vehicle: string;
+    /** The vehicle's prefix, which may be empty; undefined while nobody has chosen one and none was shown. */
+    readonly vehicle: string | undefined;
     /** The experiment that the layout is bound to; empty: the whole vehicle. */
     readonly monitor: string;
 }
 
 const PAGE_IDS: readonly PageId[] = ["operate", "sensors", "simulation", "scene", "messages"];
+
+/**
+ * The vehicle that a page is for: the one that was chosen and no other in its place; where nobody has chosen, the first.
+ */
+export function frontOf({ vehicle }: Place, vehicles: readonly Vehicle[]): Vehicle | undefined {
+    return vehicle === undefined ? vehicles[0] : vehicles.find((it) => it.prefix === vehicle);
+}
 
 /** Reads the end of an address; what it does not say is as it was. */
 export function readPlace(hash: string, before: Place): Place {
@@ -30,7 +38,7 @@ export function readPlace(hash: string, before: Place): Place {
 /** Writes it. */
 export function writePlace({ page, vehicle, monitor }: Place): string {
     const values = new URLSearchParams();
-    if (vehicle !== "") {
+    if (vehicle !== undefined) {
         values.set("vehicle", vehicle);
     }
     if (monitor !== "") {

@@ -1,15 +1,28 @@
 /**
  * The stop: always there, always the same, also by the key Esc.
  *
- * A software stop, as good as the software that carries it; it says what it knows: sent, confirmed by the vehicle, or not
- * confirmed. It acts when the button goes down, not when it comes up.
+ * A software stop, as good as the software that carries it; it says what it knows: not sent, sent, confirmed by the vehicle
+ * since it was pressed, or that the vehicle was stopped when it was last heard. It acts when the button goes down, not when
+ * it comes up.
  */
 
 import type { Commander } from "../app/commander.js";
 import { Gate } from "../generated/bowline/gate_t.js";
 import type { Picture } from "../panels/panel.js";
 import type { Store, VehicleView } from "../store/store.js";
+import { callOf } from "../store/vehicles.js";
 import { el, setAttribute, setText } from "./dom.js";
+import { duration } from "./format.js";
+
+/** What the button says. */
+interface Face {
+    readonly state: "none" | "unsent" | "sent" | "stopped" | "was-stopped";
+    readonly label: string;
+    readonly calm: string;
+    /** What changes all the time. */
+    readonly counted: string;
+    readonly isNews: boolean;
+}
 
 export class StopButton {
     readonly element: HTMLButtonElement;
@@ -45,36 +58,60 @@ export class StopButton {
             }
         });
         window.addEventListener("keydown", (event) => {
-            if (event.key === "Escape" && !event.repeat) {
+            if (event.key === "Escape" && !event.repeat && !isForSomethingElse(event)) {
                 this.press(event.shiftKey ? "keys Shift Esc, for all vehicles" : "key Esc", event.shiftKey);
             }
         });
     }
 
-    render({ isForText }: Picture): void {
+    render({ nowMs, utime, isForText }: Picture): void {
         if (!isForText) {
             return;
         }
         const view = this.view();
-        const gate = view?.channel("gate.state")?.as(Gate);
-        const stop = view && this.commander.bridge(view.vehicle)?.session.stop;
-        const isStopped = gate?.is_stopped ?? false;
+        const face = this.face(view, nowMs, utime);
+        const name = callOf(view?.vehicle, this.store.vehicles);
+        const calm = name === "" ? face.calm : `${name} · ${face.calm}`;
         this.element.hidden = view === undefined;
-        setAttribute(this.element, "data-stop", isStopped ? "stopped" : (stop ?? "none"));
-        const [label, hint] =
-            gate === undefined
-                ? ["STOP", "no gate to say it to"]
-                : isStopped
-                  ? ["STOPPED", "latched"]
-                  : stop === "sent"
-                    ? ["STOP SENT", "not confirmed yet"]
-                    : stop === "unconfirmed"
-                      ? ["STOP", "the last was not confirmed"]
-                      : ["STOP", this.store.isReplay ? "replay" : "Esc"];
-        setText(this.label, label);
-        setText(this.hint, hint);
-        setText(this.announced, label === "STOP" && stop !== "unconfirmed" ? "" : `${label}, ${hint}`);
-        this.element.disabled = gate === undefined || !this.commander.mayStop;
+        setAttribute(this.element, "data-stop", face.state);
+        setText(this.label, face.label);
+        setText(this.hint, face.counted === "" ? calm : `${calm} ${face.counted}`);
+        // Without what counts up: it would be read aloud ten times a second.
+        setText(this.announced, face.isNews ? `${face.label}, ${calm}` : "");
+        this.element.disabled = view?.vehicle.hasGate !== true || !this.commander.mayStop;
+    }
+
+    private face(view: VehicleView | undefined, nowMs: number, utime: number | undefined): Face {
+        const channel = view?.channel("gate.state");
+        const gate = channel?.as(Gate);
+        const session = view && this.commander.bridge(view.vehicle)?.session;
+        const waitsMs = session?.stopWaitsMs(nowMs);
+        if (waitsMs !== undefined) {
+            return this.pending(session?.stop === "sent", waitsMs, nowMs);
+        }
+        if (gate?.is_stopped) {
+            return channel?.freshness(utime) === "fresh"
+                ? { state: "stopped", label: "STOPPED", calm: "latched", counted: "", isNews: true }
+                : {
+                      state: "was-stopped",
+                      label: "STOP",
+                      calm: "was stopped, not heard for",
+                      counted: duration(channel?.ageS(utime)),
+                      isNews: true,
+                  };
+        }
+        const calm = gate === undefined ? "no gate to say it to" : this.store.isReplay ? "replay" : "Esc";
+        return { state: "none", label: "STOP", calm, counted: "", isNews: false };
+    }
+
+    /** Pressed, and no gate has said since that it is stopped. */
+    private pending(isSent: boolean, waitsMs: number, nowMs: number): Face {
+        const counted = waitsMs < 1_000 ? "" : `for ${duration(waitsMs / 1e3)}`;
+        if (!isSent) {
+            return { state: "unsent", label: "NOT SENT", calm: "no connection", counted, isNews: true };
+        }
+        const calm = this.store.isCutOff(nowMs) ? "the station is not heard" : "not confirmed yet";
+        return { state: "sent", label: "STOP SENT", calm, counted, isNews: true };
     }
 
     /** Stops the vehicle in front, or all. */
@@ -85,4 +122,13 @@ export class StopButton {
             this.commander.stop(vehicle, reason);
         }
     }
+}
+
+/**
+ * Whether Esc closes or clears something, as it does everywhere: whoever closes a menu by it says so by preventing what the
+ * browser would do, and a field for searching is cleared. Anywhere else Esc stops, in other fields too.
+ */
+function isForSomethingElse({ defaultPrevented, target }: KeyboardEvent): boolean {
+    const isSearch = target instanceof HTMLInputElement && target.type === "search" && target.value !== "";
+    return defaultPrevented || isSearch;
 }

@@ -3,6 +3,7 @@
 import { Gate } from "../generated/bowline/gate_t.js";
 import type { PageId, Picture } from "../panels/panel.js";
 import type { Store } from "../store/store.js";
+import { GATE_STATES } from "../store/vehicles.js";
 import { button, el, setAttribute, setShown, setText } from "./dom.js";
 import { clockTime, day, number } from "./format.js";
 import { cycleTheme, themeName } from "./theme.js";
@@ -16,12 +17,12 @@ export const PAGES: readonly (readonly [PageId, string])[] = [
     ["messages", "Messages"],
 ];
 
-const STATES = ["stopped", "idle", "operated", "autonomous", "contingency"];
 const SOURCES = { live: "Live", sim: "Simulated", replay: "Replay" } as const;
 
 export interface Choices {
     readonly page: PageId;
-    readonly prefix: string;
+    /** The vehicle that the page is for; undefined while there is none. */
+    readonly prefix: string | undefined;
     /** The experiment that the layout is bound to; empty: the whole vehicle. */
     readonly monitor: string;
     /** The experiments that the vehicle offers. */
@@ -29,6 +30,7 @@ export interface Choices {
     choosePage(page: PageId): void;
     chooseVehicle(prefix: string): void;
     chooseMonitor(name: string): void;
+    logOut(): void;
 }
 
 export class TopBar {
@@ -41,6 +43,7 @@ export class TopBar {
     private readonly date = el("span", { class: "date" });
     private readonly health = el("span", { class: "health" });
     private readonly user = el("span", { class: "user" });
+    private readonly logout: HTMLButtonElement;
     private readonly alarms: HTMLButtonElement;
     private readonly theme: HTMLButtonElement;
     private shownVehicles = "";
@@ -55,6 +58,7 @@ export class TopBar {
         this.pages.append(...this.tabs.values());
         this.monitor.addEventListener("change", () => choices.chooseMonitor(this.monitor.value));
         this.alarms = button("", () => this.showAlarms(), { class: "alarm-count", hidden: true });
+        this.logout = button("Log out", () => choices.logOut(), { class: "quiet logout", hidden: true });
         this.theme = button("", () => this.changeTheme(), { class: "quiet theme" });
         this.labelTheme();
         this.element = el(
@@ -76,6 +80,7 @@ export class TopBar {
             this.health,
             el("span", { class: "clock" }, this.time, this.date),
             this.user,
+            this.logout,
             this.theme,
         );
     }
@@ -91,20 +96,31 @@ export class TopBar {
         setText(this.source, source ? SOURCES[source] : "–");
         setAttribute(this.source, "data-source", source);
         setText(this.user, hello ? `${hello.user || hello.station} · ${hello.role}` : "not logged in");
-        const trip = this.store.roundTripMs;
-        setText(
-            this.health,
-            this.store.isCutOff(nowMs) ? "cut off" : trip === undefined ? "" : `${number(trip, 0)} ms`,
-        );
-        setAttribute(this.health, "data-bad", this.store.isCutOff(nowMs) ? "" : undefined);
+        setShown(this.logout, (hello?.user ?? "") !== "");
+        this.renderHealth(nowMs);
         for (const [id, tab] of this.tabs) {
             setAttribute(tab, "aria-current", id === this.choices.page ? "page" : undefined);
         }
-        const { nNew } = this.store.histories.alarms;
-        setShown(this.alarms, nNew > 0);
-        setText(this.alarms, `▲ ${nNew} ${nNew === 1 ? "alarm" : "alarms"}`);
+        const { nNew, nDropped } = this.store.histories.alarms;
+        const n = nNew + nDropped;
+        setShown(this.alarms, n > 0);
+        setText(this.alarms, `▲ ${n} ${n === 1 ? "alarm" : "alarms"}`);
+        setAttribute(this.alarms, "title", nDropped > 0 ? `${nDropped} are not in the list: too many` : undefined);
         this.renderVehicles(utime);
         this.renderMonitors();
+    }
+
+    /** How the way to the station is; when somebody points at it, what was lost on it and at the station. */
+    private renderHealth(nowMs: number): void {
+        const { store } = this;
+        const [isCutOff, trip] = [store.isCutOff(nowMs), store.roundTripMs];
+        const isSilent = store.connection !== "open" || store.clock.isCutOff(nowMs);
+        const text = trip === undefined ? "" : `${number(trip, 0)} ms`;
+        setText(this.health, isSilent ? "cut off" : isCutOff ? `late ${text}` : text);
+        setAttribute(this.health, "data-bad", isCutOff ? "" : undefined);
+        const counts = Object.entries(store.status?.counts ?? {}).map(([name, n]) => `${name}: ${n}`);
+        const faults = `this page could not make sense of: ${store.nFaults}${store.lastFault && ` (${store.lastFault})`}`;
+        setAttribute(this.health, "title", ["Round trip to the station", ...counts, faults].join("\n"));
     }
 
     /** Goes where alarms can be acknowledged; the panel may only be made with the next picture. */
@@ -132,7 +148,9 @@ export class TopBar {
     private renderVehicles(utime: number | undefined): void {
         const { vehicles } = this.store;
         const shown = vehicles.map(({ prefix, name }) => `${prefix} ${name}`).join("\n");
-        setShown(this.vehicles, vehicles.length > 1);
+        // Also where the one that was chosen is not there: then there is one to choose.
+        const isOther = vehicles.some((it) => it.prefix !== this.choices.prefix);
+        setShown(this.vehicles, vehicles.length > 1 || isOther);
         if (shown !== this.shownVehicles) {
             this.shownVehicles = shown;
             this.vehicles.replaceChildren(
@@ -146,7 +164,7 @@ export class TopBar {
             setAttribute(it, "aria-pressed", String(prefix === this.choices.prefix));
             const channel = this.store.channel(`${prefix}gate.state`);
             const isFresh = channel?.freshness(utime) === "fresh";
-            const state = isFresh ? (STATES[channel?.as(Gate)?.state ?? -1] ?? "") : "not heard";
+            const state = isFresh ? (GATE_STATES[channel?.as(Gate)?.state ?? -1] ?? "") : "not heard";
             setAttribute(it, "data-state", state);
             setAttribute(it, "title", state);
             setText(it.lastElementChild ?? it, state);

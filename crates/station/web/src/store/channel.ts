@@ -11,9 +11,13 @@ import type { MessageType } from "../generated/bowline.js";
 /** How fresh what a panel shows is. */
 export type Freshness = "none" | "fresh" | "stale";
 
-/** The share of a new interval in the mean. */
-const SMOOTHING = 0.1;
+/** Of so many intervals the middle one counts: an outage among them says nothing of how often there are messages. */
+const N_INTERVALS = 8;
 const SECOND_US = 1_000_000;
+/** What is older than this is never shown without saying so: as stale, or with its age. */
+const OLD_AFTER_S = 1;
+/** Up to this period a channel is faster than 1 Hz; beyond, its messages may just be a little late. */
+const ABOUT_A_SECOND = 0.8;
 
 export class Channel {
     /** What its last message begins with; what the station said before there was one. */
@@ -22,17 +26,20 @@ export class Channel {
     utime: number | undefined;
     bytes: Uint8Array | undefined;
     nMessages = 0;
-    nBytes = 0;
     /** Messages that the station had and this page was not sent. */
     nSkipped = 0;
-    /** Mean time between messages here, microseconds; undefined before the third. */
+    /** Usual time between messages here, microseconds; undefined before the second. */
     periodUs: number | undefined;
+    private readonly intervals: number[] = [];
     private isPast = false;
+    /** What is not newer was heard over an earlier connection: the past that comes again with the next one. */
+    private knownUntil = Number.NEGATIVE_INFINITY;
     private decoded:
         { readonly of: Uint8Array; readonly value: Fields | object | undefined; readonly error: string } | undefined;
 
     constructor(
-        readonly id: number,
+        /** Grows with each channel that this page hears of. */
+        readonly serial: number,
         readonly name: string,
         fingerprint: bigint,
         private readonly types: Types,
@@ -48,14 +55,11 @@ export class Channel {
         const wasPast = this.isPast;
         this.isPast = isPast;
         if (this.utime !== undefined && !isPast && !wasPast) {
-            const interval = Math.max(0, utime - this.utime);
-            const isFirst = this.periodUs === undefined;
-            this.periodUs = isFirst ? interval : (1 - SMOOTHING) * (this.periodUs ?? 0) + SMOOTHING * interval;
+            this.noteInterval(Math.max(0, utime - this.utime));
         }
         this.utime = utime;
         this.bytes = bytes;
         this.nMessages += 1;
-        this.nBytes += bytes.length;
         this.nSkipped += nSkipped;
         this.fingerprint = fingerprintOf(bytes);
     }
@@ -65,7 +69,19 @@ export class Channel {
         this.utime = undefined;
         this.bytes = undefined;
         this.periodUs = undefined;
+        this.intervals.length = 0;
         this.decoded = undefined;
+        this.knownUntil = Number.NEGATIVE_INFINITY;
+    }
+
+    /** Another connection begins: the station sends the past again, and what was heard of it is not heard twice. */
+    reconnect(): void {
+        this.knownUntil = Math.max(this.knownUntil, this.utime ?? Number.NEGATIVE_INFINITY);
+    }
+
+    /** Whether a message of this time was heard over an earlier connection. */
+    isKnown(utime: number): boolean {
+        return utime <= this.knownUntil;
     }
 
     get typeName(): string {
@@ -99,10 +115,26 @@ export class Channel {
             : Math.max(0, nowUtime - this.utime) / SECOND_US;
     }
 
+    /** How old its last message is, seconds, if that has to be said beside the value; undefined while it is new. */
+    oldS(nowUtime: number | undefined): number | undefined {
+        const age = this.ageS(nowUtime);
+        return age === undefined || age <= OLD_AFTER_S ? undefined : age;
+    }
+
     /** Whether its last message still holds. */
     freshness(nowUtime: number | undefined): Freshness {
         const age = this.ageS(nowUtime);
         return age === undefined ? "none" : age > staleAfterS(this.periodUs) ? "stale" : "fresh";
+    }
+
+    private noteInterval(interval: number): void {
+        this.intervals.push(interval);
+        if (this.intervals.length > N_INTERVALS) {
+            this.intervals.shift();
+        }
+        // The lower one of two in the middle: rather stale too early than too late.
+        const sorted = [...this.intervals].sort((a, b) => a - b);
+        this.periodUs = sorted[(sorted.length - 1) >> 1];
     }
 
     private decode(): { readonly value: Fields | object | undefined; readonly error: string } | undefined {
@@ -127,13 +159,14 @@ export class Channel {
 }
 
 /**
- * After how long a value is stale, seconds: three periods of its channel, but not before half a second nor later than one.
- * What comes more rarely is stale 0.6 s after it was due.
+ * After how long a value is stale, seconds. What usually comes more often than once a second: after three periods, but not
+ * before half a second nor later than one. What comes more rarely: 0.6 s after it was due; its age is shown from the first
+ * second on.
  */
 export function staleAfterS(periodUs: number | undefined): number {
     if (periodUs === undefined) {
         return 1;
     }
     const period = periodUs / SECOND_US;
-    return period <= 0.4 ? Math.min(1, Math.max(0.5, 3 * period)) : Math.min(period, 10) + 0.6;
+    return period <= ABOUT_A_SECOND ? Math.min(1, Math.max(0.5, 3 * period)) : Math.min(period, 10) + 0.6;
 }

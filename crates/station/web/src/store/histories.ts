@@ -32,6 +32,7 @@ import { Experiments } from "./experiments.js";
 import { type Entry, Journal } from "./journal.js";
 import { Series } from "./series.js";
 import { Track } from "./track.js";
+import { GATE_STATES } from "./vehicles.js";
 import { Waterfall } from "./waterfall.js";
 
 const MAX_SERIES = 200;
@@ -73,7 +74,7 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
         h.journal.add({ utime, kind: "refusal", channel: channel.name, who: refusal.by.station, text });
     }),
     row(Gate, (h, gate, channel, utime) => {
-        const text = `${STATES[gate.state] ?? "?"}: ${gate.reason}`;
+        const text = `${GATE_STATES[gate.state] ?? "?"}: ${gate.reason}`;
         h.change(`${gate.state} ${gate.in_control}`, {
             utime,
             kind: "change",
@@ -95,12 +96,14 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
         h.series(channel.name, "speed_mps").push(utime / 1e6, it.speed_mps);
         h.series(channel.name, "curvature_per_m").push(utime / 1e6, it.curvature_per_m);
     }),
-    row(Alarm, (h, { source, text, since_utime, state, robot }, channel, utime) => {
+    row(Alarm, (h, { source, text, utime: saidUtime, since_utime, state, robot }, channel, utime) => {
         const id = `${robot} ${source} ${since_utime}`;
         if (state === Alarm.CLEARED) {
             h.alarms.clear(channel.name, id);
         } else {
-            h.alarms.raise(channel.name, id, { priority: "alarm", source, text }, Number(since_utime), utime);
+            // Both times are by the vehicle's clock, which nobody has set: how long ago it was is what they tell.
+            const sinceUtime = utime - Math.max(0, Number(saidUtime - since_utime));
+            h.alarms.raise(channel.name, id, { priority: "alarm", source, text }, sinceUtime);
         }
     }),
     row(Device, (h, device, channel, utime) => {
@@ -163,8 +166,6 @@ const LEASE_ASKS = new Map<number, string>([
 ]);
 const HEALTHS = ["", "starting", "good", "degraded", "failed"];
 
-const STATES = ["stopped", "idle", "operated", "autonomous", "contingency"];
-
 export class Histories {
     readonly alarms = new Alarms();
     readonly journal = new Journal();
@@ -177,11 +178,6 @@ export class Histories {
     private nSeries = 0;
     private readonly lastChanges = new Map<string, string>();
     private readonly healths = new Map<string, string>();
-
-    /** Whether messages of this type are remembered. */
-    static isNoted(fingerprint: bigint): boolean {
-        return NOTES.has(fingerprint);
-    }
 
     /** Takes note of the message that a channel just got. */
     note(channel: Channel, utime: number): void {

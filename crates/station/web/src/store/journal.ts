@@ -1,6 +1,6 @@
 /** What was commanded, refused and changed, as a running log for people: the newest entries. */
 
-export type EntryKind = "command" | "refusal" | "change" | "page";
+export type EntryKind = "command" | "refusal" | "change";
 
 export interface Entry {
     readonly utime: number;

@@ -32,10 +32,6 @@ export class Series {
         this.n += 1;
     }
 
-    clear(): void {
-        this.n = 0;
-    }
-
     /** Times and values from a moment on, as views that the next push may change. */
     since(timeS: number): { readonly times: Float64Array; readonly values: Float64Array } {
         const start = this.firstAt(timeS);

@@ -12,6 +12,7 @@ import { Channel } from "./channel.js";
 import { StationClock } from "./clock.js";
 import type { Monitor } from "./experiments.js";
 import { Histories } from "./histories.js";
+import { LATE_AFTER_MS } from "./trips.js";
 import { findVehicles, isOf, type Vehicle } from "./vehicles.js";
 
 /** How the page stands with the station. */
@@ -26,13 +27,12 @@ const TRUTH = /(^|[./])truth\.pose$/;
 const PAST_AFTER_US = 2_000_000;
 
 export class Store {
-    readonly types = new Types();
+    readonly types = new Types((error) => this.fault(error));
     readonly clock = new StationClock();
     readonly histories = new Histories();
     hello: Hello | undefined;
     status: Status | undefined;
     connection: Connection = "connecting";
-    vehicles: readonly Vehicle[] = [];
     /** Counts what makes panels be chosen anew: channels, types, vehicles. */
     revision = 0;
     /** Whether somebody says what is true: only a simulation can. */
@@ -42,12 +42,14 @@ export class Store {
     /** Frames and schemas that made no sense. */
     nFaults = 0;
     lastFault = "";
-    /** Round trip to the station, milliseconds; undefined before the first. */
+    /** Round trip to the station, or for how long it has not answered, milliseconds; undefined before the first. */
     roundTripMs: number | undefined;
     private readonly byId = new Map<number, Channel>();
     private readonly byName = new Map<string, Channel>();
     private readonly listeners: Listener[] = [];
     private sorted: { readonly revision: number; readonly channels: Channel[] } | undefined;
+    private found: { readonly revision: number; readonly vehicles: readonly Vehicle[] } | undefined;
+    private newestUtime = Number.NEGATIVE_INFINITY;
 
     /** Whoever must hear each message, and not only see the last one. */
     listen(listener: Listener): void {
@@ -62,7 +64,8 @@ export class Store {
             case "channel":
                 return this.applyChannel(frame.id, frame.name, frame.fingerprint);
             case "schema":
-                return this.applySchema(frame.fingerprint, frame.bytes);
+                this.types.learn(frame.fingerprint, frame.bytes);
+                return this.changed();
             case "message":
                 return this.applyMessage(frame, nowMs);
             case "status":
@@ -88,12 +91,26 @@ export class Store {
         return this.clock.now(nowMs);
     }
 
+    /** Whether what the page shows may be long over: nothing comes, or what comes was under way for too long. */
     isCutOff(nowMs: number): boolean {
-        return this.connection !== "open" || this.clock.isCutOff(nowMs);
+        return this.connection !== "open" || this.clock.isCutOff(nowMs) || this.isLate;
+    }
+
+    /** Whether the way to the station and back takes too long to command anything by what the page shows. */
+    get isLate(): boolean {
+        return (this.roundTripMs ?? 0) > LATE_AFTER_MS;
     }
 
     get isReplay(): boolean {
         return this.hello?.source === "replay";
+    }
+
+    /** The vehicles, by name. They are looked for when somebody asks, not with each of a thousand messages of a first view. */
+    get vehicles(): readonly Vehicle[] {
+        if (this.found?.revision !== this.revision) {
+            this.found = { revision: this.revision, vehicles: findVehicles(this.byName.values()) };
+        }
+        return this.found.vehicles;
     }
 
     /** All channels, by name. Panels ask for each picture: it is sorted anew only when there is another one. */
@@ -115,11 +132,16 @@ export class Store {
     }
 
     private applyHello(hello: Hello, nowMs: number): void {
-        if (this.hello !== undefined && this.hello.source !== hello.source) {
+        // A log begins anew with each connection; and where the clock was set back, what was heard is not the past.
+        const isAnother = (this.hello !== undefined && this.isReplay) || hello.source === "replay";
+        if (isAnother || hello.utime < this.newestUtime) {
             this.forget();
         }
         this.hello = hello;
         this.byId.clear();
+        for (const channel of this.byName.values()) {
+            channel.reconnect();
+        }
         this.clock.set(hello.utime, hello.source === "replay" ? 0 : 1, nowMs);
         this.revision += 1;
     }
@@ -130,8 +152,9 @@ export class Store {
             if (this.byName.size >= MAX_CHANNELS) {
                 return this.fault(new Error(`expected at most ${MAX_CHANNELS} channels, found one more: ${name}`));
             }
-            channel = new Channel(id, name, fingerprint, this.types);
+            channel = new Channel(this.byName.size, name, fingerprint, this.types);
             this.byName.set(name, channel);
+            this.isSimulated ||= TRUTH.test(name);
         } else if (fingerprint !== 0n) {
             channel.fingerprint = fingerprint;
         }
@@ -139,25 +162,20 @@ export class Store {
         this.changed();
     }
 
-    private applySchema(fingerprint: bigint, bytes: Uint8Array): void {
-        try {
-            this.types.learn(fingerprint, bytes);
-            this.changed();
-        } catch (error) {
-            this.fault(error);
-        }
-    }
-
     private applyMessage(frame: FromStation & { kind: "message" }, nowMs: number): void {
         const channel = this.byId.get(frame.id);
         if (channel === undefined) {
             return this.fault(new Error(`expected a channel that was announced, found number ${frame.id}`));
+        }
+        if (channel.isKnown(frame.utime)) {
+            return;
         }
         const before = channel.fingerprint;
         const isFirst = channel.bytes === undefined;
         const isPast = (this.now(nowMs) ?? 0) - frame.utime > PAST_AFTER_US;
         channel.take(frame.bytes, frame.utime, frame.nSkipped, isPast);
         this.nMessages += 1;
+        this.newestUtime = Math.max(this.newestUtime, frame.utime);
         const offered = this.histories.experiments.revision;
         this.histories.note(channel, frame.utime);
         for (const listener of this.listeners) {
@@ -174,12 +192,11 @@ export class Store {
             channel.forget();
         }
         this.histories.clear();
+        this.newestUtime = Number.NEGATIVE_INFINITY;
         this.changed();
     }
 
     private changed(): void {
-        this.isSimulated = [...this.byName.keys()].some((name) => TRUTH.test(name));
-        this.vehicles = findVehicles(this.byName.values());
         this.revision += 1;
     }
 }

@@ -51,13 +51,6 @@ export class Track {
         this.revision += 1;
     }
 
-    clear(): void {
-        this.n = 0;
-        this.lengthM = 0;
-        this.toleranceM = this.finestM;
-        this.revision += 1;
-    }
-
     /** The places in their order, as flat coordinates. */
     flat(): number[] {
         const flat = new Array<number>(2 * this.n);

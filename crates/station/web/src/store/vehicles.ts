@@ -13,7 +13,12 @@ export interface Vehicle {
     readonly prefix: string;
     /** What people call it. */
     readonly name: string;
+    /** Whether it has a gate: without one it cannot be commanded or stopped. */
+    readonly hasGate: boolean;
 }
+
+/** What a gate's states are called, by their numbers. */
+export const GATE_STATES = ["stopped", "idle", "operated", "autonomous", "contingency"] as const;
 
 const GATE = "gate.state";
 const PREFIX = /^(?:|[^./]+[./])$/;
@@ -26,11 +31,11 @@ export function findVehicles(channels: Iterable<Channel>): Vehicle[] {
         hasData = true;
         const prefix = channel.name.slice(0, -GATE.length);
         if (channel.is(Gate) && channel.name.endsWith(GATE) && PREFIX.test(prefix)) {
-            vehicles.push({ prefix, name: nameOf(prefix, channel) });
+            vehicles.push({ prefix, name: nameOf(prefix, channel), hasGate: true });
         }
     }
     if (vehicles.length === 0 && hasData) {
-        vehicles.push({ prefix: "", name: "robot" });
+        vehicles.push({ prefix: "", name: "robot", hasGate: false });
     }
     return vehicles.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.prefix < b.prefix ? -1 : 1));
 }
@@ -45,6 +50,11 @@ export function isOf(name: string, vehicle: Vehicle, vehicles: readonly Vehicle[
         name.startsWith(vehicle.prefix) &&
         !vehicles.some((it) => it.prefix.length > vehicle.prefix.length && name.startsWith(it.prefix))
     );
+}
+
+/** What to call a vehicle wherever one might be taken for another; empty where there is only one, without a name. */
+export function callOf(vehicle: Vehicle | undefined, vehicles: readonly Vehicle[]): string {
+    return vehicle !== undefined && (vehicles.length > 1 || vehicle.prefix !== "") ? vehicle.name : "";
 }
 
 /** Whether a channel is what components say to each other about themselves, and not about the world. */

@@ -27,9 +27,4 @@ export class Waterfall {
         this.nRows += 1;
         this.last = ping;
     }
-
-    clear(): void {
-        this.nRows = 0;
-        this.last = undefined;
-    }
 }
