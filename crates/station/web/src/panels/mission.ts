@@ -3,6 +3,7 @@
 import { Helm } from "../generated/bowline/helm_t.js";
 import { Task } from "../generated/bowline/task_t.js";
 import * as tasks from "../session/tasks.js";
+import { TASK_KINDS } from "../session/words.js";
 import { button, el, setAttribute, setEnabled, setShown, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
 import { Readout } from "../shell/readout.js";
@@ -69,7 +70,7 @@ class MissionPanel implements Panel {
         const channel = view.find(Helm, "helm.state");
         const helm = channel?.as(Helm);
         const state = helm?.is_paused ? "Paused. " : helm?.is_done ? "Done. " : "";
-        setText(this.text, helm ? `${state}${helm.text || helm.name || KINDS[helm.kind] || "–"}` : "–");
+        setText(this.text, helm ? `${state}${helm.text || helm.name || TASK_KINDS[helm.kind] || "–"}` : "–");
         setAttribute(this.text, "data-fresh", channel?.freshness(utime));
         this.progress.max = Math.max(1, helm?.n_legs ?? 1);
         this.progress.value = helm?.n_done ?? 0;
@@ -105,8 +106,6 @@ class MissionPanel implements Panel {
         this.context.commander.giveTask(this.context.view.vehicle, task, text);
     }
 }
-
-const KINDS = ["hold", "stay", "route", "survey", "heading and speed", "return", "resume"];
 
 export const mission: PanelKind = {
     id: "mission",

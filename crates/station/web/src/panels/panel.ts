@@ -23,10 +23,18 @@ export interface Picture {
 
 export interface Panel {
     readonly body: HTMLElement;
-    /** What it shows, the most important first: its age is in the panel's head. */
+    /** All that it shows, the most important first: in its head is the age of the one that is longest overdue. */
     sources(): readonly (Channel | undefined)[];
     render(picture: Picture): void;
     destroy?(): void;
+}
+
+/** Of what a panel shows, what is longest overdue; the first, if nothing is. */
+export function worstOf(sources: readonly (Channel | undefined)[], utime: number | undefined): Channel | undefined {
+    const all = sources.filter((it) => it !== undefined);
+    const overdue = all.filter((it) => it.freshness(utime) === "stale");
+    const [first] = overdue.length > 0 ? overdue : all;
+    return overdue.reduce((a, b) => ((b?.ageS(utime) ?? 0) > (a?.ageS(utime) ?? 0) ? b : a), first);
 }
 
 /** What a panel is made with. */
