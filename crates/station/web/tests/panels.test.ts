@@ -11,7 +11,7 @@ import { readChart } from "../src/map/chart.js";
 import { ellipseOf, headingOf, toMap } from "../src/map/frame.js";
 import { rangeOf } from "../src/map/grid.js";
 import { paletteOf, ramp } from "../src/map/palette.js";
-import { fourcc, mediaType, pixelsOf } from "../src/map/pixels.js";
+import { fourcc, isSamePicture, mediaType, pixelsOf } from "../src/map/pixels.js";
 import { KINDS } from "../src/panels/index.js";
 import type { Context } from "../src/panels/panel.js";
 import { RawPanel } from "../src/panels/raw.js";
@@ -209,6 +209,15 @@ describe("pictures", () => {
         expect(fourcc(0x59455247)).toBe("GREY");
         expect([...pixelsOf(image(code("GREY"), [7, 8]))!]).toEqual([7, 7, 7, 255, 8, 8, 8, 255]);
         expect([...pixelsOf(image(code("BGR3"), [1, 2, 3, 4, 5, 6]))!]).toEqual([3, 2, 1, 255, 6, 5, 4, 255]);
+    });
+
+    it("are told apart, and drawn into memory that is there already", () => {
+        const [one, two] = [image(code("GREY"), [7, 8]), image(code("GREY"), [7, 9])];
+        expect([isSamePicture(one, image(code("GREY"), [7, 8])), isSamePicture(one, two)]).toEqual([true, false]);
+        expect(isSamePicture(one, image(code("Y800"), [7, 8]))).toBe(false);
+        const pixels = pixelsOf(one)!;
+        expect(pixelsOf(two, pixels)).toBe(pixels);
+        expect(pixels[4]).toBe(9);
     });
 
     it("that are cut short, of an unknown layout or of no size are not", () => {
