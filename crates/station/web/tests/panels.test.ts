@@ -1,9 +1,11 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
+import { codecFor } from "../src/decode/codec.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Image } from "../src/generated/bowline/image_t.js";
 import { Imu } from "../src/generated/bowline/imu_t.js";
 import { Multibeam } from "../src/generated/bowline/multibeam_t.js";
+import { Path } from "../src/generated/bowline/path_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Spectrum } from "../src/generated/bowline/spectrum_t.js";
 import { handsOfGamepad, handsOfKeys } from "../src/input/hands.js";
@@ -86,6 +88,15 @@ describe("panels", () => {
         const strip = (names: string[], prefix: string): string[] => names.map((it) => it.replaceAll(prefix, ""));
         expect(strip(keys("operate", store, 0), "heron.")).toEqual(strip(keys("operate", store, 1), "tern."));
         expect(ownerOf("tern.pose", store.vehicles)).toBe("tern");
+    });
+
+    it("are needed for each type but those that another one shows", () => {
+        const panels = keys(
+            "sensors",
+            storeWith({ "gate.state": new Gate(), "helm.plan": new Path(), imu: new Imu() }),
+        );
+        expect(panels.filter((it) => it.startsWith("raw"))).toEqual(["raw-imu"]);
+        expect(codecFor(Imu.FINGERPRINT)?.NAME, "it is decoded by generated code all the same").toBe("bowline.imu_t");
     });
 
     it("have names of their own", () => {

@@ -6,6 +6,11 @@
  * the focus is not lost to what happens meanwhile.
  */
 
+import { Alarm as AlarmMessage } from "../generated/bowline/alarm_t.js";
+import { Device } from "../generated/bowline/device_t.js";
+import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
+import { Recorder } from "../generated/bowline/recorder_t.js";
+import { Supervisor } from "../generated/bowline/supervisor_t.js";
 import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
 import { clockTime, duration } from "../shell/format.js";
 import type { Alarm } from "../store/alarms.js";
@@ -167,6 +172,7 @@ export const alarms: PanelKind = {
     id: "alarms",
     title: "Alarms",
     types: [],
+    shows: [AlarmMessage, Device, Heartbeat, Recorder, Supervisor],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new AlarmsPanel(context),

@@ -122,6 +122,7 @@ export const link: PanelKind = {
     id: "link",
     title: "Link",
     types: [],
+    shows: [Link, GateToken],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new LinkPanel(context),

@@ -394,6 +394,7 @@ export const map: PanelKind = {
     id: "map",
     title: "Map",
     types: [PoseTransform, MapT],
+    shows: [Plan, Path, Guidance],
     per: "vehicle",
     places: { operate: "hero", simulation: "hero" },
     make: (context) => new MapPanel(context, "belief"),

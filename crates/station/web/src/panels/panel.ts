@@ -61,6 +61,8 @@ export interface PanelKind {
     readonly title: string;
     /** It is shown for vehicles that have messages of one of these types; for all where there is none. */
     readonly types: readonly MessageType<unknown>[];
+    /** What else it shows: messages of these types, and of those above, need no panel of bare fields. */
+    readonly shows?: readonly MessageType<unknown>[];
     /** Instead of types, where they cannot tell. */
     readonly isWanted?: (view: VehicleView) => boolean;
     /** Whether there is one for the vehicle, or one for each channel of these types. */

@@ -201,6 +201,7 @@ export const simulation: PanelKind = {
     id: "simulation",
     title: "Simulation",
     types: [],
+    shows: [SimState],
     isWanted: (view) => ["truth.pose", "sim.state"].some((name) => view.channel(name) !== undefined),
     per: "vehicle",
     places: { simulation: "side" },

@@ -153,6 +153,7 @@ export const truth: PanelKind = {
     id: "truth",
     title: "Belief and truth",
     types: [PoseTransform],
+    shows: [MapError, Contact, Sea],
     per: "vehicle",
     places: { simulation: "side" },
     make: (context) => new TruthPanel(context),

@@ -114,6 +114,7 @@ export const vitals: PanelKind = {
     id: "vitals",
     title: "Vehicle",
     types: [PoseTransform, Thrust, Velocity],
+    shows: [Heading, Sounding],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new VitalsPanel(context),

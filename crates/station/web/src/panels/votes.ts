@@ -141,6 +141,7 @@ export const votes: PanelKind = {
     id: "votes",
     title: "Votes",
     types: [Arbitration],
+    shows: [Vote],
     per: "vehicle",
     places: { operate: "strip", simulation: "strip" },
     make: (context) => new VotesPanel(context),

@@ -6,10 +6,9 @@
  */
 
 import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels/panel.js";
-import { KINDS } from "../panels/index.js";
+import { isDrawn, KINDS } from "../panels/index.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
-import { codecFor } from "../decode/codec.js";
 import { isHousekeeping } from "../store/vehicles.js";
 import { Card } from "./card.js";
 import { el } from "./dom.js";
@@ -47,7 +46,7 @@ export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly Pa
                       .filter(
                           (channel) =>
                               channel.nMessages > 0 &&
-                              codecFor(channel.fingerprint) === undefined &&
+                              !isDrawn(channel.fingerprint) &&
                               !isHousekeeping(view.shortName(channel)),
                       );
         return channels
