@@ -2,14 +2,20 @@
 import { describe, expect, it, vi } from "vitest";
 import { Commander } from "../src/app/commander.js";
 import { Contact } from "../src/generated/bowline/contact_t.js";
+import { Experiment } from "../src/generated/bowline/experiment_t.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Guidance } from "../src/generated/bowline/guidance_t.js";
+import { HeartbeatComponent } from "../src/generated/bowline/heartbeat_component_t.js";
+import { Heartbeat } from "../src/generated/bowline/heartbeat_t.js";
 import { Link } from "../src/generated/bowline/link_t.js";
 import { Path } from "../src/generated/bowline/path_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
+import { PresenceComponent } from "../src/generated/bowline/presence_component_t.js";
+import { PresencePort } from "../src/generated/bowline/presence_port_t.js";
 import { Waypoint } from "../src/generated/bowline/waypoint_t.js";
 import { Controls } from "../src/input/hands.js";
 import { PlanLayer } from "../src/map/drawing.js";
+import { experiment } from "../src/panels/experiment.js";
 import { link } from "../src/panels/link.js";
 import { map } from "../src/panels/map.js";
 import { type Context, type Panel, type PanelKind, worstOf } from "../src/panels/panel.js";
@@ -139,6 +145,28 @@ describe("what is old", () => {
         expect(panel.body.querySelector("dd"), "it is not made anew").toBe(fact);
         expect(fact?.getAttribute("data-fresh")).toBe("fresh");
         expect(panel.body.querySelector(".headline")?.getAttribute("data-fresh")).toBe("stale");
+    });
+
+    it("is not taken for good health: who missed three heartbeats is silent", () => {
+        const components = [new HeartbeatComponent({ name: "nose", health: HeartbeatComponent.GOOD })];
+        const beat = new Heartbeat({ robot: "harbour", period_us: 200_000, components }).withLengths();
+        const ports = [new PresencePort({ name: "out", direction: PresencePort.WRITES, channel: "pose" })];
+        const parts = [new PresenceComponent({ name: "nose", ports }).withLengths()];
+        const offered = new Experiment({ robot: "harbour", name: "chemistry", components: parts }).withLengths();
+        const page = new Page()
+            .say("gate.state", new Gate())
+            .say("pose", new PoseTransform())
+            .say("bowline.experiment", offered)
+            .say("bowline.heartbeat", beat, 1);
+        const panel = page.panel(experiment);
+        const health = (s: number): string | null | undefined => {
+            panel.render(at(s));
+            return panel.body.querySelector(".parts li")?.getAttribute("data-health");
+        };
+        expect([health(1.5), health(1.7)]).toEqual(["good", "silent"]);
+        expect(panel.body.querySelector(".parts")?.textContent).toBe("nose (silent)");
+        page.say("bowline.heartbeat", beat, 2);
+        expect(health(2)).toBe("good");
     });
 
     it("has its age beside its name, also where it may still hold", () => {
