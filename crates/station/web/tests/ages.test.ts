@@ -179,6 +179,8 @@ describe("what is old", () => {
         expect(show(10.5)).toBe("Depth");
         expect(show(13)).toBe("Depth 3.0 s ago");
         expect(readout.element.getAttribute("data-fresh")).toBe("fresh");
+        expect(show(20), "the panel's head says how old").toBe("Depth");
+        expect(readout.element.getAttribute("data-fresh")).toBe("stale");
     });
 });
 

@@ -71,10 +71,14 @@ function chartAt(url: string): Promise<Chart> {
 async function fetchChart(url: string): Promise<Chart> {
     const response = await fetch(url.replace(/^\//, ""), { signal: AbortSignal.timeout(FETCH_FOR_MS) });
     if (!response.ok) {
-        throw new Error(`expected a chart at ${url}, found status ${response.status}`);
+        throw new Error(`expected a chart, found status ${response.status}`);
     }
     const file = (await response.json()) as ChartFile;
     return { isTruth: file.is_truth === true, features: readChart(file) };
+}
+
+function wordsOf(error: unknown): string {
+    return error instanceof Error ? error.message : String(error);
 }
 
 /** Lays charts under the rest. What is missing is said: water without a shore must not look like open sea. */
@@ -112,7 +116,9 @@ export class ChartLayer {
         }
         this.isLoading = false;
         const loaded = found.flatMap((it) => (it.status === "fulfilled" ? [it.value] : []));
-        const failed = found.flatMap((it) => (it.status === "rejected" ? [String(it.reason)] : []));
+        const failed = found.flatMap((it, i) =>
+            it.status === "rejected" ? [`${urls[i]}: ${wordsOf(it.reason)}`] : [],
+        );
         this.source.clear();
         this.source.addFeatures(loaded.flatMap((it) => (this.showsTruth || !it.isTruth ? it.features : [])));
         this.missing = urls.length === 0 ? "the station has none" : failed.join("; ");
@@ -173,6 +179,8 @@ const ALIASES: Readonly<Record<string, string>> = {
     rock: "wreck",
 };
 
+const FENCE_LABEL_EVERY_PX = 260;
+
 /** From 0 m to this the colours of depths go. */
 const DEEPEST_M = 16;
 
@@ -212,6 +220,8 @@ function fenceLabel(feature: Feature): Text {
     const label = text(`${nameOf(feature) || "fence"} (as charted)`, "--fence");
     label.setPlacement("line");
     label.setTextBaseline("bottom");
+    // Often enough that a part of the fence is not without it.
+    label.setRepeat(FENCE_LABEL_EVERY_PX * screenScale());
     return label;
 }
 

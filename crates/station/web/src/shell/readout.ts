@@ -28,7 +28,9 @@ export class Readout {
 
     set(text: string, freshness: Freshness, ageS?: number): void {
         setText(this.value, freshness === "none" ? "–" : text);
-        setText(this.age, ageS !== undefined && ageS > AGE_FROM_S ? ` ${duration(ageS)} ago` : "");
+        // What is stale is said to be that; how old it is, is in the panel's head.
+        const isOld = freshness === "fresh" && ageS !== undefined && ageS > AGE_FROM_S;
+        setText(this.age, isOld ? ` ${duration(ageS)} ago` : "");
         setAttribute(this.element, "data-fresh", freshness);
         setAttribute(this.element, "title", freshness === "stale" ? "stale: nothing new has come" : undefined);
     }
