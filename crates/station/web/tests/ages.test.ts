@@ -39,7 +39,9 @@ class Page {
 
     constructor(role = "operator", source = "live") {
         const hello = { version: 1, user: "", role, station: "bridge", source, utime: 0, charts: [], rank: 0 };
+        this.store.connection = "open";
         this.store.apply({ kind: "hello", hello: hello as never }, 0);
+        this.store.apply({ kind: "status", status: { utime: 0 } }, performance.now());
     }
 
     say(name: string, message: Encodes, s = 0): this {

@@ -13,7 +13,7 @@ import VectorLayer from "ol/layer/Vector";
 import VectorSource from "ol/source/Vector";
 import { Fill, Stroke, Style } from "ol/style";
 import { Task } from "../generated/bowline/task_t.js";
-import type { Context } from "../panels/panel.js";
+import { type Context, whyNotAsk } from "../panels/panel.js";
 import * as tasks from "../session/tasks.js";
 import { button, el, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
@@ -103,13 +103,8 @@ export class Retask {
 
     private whyNot(): string {
         const { commander, view } = this.context;
-        if (this.context.store.isReplay) {
-            return "This is a replay: nothing can be asked of it.";
-        }
-        if (!commander.mayCommand) {
-            return "You are a viewer: you can look, and stop.";
-        }
-        return commander.bridge(view.vehicle)?.session.isHolder() ? "" : "Take control first.";
+        const isHolder = commander.bridge(view.vehicle)?.session.isHolder() ?? false;
+        return whyNotAsk(this.context) || (isHolder ? "" : "Take control first.");
     }
 
     /** Enter on the map itself: a click on its middle. */

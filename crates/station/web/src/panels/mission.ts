@@ -8,7 +8,7 @@ import { button, el, setAttribute, setEnabled, setShown, setText } from "../shel
 import { number } from "../shell/format.js";
 import { Readout } from "../shell/readout.js";
 import type { Channel } from "../store/channel.js";
-import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { type Context, type Panel, type PanelKind, type Picture, whyNotAsk } from "./panel.js";
 
 class MissionPanel implements Panel {
     readonly body = el("div", { class: "mission" });
@@ -80,10 +80,11 @@ class MissionPanel implements Panel {
         setText(this.refused, helm?.refused ? `Not taken: ${helm.refused}` : "");
         setShown(this.refused, Boolean(helm?.refused));
         this.renderQueue(helm?.tasks ?? []);
-        const isMine = commander.mayCommand && (commander.bridge(view.vehicle)?.session.isHolder() ?? false);
+        const isHolder = commander.bridge(view.vehicle)?.session.isHolder() ?? false;
+        const why = whyNotAsk(this.context) || (isHolder ? "" : "Take control first");
         for (const it of this.buttons) {
-            setEnabled(it, isMine);
-            setAttribute(it, "title", isMine ? undefined : "Take control first");
+            setEnabled(it, why === "");
+            setAttribute(it, "title", why || undefined);
         }
     }
 

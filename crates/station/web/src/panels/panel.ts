@@ -49,6 +49,17 @@ export interface Context {
     readonly channel: Channel | undefined;
 }
 
+/** Why this person cannot ask for anything at all, for people; empty if they may. */
+export function whyNotAsk({ store, commander }: Context): string {
+    if (store.isReplay) {
+        return "This is a replay: nothing can be asked of it.";
+    }
+    if (store.hello?.role === "viewer") {
+        return "You are a viewer: you can look, and stop.";
+    }
+    return commander.mayCommand ? "" : "The station is not heard.";
+}
+
 /** The pages that panels are on. */
 export type PageId = "operate" | "sensors" | "simulation" | "scene" | "messages";
 

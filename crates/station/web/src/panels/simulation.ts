@@ -12,7 +12,7 @@ import { button, el, setAttribute, setEnabled, setText } from "../shell/dom.js";
 import { duration } from "../shell/format.js";
 import type { Channel, Freshness } from "../store/channel.js";
 import { News } from "./news.js";
-import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { type Context, type Panel, type PanelKind, type Picture, whyNotAsk } from "./panel.js";
 
 const FAULTS: readonly (readonly [number, string, number])[] = [
     [SimFault.DEAD, "sensor says nothing", 0],
@@ -98,11 +98,10 @@ class SimulationPanel implements Panel {
         } else {
             setText(this.state, this.problem === "" ? "–" : `It does not say how it is: ${this.problem}`);
         }
-        const { mayCommand } = this.context.commander;
-        const why = this.context.store.isReplay ? "This is a replay" : "Not for viewers";
+        const why = whyNotAsk(this.context);
         for (const it of this.controls) {
-            setEnabled(it, mayCommand);
-            setAttribute(it, "title", mayCommand ? undefined : why);
+            setEnabled(it, why === "");
+            setAttribute(it, "title", why || undefined);
         }
         this.offerPorts();
     }
