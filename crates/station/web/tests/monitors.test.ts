@@ -244,7 +244,7 @@ describe("what a station wrote down", () => {
 });
 
 describe("alarms", () => {
-    it("that are acknowledged all at once are each told to the station", () => {
+    it("that are acknowledged all at once are each told to the station", async () => {
         const heard = new Heard().say("gate.state", new Gate());
         const { store } = heard;
         for (const id of ["a", "b", "c"]) {
@@ -262,7 +262,7 @@ describe("alarms", () => {
         panel.render({ nowMs: 0, utime: 0, isForText: true });
         [...panel.body.querySelectorAll("button")].find((it) => it.textContent === "Acknowledge all")?.click();
         expect(request).toHaveBeenCalledTimes(3);
-        expect(store.histories.alarms.nNew).toBe(0);
+        await vi.waitFor(() => expect(store.histories.alarms.nNew).toBe(0));
     });
 });
 

@@ -1,9 +1,11 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
+import { codecFor } from "../src/decode/codec.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Image } from "../src/generated/bowline/image_t.js";
 import { Imu } from "../src/generated/bowline/imu_t.js";
 import { Multibeam } from "../src/generated/bowline/multibeam_t.js";
+import { Path } from "../src/generated/bowline/path_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Spectrum } from "../src/generated/bowline/spectrum_t.js";
 import { handsOfGamepad, handsOfKeys } from "../src/input/hands.js";
@@ -11,7 +13,7 @@ import { readChart } from "../src/map/chart.js";
 import { ellipseOf, headingOf, toMap } from "../src/map/frame.js";
 import { rangeOf } from "../src/map/grid.js";
 import { paletteOf, ramp } from "../src/map/palette.js";
-import { fourcc, mediaType, pixelsOf } from "../src/map/pixels.js";
+import { fourcc, isSamePicture, mediaType, pixelsOf } from "../src/map/pixels.js";
 import { KINDS } from "../src/panels/index.js";
 import type { Context } from "../src/panels/panel.js";
 import { RawPanel } from "../src/panels/raw.js";
@@ -86,6 +88,15 @@ describe("panels", () => {
         const strip = (names: string[], prefix: string): string[] => names.map((it) => it.replaceAll(prefix, ""));
         expect(strip(keys("operate", store, 0), "heron.")).toEqual(strip(keys("operate", store, 1), "tern."));
         expect(ownerOf("tern.pose", store.vehicles)).toBe("tern");
+    });
+
+    it("are needed for each type but those that another one shows", () => {
+        const panels = keys(
+            "sensors",
+            storeWith({ "gate.state": new Gate(), "helm.plan": new Path(), imu: new Imu() }),
+        );
+        expect(panels.filter((it) => it.startsWith("raw"))).toEqual(["raw-imu"]);
+        expect(codecFor(Imu.FINGERPRINT)?.NAME, "it is decoded by generated code all the same").toBe("bowline.imu_t");
     });
 
     it("have names of their own", () => {
@@ -209,6 +220,15 @@ describe("pictures", () => {
         expect(fourcc(0x59455247)).toBe("GREY");
         expect([...pixelsOf(image(code("GREY"), [7, 8]))!]).toEqual([7, 7, 7, 255, 8, 8, 8, 255]);
         expect([...pixelsOf(image(code("BGR3"), [1, 2, 3, 4, 5, 6]))!]).toEqual([3, 2, 1, 255, 6, 5, 4, 255]);
+    });
+
+    it("are told apart, and drawn into memory that is there already", () => {
+        const [one, two] = [image(code("GREY"), [7, 8]), image(code("GREY"), [7, 9])];
+        expect([isSamePicture(one, image(code("GREY"), [7, 8])), isSamePicture(one, two)]).toEqual([true, false]);
+        expect(isSamePicture(one, image(code("Y800"), [7, 8]))).toBe(false);
+        const pixels = pixelsOf(one)!;
+        expect(pixelsOf(two, pixels)).toBe(pixels);
+        expect(pixels[4]).toBe(9);
     });
 
     it("that are cut short, of an unknown layout or of no size are not", () => {

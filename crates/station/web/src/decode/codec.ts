@@ -1,5 +1,5 @@
 /**
- * What the page knows of types: generated code for those that its panels draw, run-time schemas for all others.
+ * What the page knows of types: generated code for those that it was built with, run-time schemas for all others.
  *
  * In: fingerprints, schemas and messages. Out: values. A panel asks for a type by its generated class and gets a value
  * only if the fingerprints agree, so a changed type falls back to the generic panel instead of being misread.
@@ -10,43 +10,8 @@ import type { MessageType } from "../generated/bowline.js";
 import { decodeDynamic, type Fields } from "./dynamic.js";
 import { findByFingerprint, fullName, readSchema, type TypeSet } from "./schema.js";
 
-/** The types that this page draws or goes by; every other one gets a generic panel. By name. */
-export const KNOWN_TYPES: readonly MessageType<object>[] = [
-    types.Alarm,
-    types.Arbitration,
-    types.Audit,
-    types.Contact,
-    types.Device,
-    types.Experiment,
-    types.Gate,
-    types.GateToken,
-    types.Guidance,
-    types.Heading,
-    types.Heartbeat,
-    types.Helm,
-    types.Image,
-    types.LeaseRequest,
-    types.Link,
-    types.MapError,
-    types.MapT,
-    types.Multibeam,
-    types.Path,
-    types.Plan,
-    types.PoseTransform,
-    types.Range3d,
-    types.Recorder,
-    types.Refusal,
-    types.Sea,
-    types.SimState,
-    types.Sounding,
-    types.Spectrum,
-    types.StopCommand,
-    types.Supervisor,
-    types.TaskCommand,
-    types.Thrust,
-    types.Velocity,
-    types.Vote,
-];
+/** All types that there is generated code for, by name. Panels say themselves which of them they show. */
+export const KNOWN_TYPES: readonly MessageType<object>[] = Object.values(types);
 
 const BY_FINGERPRINT = new Map(KNOWN_TYPES.map((type) => [type.FINGERPRINT, type]));
 

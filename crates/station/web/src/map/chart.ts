@@ -4,6 +4,9 @@
  * Coordinates are metres of the map frame where the file says `"frame": "map"`; with an `"origin"` they are degrees, as
  * GeoJSON has them. Features have a `kind`, as in the table below; others are thin lines. Names that would overlap are left
  * out, so soundings show as one comes nearer.
+ *
+ * A fence here is the chart's: what a gate enforces is the gate's own affair, which no message tells, so the label says whose
+ * line it is.
  */
 
 import GeoJSON from "ol/format/GeoJSON";
@@ -11,8 +14,9 @@ import VectorLayer from "ol/layer/Vector";
 import VectorSource from "ol/source/Vector";
 import { Circle, Fill, Stroke, Style, Text } from "ol/style";
 import type Feature from "ol/Feature";
-import { MAP_FRAME, type Origin, toMap } from "./frame.js";
 import { screenScale } from "../shell/dom.js";
+import { themeColor } from "../shell/theme.js";
+import { MAP_FRAME, type Origin, toMap } from "./frame.js";
 import { css, DEPTH } from "./palette.js";
 
 interface ChartFile {
@@ -41,43 +45,99 @@ export function readChart(json: unknown): Feature[] {
     return features;
 }
 
-/** Fetches charts and lays them under the rest. */
+/** A chart, as all maps of the page share it. */
+interface Chart {
+    readonly isTruth: boolean;
+    readonly features: Feature[];
+}
+
+const RETRY_AFTER_MS = 5_000;
+const FETCH_FOR_MS = 20_000;
+
+const charts = new Map<string, Promise<Chart>>();
+
+/** A chart by its address, fetched once for all maps. A failure is not kept: who asks again tries again. */
+function chartAt(url: string): Promise<Chart> {
+    const known = charts.get(url);
+    if (known !== undefined) {
+        return known;
+    }
+    const chart = fetchChart(url);
+    charts.set(url, chart);
+    chart.catch(() => charts.delete(url));
+    return chart;
+}
+
+async function fetchChart(url: string): Promise<Chart> {
+    const response = await fetch(url.replace(/^\//, ""), { signal: AbortSignal.timeout(FETCH_FOR_MS) });
+    if (!response.ok) {
+        throw new Error(`expected a chart, found status ${response.status}`);
+    }
+    const file = (await response.json()) as ChartFile;
+    return { isTruth: file.is_truth === true, features: readChart(file) };
+}
+
+function wordsOf(error: unknown): string {
+    return error instanceof Error ? error.message : String(error);
+}
+
+/** Lays charts under the rest. What is missing is said: water without a shore must not look like open sea. */
 export class ChartLayer {
     readonly source = new VectorSource();
     readonly layer = new VectorLayer({
         source: this.source,
         zIndex: 1,
         declutter: true,
-        style: (feature) => styleOf(feature as Feature),
+        style: (feature) => this.styleOf(feature as Feature),
     });
-    private loaded = "";
-    error = "";
+    /** Why there is no chart, or not all of it, for people; empty if there is. */
+    missing = "";
+    private wanted: string | undefined;
+    private isLoading = false;
+    private triedMs = 0;
+    private styles = new WeakMap<Feature, Style>();
 
     /** `showsTruth`: charts of what only a simulation knows are drawn too. */
     constructor(private readonly showsTruth = false) {}
 
-    async load(urls: readonly string[]): Promise<void> {
+    /** Draws these charts. What could not be had is tried again in a while. */
+    async load(urls: readonly string[], nowMs: number): Promise<void> {
         const wanted = urls.join(" ");
-        if (wanted === this.loaded) {
+        const isAgain = wanted === this.wanted;
+        if (isAgain && (this.isLoading || this.missing === "" || nowMs - this.triedMs < RETRY_AFTER_MS)) {
             return;
         }
-        this.loaded = wanted;
-        this.source.clear();
-        for (const url of urls) {
-            try {
-                const response = await fetch(url.replace(/^\//, ""));
-                if (!response.ok) {
-                    throw new Error(`expected a chart, found status ${response.status}`);
-                }
-                const file = (await response.json()) as ChartFile;
-                if (this.showsTruth || file.is_truth !== true) {
-                    this.source.addFeatures(readChart(file));
-                }
-                this.error = "";
-            } catch (error) {
-                this.error = `${url}: ${String(error)}`;
-            }
+        this.wanted = wanted;
+        this.isLoading = true;
+        this.triedMs = nowMs;
+        const found = await Promise.allSettled(urls.map(chartAt));
+        if (wanted !== this.wanted) {
+            return;
         }
+        this.isLoading = false;
+        const loaded = found.flatMap((it) => (it.status === "fulfilled" ? [it.value] : []));
+        const failed = found.flatMap((it, i) =>
+            it.status === "rejected" ? [`${urls[i]}: ${wordsOf(it.reason)}`] : [],
+        );
+        this.source.clear();
+        this.source.addFeatures(loaded.flatMap((it) => (this.showsTruth || !it.isTruth ? it.features : [])));
+        this.missing = urls.length === 0 ? "the station has none" : failed.join("; ");
+    }
+
+    /** Draws anew, with the colours and sizes that the page has now. */
+    restyle(): void {
+        this.styles = new WeakMap();
+        this.layer.changed();
+    }
+
+    private styleOf(feature: Feature): Style {
+        const known = this.styles.get(feature);
+        if (known !== undefined) {
+            return known;
+        }
+        const made = makeStyle(feature);
+        this.styles.set(feature, made);
+        return made;
     }
 }
 
@@ -98,7 +158,7 @@ const STYLES: Readonly<Record<string, Make>> = {
         new Style({ fill: fill("--chart-quay"), stroke: stroke("--chart-coast", 2), text: label(it), zIndex: 4 }),
     pile: () => new Style({ fill: fill("--chart-coast"), stroke: stroke("--chart-coast", 2), zIndex: 5 }),
     survey: (it) => new Style({ stroke: dashed("--lane", 1.5, [3, 5]), text: label(it, "--plan"), zIndex: 6 }),
-    fence: (it) => new Style({ stroke: dashed("--fence", 2, [10, 6]), text: label(it, "--fence"), zIndex: 6 }),
+    fence: (it) => new Style({ stroke: dashed("--fence", 2, [10, 6]), text: fenceLabel(it), zIndex: 6 }),
     berth: (it) => mark("--accent", it),
     buoy: (it) => mark("--buoy", it),
     wreck: (it) => mark("--warning", it),
@@ -119,10 +179,12 @@ const ALIASES: Readonly<Record<string, string>> = {
     rock: "wreck",
 };
 
+const FENCE_LABEL_EVERY_PX = 260;
+
 /** From 0 m to this the colours of depths go. */
 const DEEPEST_M = 16;
 
-function styleOf(feature: Feature): Style {
+function makeStyle(feature: Feature): Style {
     const kind = String(feature.get("kind") ?? feature.get("type") ?? "");
     const make = STYLES[ALIASES[kind] ?? kind];
     if (make !== undefined) {
@@ -153,6 +215,16 @@ function label(feature: Feature, name = "--chart-text"): Text {
     return text(nameOf(feature), name);
 }
 
+/** Along the line, and whose it is. */
+function fenceLabel(feature: Feature): Text {
+    const label = text(`${nameOf(feature) || "fence"} (as charted)`, "--fence");
+    label.setPlacement("line");
+    label.setTextBaseline("bottom");
+    // Often enough that a part of the fence is not without it.
+    label.setRepeat(FENCE_LABEL_EVERY_PX * screenScale());
+    return label;
+}
+
 /** The name of a feature: those that come from worlds are identifiers. */
 function nameOf(feature: Feature): string {
     return String(feature.get("name") ?? "").replaceAll("_", " ");
@@ -163,21 +235,17 @@ function text(words: string, name: string, offsetY = 0): Text {
 }
 
 function dashed(name: string, width: number, lineDash: number[]): Stroke {
-    return new Stroke({ color: color(name), width, lineDash });
+    return new Stroke({ color: themeColor(name), width, lineDash });
 }
 
 function font(): string {
     return `${11 * screenScale()}px B612`;
 }
 
-function color(name: string): string {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
 function fill(name: string): Fill {
-    return new Fill({ color: color(name) });
+    return new Fill({ color: themeColor(name) });
 }
 
 function stroke(name: string, width: number): Stroke {
-    return new Stroke({ color: color(name), width });
+    return new Stroke({ color: themeColor(name), width });
 }

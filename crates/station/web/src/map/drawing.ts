@@ -6,7 +6,8 @@ import VectorLayer from "ol/layer/Vector";
 import VectorSource from "ol/source/Vector";
 import { Circle, Fill, Stroke, Style } from "ol/style";
 import type { PoseTransform } from "../generated/bowline/pose_transform_t.js";
-import { screenScale, themeColor } from "../shell/dom.js";
+import { screenScale } from "../shell/dom.js";
+import { themeColor } from "../shell/theme.js";
 import type { Track } from "../store/track.js";
 import { ellipseOf, ellipseRing, headingOf, placeOf, speedOf } from "./frame.js";
 
@@ -116,30 +117,27 @@ export class VehicleMark {
     }
 }
 
-/** Lines that say where a vehicle means to go, each with its own look. */
-export class PlanLayer {
-    private readonly source = new VectorSource();
-    readonly layer = new VectorLayer({ source: this.source, zIndex: 6, updateWhileInteracting: true });
-    private readonly lines = new Map<string, { readonly feature: Feature; of: unknown }>();
+export type PlanLook = "plan" | "leg" | "lane" | "goal";
 
-    /** Shows a line for a message, if it is not shown already; undefined takes it away. */
-    show(
-        key: string,
-        of: unknown,
-        points: () => readonly (readonly number[])[],
-        look: "plan" | "leg" | "lane" | "goal",
-    ): void {
-        let entry = this.lines.get(key);
-        if (entry === undefined) {
-            entry = { feature: new Feature(), of: undefined };
-            entry.feature.setStyle(() => PLAN_STYLES[look]());
-            this.source.addFeature(entry.feature);
-            this.lines.set(key, entry);
-        }
-        if (entry.of !== of) {
-            entry.of = of;
+interface PlanLine {
+    readonly feature: Feature;
+    of: unknown;
+    isStale: boolean;
+}
+
+/** Lines that say where a vehicle means to go, each with its own look. What is not said any more is drawn as doubtful. */
+export class PlanLayer {
+    readonly source = new VectorSource();
+    readonly layer = new VectorLayer({ source: this.source, zIndex: 6, updateWhileInteracting: true });
+    private readonly lines = new Map<PlanLook, PlanLine>();
+
+    /** Shows the line of a look for a message, if it is not shown already; undefined takes it away. */
+    show(look: PlanLook, of: unknown, isStale: boolean, points: () => readonly (readonly number[])[]): void {
+        const line = this.lines.get(look) ?? this.add(look);
+        if (line.of !== of) {
+            line.of = of;
             const coordinates = of === undefined ? [] : points().map((point) => [...point]);
-            entry.feature.setGeometry(
+            line.feature.setGeometry(
                 coordinates.length === 0
                     ? undefined
                     : look === "goal"
@@ -147,6 +145,18 @@ export class PlanLayer {
                       : new LineString(coordinates),
             );
         }
+        if (line.isStale !== isStale) {
+            line.isStale = isStale;
+            line.feature.changed();
+        }
+    }
+
+    private add(look: PlanLook): PlanLine {
+        const made: PlanLine = { feature: new Feature(), of: undefined, isStale: false };
+        made.feature.setStyle(() => (made.isStale ? STALE_STYLE : PLAN_STYLES[look])());
+        this.source.addFeature(made.feature);
+        this.lines.set(look, made);
+        return made;
     }
 }
 
@@ -154,19 +164,15 @@ function line(color: string, width: number, dash?: number[]): Stroke {
     return new Stroke({ color: themeColor(color), width, ...(dash && { lineDash: dash }) });
 }
 
-const PLAN_STYLES = {
-    plan: () =>
-        new Style({
-            stroke: line("--plan", 2.25, [8, 5]),
-        }),
+function ring(color: string): Circle {
+    return new Circle({ radius: 5, stroke: line(color, 2), fill: new Fill({ color: themeColor("--panel") }) });
+}
+
+const PLAN_STYLES: Readonly<Record<PlanLook, () => Style>> = {
+    plan: () => new Style({ stroke: line("--plan", 2.25, [8, 5]) }),
     lane: () => new Style({ stroke: line("--lane", 1.5) }),
     leg: () => new Style({ stroke: line("--leg", 3) }),
-    goal: () =>
-        new Style({
-            image: new Circle({
-                radius: 5,
-                stroke: line("--plan", 2),
-                fill: new Fill({ color: themeColor("--panel") }),
-            }),
-        }),
+    goal: () => new Style({ image: ring("--plan") }),
 };
+
+const STALE_STYLE = (): Style => new Style({ stroke: line("--stale", 1.25, [2, 6]), image: ring("--stale") });

@@ -71,6 +71,9 @@ export function rangeOf(rows: readonly Float32Array[]): { low: number; high: num
     return { low: at(0.01), high: at(0.99), nKnown };
 }
 
+/** How much of the chart below is covered: what is old covers little. */
+const OPACITY = { fresh: 0.85, stale: 0.3 };
+
 /** The layer: one picture, laid over the ground. */
 export class GridLayer {
     readonly layer: ImageLayer<ImageCanvasSource>;
@@ -86,7 +89,7 @@ export class GridLayer {
             ratio: 1.25,
             canvasFunction: (extent, _resolution, _ratio, size) => this.draw(extent, size),
         });
-        this.layer = new ImageLayer({ source, opacity: 0.85, zIndex: 2 });
+        this.layer = new ImageLayer({ source, opacity: OPACITY.fresh, zIndex: 2 });
     }
 
     /** Shows a plane, if it is not that already. */
@@ -99,6 +102,14 @@ export class GridLayer {
         const [x = 0, y = 0] = map.origin_m;
         this.extent = [x, y, x + map.n_columns * map.cell_m, y + map.n_rows * map.cell_m];
         this.layer.getSource()?.changed();
+    }
+
+    /** Whether what it shows is old. */
+    set isStale(isStale: boolean) {
+        const opacity = isStale ? OPACITY.stale : OPACITY.fresh;
+        if (this.layer.getOpacity() !== opacity) {
+            this.layer.setOpacity(opacity);
+        }
     }
 
     private draw(extent: readonly number[], size: readonly number[]): HTMLCanvasElement {

@@ -24,28 +24,40 @@ const LAYOUTS: Readonly<Record<string, readonly [number, number, number, number]
 /** The most that a picture may be; a larger one is shown by its size only. */
 const MAX_PIXELS = 16_000_000;
 
-/** The picture as RGBA; undefined where the layout is not known or the bytes are too few. */
-export function pixelsOf(image: Image): Uint8ClampedArray<ArrayBuffer> | undefined {
+/**
+ * The picture as RGBA, written to `into` if that has the size; undefined where the layout is not known or the bytes are too
+ * few.
+ */
+export function pixelsOf(image: Image, into?: Uint8ClampedArray): Uint8ClampedArray<ArrayBuffer> | undefined {
+    const { data, width, height } = image;
     const layout = LAYOUTS[fourcc(image.pixelformat)];
-    const n = image.width * image.height;
-    if (
-        layout === undefined ||
-        image.width < 1 ||
-        image.height < 1 ||
-        n > MAX_PIXELS ||
-        image.data.length < n * layout[0]
-    ) {
+    const n = width * height;
+    if (layout === undefined || width < 1 || height < 1 || n > MAX_PIXELS || data.length < n * layout[0]) {
         return undefined;
     }
     const [size, red, green, blue] = layout;
-    const rgba = new Uint8ClampedArray(n * 4);
+    const isFit = into?.length === n * 4;
+    const rgba = isFit ? (into as Uint8ClampedArray<ArrayBuffer>) : new Uint8ClampedArray(n * 4);
     for (let i = 0, from = 0, to = 0; i < n; i++, from += size, to += 4) {
-        rgba[to] = image.data[from + red] ?? 0;
-        rgba[to + 1] = image.data[from + green] ?? 0;
-        rgba[to + 2] = image.data[from + blue] ?? 0;
+        rgba[to] = data[from + red] ?? 0;
+        rgba[to + 1] = data[from + green] ?? 0;
+        rgba[to + 2] = data[from + blue] ?? 0;
         rgba[to + 3] = 255;
     }
     return rgba;
+}
+
+/** Whether two messages have the same picture. Pictures that differ do so after a few bytes, so to look costs little. */
+export function isSamePicture(a: Image, b: Image): boolean {
+    const [one, other] = [a.data, b.data];
+    if (a.width !== b.width || a.height !== b.height || a.pixelformat !== b.pixelformat) {
+        return false;
+    }
+    let i = 0;
+    while (i < one.length && one[i] === other[i]) {
+        i += 1;
+    }
+    return i === one.length && i === other.length;
 }
 
 /** Whether the bytes are a file that browsers decode. */

@@ -1,7 +1,8 @@
 /**
  * Retasking by a click: a small menu at the place, or an area that is drawn.
  *
- * In: a click on the map. Out: a task for the commander. Whoever does not hold the lease sees why nothing can be asked.
+ * In: a click on the map, or Enter, which is a click on its middle: arrow keys move the map below a cross-hair. Out: a task
+ * for the commander. Whoever does not hold the lease sees why nothing can be asked.
  */
 
 import type OlMap from "ol/Map";
@@ -12,10 +13,11 @@ import VectorLayer from "ol/layer/Vector";
 import VectorSource from "ol/source/Vector";
 import { Fill, Stroke, Style } from "ol/style";
 import { Task } from "../generated/bowline/task_t.js";
-import type { Context } from "../panels/panel.js";
+import { type Context, whyNotAsk } from "../panels/panel.js";
 import * as tasks from "../session/tasks.js";
-import { button, el, setText, themeColor } from "../shell/dom.js";
+import { button, el, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
+import { themeColor } from "../shell/theme.js";
 
 type Place = readonly [number, number];
 
@@ -34,10 +36,10 @@ export class Retask {
         "aria-label": "Lane spacing, metres",
     });
     private readonly bar: HTMLElement;
+    private readonly corners = el("span", { class: "sr", role: "status" });
     private readonly sketch = new VectorSource();
     private draw: Draw | undefined;
     private place: Place = [0, 0];
-    private readonly vertices: Place[] = [];
 
     constructor(
         private readonly map: OlMap,
@@ -62,7 +64,8 @@ export class Retask {
         this.bar = el(
             "div",
             { class: "area-bar", role: "group", "aria-label": "Area to survey", hidden: true },
-            el("span", {}, "Click the corners of the area"),
+            el("span", {}, "Click the corners of the area, or put them under the cross-hair and press Enter"),
+            this.corners,
             el("label", {}, "lanes every ", this.spacing, " m"),
             button("Survey it", () => this.finishArea(), { class: "primary" }),
             button("Cancel", () => this.endArea(), { class: "quiet" }),
@@ -77,6 +80,7 @@ export class Retask {
         map.addOverlay(this.overlay);
         map.addLayer(new VectorLayer({ source: this.sketch, zIndex: 20, style: sketchStyle }));
         map.on("singleclick", (event) => this.click(event.coordinate as [number, number]));
+        map.getTargetElement().addEventListener("keydown", (event) => this.pressed(event));
     }
 
     /** The bar that is shown while an area is drawn. */
@@ -99,13 +103,23 @@ export class Retask {
 
     private whyNot(): string {
         const { commander, view } = this.context;
-        if (this.context.store.isReplay) {
-            return "This is a replay: nothing can be asked of it.";
+        const isHolder = commander.bridge(view.vehicle)?.session.isHolder() ?? false;
+        return whyNotAsk(this.context) || (isHolder ? "" : "Take control first.");
+    }
+
+    /** Enter on the map itself: a click on its middle. */
+    private pressed(event: KeyboardEvent): void {
+        const place = this.map.getView().getCenter();
+        if (event.key !== "Enter" || event.target !== this.map.getTargetElement() || place === undefined) {
+            return;
         }
-        if (!commander.mayCommand) {
-            return "You are a viewer: you can look, and stop.";
+        event.preventDefault();
+        if (this.draw === undefined) {
+            this.click(place as [number, number]);
+        } else {
+            this.draw.appendCoordinates([[...place]]);
+            setText(this.corners, `corner at ${number(place[0])} m east, ${number(place[1])} m north`);
         }
-        return commander.bridge(view.vehicle)?.session.isHolder() ? "" : "Take control first.";
     }
 
     private click(place: Place): void {
@@ -130,14 +144,18 @@ export class Retask {
     }
 
     private close(): void {
+        const hadFocus = this.menu.contains(document.activeElement);
         this.menu.hidden = true;
         this.overlay.setPosition(undefined);
+        if (hadFocus) {
+            this.map.getTargetElement().focus({ preventScroll: true });
+        }
     }
 
     private beginArea(): void {
         this.close();
         this.bar.hidden = false;
-        this.vertices.length = 0;
+        setText(this.corners, "");
         this.draw = new Draw({ type: "Polygon", source: this.sketch, style: sketchStyle });
         this.map.addInteraction(this.draw);
         this.draw.appendCoordinates([[...this.place]]);
@@ -167,7 +185,11 @@ export class Retask {
             this.draw = undefined;
         }
         this.sketch.clear();
+        const hadFocus = this.bar.contains(document.activeElement);
         this.bar.hidden = true;
+        if (hadFocus) {
+            this.map.getTargetElement().focus({ preventScroll: true });
+        }
     }
 }
 

@@ -1,22 +1,40 @@
-/** What is wrong, worst first, until somebody says that they know. */
+/**
+ * What is wrong, worst first, until somebody says that they know.
+ *
+ * What is new is said once in a region that screen readers speak at once, in words that do not change afterwards. The list
+ * itself is not spoken: ages tick in it. Its rows stay the same elements for as long as the alarm is there, so that a click or
+ * the focus is not lost to what happens meanwhile.
+ */
 
+import { Alarm as AlarmMessage } from "../generated/bowline/alarm_t.js";
+import { Device } from "../generated/bowline/device_t.js";
+import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
+import { Recorder } from "../generated/bowline/recorder_t.js";
+import { Supervisor } from "../generated/bowline/supervisor_t.js";
 import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
 import { clockTime, duration } from "../shell/format.js";
 import type { Alarm } from "../store/alarms.js";
 import { ownerOf } from "../store/vehicles.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
+const MAX_SHOWN = 50;
+/** More at once than this nobody can listen to: they are counted. */
+const MAX_SPOKEN = 3;
+const MARKS = { alarm: "▲", warning: "◆", caution: "●" } as const;
+
 class AlarmsPanel implements Panel {
     readonly body = el("div", { class: "alarms" });
-    private readonly list = el("ul", { "aria-live": "assertive", "aria-label": "Alarms" });
+    private readonly spoken = el("div", { class: "sr", "aria-live": "assertive", "aria-label": "New alarms" });
+    private readonly list = el("ul", { "aria-label": "Alarms", tabindex: "-1" });
     private readonly empty = el("p", { class: "empty" }, "Nothing is wrong, as far as anybody says.");
     private readonly all: HTMLButtonElement;
-    private rows: { readonly alarm: Alarm; readonly age: HTMLElement }[] = [];
+    private readonly rows = new Map<string, Row>();
+    private told = new Set<string>();
     private shown = -1;
 
     constructor(private readonly context: Context) {
         this.all = button("Acknowledge all", () => this.acknowledgeAll(), { class: "quiet" });
-        this.body.append(this.list, this.empty, this.all);
+        this.body.append(this.spoken, this.list, this.empty, this.all);
     }
 
     sources(): [] {
@@ -30,42 +48,49 @@ class AlarmsPanel implements Panel {
         }
         if (alarms.revision !== this.shown) {
             this.shown = alarms.revision;
-            this.rows = [];
-            this.list.replaceChildren(
-                ...alarms
-                    .list()
-                    .slice(0, 50)
-                    .map((alarm) => this.row(alarm)),
-            );
-            setShown(this.empty, this.rows.length === 0);
+            const all = alarms.list();
+            this.arrange(all.slice(0, MAX_SHOWN));
+            this.speak(all);
+            setShown(this.empty, all.length === 0);
             setShown(this.all, alarms.nNew > 1);
         }
-        for (const { alarm, age } of this.rows) {
-            const ageS = utime === undefined ? undefined : (utime - alarm.sinceUtime) / 1e6;
-            setText(age, `${clockTime(alarm.sinceUtime)} · ${alarm.isActive ? duration(ageS) : "over"}`);
+        for (const row of this.rows.values()) {
+            row.renderAge(utime);
         }
     }
 
-    private row(alarm: Alarm): HTMLElement {
-        const age = el("span", { class: "age" });
-        this.rows.push({ alarm, age });
-        const row = el(
-            "li",
-            { class: alarm.priority },
-            el(
-                "span",
-                { class: "mark", "aria-label": alarm.priority },
-                { alarm: "▲", warning: "◆", caution: "●" }[alarm.priority],
-            ),
-            el("div", {}, el("strong", {}, this.sourceOf(alarm)), " ", el("span", {}, alarm.text), age),
-        );
-        setAttribute(row, "data-acknowledged", alarm.isAcknowledged ? "" : undefined);
-        setAttribute(row, "data-over", alarm.isActive ? undefined : "");
-        if (!alarm.isAcknowledged) {
-            const label = `Ack ${alarm.source}: ${alarm.text}`;
-            row.append(button("Ack", () => this.acknowledge(alarm), { "aria-label": label }));
+    private arrange(alarms: readonly Alarm[]): void {
+        const hadFocus = this.list.contains(document.activeElement);
+        const keys = new Set(alarms.map((it) => it.key));
+        for (const [key, row] of this.rows) {
+            if (!keys.has(key)) {
+                this.rows.delete(key);
+                row.element.remove();
+            }
         }
-        return row;
+        const wanted = alarms.map((alarm) => {
+            const row = this.rows.get(alarm.key) ?? new Row((it) => this.acknowledge(it));
+            this.rows.set(alarm.key, row);
+            row.show(alarm, this.sourceOf(alarm));
+            return row.element;
+        });
+        putInOrder(this.list, wanted);
+        const focused = document.activeElement as HTMLElement | null;
+        if (hadFocus && (!this.list.contains(focused) || focused?.hidden)) {
+            (this.list.querySelector<HTMLElement>("button:not([hidden])") ?? this.list).focus();
+        }
+    }
+
+    /** Says what is new, or worse than it was; once. */
+    private speak(alarms: readonly Alarm[]): void {
+        const name = ({ key, sinceUtime, priority }: Alarm): string => `${sinceUtime} ${priority} ${key}`;
+        const news = alarms.filter((it) => !it.isAcknowledged && !this.told.has(name(it)));
+        this.told = new Set(alarms.map(name));
+        if (news.length > 0) {
+            const words = news.slice(0, MAX_SPOKEN).map((it) => `${it.priority}: ${this.sourceOf(it)} ${it.text}`);
+            const rest = news.length > MAX_SPOKEN ? [`and ${news.length - MAX_SPOKEN} more`] : [];
+            this.spoken.replaceChildren(...[...words, ...rest].map((it) => el("p", {}, it)));
+        }
     }
 
     private sourceOf(alarm: Alarm): string {
@@ -83,16 +108,69 @@ class AlarmsPanel implements Panel {
     }
 
     private acknowledge(alarm: Alarm): void {
-        this.context.store.histories.alarms.acknowledge(alarm.key);
-        const request = { what: "acknowledge", alarm: alarm.key, since_utime: String(alarm.sinceUtime) } as const;
-        void this.context.commander.request(request, `acknowledges: ${alarm.source} ${alarm.text}`);
+        void this.context.commander.acknowledge(alarm);
     }
+}
+
+/** An alarm's row. */
+class Row {
+    readonly element = el("li");
+    private readonly mark = el("span", { class: "mark", role: "img" });
+    private readonly source = el("strong");
+    private readonly text = el("span");
+    private readonly since = el("time");
+    private readonly state = el("span");
+    /** It ticks, and says what the time beside it says: nobody must have to listen to it. */
+    private readonly age = el("span", { "aria-hidden": "true" });
+    private readonly ack: HTMLButtonElement;
+    private alarm: Alarm | undefined;
+
+    constructor(acknowledge: (alarm: Alarm) => void) {
+        this.ack = button("Ack", () => this.alarm && acknowledge(this.alarm));
+        const age = el("span", { class: "age" }, this.since, this.state, this.age);
+        this.element.append(this.mark, el("div", {}, this.source, " ", this.text, age), this.ack);
+    }
+
+    show(alarm: Alarm, source: string): void {
+        this.alarm = alarm;
+        setAttribute(this.element, "class", alarm.priority);
+        setAttribute(this.element, "data-acknowledged", alarm.isAcknowledged ? "" : undefined);
+        setAttribute(this.element, "data-over", alarm.isActive ? undefined : "");
+        setText(this.mark, MARKS[alarm.priority]);
+        setAttribute(this.mark, "aria-label", alarm.priority);
+        setText(this.source, source);
+        setText(this.text, alarm.text);
+        setText(this.since, clockTime(alarm.sinceUtime));
+        setText(this.state, alarm.isActive ? "" : " · over");
+        setAttribute(this.ack, "aria-label", `Ack ${alarm.source}: ${alarm.text}`);
+        setShown(this.ack, !alarm.isAcknowledged);
+    }
+
+    renderAge(utime: number | undefined): void {
+        const { alarm } = this;
+        const isTold = alarm?.isActive && utime !== undefined;
+        setText(this.age, isTold ? ` · ${duration((utime - alarm.sinceUtime) / 1e6)}` : "");
+    }
+}
+
+/** Puts elements in this order. Only those that change places are moved: whoever is moved loses the focus. */
+function putInOrder(list: HTMLElement, wanted: readonly HTMLElement[]): void {
+    wanted.forEach((element, i) => {
+        const there = list.children[i];
+        if (there !== undefined && there !== element && list.children[i + 1] === element) {
+            list.append(there);
+        }
+        if (list.children[i] !== element) {
+            list.insertBefore(element, list.children[i] ?? null);
+        }
+    });
 }
 
 export const alarms: PanelKind = {
     id: "alarms",
     title: "Alarms",
     types: [],
+    shows: [AlarmMessage, Device, Heartbeat, Recorder, Supervisor],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new AlarmsPanel(context),

@@ -1,7 +1,7 @@
 /** What a camera sees. An old picture is dimmed and says so: a frozen picture must not look like a calm sea. */
 
 import { Image } from "../generated/bowline/image_t.js";
-import { fourcc, mediaType, pixelsOf } from "../map/pixels.js";
+import { fourcc, isSamePicture, mediaType, pixelsOf } from "../map/pixels.js";
 import { el, setText } from "../shell/dom.js";
 import { bytes } from "../shell/format.js";
 import type { Channel } from "../store/channel.js";
@@ -12,6 +12,7 @@ class CameraPanel implements Panel {
     private readonly canvas = el("canvas", { role: "img", "aria-label": "Camera" });
     private readonly caption = el("p", { class: "caption" });
     private shown: Image | undefined;
+    private pixels: ImageData | undefined;
 
     constructor(private readonly channel: Channel) {
         this.body.append(this.canvas, this.caption);
@@ -26,21 +27,38 @@ class CameraPanel implements Panel {
         if (image === undefined || image === this.shown) {
             return;
         }
+        const { shown } = this;
         this.shown = image;
-        const pixels = pixelsOf(image);
+        if (shown !== undefined && isSamePicture(image, shown)) {
+            return;
+        }
+        const pixels = this.paint(image);
         const type = mediaType(image);
-        if (pixels !== undefined) {
-            this.canvas.width = image.width;
-            this.canvas.height = image.height;
-            this.canvas.getContext("2d")?.putImageData(new ImageData(pixels, image.width, image.height), 0, 0);
-        } else if (type !== undefined) {
+        if (pixels === undefined && type !== undefined) {
             void this.decode(image, type);
         }
-        if (isForText || pixels === undefined) {
+        if (isForText || pixels === undefined || this.caption.textContent === "") {
             const what = type ?? fourcc(image.pixelformat);
             const note = pixels === undefined && type === undefined ? " (a layout that is not drawn here)" : "";
             setText(this.caption, `${image.width} × ${image.height} ${what}, ${bytes(image.data.length)}${note}`);
         }
+    }
+
+    /** Draws raw pixels; undefined if it cannot. The memory for them is kept: there are many pictures of one size. */
+    private paint(image: Image): ImageData | undefined {
+        const { width, height } = image;
+        const kept = this.pixels?.width === width && this.pixels.height === height ? this.pixels : undefined;
+        const rgba = pixelsOf(image, kept?.data);
+        if (rgba === undefined) {
+            return undefined;
+        }
+        this.pixels = kept ?? new ImageData(rgba, width, height);
+        if (this.canvas.width !== width || this.canvas.height !== height) {
+            this.canvas.width = width;
+            this.canvas.height = height;
+        }
+        this.canvas.getContext("2d")?.putImageData(this.pixels, 0, 0);
+        return this.pixels;
     }
 
     private async decode(image: Image, type: string): Promise<void> {

@@ -20,7 +20,7 @@ class DevicesPanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.context.view.ofType(Device)[0]];
+        return [...this.context.view.ofType(Device)];
     }
 
     render({ utime, isForText }: Picture): void {

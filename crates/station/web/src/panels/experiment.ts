@@ -1,6 +1,7 @@
 /** The experiments that the robot offers: what each is for and made of, who guards it, and a button to bind the page to it. */
 
 import { Experiment } from "../generated/bowline/experiment_t.js";
+import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
 import { button, el, setAttribute, setText } from "../shell/dom.js";
 import type { Channel } from "../store/channel.js";
 import type { Monitor } from "../store/experiments.js";
@@ -18,7 +19,7 @@ class ExperimentPanel implements Panel {
         return [this.context.store.channels().find((it) => it.is(Experiment))];
     }
 
-    render({ isForText }: Picture): void {
+    render({ utime, isForText }: Picture): void {
         if (!isForText) {
             return;
         }
@@ -35,7 +36,7 @@ class ExperimentPanel implements Panel {
             setAttribute(it, "aria-pressed", String(view.monitor?.name === name));
         }
         for (const { part, robot, name } of this.parts) {
-            const health = store.histories.health(robot, name);
+            const health = utime === undefined ? "silent" : store.histories.health(robot, name, utime);
             setAttribute(part, "data-health", health);
             setText(part, health === undefined || health === "good" ? name : `${name} (${health})`);
         }
@@ -71,6 +72,7 @@ export const experiment: PanelKind = {
     id: "experiment",
     title: "Experiments",
     types: [],
+    shows: [Experiment, Heartbeat],
     isWanted: (view) => view.monitors().length > 0,
     per: "vehicle",
     places: { sensors: "grid" },

@@ -1,5 +1,10 @@
 /** What was commanded, refused and changed, as a running log. */
 
+import { Audit } from "../generated/bowline/audit_t.js";
+import { LeaseRequest } from "../generated/bowline/lease_request_t.js";
+import { Refusal } from "../generated/bowline/refusal_t.js";
+import { StopCommand } from "../generated/bowline/stop_command_t.js";
+import { TaskCommand } from "../generated/bowline/task_command_t.js";
 import { el, setShown } from "../shell/dom.js";
 import { clockTime } from "../shell/format.js";
 import { ownerOf } from "../store/vehicles.js";
@@ -49,6 +54,7 @@ export const journal: PanelKind = {
     id: "journal",
     title: "Running log",
     types: [],
+    shows: [Audit, LeaseRequest, Refusal, StopCommand, TaskCommand],
     per: "vehicle",
     places: { operate: "side", simulation: "side" },
     make: (context) => new JournalPanel(context),

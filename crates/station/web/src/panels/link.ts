@@ -11,6 +11,7 @@ import { el, setAttribute, setText } from "../shell/dom.js";
 import { duration, number } from "../shell/format.js";
 import { Readout } from "../shell/readout.js";
 import type { Channel } from "../store/channel.js";
+import { News } from "./news.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
 const PATHS = ["down", "connecting", "ready", "stalled"];
@@ -29,6 +30,7 @@ class LinkPanel implements Panel {
     private readonly tokens = new Readout("Vehicle heard", "ago");
     private readonly facts = el("div");
     private readonly skipped = el("p", { class: "caption" });
+    private readonly news = new News();
     private counted = { nowMs: 0, n: 0, perSecond: 0 };
 
     constructor(private readonly context: Context) {
@@ -40,7 +42,7 @@ class LinkPanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.links()[0] ?? this.context.view.channel("gate.token")];
+        return [...this.links(), this.context.view.channel("gate.token")];
     }
 
     render({ nowMs, utime, isForText }: Picture): void {
@@ -67,11 +69,13 @@ class LinkPanel implements Panel {
     }
 
     private renderLinks(utime: number | undefined): void {
-        const blocks = this.links().flatMap((channel) => {
+        const links = this.links().flatMap((channel) => {
             const link = channel.as(Link);
-            return link === undefined ? [] : [this.block(link, channel.freshness(utime) === "fresh")];
+            return link === undefined ? [] : [{ link, isFresh: channel.freshness(utime) === "fresh" }];
         });
-        this.facts.replaceChildren(...blocks);
+        if (this.news.has(...links.flatMap(({ link, isFresh }) => [link, isFresh]))) {
+            this.facts.replaceChildren(...links.map(({ link, isFresh }) => this.block(link, isFresh)));
+        }
     }
 
     private block(link: Link, isFresh: boolean): HTMLElement {
@@ -118,6 +122,7 @@ export const link: PanelKind = {
     id: "link",
     title: "Link",
     types: [],
+    shows: [Link, GateToken],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new LinkPanel(context),

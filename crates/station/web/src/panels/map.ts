@@ -15,13 +15,14 @@ import { Path } from "../generated/bowline/path_t.js";
 import { Plan } from "../generated/bowline/plan_t.js";
 import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
 import { ChartLayer } from "../map/chart.js";
-import { type Look, PlanLayer, VehicleMark } from "../map/drawing.js";
+import { type Look, PlanLayer, type PlanLook, VehicleMark } from "../map/drawing.js";
 import { MAP_FRAME } from "../map/frame.js";
 import { GridLayer } from "../map/grid.js";
 import { css, paletteOf } from "../map/palette.js";
 import { Retask } from "../map/retask.js";
-import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
+import { button, el, screenScale, setAttribute, setShown, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
+import { shownTheme } from "../shell/theme.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
@@ -34,6 +35,42 @@ const FREE_SHARE = 0.15;
 
 /** What is most worth seeing of the ground, in this order. */
 const PREFERRED = [/: depth/, /: travers/, /: height/];
+
+/** A line that says where the vehicle means to go: who says it, and how it is read. */
+interface Line {
+    readonly look: PlanLook;
+    readonly channel: (view: VehicleView) => Channel | undefined;
+    /** What it is drawn for: it is drawn anew when this is another. Undefined: there is nothing to draw. */
+    readonly of: (channel: Channel) => unknown;
+    readonly points: (channel: Channel) => readonly (readonly number[])[] | undefined;
+}
+
+const waypoints = (channel: Channel): (readonly number[])[] | undefined =>
+    channel.as(Path)?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]);
+
+/** Both ends of the leg that is followed; undefined if none is. */
+const leg = (channel: Channel): number[][] | undefined => {
+    const guidance = channel.as(Guidance);
+    return guidance?.kind === Guidance.LEG ? [[...guidance.from_m], [...guidance.to_m]] : undefined;
+};
+
+const LINES: readonly Line[] = [
+    {
+        look: "plan",
+        channel: (view) => view.find(Plan, "plan"),
+        of: (it) => it.as(Plan),
+        points: (it) => it.as(Plan)?.states.map((state) => [state[0] ?? 0, state[1] ?? 0]),
+    },
+    { look: "lane", channel: (view) => view.channel("helm.plan"), of: (it) => it.as(Path), points: waypoints },
+    { look: "goal", channel: (view) => view.channel("goals"), of: (it) => it.as(Path), points: waypoints },
+    {
+        look: "leg",
+        channel: (view) => view.find(Guidance, "helm.guidance"),
+        // The same leg is said again and again.
+        of: (it) => leg(it)?.join(" "),
+        points: leg,
+    },
+];
 
 /** What a map shows: what the robot believes, or what is true. */
 type Side = "belief" | "truth";
@@ -76,11 +113,16 @@ class MapPanel implements Panel {
     private readonly legend = el("div", { class: "legend", hidden: true });
     private readonly legendBar = el("span", { class: "bar" });
     private readonly legendText = el("span");
+    private readonly note = el("p", { class: "map-note", role: "status", hidden: true });
     private readonly followButton: HTMLButtonElement;
     private readonly truthButton: HTMLButtonElement;
     private showsTruth = false;
     private planeKeys = "";
     private hasChosenPlane = false;
+    /** Who says what the ground is like, as far as it is shown. */
+    private ground: Channel | undefined;
+    /** The colours and sizes that it is drawn with. */
+    private style = "";
 
     constructor(
         private readonly context: Context,
@@ -93,7 +135,7 @@ class MapPanel implements Panel {
             class: "map-target",
             tabindex: "0",
             role: "application",
-            "aria-label": `${what}. Arrow keys move it, plus and minus zoom.`,
+            "aria-label": `${what}. Arrow keys move it, plus and minus zoom${side === "truth" ? "" : ", Enter asks for something at its middle"}.`,
         });
         this.map = new OlMap({
             target: this.target,
@@ -131,7 +173,13 @@ class MapPanel implements Panel {
             this.planeChoice,
         );
         this.body.append(this.target);
+        this.map.addControl(new Control({ element: this.note }));
         this.map.on("pointerdrag", () => this.follow(false));
+        this.target.addEventListener("keydown", ({ key }) => {
+            if (key.startsWith("Arrow") && !context.controls.isEngaged) {
+                this.follow(false);
+            }
+        });
         if (side === "truth") {
             return;
         }
@@ -143,21 +191,27 @@ class MapPanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.side === "truth" ? this.context.view.channel("truth.pose") : this.pose()];
+        const { view } = this.context;
+        if (this.side === "truth") {
+            return [view.channel("truth.pose")];
+        }
+        const lines = LINES.map((line) => line.channel(view)).filter((it, i) => it && LINES[i]?.of(it) !== undefined);
+        return [this.pose(), ...lines, this.ground];
     }
 
     render(picture: Picture): void {
         if (picture.isForText) {
-            void this.chart.load(this.context.store.hello?.charts ?? []);
+            this.renderChart(picture.nowMs);
+            this.followStyle();
         }
         if (this.side === "truth") {
             this.renderMark("truth", this.context.view.channel("truth.pose"), "front", "truth", picture.utime);
             return;
         }
         this.renderVehicles(picture);
-        this.renderPlans();
+        this.renderPlans(picture.utime);
         if (picture.isForText) {
-            this.renderGrid();
+            this.renderGrid(picture.utime);
             this.retask?.refresh();
         }
     }
@@ -169,6 +223,27 @@ class MapPanel implements Panel {
 
     private pose(): Channel | undefined {
         return this.context.view.find(PoseTransform, "pose");
+    }
+
+    private renderChart(nowMs: number): void {
+        const urls = this.context.store.hello?.charts;
+        if (urls !== undefined) {
+            void this.chart.load(urls, nowMs);
+        }
+        const { missing } = this.chart;
+        setShown(this.note, missing !== "");
+        setText(this.note, missing === "" ? "" : `No chart: ${missing}`);
+    }
+
+    /** Draws everything anew when the page has other colours, or is on another screen. */
+    private followStyle(): void {
+        const style = `${shownTheme()} ${screenScale()}`;
+        if (style !== this.style) {
+            this.style = style;
+            this.chart.restyle();
+            this.plans.source.changed();
+            this.source.changed();
+        }
     }
 
     private renderVehicles({ utime }: Picture): void {
@@ -229,35 +304,15 @@ class MapPanel implements Panel {
         mark.update(pose, channel.freshness(utime) !== "fresh", this.context.store.histories.track(channel.name));
     }
 
-    private renderPlans(): void {
-        const { view } = this.context;
-        const plan = view.find(Plan, "plan")?.as(Plan);
-        this.plans.show("plan", plan, () => plan?.states.map((state) => [state[0] ?? 0, state[1] ?? 0]) ?? [], "plan");
-        const lanes = view.channel("helm.plan")?.as(Path);
-        this.plans.show(
-            "lanes",
-            lanes,
-            () => lanes?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [],
-            "lane",
-        );
-        const goals = view.channel("goals")?.as(Path);
-        this.plans.show(
-            "goals",
-            goals,
-            () => goals?.waypoints.map((it) => [it.position[0] ?? 0, it.position[1] ?? 0]) ?? [],
-            "goal",
-        );
-        const leg = view.find(Guidance, "helm.guidance")?.as(Guidance);
-        const isLeg = leg?.kind === Guidance.LEG;
-        this.plans.show(
-            "leg",
-            isLeg ? `${leg.from_m} ${leg.to_m}` : undefined,
-            () => (leg ? [[...leg.from_m], [...leg.to_m]] : []),
-            "leg",
-        );
+    private renderPlans(utime: number | undefined): void {
+        for (const { look, channel, of, points } of LINES) {
+            const from = channel(this.context.view);
+            const isStale = from?.freshness(utime) === "stale";
+            this.plans.show(look, from && of(from), isStale, () => (from && points(from)) ?? []);
+        }
     }
 
-    private renderGrid(): void {
+    private renderGrid(utime: number | undefined): void {
         const maps = this.context.view.ofType(MapT).filter((channel) => channel.as(MapT) !== undefined);
         const keys = maps.flatMap((channel) =>
             (channel.as(MapT)?.names ?? []).map((name, i) => ({ key: `${channel.name} ${i}`, name, channel, i })),
@@ -273,10 +328,13 @@ class MapPanel implements Panel {
         const chosen = keys.find(({ key }) => key === this.planeChoice.value);
         const map = chosen?.channel.as(MapT);
         this.grid.layer.setVisible(map !== undefined);
+        this.ground = chosen?.channel;
+        const isStale = this.ground?.freshness(utime) === "stale";
+        this.grid.isStale = isStale;
         if (map !== undefined && chosen !== undefined) {
             this.grid.show(map, chosen.i);
         }
-        this.renderLegend(map !== undefined);
+        this.renderLegend(map !== undefined, isStale);
     }
 
     private offerPlanes(planes: readonly (readonly [string, string])[]): void {
@@ -291,13 +349,13 @@ class MapPanel implements Panel {
         this.planeChoice.value = this.hasChosenPlane ? before : (preferred?.[0] ?? "");
     }
 
-    private renderLegend(isShown: boolean): void {
+    private renderLegend(isShown: boolean, isStale: boolean): void {
         const { scale } = this.grid;
         setShown(this.legend, isShown && scale !== undefined);
         if (scale !== undefined) {
             setText(
                 this.legendText,
-                `${scale.plane} ${number(scale.low)} to ${number(scale.high)} ${scale.unit}, ${number(scale.known * 100, 0)} % known`,
+                `${scale.plane} ${number(scale.low)} to ${number(scale.high)} ${scale.unit}, ${number(scale.known * 100, 0)} % known${isStale ? " (stale)" : ""}`,
             );
             const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => css(paletteOf(scale.plane), share)).join(", ");
             setAttribute(this.legendBar, "style", `background: linear-gradient(to right, ${stops})`);
@@ -336,6 +394,7 @@ export const map: PanelKind = {
     id: "map",
     title: "Map",
     types: [PoseTransform, MapT],
+    shows: [Plan, Path, Guidance],
     per: "vehicle",
     places: { operate: "hero", simulation: "hero" },
     make: (context) => new MapPanel(context, "belief"),

@@ -95,7 +95,7 @@ class MetricsPanel implements Panel {
     constructor(private readonly context: Context) {}
 
     sources(): (Channel | undefined)[] {
-        return [pose(this.context)];
+        return FIGURES.map((it) => it.channel(this.context));
     }
 
     render({ utime, isForText }: Picture): void {

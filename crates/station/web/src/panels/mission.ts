@@ -3,11 +3,12 @@
 import { Helm } from "../generated/bowline/helm_t.js";
 import { Task } from "../generated/bowline/task_t.js";
 import * as tasks from "../session/tasks.js";
+import { TASK_KINDS } from "../session/words.js";
 import { button, el, setAttribute, setEnabled, setShown, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
 import { Readout } from "../shell/readout.js";
 import type { Channel } from "../store/channel.js";
-import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { type Context, type Panel, type PanelKind, type Picture, whyNotAsk } from "./panel.js";
 
 class MissionPanel implements Panel {
     readonly body = el("div", { class: "mission" });
@@ -69,7 +70,7 @@ class MissionPanel implements Panel {
         const channel = view.find(Helm, "helm.state");
         const helm = channel?.as(Helm);
         const state = helm?.is_paused ? "Paused. " : helm?.is_done ? "Done. " : "";
-        setText(this.text, helm ? `${state}${helm.text || helm.name || KINDS[helm.kind] || "–"}` : "–");
+        setText(this.text, helm ? `${state}${helm.text || helm.name || TASK_KINDS[helm.kind] || "–"}` : "–");
         setAttribute(this.text, "data-fresh", channel?.freshness(utime));
         this.progress.max = Math.max(1, helm?.n_legs ?? 1);
         this.progress.value = helm?.n_done ?? 0;
@@ -79,10 +80,11 @@ class MissionPanel implements Panel {
         setText(this.refused, helm?.refused ? `Not taken: ${helm.refused}` : "");
         setShown(this.refused, Boolean(helm?.refused));
         this.renderQueue(helm?.tasks ?? []);
-        const isMine = commander.mayCommand && (commander.bridge(view.vehicle)?.session.isHolder() ?? false);
+        const isHolder = commander.bridge(view.vehicle)?.session.isHolder() ?? false;
+        const why = whyNotAsk(this.context) || (isHolder ? "" : "Take control first");
         for (const it of this.buttons) {
-            setEnabled(it, isMine);
-            setAttribute(it, "title", isMine ? undefined : "Take control first");
+            setEnabled(it, why === "");
+            setAttribute(it, "title", why || undefined);
         }
     }
 
@@ -105,8 +107,6 @@ class MissionPanel implements Panel {
         this.context.commander.giveTask(this.context.view.vehicle, task, text);
     }
 }
-
-const KINDS = ["hold", "stay", "route", "survey", "heading and speed", "return", "resume"];
 
 export const mission: PanelKind = {
     id: "mission",

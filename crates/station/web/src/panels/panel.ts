@@ -23,10 +23,18 @@ export interface Picture {
 
 export interface Panel {
     readonly body: HTMLElement;
-    /** What it shows, the most important first: its age is in the panel's head. */
+    /** All that it shows, the most important first: in its head is the age of the one that is longest overdue. */
     sources(): readonly (Channel | undefined)[];
     render(picture: Picture): void;
     destroy?(): void;
+}
+
+/** Of what a panel shows, what is longest overdue; the first, if nothing is. */
+export function worstOf(sources: readonly (Channel | undefined)[], utime: number | undefined): Channel | undefined {
+    const all = sources.filter((it) => it !== undefined);
+    const overdue = all.filter((it) => it.freshness(utime) === "stale");
+    const [first] = overdue.length > 0 ? overdue : all;
+    return overdue.reduce((a, b) => ((b?.ageS(utime) ?? 0) > (a?.ageS(utime) ?? 0) ? b : a), first);
 }
 
 /** What a panel is made with. */
@@ -41,6 +49,17 @@ export interface Context {
     readonly channel: Channel | undefined;
 }
 
+/** Why this person cannot ask for anything at all, for people; empty if they may. */
+export function whyNotAsk({ store, commander }: Context): string {
+    if (store.isReplay) {
+        return "This is a replay: nothing can be asked of it.";
+    }
+    if (store.hello?.role === "viewer") {
+        return "You are a viewer: you can look, and stop.";
+    }
+    return commander.mayCommand ? "" : "The station is not heard.";
+}
+
 /** The pages that panels are on. */
 export type PageId = "operate" | "sensors" | "simulation" | "scene" | "messages";
 
@@ -53,6 +72,8 @@ export interface PanelKind {
     readonly title: string;
     /** It is shown for vehicles that have messages of one of these types; for all where there is none. */
     readonly types: readonly MessageType<unknown>[];
+    /** What else it shows: messages of these types, and of those above, need no panel of bare fields. */
+    readonly shows?: readonly MessageType<unknown>[];
     /** Instead of types, where they cannot tell. */
     readonly isWanted?: (view: VehicleView) => boolean;
     /** Whether there is one for the vehicle, or one for each channel of these types. */

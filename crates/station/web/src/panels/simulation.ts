@@ -1,13 +1,18 @@
-/** The simulation's own controls: pause, step, reset, and what to break. Services of the simulator, asked by the station. */
+/**
+ * The simulation's own controls: pause, step, reset, and what to break. Services of the simulator, asked by the station.
+ *
+ * It is there only where a simulator is heard, and its buttons only work for those who may command.
+ */
 
 import { SimControl } from "../generated/bowline/sim_control_t.js";
 import { SimFault } from "../generated/bowline/sim_fault_t.js";
 import { SimState } from "../generated/bowline/sim_state_t.js";
 import type { Reply } from "../protocol/frames.js";
-import { button, el, setAttribute, setText } from "../shell/dom.js";
+import { button, el, setAttribute, setEnabled, setText } from "../shell/dom.js";
 import { duration } from "../shell/format.js";
-import type { Channel } from "../store/channel.js";
-import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import type { Channel, Freshness } from "../store/channel.js";
+import { News } from "./news.js";
+import { type Context, type Panel, type PanelKind, type Picture, whyNotAsk } from "./panel.js";
 
 const FAULTS: readonly (readonly [number, string, number])[] = [
     [SimFault.DEAD, "sensor says nothing", 0],
@@ -37,32 +42,36 @@ class SimulationPanel implements Panel {
         el("option", { value: "" }, "all ports"),
     );
     private shownPorts = "";
-    /** What the simulator last answered, and when: it says how it is only when asked. */
+    private readonly faultNews = new News();
+    private readonly controls: readonly (HTMLButtonElement | HTMLSelectElement)[];
+    /** What the simulator last answered, and when it was asked: it says how it is only then. */
     private answered: { readonly state: Partial<SimState>; readonly ms: number } | undefined;
+    /** Why it did not answer the last time. */
+    private problem = "";
+    private askedMs = Number.NEGATIVE_INFINITY;
     private isAsking = false;
 
     constructor(private readonly context: Context) {
         const control = (label: string, action: number, nSteps = 0): HTMLButtonElement =>
-            button(label, () => this.control(label, action, nSteps));
+            button(label, () => this.control(label, action, nSteps), { disabled: true });
+        const time = [
+            control("Pause", SimControl.PAUSE),
+            control("Go on", SimControl.RESUME),
+            control("Step", SimControl.STEP, 1),
+            control("Step 1 s", SimControl.STEP, 100),
+            control("Reset", SimControl.RESET),
+        ];
+        const faults = [
+            this.kind,
+            this.port,
+            button("Break it", () => this.breakIt(), { class: "warning", disabled: true }),
+            button("Repair all", () => this.repair(), { disabled: true }),
+        ];
+        this.controls = [...time, ...faults];
         this.body.append(
             this.state,
-            el(
-                "div",
-                { class: "buttons" },
-                control("Pause", SimControl.PAUSE),
-                control("Go on", SimControl.RESUME),
-                control("Step", SimControl.STEP, 1),
-                control("Step 1 s", SimControl.STEP, 100),
-                control("Reset", SimControl.RESET),
-            ),
-            el(
-                "div",
-                { class: "buttons" },
-                this.kind,
-                this.port,
-                button("Break it", () => this.breakIt(), { class: "warning" }),
-                button("Repair all", () => this.repair()),
-            ),
+            el("div", { class: "buttons" }, ...time),
+            el("div", { class: "buttons" }, ...faults),
             this.faults,
             this.answer,
         );
@@ -72,25 +81,43 @@ class SimulationPanel implements Panel {
         return [this.context.view.find(SimState, "sim.state")];
     }
 
-    render({ nowMs, isForText }: Picture): void {
+    render({ nowMs, utime, isForText }: Picture): void {
         if (!isForText) {
             return;
         }
-        if (!this.isAsking && nowMs - (this.answered?.ms ?? Number.NEGATIVE_INFINITY) > ASK_EVERY_MS) {
+        if (!this.isAsking && nowMs - this.askedMs > ASK_EVERY_MS) {
             void this.askState(nowMs);
         }
-        const state = this.context.view.find(SimState, "sim.state")?.as(SimState) ?? this.answered?.state;
-        if (state?.n_steps !== undefined) {
-            const runS = (Number(state.n_steps) * Number(state.step_ns)) / 1e9;
-            const isOld = nowMs - (this.answered?.ms ?? 0) > 2 * ASK_EVERY_MS;
-            setText(
-                this.state,
-                `${state.paused ? "Stands still" : "Runs"}: ${duration(runS)} of its time, seed ${state.seed}${isOld ? " (stale)" : ""}`,
-            );
-            setAttribute(this.state, "data-paused", state.paused ? "" : undefined);
-            this.faults.replaceChildren(...(state.faults ?? []).map((it) => el("li", {}, it)));
+        const channel = this.context.view.find(SimState, "sim.state");
+        const said = channel?.as(SimState);
+        if (said !== undefined) {
+            this.renderState(said, channel?.freshness(utime) ?? "none");
+        } else if (this.answered !== undefined) {
+            const isOld = nowMs - this.answered.ms > 2 * ASK_EVERY_MS;
+            this.renderState(this.answered.state, isOld ? "stale" : "fresh");
+        } else {
+            setText(this.state, this.problem === "" ? "–" : `It does not say how it is: ${this.problem}`);
+        }
+        const why = whyNotAsk(this.context);
+        for (const it of this.controls) {
+            setEnabled(it, why === "");
+            setAttribute(it, "title", why || undefined);
         }
         this.offerPorts();
+    }
+
+    private renderState(state: Partial<SimState>, freshness: Freshness): void {
+        const isFresh = freshness === "fresh";
+        const runS = (Number(state.n_steps) * Number(state.step_ns)) / 1e9;
+        const now = state.paused ? "Stands still" : "Runs";
+        const before = state.paused ? "Stood still" : "Ran";
+        const note = isFresh ? "" : ` (stale${this.problem === "" ? "" : `: ${this.problem}`})`;
+        setText(this.state, `${isFresh ? now : before}: ${duration(runS)} of its time, seed ${state.seed}${note}`);
+        setAttribute(this.state, "data-paused", state.paused ? "" : undefined);
+        const faults = state.faults ?? [];
+        if (this.faultNews.has(...faults)) {
+            this.faults.replaceChildren(...faults.map((it) => el("li", {}, it)));
+        }
     }
 
     private async askState(nowMs: number): Promise<void> {
@@ -98,6 +125,7 @@ class SimulationPanel implements Panel {
             return;
         }
         this.isAsking = true;
+        this.askedMs = nowMs;
         const request = { action: SimControl.STATE, n_steps: 0, seed: -1 };
         const name = `${this.context.view.vehicle.prefix}sim.control`;
         const reply = await this.context.commander.ask({
@@ -107,7 +135,11 @@ class SimulationPanel implements Panel {
             request,
         });
         this.isAsking = false;
-        this.answered = { state: reply.ok ? (reply.result as Partial<SimState>) : {}, ms: nowMs };
+        const state = reply.ok ? (reply.result as Partial<SimState> | undefined) : undefined;
+        if (state?.n_steps !== undefined) {
+            this.answered = { state, ms: nowMs };
+        }
+        this.problem = reply.ok ? "" : (reply.error ?? "no answer");
     }
 
     private offerPorts(): void {
@@ -158,7 +190,7 @@ class SimulationPanel implements Panel {
             { what: "service", name: prefix + name, type, request },
             `simulation: ${text}`,
         );
-        this.answered = undefined;
+        this.askedMs = Number.NEGATIVE_INFINITY;
         setText(this.answer, reply.ok ? `${text}: done` : `${text}: ${reply.error ?? "refused"}`);
         setAttribute(this.answer, "data-bad", reply.ok ? undefined : "");
     }
@@ -168,6 +200,8 @@ export const simulation: PanelKind = {
     id: "simulation",
     title: "Simulation",
     types: [],
+    shows: [SimState],
+    isWanted: (view) => ["truth.pose", "sim.state"].some((name) => view.channel(name) !== undefined),
     per: "vehicle",
     places: { simulation: "side" },
     make: (context) => new SimulationPanel(context),

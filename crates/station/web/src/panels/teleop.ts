@@ -67,7 +67,7 @@ class TeleopPanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.context.view.channel("gate.token")];
+        return [this.context.view.channel("gate.token"), this.context.view.channel("gate.state")];
     }
 
     render({ nowMs, isForText }: Picture): void {

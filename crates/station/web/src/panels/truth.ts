@@ -22,6 +22,7 @@ class TruthPanel implements Panel {
     private readonly rows: Readonly<Record<"east" | "north" | "heading" | "speed", Row>>;
     private readonly verdict = el("p", { class: "headline" });
     private readonly facts = el("dl", { class: "fields" });
+    private readonly values = new Map<string, HTMLElement>();
 
     constructor(private readonly context: Context) {
         const row = (label: string): Row => {
@@ -47,7 +48,8 @@ class TruthPanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.context.view.channel("truth.pose"), this.believedChannel()];
+        const facts = this.factChannels();
+        return [this.context.view.channel("truth.pose"), this.believedChannel(), ...facts];
     }
 
     render({ utime, isForText }: Picture): void {
@@ -57,11 +59,12 @@ class TruthPanel implements Panel {
         const believed = this.believedChannel();
         const real = this.context.view.channel("truth.pose");
         this.renderPoses(believed?.as(PoseTransform), real?.as(PoseTransform));
+        const isFresh = [believed, real].every((it) => it?.freshness(utime) === "fresh");
         for (const { row } of Object.values(this.rows)) {
-            const isFresh = [believed, real].every((it) => it?.freshness(utime) === "fresh");
             setAttribute(row, "data-fresh", isFresh ? "fresh" : "stale");
         }
-        this.renderFacts();
+        setAttribute(this.verdict, "data-fresh", isFresh || real === undefined ? undefined : "stale");
+        this.renderFacts(utime);
     }
 
     private believedChannel(): Channel | undefined {
@@ -93,31 +96,51 @@ class TruthPanel implements Panel {
         setAttribute(this.verdict, "data-bad", isWithin === false ? "" : undefined);
     }
 
-    private renderFacts(): void {
+    private factChannels(): Channel[] {
         const { view, store } = this.context;
-        const facts: [string, string][] = [];
-        for (const channel of store.channelsOf(view.vehicle)) {
-            const [error, contact, sea] = [channel.as(MapError), channel.as(Contact), channel.as(Sea)];
-            if (error !== undefined) {
-                facts.push([
-                    `${error.plane} map`,
-                    `${number(error.rms_m, 3)} m rms, bias ${number(error.bias_m, 3)} m, worst ${number(error.worst_m, 2)} m`,
-                ]);
-            }
-            if (contact !== undefined) {
-                const touching = contact.others.map((it, i) => `${contact.bodies[i]} on ${it}`).join(", ");
-                facts.push(["contacts", `${contact.n_begun} begun; ${touching || "touches nothing now"}`]);
-            }
-            if (sea !== undefined) {
-                const [cx = 0, cy = 0] = sea.current_mps;
-                const [wx = 0, wy = 0] = sea.wind_mps;
-                facts.push(["current", `${number(Math.hypot(cx, cy), 2)} m/s towards ${bearing(Math.atan2(cy, cx))}°`]);
-                facts.push(["wind", `${number(Math.hypot(wx, wy))} m/s towards ${bearing(Math.atan2(wy, wx))}°`]);
-                facts.push(["true depth", `${number(sea.depth_m)} m`]);
+        return store.channelsOf(view.vehicle).filter((it) => it.is(MapError) || it.is(Contact) || it.is(Sea));
+    }
+
+    private renderFacts(utime: number | undefined): void {
+        for (const channel of this.factChannels()) {
+            for (const [name, text] of factsOf(channel)) {
+                const key = `${channel.name} ${name}`;
+                const value = this.values.get(key) ?? this.addFact(key, name);
+                setText(value, text);
+                setAttribute(value, "data-fresh", channel.freshness(utime));
             }
         }
-        this.facts.replaceChildren(...facts.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]));
     }
+
+    private addFact(key: string, name: string): HTMLElement {
+        const value = el("dd");
+        this.values.set(key, value);
+        this.facts.append(el("dt", {}, name), value);
+        return value;
+    }
+}
+
+/** What a channel says of the truth, by name. */
+function factsOf(channel: Channel): [string, string][] {
+    const [error, contact, sea] = [channel.as(MapError), channel.as(Contact), channel.as(Sea)];
+    if (error !== undefined) {
+        const text = `${number(error.rms_m, 3)} m rms, bias ${number(error.bias_m, 3)} m, worst ${number(error.worst_m, 2)} m`;
+        return [[`${error.plane} map`, text]];
+    }
+    if (contact !== undefined) {
+        const touching = contact.others.map((it, i) => `${contact.bodies[i]} on ${it}`).join(", ");
+        return [["contacts", `${contact.n_begun} begun; ${touching || "touches nothing now"}`]];
+    }
+    if (sea !== undefined) {
+        const [cx = 0, cy = 0] = sea.current_mps;
+        const [wx = 0, wy = 0] = sea.wind_mps;
+        return [
+            ["current", `${number(Math.hypot(cx, cy), 2)} m/s towards ${bearing(Math.atan2(cy, cx))}°`],
+            ["wind", `${number(Math.hypot(wx, wy))} m/s towards ${bearing(Math.atan2(wy, wx))}°`],
+            ["true depth", `${number(sea.depth_m)} m`],
+        ];
+    }
+    return [];
 }
 
 function show(row: Row, believed: string, real: string, off: string): void {
@@ -130,6 +153,7 @@ export const truth: PanelKind = {
     id: "truth",
     title: "Belief and truth",
     types: [PoseTransform],
+    shows: [MapError, Contact, Sea],
     per: "vehicle",
     places: { simulation: "side" },
     make: (context) => new TruthPanel(context),

@@ -35,7 +35,10 @@ class VitalsPanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.context.view.find(PoseTransform, "pose")];
+        const { view } = this.context;
+        const pose = view.find(PoseTransform, "pose");
+        const compass = pose === undefined ? view.find(Heading, "compass.heading") : undefined;
+        return [pose, compass, view.find(Sounding, "sounder.depth"), this.thrust(), view.find(Velocity, "command")];
     }
 
     render({ utime, isForText }: Picture): void {
@@ -47,7 +50,7 @@ class VitalsPanel implements Panel {
         const sounding = view.find(Sounding, "sounder.depth");
         setShown(this.depth.element, sounding !== undefined);
         this.depth.show(number(sounding?.as(Sounding)?.depth_m), sounding, utime);
-        const thrust = [view.channel("thrust"), view.channel("thrust.command")].find((it) => it?.is(Thrust));
+        const thrust = this.thrust();
         this.port.show(thrust?.as(Thrust)?.port_ratio, thrust, utime);
         this.starboard.show(thrust?.as(Thrust)?.starboard_ratio, thrust, utime);
         const velocity = view.find(Velocity, "command");
@@ -56,6 +59,11 @@ class VitalsPanel implements Panel {
         this.command.show(number(velocity?.as(Velocity)?.speed_mps, 2), velocity, utime);
         const steering = velocity?.as(Velocity)?.steering_rad;
         this.steering.show(number(steering && (steering * 180) / Math.PI), velocity, utime);
+    }
+
+    private thrust(): Channel | undefined {
+        const { view } = this.context;
+        return [view.channel("thrust"), view.channel("thrust.command")].find((it) => it?.is(Thrust));
     }
 
     private renderPose(channel: Channel | undefined, compass: Channel | undefined, utime: number | undefined): void {
@@ -106,6 +114,7 @@ export const vitals: PanelKind = {
     id: "vitals",
     title: "Vehicle",
     types: [PoseTransform, Thrust, Velocity],
+    shows: [Heading, Sounding],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new VitalsPanel(context),

@@ -3,9 +3,11 @@
 import { Arbitration } from "../generated/bowline/arbitration_t.js";
 import { Vote } from "../generated/bowline/vote_t.js";
 import { COST, css } from "../map/palette.js";
-import { el, FittedCanvas, setAttribute, setText, themeColor } from "../shell/dom.js";
+import { el, FittedCanvas, setAttribute, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
+import { shownTheme, themeColor } from "../shell/theme.js";
 import type { Channel } from "../store/channel.js";
+import { News } from "./news.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
 const DRAW_EVERY_MS = 100;
@@ -17,6 +19,8 @@ class VotesPanel implements Panel {
     private readonly fan = new FittedCanvas("Arcs that the vehicle may follow, coloured by what all votes come to");
     private readonly reason = el("p", { class: "headline" });
     private readonly table = el("table", { class: "voters" });
+    private readonly fanNews = new News();
+    private readonly voterNews = new News();
     private drawnMs = 0;
 
     constructor(private readonly context: Context) {
@@ -24,7 +28,8 @@ class VotesPanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.context.view.find(Arbitration, "arbiter")];
+        const { view } = this.context;
+        return [view.find(Arbitration, "arbiter"), ...view.ofType(Vote)];
     }
 
     render({ nowMs, utime, isForText }: Picture): void {
@@ -35,14 +40,16 @@ class VotesPanel implements Panel {
         this.drawnMs = nowMs;
         const channel = this.context.view.find(Arbitration, "arbiter");
         const result = channel?.as(Arbitration);
-        if (result !== undefined) {
-            this.drawFan(result, channel?.freshness(utime) !== "fresh");
+        const isStale = channel?.freshness(utime) !== "fresh";
+        if (result !== undefined && (this.fanNews.has(result, isStale, shownTheme()) || hasFit)) {
+            this.drawFan(result, isStale);
         }
         if (isForText && result !== undefined) {
             const what = result.stopped
                 ? "Stands still"
                 : `${number(result.speed_mps, 2)} m/s, ${turn(result.curvature_per_m)}`;
             setText(this.reason, `${what}: ${result.reason}`);
+            setAttribute(this.reason, "data-fresh", channel?.freshness(utime));
             this.renderVoters(result, utime);
         }
     }
@@ -78,25 +85,24 @@ class VotesPanel implements Panel {
 
     private renderVoters(result: Arbitration, utime: number | undefined): void {
         const votes = this.context.view.ofType(Vote);
-        const rows = result.voters.map((name, i) => {
+        const voters = result.voters.map((name, i) => {
             const channel = votes.find((it) => it.as(Vote)?.voter === name);
-            const vote = channel?.as(Vote);
-            const strip = el(
-                "td",
-                { class: "strip" },
-                ...(vote?.arcs ?? []).map((it) => cell(it.veto, it.vote, it.confidence)),
-            );
             const fault = result.faults[i] ?? "";
-            const row = el(
-                "tr",
-                {},
-                el("th", { scope: "row" }, name),
-                strip,
-                el("td", {}, fault || (vote?.reason ?? "no vote")),
-            );
-            setAttribute(row, "data-fresh", fault !== "" ? "stale" : (channel?.freshness(utime) ?? "none"));
-            return row;
+            const freshness = fault !== "" ? "stale" : (channel?.freshness(utime) ?? "none");
+            return { name, fault, freshness, vote: channel?.as(Vote) };
         });
+        if (!this.voterNews.has(...voters.flatMap((it) => Object.values(it)))) {
+            return;
+        }
+        const rows = voters.map(({ name, fault, freshness, vote }) =>
+            el(
+                "tr",
+                { "data-fresh": freshness },
+                el("th", { scope: "row" }, name),
+                el("td", { class: "strip" }, ...(vote?.arcs ?? []).map((it) => cell(it.veto, it.vote, it.confidence))),
+                el("td", {}, fault || (vote?.reason ?? "no vote")),
+            ),
+        );
         this.table.replaceChildren(el("caption", {}, "Votes by arc, from right to left"), el("tbody", {}, ...rows));
     }
 }
@@ -135,6 +141,7 @@ export const votes: PanelKind = {
     id: "votes",
     title: "Votes",
     types: [Arbitration],
+    shows: [Vote],
     per: "vehicle",
     places: { operate: "strip", simulation: "strip" },
     make: (context) => new VotesPanel(context),

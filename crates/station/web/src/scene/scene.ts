@@ -2,7 +2,8 @@
  * Terrain, ranges and the vehicle in three dimensions, with three.js.
  *
  * Ranges are drawn from where the vehicle was when they came. As long as nobody says how a sensor is mounted its points are
- * drawn as if it were at the vehicle's origin, and the caption says so. Nothing is drawn while nothing has changed.
+ * drawn as if it were at the vehicle's origin, and the caption says so. What is old is pale, and the caption says that too.
+ * Nothing is drawn while nothing has changed.
  */
 
 import {
@@ -30,12 +31,18 @@ import { MapT } from "../generated/bowline/map_t.js";
 import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
 import { Range3d } from "../generated/bowline/range3d_t.js";
 import type { Context, Panel, Picture } from "../panels/panel.js";
-import { el, setShown, setText, themeColor } from "../shell/dom.js";
+import { el, setShown, setText } from "../shell/dom.js";
+import { duration } from "../shell/format.js";
+import { themeColor } from "../shell/theme.js";
 import type { Channel } from "../store/channel.js";
 import { Mounts } from "./mounts.js";
 import { terrainOf } from "./terrain.js";
 
 const MAX_POINTS = 60_000;
+const FRESH_COLOR = 0xf2a33a;
+const STALE_COLOR = 0x808080;
+/** How much is seen of what is old. */
+const STALE_OPACITY = 0.4;
 
 export class ScenePanel implements Panel {
     readonly body = el("div", { class: "scene" });
@@ -47,7 +54,10 @@ export class ScenePanel implements Panel {
     private readonly vehicle = new Group();
     private readonly cloud = new Points(new BufferGeometry(), new PointsMaterial({ size: 0.12, vertexColors: true }));
     private terrain: Mesh | undefined;
+    private readonly hull = new MeshLambertMaterial({ color: FRESH_COLOR });
+    private readonly soil = new MeshLambertMaterial({ vertexColors: true, side: 2 });
     private shownMap: MapT | undefined;
+    private shownPose: PoseTransform | undefined;
     private readonly shownRanges = new Map<string, Range3d>();
     private nPoints = 0;
     private isChanged = true;
@@ -84,12 +94,12 @@ export class ScenePanel implements Panel {
     }
 
     sources(): (Channel | undefined)[] {
-        return [this.context.view.ofType(Range3d)[0] ?? this.context.view.ofType(MapT)[0]];
+        return [...this.context.view.ofType(Range3d), this.ground(), this.pose()];
     }
 
     render({ nowMs, isForText, utime }: Picture): void {
-        this.renderVehicle();
-        this.renderTerrain();
+        this.renderVehicle(utime);
+        this.renderTerrain(utime);
         for (const channel of this.context.view.ofType(Range3d)) {
             const ranges = channel.as(Range3d);
             if (ranges !== undefined && ranges !== this.shownRanges.get(channel.name)) {
@@ -101,12 +111,9 @@ export class ScenePanel implements Panel {
         }
         if (isForText) {
             this.followTheme();
-            const note = this.unmounted.size > 0 ? `; mounting not known of ${[...this.unmounted].join(", ")}` : "";
-            setShown(this.caption, this.shownRanges.size > 0);
-            setText(
-                this.caption,
-                `${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors${note}`,
-            );
+            const text = this.captionAt(utime);
+            setShown(this.caption, text !== "");
+            setText(this.caption, text);
         }
         if (this.isChanged) {
             this.isChanged = false;
@@ -119,7 +126,36 @@ export class ScenePanel implements Panel {
         this.orbit.dispose();
         this.terrain?.geometry.dispose();
         this.cloud.geometry.dispose();
+        this.hull.dispose();
+        this.soil.dispose();
         this.renderer.dispose();
+    }
+
+    private pose(): Channel | undefined {
+        return this.context.view.find(PoseTransform, "pose");
+    }
+
+    /** Who says what the ground is like. */
+    private ground(): Channel | undefined {
+        return this.context.view
+            .ofType(MapT)
+            .find((it) => it.as(MapT)?.names.some((name) => /height|depth/.test(name)));
+    }
+
+    private captionAt(utime: number | undefined): string {
+        const parts: string[] = [];
+        if (this.shownRanges.size > 0) {
+            parts.push(`${Math.min(this.nPoints, MAX_POINTS)} newest points of ${this.shownRanges.size} sensors`);
+        }
+        if (this.unmounted.size > 0) {
+            parts.push(`mounting not known of ${[...this.unmounted].join(", ")}`);
+        }
+        for (const [name, channel] of [["vehicle", this.pose()] as const, ["ground", this.ground()] as const]) {
+            if (channel?.freshness(utime) === "stale") {
+                parts.push(`${name} as it was ${duration(channel.ageS(utime))} ago (stale)`);
+            }
+        }
+        return parts.join("; ");
     }
 
     private touch(): void {
@@ -127,7 +163,7 @@ export class ScenePanel implements Panel {
     }
 
     private makeVehicle(): void {
-        const cone = new Mesh(new ConeGeometry(0.4, 1.4, 12), new MeshLambertMaterial({ color: 0xf2a33a }));
+        const cone = new Mesh(new ConeGeometry(0.4, 1.4, 12), this.hull);
         // A cone points along y; a vehicle along x.
         cone.rotation.z = -Math.PI / 2;
         cone.position.z = 0.4;
@@ -144,11 +180,17 @@ export class ScenePanel implements Panel {
         this.cloud.frustumCulled = false;
     }
 
-    private renderVehicle(): void {
-        const pose = this.context.view.find(PoseTransform, "pose")?.as(PoseTransform);
-        if (pose === undefined) {
+    private renderVehicle(utime: number | undefined): void {
+        const channel = this.pose();
+        const pose = channel?.as(PoseTransform);
+        const isStale = channel?.freshness(utime) === "stale";
+        if (this.setOpacity(this.hull, isStale)) {
+            this.hull.color.set(isStale ? STALE_COLOR : FRESH_COLOR);
+        }
+        if (pose === undefined || pose === this.shownPose) {
             return;
         }
+        this.shownPose = pose;
         const before = this.vehicle.matrix.elements[12] ?? 0;
         const beforeY = this.vehicle.matrix.elements[13] ?? 0;
         this.vehicle.matrix.copy(matrixOf(pose));
@@ -164,18 +206,30 @@ export class ScenePanel implements Panel {
         }
     }
 
-    private renderTerrain(): void {
-        const channel = this.context.view
-            .ofType(MapT)
-            .find((it) => it.as(MapT)?.names.some((name) => /height|depth/.test(name)));
+    /** Makes pale what is old; true if it was not as it should be. */
+    private setOpacity(material: MeshLambertMaterial, isStale: boolean): boolean {
+        const opacity = isStale ? STALE_OPACITY : 1;
+        const isOther = material.opacity !== opacity;
+        if (isOther) {
+            material.opacity = opacity;
+            material.transparent = isStale;
+            material.needsUpdate = true;
+            this.touch();
+        }
+        return isOther;
+    }
+
+    private renderTerrain(utime: number | undefined): void {
+        const channel = this.ground();
         const map = channel?.as(MapT);
+        this.setOpacity(this.soil, channel?.freshness(utime) === "stale");
         if (map === undefined || map === this.shownMap) {
             return;
         }
         this.shownMap = map;
         this.terrain?.geometry.dispose();
         if (this.terrain === undefined) {
-            this.terrain = new Mesh(new BufferGeometry(), new MeshLambertMaterial({ vertexColors: true, side: 2 }));
+            this.terrain = new Mesh(new BufferGeometry(), this.soil);
             this.scene.add(this.terrain);
         }
         this.terrain.geometry = terrainOf(map);

@@ -1,6 +1,6 @@
 /** The frame around a panel: its name, what it shows, how old that is; and what is left of a panel that fails. */
 
-import type { Panel, PanelKind, Picture } from "../panels/panel.js";
+import { type Panel, type PanelKind, type Picture, worstOf } from "../panels/panel.js";
 import type { Channel, Freshness } from "../store/channel.js";
 import { el, setAttribute, setShown, setText } from "./dom.js";
 import { duration, number } from "./format.js";
@@ -116,7 +116,7 @@ export class Card {
 
     private renderAge(panel: Panel, { utime }: Picture): void {
         const sources = panel.sources().filter((it) => it !== undefined);
-        const [main] = sources;
+        const main = worstOf(sources, utime);
         const freshness: Freshness = main?.freshness(utime) ?? "none";
         setAttribute(this.element, "data-fresh", sources.length === 0 ? "own" : freshness);
         setAttribute(this.chip, "data-fresh", freshness);

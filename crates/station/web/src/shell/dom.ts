@@ -108,11 +108,6 @@ export class FittedCanvas {
     }
 }
 
-/** A colour of the page's theme, by the name of its property. */
-export function themeColor(name: string): string {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
 /** How much larger than on a laptop things are on this screen: drawings must grow with the text. */
 export function screenScale(): number {
     return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 13 || 1;

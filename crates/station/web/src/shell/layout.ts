@@ -6,10 +6,9 @@
  */
 
 import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels/panel.js";
-import { KINDS } from "../panels/index.js";
+import { isDrawn, KINDS } from "../panels/index.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
-import { codecFor } from "../decode/codec.js";
 import { isHousekeeping } from "../store/vehicles.js";
 import { Card } from "./card.js";
 import { el } from "./dom.js";
@@ -74,7 +73,7 @@ function choose(page: PageId, view: VehicleView, kinds: readonly PanelKind[]): C
 function unknownTo(view: VehicleView): Channel[] {
     const isShown = (channel: Channel): boolean => {
         const name = view.shortName(channel);
-        const isKnown = codecFor(channel.fingerprint) !== undefined;
+        const isKnown = isDrawn(channel.fingerprint);
         return channel.nMessages > 0 && !isKnown && !isHousekeeping(name) && !name.startsWith("sim.");
     };
     return view

@@ -3,7 +3,8 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Series } from "../store/series.js";
-import { el, screenScale, themeColor } from "./dom.js";
+import { el, screenScale } from "./dom.js";
+import { shownTheme, themeColor } from "./theme.js";
 
 /** Told apart by people who see red and green alike, in either theme. */
 const COLORS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4", "--curve-5", "--curve-6"];
@@ -18,7 +19,8 @@ export interface PlotOptions {
 export class Plot {
     readonly element = el("div", { class: "plot" });
     private plot: uPlot | undefined;
-    private names = "";
+    /** What it was made for: curves and colours. */
+    private made = "";
     private drawnMs = 0;
     private readonly observer: ResizeObserver;
 
@@ -34,8 +36,9 @@ export class Plot {
         }
         this.drawnMs = nowMs;
         const names = [...curves.keys()];
-        if (names.join("\n") !== this.names) {
-            this.names = names.join("\n");
+        const wanted = [shownTheme(), ...names].join("\n");
+        if (wanted !== this.made) {
+            this.made = wanted;
             this.make(names);
         }
         const [min, max] = [nowS - this.options.windowS, nowS];

@@ -2,28 +2,31 @@
 
 import type { Channel, Freshness } from "../store/channel.js";
 import { el, setAttribute, setText } from "./dom.js";
+import { duration } from "./format.js";
 
 export class Readout {
     readonly element: HTMLElement;
-    private readonly value: HTMLElement;
+    private readonly value = el("span", { class: "value" }, "–");
+    private readonly age = el("span", { class: "ago" });
 
     constructor(label: string, unit = "", className = "") {
-        this.value = el("span", { class: "value" }, "–");
         this.element = el(
             "div",
             { class: `readout ${className}`, "data-fresh": "none" },
-            el("span", { class: "label" }, label),
+            el("span", { class: "label" }, label, this.age),
             el("span", { class: "number" }, this.value, el("span", { class: "unit" }, unit)),
         );
     }
 
-    /** Shows a value of a channel, with that channel's age. */
+    /** Shows a value of a channel, with that channel's age: what is old may still hold, but nobody must take it for new. */
     show(text: string, channel: Channel | undefined, utime: number | undefined): void {
-        this.set(text, channel?.freshness(utime) ?? "none");
+        this.set(text, channel?.freshness(utime) ?? "none", channel?.oldS(utime));
     }
 
-    set(text: string, freshness: Freshness): void {
+    set(text: string, freshness: Freshness, oldS?: number): void {
         setText(this.value, freshness === "none" ? "–" : text);
+        // What is stale is said to be that; how old it is, is in the panel's head.
+        setText(this.age, freshness === "fresh" && oldS !== undefined ? ` ${duration(oldS)} ago` : "");
         setAttribute(this.element, "data-fresh", freshness);
         setAttribute(this.element, "title", freshness === "stale" ? "stale: nothing new has come" : undefined);
     }

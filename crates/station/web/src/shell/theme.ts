@@ -22,5 +22,30 @@ export function cycleTheme(): void {
     const next = ORDER[(ORDER.indexOf(themeName()) + 1) % ORDER.length] ?? "auto";
     window.localStorage.setItem(KEY, next);
     applyTheme();
-    window.dispatchEvent(new Event("bowline-theme"));
+}
+
+/** Which colours the page has now. Whoever keeps a drawing compares, and draws anew when they are others. */
+export function shownTheme(): string {
+    return document.documentElement.dataset.theme ?? "";
+}
+
+const known = { theme: "", colors: new Map<string, string>() };
+
+/** A colour of the page's theme, by the name of its property. The browser is asked once for each theme: that is slow. */
+export function themeColor(name: string): string {
+    const theme = shownTheme();
+    if (theme !== known.theme) {
+        known.theme = theme;
+        known.colors.clear();
+    }
+    const kept = known.colors.get(name);
+    if (kept !== undefined) {
+        return kept;
+    }
+    const color = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    // Before the style sheet is there, there is nothing to keep.
+    if (color !== "") {
+        known.colors.set(name, color);
+    }
+    return color;
 }

@@ -26,8 +26,9 @@ import { StopCommand } from "../generated/bowline/stop_command_t.js";
 import { Supervisor } from "../generated/bowline/supervisor_t.js";
 import { TaskCommand } from "../generated/bowline/task_command_t.js";
 import type { MessageType } from "../generated/bowline.js";
+import { TASK_KINDS } from "../session/words.js";
 import { Alarms } from "./alarms.js";
-import type { Channel } from "./channel.js";
+import { type Channel, staleAfterS } from "./channel.js";
 import { Experiments } from "./experiments.js";
 import { type Entry, Journal } from "./journal.js";
 import { Series } from "./series.js";
@@ -121,8 +122,10 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
         h.alarms.follow(channel.name, it.host, it.alarm !== "", what, utime);
     }),
     row(Heartbeat, (h, beat, channel, utime) => {
+        // Of a process that missed three heartbeats nobody knows how its components are.
+        const untilUtime = utime + staleAfterS(beat.period_us) * 1e6;
         for (const { name, health, text } of beat.components) {
-            h.setHealth(beat.robot, name, health);
+            h.setHealth(beat.robot, name, health, untilUtime);
             const isFailed = health === HeartbeatComponent.FAILED;
             const isBad = isFailed || health === HeartbeatComponent.DEGRADED;
             const priority = isFailed ? "warning" : "caution";
@@ -141,7 +144,7 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
     }),
     // What people at other stations ask for, and in a replay what anybody did.
     row(TaskCommand, (h, { by, task }, channel, utime) => {
-        h.command(by, `${by.session} ${task.id}`, `task: ${task.name || TASKS[task.kind] || "?"}`, channel, utime);
+        h.command(by, `${by.session} ${task.id}`, `task: ${task.name || TASK_KINDS[task.kind] || "?"}`, channel, utime);
     }),
     row(StopCommand, (h, { by, ask, reason }, channel, utime) => {
         const text = ask === StopCommand.STOP ? `stop: ${reason}` : "lets the stop be over";
@@ -155,7 +158,6 @@ const NOTES: ReadonlyMap<bigint, Note> = new Map([
     }),
 ]);
 
-const TASKS = ["hold", "stay", "route", "survey", "heading and speed", "return", "resume"];
 /** Renewals are not told: they come four times a second. */
 const LEASE_ASKS = new Map<number, string>([
     [LeaseRequest.TAKE, "asks for the lease"],
@@ -177,7 +179,7 @@ export class Histories {
     private readonly allSeries = new Map<string, Map<string, Series>>();
     private nSeries = 0;
     private readonly lastChanges = new Map<string, string>();
-    private readonly healths = new Map<string, string>();
+    private readonly healths = new Map<string, { health: string; untilUtime: number }>();
 
     /** Takes note of the message that a channel just got. */
     note(channel: Channel, utime: number): void {
@@ -227,14 +229,15 @@ export class Histories {
         return [...(this.allSeries.get(channel)?.keys() ?? [])];
     }
 
-    /** How a component of a robot last said it is; undefined if it never did. */
-    health(robot: string, component: string): string | undefined {
-        return this.healths.get(`${robot} ${component}`);
+    /** How a component of a robot is; "silent" if it has not said so for a while, undefined if it never did. */
+    health(robot: string, component: string, utime: number): string | undefined {
+        const known = this.healths.get(`${robot} ${component}`);
+        return known !== undefined && utime > known.untilUtime ? "silent" : known?.health;
     }
 
-    setHealth(robot: string, component: string, health: number): void {
-        entry(this.healths, `${robot} ${component}`, MAX_HEALTHS, () => "");
-        this.healths.set(`${robot} ${component}`, HEALTHS[health] ?? "");
+    setHealth(robot: string, component: string, health: number, untilUtime: number): void {
+        const known = entry(this.healths, `${robot} ${component}`, MAX_HEALTHS, () => ({ health: "", untilUtime: 0 }));
+        Object.assign(known, { health: HEALTHS[health] ?? "", untilUtime });
     }
 
     /** Enters what somebody else commands, once: requests are said again until they are answered. */

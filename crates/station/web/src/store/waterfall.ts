@@ -1,10 +1,9 @@
-/** The last pings of a multibeam sonar, in a ring: strengths and ranges by beam. */
+/** The last pings of a multibeam sonar, in a ring: strengths by beam. */
 
 import type { Multibeam } from "../generated/bowline/multibeam_t.js";
 
 export class Waterfall {
     readonly strengths: Uint8Array;
-    readonly ranges: Int16Array;
     /** Rows written so far; the newest is at `(nRows - 1) % height`. */
     nRows = 0;
     nBeams = 0;
@@ -15,7 +14,6 @@ export class Waterfall {
         readonly height = 600,
     ) {
         this.strengths = new Uint8Array(width * height);
-        this.ranges = new Int16Array(width * height);
     }
 
     push(ping: Multibeam): void {
@@ -23,7 +21,6 @@ export class Waterfall {
         this.nBeams = Math.min(ping.n_beams, this.width);
         this.strengths.fill(0, row, row + this.width);
         this.strengths.set(ping.strengths.subarray(0, this.nBeams), row);
-        this.ranges.set(ping.ranges_cm.subarray(0, this.nBeams), row);
         this.nRows += 1;
         this.last = ping;
     }
