@@ -18,14 +18,14 @@ mod clock;
 use crate::packet::{Header, MAX_PACKET, Report};
 use bowline_node::Time;
 use capacity::{Capacity, Sample};
-use clock::PeerClock;
+use clock::{PeerClock, Transit};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Packets that may be unanswered and remembered.
 const MAX_UNANSWERED: usize = 4_096;
 /// A report of a packet that is older proves nothing.
-const MAX_ECHO: Duration = Duration::from_secs(10);
+pub(crate) const MAX_ECHO: Duration = Duration::from_secs(10);
 /// No answer for so long is a stall, and for so many round trips.
 const MIN_STALL: Duration = Duration::from_millis(250);
 const STALL_RTTS: u32 = 3;
@@ -573,7 +573,7 @@ impl Path {
     }
 
     /// How long ago a packet of the peer was sent; `None` while its clock is not known.
-    pub(crate) fn transit(&self, sent_utime: i64, now: Time) -> Option<Duration> {
+    pub(crate) fn transit(&self, sent_utime: i64, now: Time) -> Option<Transit> {
         self.clock.transit(sent_utime, now)
     }
 

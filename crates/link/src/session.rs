@@ -28,6 +28,8 @@ const MIN_PART: usize = FRAGMENT_LEN + BLOCK_LEN;
 const MAX_ACKS: usize = 256;
 /// Messages that wait to be taken: more than the parts of any packet.
 const MAX_DELIVERIES: usize = 4_096;
+/// Lives of the peer that are over and remembered.
+const MAX_RETIRED: usize = 8;
 
 /// What makes a session.
 #[derive(Clone, Debug)]
@@ -64,6 +66,8 @@ pub struct Session {
     paths: Vec<Path>,
     active: Option<usize>,
     peer_life: Option<u32>,
+    /// Lives of the peer that are over, and since when.
+    retired: VecDeque<(u32, Time)>,
     peer_generation: Option<u16>,
     acks: VecDeque<Ack>,
     deliveries: VecDeque<Delivery>,
@@ -84,6 +88,7 @@ impl Session {
             paths: (0..setup.n_paths).map(|_| Path::new()).collect(),
             active: None,
             peer_life: None,
+            retired: VecDeque::new(),
             peer_generation: None,
             acks: VecDeque::new(),
             deliveries: VecDeque::new(),
