@@ -111,6 +111,13 @@ impl Session {
         }
     }
 
+    /// This end's bus has a stop for the other: it waits for nothing on its stream but other stops.
+    pub fn offer_stop(&mut self, stream: usize, payload: Bytes, now: Time) {
+        if let Some(queue) = self.sends.get_mut(stream) {
+            queue.offer_stop(payload, now);
+        }
+    }
+
     /// A carrier has a connection.
     pub fn path_up(&mut self, path: usize, carriage: Carriage, now: Time) {
         if let Some(path) = self.paths.get_mut(path) {
@@ -390,16 +397,21 @@ impl Session {
         }
         loop {
             let room = max_len.saturating_sub(packet.len());
-            // What fits into a packet of its own is not cut, and in a stall nothing is, for it would never be whole.
+            // What fits into a packet of its own is not cut, and in a stall nothing is, for it would never be whole. What is
+            // reliable and fits goes again in each packet of a stall: nobody says that it has arrived.
             let is_cut = |it: &Candidate| !is_stalled && it.n_left > max_len - HEADER_LEN;
             self.candidates.retain(|it| match it.is_begun {
-                true => !is_stalled && room >= MIN_PART,
+                true if is_stalled => it.is_reliable && it.n_left <= room,
+                true => room >= MIN_PART,
                 false => it.n_left <= room || (is_cut(it) && room >= MIN_PART),
             });
             if self.candidates.is_empty() {
                 return;
             }
-            let choice = self.scheduler.pick(&self.candidates, view);
+            // In a stall the most valuable of what is urgent goes in every packet: what was said first may have arrived.
+            let vital = most_valuable(&self.candidates).filter(|_| is_stalled);
+            let choice =
+                vital.map_or_else(|| self.scheduler.pick(&self.candidates, view), Choice::Send);
             let (Choice::Send(place) | Choice::Shed(place)) = choice;
             let stream = self.candidates.get(place).map(|it| it.stream);
             let Some((stream, queue)) = stream.and_then(|it| Some((it, self.sends.get_mut(it)?)))
@@ -435,4 +447,15 @@ impl Session {
             }
         }
     }
+}
+
+/// Of what has a deadline the most valuable; of equals the one that had nothing sent for longest.
+fn most_valuable(candidates: &[Candidate]) -> Option<usize> {
+    let urgent = candidates.iter().enumerate();
+    let urgent = urgent.filter(|(_, it)| it.deadline_at.is_some());
+    let order =
+        |a: &Candidate, b: &Candidate| a.value.total_cmp(&b.value).then(a.since.cmp(&b.since));
+    urgent
+        .max_by(|(_, a), (_, b)| order(a, b))
+        .map(|(nth, _)| nth)
 }
