@@ -179,13 +179,13 @@ fn until_heard(vehicle: &Bus, tokens: &Inbox, first: i64) -> i64 {
     panic!("no token came over the link");
 }
 
-fn stop(station: &str) -> StopCommand {
+fn stop(station: &str, ask: i8) -> StopCommand {
     StopCommand {
         by: Authority {
             station: station.to_owned(),
             ..Authority::default()
         },
-        ask: StopCommand::STOP,
+        ask,
         ..StopCommand::default()
     }
 }
@@ -220,16 +220,18 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
     });
     assert!(is_known);
 
-    // A stop that is sent once arrives, and one by somebody else does not.
-    station
-        .publish("operator.stop", &stop("somebody"))
-        .expect("it is published");
-    station
-        .publish("operator.stop", &stop("bridge"))
-        .expect("it is published");
+    // A stop that is sent once arrives, whoever says so; that it is over, somebody else cannot say.
+    for said in [
+        stop("somebody", StopCommand::CLEAR),
+        stop("bridge/anna", StopCommand::STOP),
+    ] {
+        station
+            .publish("operator.stop", &said)
+            .expect("it is published");
+    }
     let heard = (0..MAX_ATTEMPTS).find_map(|_| stops.recv_timeout(SHORT).expect("the bus works"));
     let heard = StopCommand::decode(&heard.expect("it arrives").1.payload).expect("a stop");
-    assert_eq!(heard.by.station, "bridge");
+    assert_eq!(heard.by.station, "bridge/anna");
 
     // The first link is cut, and mended.
     scene.vehicle.run("ip link set radio down");

@@ -226,11 +226,6 @@ impl Session {
         self.sends.get_mut(stream).map(|it| &mut it.counts)
     }
 
-    #[cfg(feature = "carriers")]
-    pub(crate) fn count_receive(&mut self, stream: usize) -> Option<&mut Counts> {
-        self.receives.get_mut(stream).map(|it| &mut it.counts)
-    }
-
     fn is_paced(&self, path: &Path) -> bool {
         self.scheduler.is_paced() || path.has_limit()
     }
