@@ -309,31 +309,35 @@ fn a_peer_that_begins_anew_is_known_within_a_second_and_its_numbers_count() {
     assert!(first < Duration::from_secs(1), "{first:?}");
     assert!(world.got(COMMAND).count() > 20);
 
-    // A packet of its old life that something has kept, with an answer to what we said a moment ago, changes nothing.
-    let there = world.now + Duration::from_secs(3_600);
-    let header = Header {
-        generation: 0,
-        life: 17,
-        sequence: 10_000,
-        sent_utime: (began_at - Duration::from_millis(10)).utime(),
-    };
-    let report = Report {
-        is_acquainted: true,
-        echo_life: 18,
-        echo_utime: (began_at + Duration::from_secs(3_600)).utime(),
-        highest: 10_000,
-        ..Report::default()
-    };
+    // Packets of its old life that something has kept, with answers to what we said a moment ago, change nothing.
     let mut packet = Vec::new();
-    header.encode(&mut packet);
-    Frame::Report(report).encode(&mut packet);
-    seal(&mut packet);
-    world.receiver.receive(0, &packet, there);
+    let before = n_stale(&world);
     world.forget();
-    world.run(Duration::from_secs(1));
+    for nth in 0..20 {
+        let header = Header {
+            generation: 0,
+            life: 17,
+            sequence: 10_000 + nth,
+            sent_utime: (began_at - Duration::from_millis(10)).utime(),
+        };
+        let report = Report {
+            is_acquainted: true,
+            echo_life: 18,
+            echo_utime: (began_at + Duration::from_secs(3_600)).utime(),
+            highest: 10_000,
+            ..Report::default()
+        };
+        header.encode(&mut packet);
+        Frame::Report(report).encode(&mut packet);
+        seal(&mut packet);
+        let there = world.now + Duration::from_secs(3_600);
+        world.receiver.receive(0, &packet, there);
+        world.run(Duration::from_millis(93));
+    }
     let got = numbers(world.got(COMMAND));
-    assert!(got.len() >= 19, "{got:?}");
+    assert!(got.len() >= 36, "{got:?}");
     assert!(got.windows(2).all(|two| two[1] == two[0] + 1), "{got:?}");
+    assert_eq!(n_stale(&world), before, "the present one is still believed");
 }
 
 /// Stops, one a second, over a link whose way back is cut, and whose way there loses so many of a thousand packets.
@@ -348,6 +352,7 @@ fn stops_without_answers(extra_ms: u64, lost_of_1000: u64) -> World {
     world.run(Duration::from_millis(3_100 + extra_ms));
     world.channels[0][1].begin_outage(Outage::Loses);
     world.channels[0][0].lost_of_1000 = lost_of_1000;
+    world.channels[0][0].seed = extra_ms;
     world.run(Duration::from_millis(800 - extra_ms));
     let path = world.sender.paths().next().expect("there is one");
     assert_eq!(path.state, PathState::Stalled);
@@ -364,6 +369,32 @@ fn a_stop_arrives_within_ten_probes_though_nothing_comes_back_and_a_third_is_los
         world.run(10 * Duration::from_millis(30) + 2 * DELAY);
         let got = numbers(world.got(0));
         assert_eq!(got, [4], "{extra_ms} ms, said before {said_at:?}");
+    }
+}
+
+#[test]
+fn what_is_sent_while_nothing_comes_back_does_not_fill_the_queue_on_the_way() {
+    for kbit_per_s in [32.0, 64.0, 256.0] {
+        let mut sources = sources();
+        sources.truncate(2);
+        let picture = Source::new("camera.image", 5, 2_000);
+        sources.push(picture);
+        let mut world = World::new("value", sources, vec![pair(kbit_per_s)]);
+        world.run(Duration::from_secs(5));
+        world.channels[0][1].begin_outage(Outage::Loses);
+        world.run(Duration::from_secs(10));
+        world.forget();
+        world.run(Duration::from_secs(10));
+        let worst = world.age(COMMAND, 100);
+        let n = world.got(COMMAND).count();
+        println!("{kbit_per_s} kbit/s: {n} commands, {worst:?}");
+        assert!(n > 50, "{kbit_per_s} kbit/s: {n} commands of 200");
+        assert!(
+            worst < Duration::from_millis(250),
+            "{kbit_per_s} kbit/s: {worst:?}"
+        );
+        let states = world.got(STATE).count();
+        assert!(states > 10, "{kbit_per_s} kbit/s: {states} states of 50");
     }
 }
 
