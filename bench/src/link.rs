@@ -2,7 +2,8 @@
 //!
 //! Real processes (`bowline link`) in networks of their own; between them a router whose queue lets so many kbit/s through
 //! (the kernel's token bucket), and a relay before it that takes its time as a radio does, or keeps a packet as 802.11
-//! does. Ages are by the one clock of this machine.
+//! does. Ages are by the one clock of this machine. A command that comes after its time to live, twice or after a later
+//! one fails the bench.
 
 use crate::Length;
 use anyhow::{Context as _, Result, ensure};
@@ -12,21 +13,50 @@ use bowline_tests::netns::{Namespace, Port};
 use bowline_tests::process::Process;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 const RATES_KBPS: [u32; 3] = [64, 256, 1_000];
-const SCHEDULERS: [&str; 3] = ["round_robin", "priority", "value"];
-/// The largest packet that bulk is put into at these rates, with UDP, IP and Ethernet, bytes.
-const PACKET: u32 = 342;
+/// Our scheduler over UDP, and over QUIC as the harbour has it, with its handshake and acknowledgements.
+const CARRIERS: [Carrier; 2] = [
+    Carrier {
+        name: "udp",
+        packet: 342,
+    },
+    Carrier {
+        name: "quic",
+        packet: 372,
+    },
+];
+/// Commands are good for so long, ms.
+const TTL_MS: f64 = 300.0;
+/// A process may be kept from the processor for so long between looking at an age and handing the message on, ms.
+const KEPT_MS: f64 = 20.0;
 /// Packets that a round trip is measured with.
 const N_ECHOES: u8 = 10;
 /// What a radio takes, each way: as in simulated time (`crates/link/tests/it/overload.rs`). Not every kernel has netem.
 const RADIO_DELAY: Duration = Duration::from_millis(20);
 const COMMAND: &str = "operator.thrust";
 const STATE: &str = "gate.state";
+
+/// What a link goes over.
+#[derive(Clone, Copy, Debug)]
+struct Carrier {
+    name: &'static str,
+    /// The largest packet that bulk is put into at these rates, with all that is around it on Ethernet, bytes.
+    packet: u32,
+}
+
+impl Carrier {
+    /// A round trip and two packets, ms.
+    fn aim_ms(self, rtt_ms: f64, kbps: u32) -> f64 {
+        rtt_ms + 2.0 * f64::from(self.packet) * 8.0 / f64::from(kbps)
+    }
+}
 
 pub(crate) fn run(length: Length) -> Result<()> {
     let (warm_s, run_s) = match length {
@@ -37,20 +67,32 @@ pub(crate) fn run(length: Length) -> Result<()> {
         "commands (20 Hz, 100 bytes) over a link at threefold overload: age p50, p99 in ms, and how many of a hundred came"
     );
     println!(
-        "  {:<12}{:>26}{:>26}{:>26}   aim for value",
-        "kbit/s", SCHEDULERS[0], SCHEDULERS[1], SCHEDULERS[2]
+        "  {:<10}{:>22}{:>22}{:>22}{:>22}   aims for value: a round trip and two packets",
+        "kbit/s", "round_robin, udp", "priority, udp", "value, udp", "value, quic"
     );
+    let [udp, quic] = CARRIERS;
+    let columns = [
+        ("round_robin", udp),
+        ("priority", udp),
+        ("value", udp),
+        ("value", quic),
+    ];
     for kbps in RATES_KBPS {
-        let mut line = format!("  {kbps:<12}");
-        let mut rtt_ms = 0.0;
-        for scheduler in SCHEDULERS {
-            let bench = Bench::radio(scheduler, kbps, kbps * 3)?;
+        let mut line = format!("  {kbps:<10}");
+        let mut aims = Vec::new();
+        for (scheduler, carrier) in columns {
+            let bench = Bench::radio(scheduler, carrier, kbps, kbps * 3)?;
             let got = bench.measure(warm_s, run_s, |_| Ok(()))?;
-            rtt_ms = got.rtt_ms;
-            line += &format!("{:>26}", got.commands.to_string());
+            line += &format!("{:>22}", got.commands.to_string());
+            if scheduler == "value" {
+                aims.push(format!(
+                    "{} p99 {:.0}",
+                    carrier.name,
+                    carrier.aim_ms(got.rtt_ms, kbps)
+                ));
+            }
         }
-        let aim = rtt_ms + 2.0 * f64::from(PACKET) * 8.0 / f64::from(kbps);
-        println!("{line}   p99 {aim:.0}: a round trip and two packets");
+        println!("{line}   {}", aims.join(", "));
     }
     println!();
     step(warm_s, run_s)?;
@@ -60,7 +102,8 @@ pub(crate) fn run(length: Length) -> Result<()> {
 
 /// From 2 Mbit/s to 128 kbit/s at once.
 fn step(warm_s: u64, run_s: u64) -> Result<()> {
-    let bench = Bench::radio("value", 2_000, 6_000)?;
+    let [udp, _] = CARRIERS;
+    let bench = Bench::radio("value", udp, 2_000, 6_000)?;
     let clock = Live::new();
     let mut stepped_ns = 0;
     let got = bench.measure(warm_s, run_s, |bench| {
@@ -69,7 +112,7 @@ fn step(warm_s: u64, run_s: u64) -> Result<()> {
         stepped_ns = wall_ns();
         Ok(())
     })?;
-    let aim = got.rtt_ms + 2.0 * f64::from(PACKET) * 8.0 / 128.0;
+    let aim = udp.aim_ms(got.rtt_ms, 128);
     let after = got.commands.0.iter().filter(|it| it.at_ns > stepped_ns);
     let late = after
         .clone()
@@ -95,8 +138,7 @@ fn stall(length: Length) -> Result<()> {
     let n_trials = if length == Length::Quick { 3 } else { 20 };
     let bench = Bench::stalling()?;
     let clock = Live::new();
-    let (mut firsts, mut n_stale) = (Vec::new(), 0);
-    let mut ends = Vec::new();
+    let (mut firsts, mut ends) = (Vec::new(), Vec::new());
     let got = bench.measure(3, 4 * n_trials, |bench| {
         for _ in 0..n_trials {
             clock.wait(Duration::from_millis(1_990));
@@ -107,7 +149,6 @@ fn stall(length: Length) -> Result<()> {
         }
         Ok(())
     })?;
-    n_stale += got.commands.0.iter().filter(|it| it.age_ms > 300.0).count();
     for end in &ends {
         let first = got.states.0.iter().map(|it| it.at_ns).find(|at| at > end);
         firsts.extend(first.map(|at| ms(at - end)));
@@ -115,8 +156,9 @@ fn stall(length: Length) -> Result<()> {
     firsts.sort_by(f64::total_cmp);
     let worst = firsts.last().copied().unwrap_or(f64::NAN);
     println!(
-        "{} outages of 2 s that keep one packet: {n_stale} commands delivered after their 300 ms; first fresh state at most {worst:.0} ms after (aim {:.0}: a round trip and 50 ms)",
+        "{} outages of 2 s that keep one packet: {} commands delivered after their {TTL_MS:.0} ms; first fresh state at most {worst:.0} ms after (aim {:.0}: a round trip and 50 ms)",
         ends.len(),
+        got.commands.n_stale(),
         got.rtt_ms + 50.0
     );
     println!();
@@ -161,15 +203,10 @@ fn fail_over(length: Length) -> Result<()> {
         .copied()
         .max_by(f64::total_cmp)
         .unwrap_or(f64::NAN);
-    let twice = got
-        .commands
-        .0
-        .windows(2)
-        .filter(|two| two[0].number >= two[1].number)
-        .count();
     println!(
-        "{} cuts of the first of two links: longest rest between commands {worst:.0} ms; {twice} delivered twice or out of order; {}",
+        "{} cuts of the first of two links: longest rest between commands {worst:.0} ms; {} delivered twice or out of order; {}",
         cuts.len(),
+        got.commands.n_again(),
         got.commands
     );
     println!();
@@ -202,6 +239,18 @@ impl Ages {
 
     fn worst(&self) -> f64 {
         self.percentile(100)
+    }
+
+    /// How many came after their time to live.
+    fn n_stale(&self) -> usize {
+        let is_stale = |it: &&Got| it.age_ms > TTL_MS + KEPT_MS;
+        self.0.iter().filter(is_stale).count()
+    }
+
+    /// How many came twice, or after a later one.
+    fn n_again(&self) -> usize {
+        let pairs = self.0.windows(2);
+        pairs.filter(|two| two[0].number >= two[1].number).count()
     }
 }
 
@@ -239,10 +288,10 @@ struct Bench {
 
 impl Bench {
     /// One link that is thin and takes its time.
-    fn radio(scheduler: &str, kbps: u32, offered_kbps: u32) -> Result<Self> {
+    fn radio(scheduler: &str, carrier: Carrier, kbps: u32, offered_kbps: u32) -> Result<Self> {
         let bench = Self::joined(offered_kbps, Some(RADIO_DELAY))?;
         bench.limit(kbps);
-        bench.write(scheduler, &["10.1.0.1:7800"])?;
+        bench.write(scheduler, carrier, &["10.1.0.1:7800"])?;
         Ok(bench)
     }
 
@@ -250,14 +299,14 @@ impl Bench {
     fn wires(kbps: u32, offered_kbps: u32) -> Result<Self> {
         let bench = Self::joined(offered_kbps, None)?;
         bench.limit(kbps);
-        bench.write("value", &["10.2.0.2:7800", "10.4.0.2:7800"])?;
+        bench.write("value", CARRIERS[0], &["10.2.0.2:7800", "10.4.0.2:7800"])?;
         Ok(bench)
     }
 
     /// One link that carries everything, unless it is stalled.
     fn stalling() -> Result<Self> {
         let bench = Self::joined(100, Some(Duration::ZERO))?;
-        bench.write("value", &["10.1.0.1:7800"])?;
+        bench.write("value", CARRIERS[0], &["10.1.0.1:7800"])?;
         Ok(bench)
     }
 
@@ -308,16 +357,28 @@ impl Bench {
         }
     }
 
-    fn write(&self, scheduler: &str, addresses: &[&str]) -> Result<()> {
+    /// Makes an end's key, and returns what the other end knows it by.
+    fn keygen(&self, name: &str) -> Result<String> {
+        let file = self.folder.path().join(format!("{name}.key"));
+        let mut command = Command::new(beside("bowline")?);
+        let made = command.args(["link", "keygen"]).arg(file).output()?;
+        ensure!(made.status.success(), "{made:?}");
+        Ok(String::from_utf8(made.stdout)?.trim().to_owned())
+    }
+
+    fn write(&self, scheduler: &str, carrier: Carrier, addresses: &[&str]) -> Result<()> {
+        let carrier = carrier.name;
         let paths = |verb: &str, addresses: &[&str]| -> String {
             let path = |it: &&str| {
-                format!("[[path]]\ncarrier = 'udp'\n{verb} = '{it}'\ninsecure = true\n")
+                format!("[[path]]\ncarrier = '{carrier}'\n{verb} = '{it}'\ninsecure = true\n")
             };
             addresses.iter().map(path).collect()
         };
-        let head = |name: &str, peer: &str| {
+        let [here_key, there_key] = [self.keygen("here")?, self.keygen("there")?];
+        let head = |name: &str, peer: &str, key: &str| {
             format!(
-                "[link]\nname = '{name}'\nbus = '{URL}'\nscheduler = '{scheduler}'\n[peer]\nname = '{peer}'\n"
+                "[link]\nname = '{name}'\nbus = '{URL}'\nscheduler = '{scheduler}'\nkey = '{name}.key'\n\
+                 [peer]\nname = '{peer}'\nkey = '{key}'\n"
             )
         };
         let listens = match self.relay_delay {
@@ -330,12 +391,12 @@ impl Bench {
         let receives = "[receive.'operator.thrust']\ncommands = false\n[receive.'gate.state']\n[receive.'camera.image']\n";
         let here = format!(
             "{}{}{sends}",
-            head("here", "there"),
+            head("here", "there", &there_key),
             paths("connect", addresses)
         );
         let there = format!(
             "{}{}{receives}",
-            head("there", "here"),
+            head("there", "here", &here_key),
             paths("listen", &listens)
         );
         std::fs::write(self.folder.path().join("here.toml"), here)?;
@@ -344,9 +405,7 @@ impl Bench {
     }
 
     fn start(&self, place: &Namespace, name: &str) -> Result<Process> {
-        // Built beside this program.
-        let binary = std::env::current_exe()?.with_file_name("bowline");
-        let mut command = place.command(binary);
+        let mut command = place.command(beside("bowline")?);
         let process = Process::start(
             name,
             command
@@ -397,8 +456,15 @@ impl Bench {
                 got.into_iter().filter(|it| it.at_ns >= from).collect()
             };
             let n_offered = offered.iter().filter(|at| **at >= from).count();
+            let commands = Ages(measured(commands), u64::try_from(n_offered)?);
+            let (n_stale, n_again) = (commands.n_stale(), commands.n_again());
+            ensure!(n_stale == 0, "{n_stale} commands came too late: {commands}");
+            ensure!(
+                n_again == 0,
+                "{n_again} commands came twice or out of order"
+            );
             Ok(Measured {
-                commands: Ages(measured(commands), u64::try_from(n_offered)?),
+                commands,
                 states: Ages(measured(states), 0),
                 rtt_ms,
             })
@@ -455,7 +521,8 @@ impl Bench {
             let Some((_, event)) = inbox.recv_timeout(Duration::from_millis(100))? else {
                 continue;
             };
-            let at_ns = wall_ns();
+            // When it was there, however late we are.
+            let at_ns = event.arrival.received_ns;
             let number = event.payload.get(..8).context("a number")?;
             let said = event.payload.get(8..16).context("a time")?;
             let got = Got {
@@ -537,6 +604,11 @@ impl Bench {
             trips.get(trips.len() / 2).copied().context("a round trip")
         })
     }
+}
+
+/// A program that was built beside this one.
+fn beside(name: &str) -> Result<PathBuf> {
+    Ok(std::env::current_exe()?.with_file_name(name))
 }
 
 /// Sends back what comes, until the last of them.

@@ -2,11 +2,13 @@
 //! here; `bench/src/link.rs` does that.
 
 use bowline_bus::{Bus, Inbox};
-use bowline_msgs::{Authority, GateToken, StopCommand};
+use bowline_msgs::{Authority, Experiment, GateToken, StopCommand};
 use bowline_tests::netns::{Namespace, Port};
-use bowline_tests::peers::{bowline, run};
+use bowline_tests::peers::{bowline, run, workspace};
 use bowline_tests::process::Process;
 use bowline_wire::Message as _;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::process::Command;
 use std::time::Duration;
 
@@ -105,6 +107,54 @@ impl Scene {
             .arg(self.file(name)));
     }
 
+    /// The files that are in the repository, with keys and addresses of here.
+    fn write_shipped(&self) {
+        for (name, other) in [("vehicle", "station"), ("station", "vehicle")] {
+            let shipped = workspace().join(format!("links/harbour-{name}.toml"));
+            let shipped = std::fs::read_to_string(shipped).expect("it can be read");
+            let key = Command::new(bowline())
+                .args(["link", "key"])
+                .arg(self.folder.path().join(format!("{other}.key")))
+                .output()
+                .expect("it runs");
+            let key = String::from_utf8(key.stdout).expect("text");
+            let text = shipped
+                .replace("[peer]", &format!("bus = '{URL}'\n[peer]"))
+                .replace(&format!("sha256:{}", "0".repeat(64)), key.trim())
+                .replace("192.168.7.2", "10.7.0.1")
+                .replace("192.168.8.2", "10.8.0.1");
+            assert!(text.contains(key.trim()), "{text}");
+            self.write(name, &text);
+        }
+    }
+
+    /// A gate and a thrust driver on the vehicle.
+    fn start_robot(&self) -> Robot {
+        let file = self.folder.path().join("robot.toml");
+        let text = format!(
+            "[robot]\nname = 'behind{}'\nbus = '{URL}'\n\
+             [component.gate]\nkind = 'gate'\nprocess = 'vessel'\nparameters = {{ name = 'vessel' }}\n\
+             [component.thrust_driver]\nkind = 'thrust_driver'\nprocess = 'vessel'\n\
+             [experiment.vessel]\ncomponents = ['gate', 'thrust_driver']\n",
+            std::process::id()
+        );
+        std::fs::write(&file, text).expect("it is written");
+        let mut command = self.vehicle.command(bowline());
+        command.arg("run").arg(file).current_dir(self.folder.path());
+        Robot(Some(Process::start("robot", &mut command)))
+    }
+
+    /// Says something at the station, and the gate takes it.
+    fn say(&self, words: &[&str]) {
+        let mut command = self.station.command(bowline());
+        let said = command
+            .args(words)
+            .args(["--timeout", "60s", "-l", URL])
+            .output();
+        let said = said.expect("it runs");
+        assert!(said.status.success(), "{words:?}: {said:?}");
+    }
+
     fn file(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(format!("{name}.toml"))
     }
@@ -138,6 +188,19 @@ impl Scene {
             .expect("it runs");
         let text = String::from_utf8(output.stdout).expect("text");
         serde_json::from_str(text.lines().next().unwrap_or("null")).expect("JSON")
+    }
+}
+
+/// A robot that runs. It is asked to end: what a supervisor leaves behind when it is killed goes on running.
+struct Robot(Option<Process>);
+
+impl Drop for Robot {
+    fn drop(&mut self) {
+        let Some(process) = self.0.take() else { return };
+        let pid = Pid::from_raw(i32::try_from(process.id()).expect("a pid"));
+        kill(pid, Signal::SIGINT).expect("its process is not waited for yet");
+        let (status, lines) = process.end();
+        eprintln!("the robot ended with {status}: {lines:?}");
     }
 }
 
@@ -179,13 +242,13 @@ fn until_heard(vehicle: &Bus, tokens: &Inbox, first: i64) -> i64 {
     panic!("no token came over the link");
 }
 
-fn stop(station: &str) -> StopCommand {
+fn stop(station: &str, ask: i8) -> StopCommand {
     StopCommand {
         by: Authority {
             station: station.to_owned(),
             ..Authority::default()
         },
-        ask: StopCommand::STOP,
+        ask,
         ..StopCommand::default()
     }
 }
@@ -220,16 +283,18 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
     });
     assert!(is_known);
 
-    // A stop that is sent once arrives, and one by somebody else does not.
-    station
-        .publish("operator.stop", &stop("somebody"))
-        .expect("it is published");
-    station
-        .publish("operator.stop", &stop("bridge"))
-        .expect("it is published");
+    // A stop that is sent once arrives, whoever says so; that it is over, somebody else cannot say.
+    for said in [
+        stop("somebody", StopCommand::CLEAR),
+        stop("bridge/anna", StopCommand::STOP),
+    ] {
+        station
+            .publish("operator.stop", &said)
+            .expect("it is published");
+    }
     let heard = (0..MAX_ATTEMPTS).find_map(|_| stops.recv_timeout(SHORT).expect("the bus works"));
     let heard = StopCommand::decode(&heard.expect("it arrives").1.payload).expect("a stop");
-    assert_eq!(heard.by.station, "bridge");
+    assert_eq!(heard.by.station, "bridge/anna");
 
     // The first link is cut, and mended.
     scene.vehicle.run("ip link set radio down");
@@ -258,6 +323,26 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
         status["streams"][2]["dropped"]["not_the_peer_s"], 1,
         "{status}"
     );
+}
+
+#[test]
+fn a_vehicle_behind_the_harbours_own_link_is_found_stopped_cleared_and_sent_somewhere() {
+    let scene = Scene::new();
+    scene.write_shipped();
+    let experiments = inside(&scene.station, |bus| {
+        bus.events("bowline\\.experiment").expect("we subscribe")
+    });
+    let _robot = scene.start_robot();
+    let _ends = ["vehicle", "station"].map(|name| scene.start(name));
+    // By whatever name.
+    scene.say(&["halt", "a swimmer"]);
+    scene.say(&["operate", "clear", "--station", "bridge"]);
+    scene.say(&["operate", "goto", "40", "25", "--station", "bridge/anna"]);
+    scene.say(&["operate", "insert", "10", "5", "--station", "bridge"]);
+    let heard = (0..MAX_ATTEMPTS).find_map(|_| experiments.recv_timeout(SHORT).expect("it works"));
+    let (_, event) = heard.expect("experiments are told");
+    let experiment = Experiment::decode(&event.payload).expect("one of them");
+    assert_eq!(experiment.name, "vessel");
 }
 
 #[test]

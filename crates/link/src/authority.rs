@@ -1,7 +1,9 @@
-//! Whose commands they are: a command that comes in over a link must be by the station at its other end.
+//! Whose commands they are: a command that comes in over a link must be by the station at its other end, or by somebody
+//! who is logged in there.
 //!
 //! A link knows by its keys who the peer is; a gate goes by the name in the command. Only together do they keep a station
-//! from speaking for another.
+//! from speaking for another. A stop is anybody's, as it is at the gate: to speak for another is no harm there, and to be
+//! dropped for one's name is.
 
 use bowline_msgs::{LeaseRequest, StopCommand, TaskCommand, ThrustCommand, VelocityCommand};
 use bowline_wire::Message;
@@ -24,14 +26,30 @@ pub fn station(payload: &[u8]) -> Option<String> {
     COMMANDS.iter().find_map(|station| station(payload))
 }
 
+/// Whether a link from `peer` may bring this: a stop, or a command by that station or by a person there (`bridge/anna`).
+#[must_use]
+pub fn is_by(payload: &[u8], peer: &str) -> bool {
+    let is_of_peer = |station: &str| {
+        let rest = station.strip_prefix(peer);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_stop(payload) || station(payload).as_deref().is_some_and(is_of_peer)
+}
+
+/// Whether a message stops a vehicle.
+#[must_use]
+pub fn is_stop(payload: &[u8]) -> bool {
+    decode::<StopCommand>(payload).is_some_and(|it| it.ask == StopCommand::STOP)
+}
+
 fn decode<M: Message + for<'a> bowline_wire::Decode<'a>>(payload: &[u8]) -> Option<M> {
     M::decode(payload).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::station;
-    use bowline_msgs::{Authority, Beat, StopCommand, TaskCommand, ThrustCommand};
+    use super::{is_by, station};
+    use bowline_msgs::{Authority, Beat, LeaseRequest, StopCommand, TaskCommand, ThrustCommand};
     use bowline_wire::Message as _;
 
     #[test]
@@ -62,5 +80,38 @@ mod tests {
         }
         let beat = Beat::default().encode().expect("it is encoded");
         assert_eq!(station(&beat), None);
+    }
+
+    #[test]
+    fn people_at_the_peer_command_and_anybody_stops() {
+        let by = |station: &str| Authority {
+            station: station.to_owned(),
+            ..Authority::default()
+        };
+        let said = |station: &str, ask| {
+            let stop = StopCommand {
+                by: by(station),
+                ask,
+                ..StopCommand::default()
+            };
+            let lease = LeaseRequest {
+                by: by(station),
+                ..LeaseRequest::default()
+            };
+            [stop.encode(), lease.encode()].map(|it| is_by(&it.expect("it is encoded"), "bridge"))
+        };
+        for (station, is_peers) in [
+            ("bridge", true),
+            ("bridge/anna", true),
+            ("bridgehead", false),
+            ("anna", false),
+            ("bri", false),
+            ("", false),
+        ] {
+            assert_eq!(said(station, StopCommand::STOP), [true, is_peers]);
+            assert_eq!(said(station, StopCommand::CLEAR), [is_peers; 2]);
+            assert_eq!(said(station, 77), [is_peers; 2], "no word that is known");
+        }
+        assert!(!is_by(b"no command at all", "bridge"));
     }
 }

@@ -1,4 +1,5 @@
-//! What became of messages: every one that was offered or that arrived is in one of these counts.
+//! What became of messages: every one that was offered or that began to arrive is in one of these counts. Parts that came
+//! too late or again are counted beside them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -77,9 +78,26 @@ impl Counts {
     }
 
     pub(crate) fn add(&mut self, cause: Cause) {
+        self.add_many(cause, 1);
+    }
+
+    pub(crate) fn add_many(&mut self, cause: Cause, n_dropped: u64) {
         if let Some(n) = self.dropped.get_mut(cause as usize) {
-            *n += 1;
+            *n += n_dropped;
         }
+    }
+
+    pub(crate) fn deliver(&mut self, n_bytes: usize) {
+        self.n_delivered += 1;
+        self.n_bytes += u64::try_from(n_bytes).unwrap_or(0);
+    }
+
+    /// One that was counted as delivered was dropped instead.
+    pub(crate) fn undeliver(&mut self, n_bytes: usize, cause: Cause) {
+        let n_bytes = u64::try_from(n_bytes).unwrap_or(0);
+        self.n_delivered = self.n_delivered.saturating_sub(1);
+        self.n_bytes = self.n_bytes.saturating_sub(n_bytes);
+        self.add(cause);
     }
 }
 

@@ -18,14 +18,14 @@ mod clock;
 use crate::packet::{Header, MAX_PACKET, Report};
 use bowline_node::Time;
 use capacity::{Capacity, Sample};
-use clock::PeerClock;
+use clock::{PeerClock, Transit};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Packets that may be unanswered and remembered.
 const MAX_UNANSWERED: usize = 4_096;
 /// A report of a packet that is older proves nothing.
-const MAX_ECHO: Duration = Duration::from_secs(10);
+pub(crate) const MAX_ECHO: Duration = Duration::from_secs(10);
 /// No answer for so long is a stall, and for so many round trips.
 const MIN_STALL: Duration = Duration::from_millis(250);
 const STALL_RTTS: u32 = 3;
@@ -34,6 +34,10 @@ const PROBE_CONNECTING: Duration = Duration::from_millis(200);
 const PROBE_IDLE: Duration = Duration::from_millis(200);
 const PROBE_STANDBY: Duration = Duration::from_millis(400);
 pub(crate) const PROBE_STALLED: Duration = Duration::from_millis(30);
+/// How much is sent in a stall of what was known to go, once it is not over soon. All may arrive though nothing comes back,
+/// and nobody says when it is too much: what goes to find out must not fill the queue on the way that a stop would wait in.
+const STALLED_PACE: f64 = 0.5;
+const SHORT_STALL: Duration = Duration::from_millis(300);
 /// Between two reports: as short as a tenth of what the path carries allows, within these.
 const MIN_REPORT: Duration = Duration::from_millis(20);
 pub(crate) const MAX_REPORT: Duration = Duration::from_millis(100);
@@ -151,6 +155,8 @@ pub(crate) struct Path {
     owed: Owed,
     reported_at: Time,
     probed_at: Option<Time>,
+    /// In a stall, between the last probe and the next.
+    stalled_pause: Duration,
     sent_at: Time,
     stalled_at: Option<Time>,
     well_since: Time,
@@ -210,6 +216,7 @@ impl Path {
             owed: Owed::Nothing,
             reported_at: Time::ZERO,
             probed_at: None,
+            stalled_pause: PROBE_STALLED,
             sent_at: Time::ZERO,
             stalled_at: None,
             well_since: Time::ZERO,
@@ -382,6 +389,7 @@ impl Path {
         if !is_answered {
             return sequence;
         }
+        self.stalled_pause = self.stalled_pause(spent, now);
         self.sent_at = now;
         if self.unanswered.len() == MAX_UNANSWERED
             && let Some(oldest) = self.unanswered.pop_front()
@@ -397,6 +405,16 @@ impl Path {
         sequence
     }
 
+    /// How long to rest after a packet of so many bytes in a stall.
+    fn stalled_pause(&self, n_bytes: f64, now: Time) -> Duration {
+        if self.stalled_at.is_none_or(|at| now.since(at) < SHORT_STALL) {
+            return PROBE_STALLED;
+        }
+        let pause = Duration::try_from_secs_f64(n_bytes / (self.capacity.pace() * STALLED_PACE));
+        let pause = pause.unwrap_or(PROBE_STANDBY);
+        pause.clamp(PROBE_STALLED, PROBE_STANDBY)
+    }
+
     pub(crate) fn is_probe_due(&self, is_active: bool, now: Time) -> bool {
         self.probe_due_at(is_active).is_some_and(|at| now >= at)
     }
@@ -406,7 +424,7 @@ impl Path {
         let every = match (self.state(), is_active) {
             (PathState::Down, _) => return None,
             (PathState::Connecting, _) => PROBE_CONNECTING,
-            (PathState::Stalled, true) => PROBE_STALLED,
+            (PathState::Stalled, true) => self.stalled_pause,
             (PathState::Stalled, false) => PROBE_STANDBY,
             // What is sent anyway is answered anyway.
             (PathState::Ready, true) => {
@@ -573,7 +591,7 @@ impl Path {
     }
 
     /// How long ago a packet of the peer was sent; `None` while its clock is not known.
-    pub(crate) fn transit(&self, sent_utime: i64, now: Time) -> Option<Duration> {
+    pub(crate) fn transit(&self, sent_utime: i64, now: Time) -> Option<Transit> {
         self.clock.transit(sent_utime, now)
     }
 

@@ -9,10 +9,13 @@ use crate::stream::{Keep, Outgoing, stream_id};
 use bowline_node::Time;
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Messages whose bytes are remembered, for streams that do not say the same again.
 const MAX_REMEMBERED: usize = 256;
+/// Where messages have their utime if they begin with it: behind the fingerprint.
+const UTIME: Range<usize> = 8..16;
 /// A stream is due before its promise is broken, by so much, so that there is time to keep it.
 const EARLY: f64 = 1.5;
 /// So far behind what is due it goes before others.
@@ -42,6 +45,7 @@ struct Entry {
     offered_at: Time,
     /// Whether it was sent before, over a path that failed.
     is_again: bool,
+    is_stop: bool,
 }
 
 /// A message some of whose parts were sent.
@@ -49,9 +53,11 @@ struct Entry {
 struct Begun {
     entry: Entry,
     next_block: usize,
+    /// Blocks before this one were sent at least once.
+    sent_to: usize,
     /// Of reliable messages: which blocks have arrived.
     acked: Vec<bool>,
-    /// Of reliable messages that were sent whole: when what has not arrived is sent again.
+    /// Of reliable messages that were sent whole, or whose path failed: when what has not arrived is sent again.
     resend_at: Option<Time>,
     n_tries: u32,
 }
@@ -87,6 +93,8 @@ pub struct Candidate {
     pub n_left: usize,
     /// Whether parts of it were sent already.
     pub is_begun: bool,
+    /// Whether it is sent until it has arrived.
+    pub is_reliable: bool,
 }
 
 impl Candidate {
@@ -167,12 +175,35 @@ impl SendQueue {
 
     /// Takes a message, or counts why not.
     pub(crate) fn offer(&mut self, payload: Bytes, now: Time) {
+        self.take(payload, now, false);
+    }
+
+    /// Takes a stop, which waits for nothing but other stops.
+    pub(crate) fn offer_stop(&mut self, payload: Bytes, now: Time) {
+        self.take(payload, now, true);
+    }
+
+    /// A stop takes the place of all before it that is no stop and may not have arrived: while nothing is answered it would
+    /// wait for that, and nobody needs it any more.
+    fn make_way(&mut self) {
+        let n_waiting = self.waiting.len();
+        self.waiting.retain(|it| it.is_stop);
+        let begun = self.begun.take_if(|it| !it.entry.is_stop);
+        let n_replaced = n_waiting - self.waiting.len() + usize::from(begun.is_some());
+        let n_replaced = u64::try_from(n_replaced).unwrap_or(0);
+        self.counts.add_many(Cause::Replaced, n_replaced);
+    }
+
+    fn take(&mut self, payload: Bytes, now: Time, is_stop: bool) {
         self.counts.n_offered += 1;
         if payload.len() > self.declared.max_bytes.min(MAX_MESSAGE) {
             return self.counts.add(Cause::TooLarge);
         }
         if self.was_said(&payload, now) {
             return self.counts.add(Cause::Unchanged);
+        }
+        if is_stop && self.declared.keep != Keep::Newest {
+            self.make_way();
         }
         let room = match self.declared.keep {
             Keep::Newest => 1,
@@ -204,6 +235,7 @@ impl SendQueue {
             payload,
             offered_at: now,
             is_again: false,
+            is_stop,
         });
     }
 
@@ -211,7 +243,12 @@ impl SendQueue {
         let Some(again) = self.declared.again else {
             return false;
         };
-        let hash = hash(payload);
+        let hash = match (payload.get(..UTIME.start), payload.get(UTIME.end..)) {
+            (Some(head), Some(rest)) if self.declared.is_timeless => {
+                hash(head) ^ hash(rest).rotate_left(17)
+            }
+            _ => hash(payload),
+        };
         let is_old = |said: &Time| now.since(*said) >= again;
         self.remembered.retain(|(_, said)| !is_old(said));
         if self.remembered.iter().any(|(said, _)| *said == hash) {
@@ -279,6 +316,7 @@ impl SendQueue {
             max_period: period(self.declared.min_rate_hz).map(|it| it.div_f64(EARLY)),
             n_left,
             is_begun,
+            is_reliable: self.declared.keep == Keep::Reliable,
         })
     }
 
@@ -294,7 +332,11 @@ impl SendQueue {
 
     /// Drops the message that is next, which could not be there in time.
     pub(crate) fn shed(&mut self) {
-        if self.begun.is_none() && self.waiting.pop_front().is_some() {
+        if self.begun.is_some() {
+            return;
+        }
+        // One that was sent before is counted already.
+        if self.waiting.pop_front().is_some_and(|it| !it.is_again) {
             self.counts.add(Cause::Shed);
         }
     }
@@ -322,6 +364,7 @@ impl SendQueue {
                 },
                 entry,
                 next_block: 0,
+                sent_to: 0,
                 resend_at: None,
                 n_tries: 0,
             });
@@ -331,7 +374,9 @@ impl SendQueue {
         begun.next_block = cut.end;
         let n_blocks = begun.n_blocks();
         let is_whole = cut.start == 0 && cut.end == n_blocks && cut.len + DATA_LEN <= room;
-        if begun.n_tries > 0 || begun.entry.is_again {
+        let is_resent = cut.start < begun.sent_to || begun.entry.is_again;
+        begun.sent_to = begun.sent_to.max(cut.end);
+        if is_resent {
             self.counts.n_resent += 1;
         } else {
             self.counts.n_bytes += u64::try_from(cut.len).unwrap_or(0);
@@ -416,9 +461,11 @@ impl SendQueue {
     /// The path has failed: what may be lost is sent again, unless there is something newer.
     pub(crate) fn requeue(&mut self) {
         if let Some(begun) = &mut self.begun
-            && begun.resend_at.is_some()
+            && self.declared.keep == Keep::Reliable
         {
+            begun.next_block = 0;
             begun.resend_at = Some(Time::ZERO);
+            begun.n_tries = 0;
         }
         if let Some(sent) = self.sent.take()
             && self.waiting.is_empty()
@@ -431,14 +478,30 @@ impl SendQueue {
         }
     }
 
-    /// The peer has begun anew, and has nothing of what was begun.
+    /// The peer has begun anew, and has nothing of what was begun or said.
     pub(crate) fn restart(&mut self) {
         if let Some(begun) = &mut self.begun {
             begun.acked.fill(false);
             begun.next_block = 0;
-            begun.resend_at = begun.resend_at.map(|_| Time::ZERO);
         }
+        self.remembered.clear();
         self.requeue();
+    }
+
+    /// All of a message in one part.
+    fn whole(&self, entry: &Entry) -> Part {
+        Part {
+            payload: entry.payload.clone(),
+            message: entry.message,
+            offered_at: entry.offered_at,
+            expires_at: entry.offered_at + self.declared.ttl,
+            keep: self.declared.keep,
+            is_urgent: self.declared.deadline.is_some(),
+            stream: self.id,
+            first_block: 0,
+            n_blocks: 1,
+            is_last: true,
+        }
     }
 
     /// The last command, to be sent over a second path while nobody knows whether the first one still works.
@@ -450,19 +513,9 @@ impl SendQueue {
             return None;
         }
         sent.is_doubled = true;
+        let entry = sent.entry.clone();
         self.counts.n_resent += 1;
-        Some(Part {
-            payload: sent.entry.payload.clone(),
-            message: sent.entry.message,
-            offered_at: sent.entry.offered_at,
-            expires_at: sent.entry.offered_at + self.declared.ttl,
-            keep: self.declared.keep,
-            is_urgent,
-            stream: self.id,
-            first_block: 0,
-            n_blocks: 1,
-            is_last: true,
-        })
+        Some(self.whole(&entry))
     }
 }
 
@@ -517,4 +570,104 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Time = Time::from_utime(1_000_000);
+
+    fn queue(change: impl FnOnce(&mut Outgoing)) -> SendQueue {
+        let mut declared = Outgoing::new("channel");
+        change(&mut declared);
+        SendQueue::new(declared)
+    }
+
+    /// A fingerprint, a time, and something else.
+    fn said(utime: i64, rest: &[u8]) -> Bytes {
+        [&7_u64.to_be_bytes(), &utime.to_be_bytes(), rest]
+            .concat()
+            .into()
+    }
+
+    fn n_sent(queue: &mut SendQueue, now: Time) -> usize {
+        let mut n = 0;
+        while queue.next_part(1_000, now, Duration::ZERO).is_some() {
+            queue.note_sent(0, 0);
+            n += 1;
+        }
+        n
+    }
+
+    #[test]
+    fn what_differs_in_its_time_alone_is_not_sent_again_on_a_timeless_stream() {
+        let again = Some(Duration::from_secs(30));
+        let timeless = |is_timeless| {
+            let mut queue = queue(|it| {
+                it.keep = Keep::Fifo;
+                (it.again, it.is_timeless) = (again, is_timeless);
+            });
+            for utime in [1, 2] {
+                for rest in [b"one", b"two"] {
+                    queue.offer(said(utime, rest), AT);
+                }
+            }
+            // Too short to have a time.
+            (0..2).for_each(|_| queue.offer(Bytes::from_static(b"short"), AT));
+            queue
+        };
+        assert_eq!(n_sent(&mut timeless(false), AT), 5);
+        let mut queue = timeless(true);
+        assert_eq!(n_sent(&mut queue, AT), 3);
+        assert_eq!(queue.counts.dropped(Cause::Unchanged), 3);
+        // Whoever begins anew has not heard it.
+        queue.restart();
+        queue.offer(said(3, b"one"), AT);
+        assert_eq!(n_sent(&mut queue, AT), 1);
+    }
+
+    #[test]
+    fn a_stop_takes_the_place_of_all_but_stops_before_it_and_there_is_always_room_for_it() {
+        let mut queue = queue(|it| (it.keep, it.queue) = (Keep::Reliable, 3));
+        let next = |queue: &mut SendQueue| {
+            let part = queue.next_part(1_000, AT, Duration::ZERO);
+            part.map(|it| it.payload)
+        };
+        let clear = || said(1, b"clear");
+        (0..5).for_each(|_| queue.offer(clear(), AT));
+        assert_eq!(next(&mut queue), Some(clear()));
+        queue.offer_stop(said(2, b"stop"), AT);
+        queue.offer(clear(), AT);
+        queue.offer_stop(said(3, b"stop"), AT);
+        // The first of them until it has arrived; what was before it does not come any more.
+        assert_eq!(next(&mut queue), Some(said(2, b"stop")));
+        assert_eq!(next(&mut queue), Some(said(2, b"stop")));
+        queue.ack(3, 0, u16::MAX);
+        assert_eq!(next(&mut queue), Some(said(3, b"stop")));
+        queue.offer(clear(), AT);
+        queue.ack(5, 0, u16::MAX);
+        assert_eq!(
+            next(&mut queue),
+            Some(clear()),
+            "after a stop it has its turn"
+        );
+        let counts = &queue.counts;
+        assert_eq!((counts.n_offered, counts.n_sent), (9, 2));
+        assert_eq!(counts.dropped(Cause::QueueFull), 2);
+        assert_eq!(counts.dropped(Cause::Replaced), 4);
+    }
+
+    #[test]
+    fn what_was_sent_and_is_shed_when_it_comes_again_is_counted_once() {
+        let mut queue = queue(|_| {});
+        queue.offer(said(1, b"state"), AT);
+        assert_eq!(n_sent(&mut queue, AT), 1);
+        queue.requeue();
+        assert!(queue.candidate(0, AT).is_some(), "it is to be sent again");
+        queue.shed();
+        assert!(queue.candidate(0, AT).is_none());
+        let counts = &queue.counts;
+        assert_eq!((counts.n_sent, counts.n_dropped()), (1, 0), "{counts:?}");
+    }
 }

@@ -8,7 +8,8 @@ use crate::keys::{Identity, LoadKeyError};
 use crate::queue::hash;
 use crate::session::{Delivery, Session, Setup};
 use crate::status::{Names, PathName, status};
-use bowline_bus::{Bus, Inbox, Pattern, Queue, SubscriptionId};
+use bowline_bus::transport::SendError;
+use bowline_bus::{Bus, Inbox, Pattern, PublishError, Queue, SubscriptionId};
 use bowline_msgs::Link as LinkStatus;
 use bowline_node::Time;
 use bowline_node::clock::Live;
@@ -41,8 +42,10 @@ pub struct Link {
     session: Session,
     bus: Bus,
     inbox: Inbox,
-    /// The stream of each subscription, in the order of the file.
-    subscriptions: Vec<(SubscriptionId, usize)>,
+    /// In the order of the file.
+    subscriptions: Vec<Subscribed>,
+    /// When nothing waited on the bus, for the last time.
+    empty_at: Time,
     ways: Vec<Way>,
     names: Vec<PathName>,
     said_at: Time,
@@ -51,6 +54,15 @@ pub struct Link {
     packet: Vec<u8>,
     happened: Vec<Happened>,
     news: Vec<News>,
+}
+
+/// What is taken from the bus for a stream.
+#[derive(Debug)]
+struct Subscribed {
+    id: SubscriptionId,
+    stream: usize,
+    /// Messages that found no room to wait for us, as far as they were counted.
+    n_dropped: u64,
 }
 
 #[derive(Debug)]
@@ -109,7 +121,11 @@ impl Link {
         for (stream, sent) in file.sends.iter().enumerate() {
             let pattern = Pattern::exact(&sent.channel);
             let id = inbox.subscribe_to(pattern, Queue::keep_newest(MAX_OFFERS))?;
-            subscriptions.push((id, stream));
+            subscriptions.push(Subscribed {
+                id,
+                stream,
+                n_dropped: 0,
+            });
         }
         let identity = file.key.as_deref().map(Identity::load).transpose()?;
         let identity = identity.map(Arc::new);
@@ -154,6 +170,7 @@ impl Link {
             bus,
             inbox,
             subscriptions,
+            empty_at: clock.now(),
             ways,
             names,
             said_at: Time::ZERO,
@@ -280,14 +297,15 @@ impl Link {
         });
     }
 
-    /// Takes what the bus has for the other end.
+    /// Takes what the bus has for the other end. What had to wait for us is as old as that.
     fn offer(&mut self, now: Time) -> io::Result<()> {
         for _ in 0..MAX_OFFERS {
             let Some((id, event)) = self.inbox.try_recv().map_err(io::Error::other)? else {
+                self.empty_at = now;
                 return Ok(());
             };
-            let found = self.subscriptions.iter().find(|(it, _)| *it == id);
-            let Some((_, stream)) = found.copied() else {
+            let found = self.subscriptions.iter().find(|it| it.id == id);
+            let Some(stream) = found.map(|it| it.stream) else {
                 continue;
             };
             if self.is_echo(&event.channel, &event.payload, now) {
@@ -297,9 +315,27 @@ impl Link {
                 }
                 continue;
             }
-            self.session.offer(stream, event.payload, now);
+            let stamp_ns = event.arrival.received_ns;
+            let waited = self.clock.waited(stamp_ns, now, self.empty_at);
+            match authority::is_stop(&event.payload) {
+                true => self.session.offer_stop(stream, event.payload, now - waited),
+                false => self.session.offer(stream, event.payload, now - waited),
+            }
         }
         Ok(())
+    }
+
+    /// Counts what came faster than it was taken.
+    fn count_overflow(&mut self) {
+        for it in &mut self.subscriptions {
+            let n_dropped = self.inbox.queue_counts(it.id).dropped;
+            let n_new = n_dropped.saturating_sub(it.n_dropped);
+            it.n_dropped = n_dropped;
+            if let Some(counts) = self.session.count_send(it.stream) {
+                counts.n_offered += n_new;
+                counts.add_many(Cause::QueueFull, n_new);
+            }
+        }
     }
 
     /// Whether a message is one that came over this link a moment ago: it does not go back.
@@ -324,32 +360,32 @@ impl Link {
         let Some(declared) = self.file.receives.get(message.stream) else {
             return;
         };
-        if declared.is_command
-            && authority::station(&message.payload).as_deref() != Some(&self.file.peer)
-        {
-            if let Some(counts) = self.session.count_receive(message.stream) {
-                counts.n_delivered -= 1;
-                counts.add(Cause::NotPeers);
-            }
+        if declared.is_command && !authority::is_by(&message.payload, &self.file.peer) {
+            self.session.undeliver(message, Cause::NotPeers);
             return;
-        }
-        if self
-            .file
-            .sends
-            .iter()
-            .any(|it| it.channel == declared.channel)
-        {
-            if self.echoes.len() == MAX_ECHOES {
-                self.echoes.pop_front();
-            }
-            self.echoes
-                .push_back((echo(&declared.channel, &message.payload), now));
         }
         if let Err(error) = self.bus.publish_shared(&declared.channel, &message.payload) {
             self.news.push(News {
                 path: declared.channel.clone(),
                 what: error.to_string(),
             });
+            let cause = match error {
+                PublishError::Send(SendError::TooLarge { .. }) => Cause::TooLarge,
+                // The bus has no room for it at present.
+                PublishError::Send(_) | PublishError::Channel(_) | PublishError::Encode(_) => {
+                    Cause::QueueFull
+                }
+            };
+            self.session.undeliver(message, cause);
+            return;
+        }
+        let mut sends = self.file.sends.iter();
+        if sends.any(|it| it.channel == declared.channel) {
+            if self.echoes.len() == MAX_ECHOES {
+                self.echoes.pop_front();
+            }
+            self.echoes
+                .push_back((echo(&declared.channel, &message.payload), now));
         }
     }
 
@@ -381,6 +417,7 @@ impl Link {
             return;
         }
         self.said_at = now;
+        self.count_overflow();
         // A bus that does not take it has worse trouble than this.
         let _heard = self.bus.publish(&self.file.status, &self.status());
     }

@@ -28,6 +28,8 @@ const MIN_PART: usize = FRAGMENT_LEN + BLOCK_LEN;
 const MAX_ACKS: usize = 256;
 /// Messages that wait to be taken: more than the parts of any packet.
 const MAX_DELIVERIES: usize = 4_096;
+/// Lives of the peer that are over and remembered.
+const MAX_RETIRED: usize = 8;
 
 /// What makes a session.
 #[derive(Clone, Debug)]
@@ -64,6 +66,8 @@ pub struct Session {
     paths: Vec<Path>,
     active: Option<usize>,
     peer_life: Option<u32>,
+    /// Lives of the peer that are over, and since when.
+    retired: VecDeque<(u32, Time)>,
     peer_generation: Option<u16>,
     acks: VecDeque<Ack>,
     deliveries: VecDeque<Delivery>,
@@ -84,6 +88,7 @@ impl Session {
             paths: (0..setup.n_paths).map(|_| Path::new()).collect(),
             active: None,
             peer_life: None,
+            retired: VecDeque::new(),
             peer_generation: None,
             acks: VecDeque::new(),
             deliveries: VecDeque::new(),
@@ -103,6 +108,13 @@ impl Session {
     pub fn offer(&mut self, stream: usize, payload: Bytes, now: Time) {
         if let Some(queue) = self.sends.get_mut(stream) {
             queue.offer(payload, now);
+        }
+    }
+
+    /// This end's bus has a stop for the other: it waits for nothing on its stream but other stops.
+    pub fn offer_stop(&mut self, stream: usize, payload: Bytes, now: Time) {
+        if let Some(queue) = self.sends.get_mut(stream) {
+            queue.offer_stop(payload, now);
         }
     }
 
@@ -212,11 +224,6 @@ impl Session {
     #[cfg(feature = "carriers")]
     pub(crate) fn count_send(&mut self, stream: usize) -> Option<&mut Counts> {
         self.sends.get_mut(stream).map(|it| &mut it.counts)
-    }
-
-    #[cfg(feature = "carriers")]
-    pub(crate) fn count_receive(&mut self, stream: usize) -> Option<&mut Counts> {
-        self.receives.get_mut(stream).map(|it| &mut it.counts)
     }
 
     fn is_paced(&self, path: &Path) -> bool {
@@ -385,16 +392,21 @@ impl Session {
         }
         loop {
             let room = max_len.saturating_sub(packet.len());
-            // What fits into a packet of its own is not cut, and in a stall nothing is, for it would never be whole.
+            // What fits into a packet of its own is not cut, and in a stall nothing is, for it would never be whole. What is
+            // reliable and fits goes again in each packet of a stall: nobody says that it has arrived.
             let is_cut = |it: &Candidate| !is_stalled && it.n_left > max_len - HEADER_LEN;
             self.candidates.retain(|it| match it.is_begun {
-                true => !is_stalled && room >= MIN_PART,
+                true if is_stalled => it.is_reliable && it.n_left <= room,
+                true => room >= MIN_PART,
                 false => it.n_left <= room || (is_cut(it) && room >= MIN_PART),
             });
             if self.candidates.is_empty() {
                 return;
             }
-            let choice = self.scheduler.pick(&self.candidates, view);
+            // In a stall the most valuable of what is urgent goes in every packet: what was said first may have arrived.
+            let vital = most_valuable(&self.candidates).filter(|_| is_stalled);
+            let choice =
+                vital.map_or_else(|| self.scheduler.pick(&self.candidates, view), Choice::Send);
             let (Choice::Send(place) | Choice::Shed(place)) = choice;
             let stream = self.candidates.get(place).map(|it| it.stream);
             let Some((stream, queue)) = stream.and_then(|it| Some((it, self.sends.get_mut(it)?)))
@@ -430,4 +442,15 @@ impl Session {
             }
         }
     }
+}
+
+/// Of what has a deadline the most valuable; of equals the one that had nothing sent for longest.
+fn most_valuable(candidates: &[Candidate]) -> Option<usize> {
+    let urgent = candidates.iter().enumerate();
+    let urgent = urgent.filter(|(_, it)| it.deadline_at.is_some());
+    let order =
+        |a: &Candidate, b: &Candidate| a.value.total_cmp(&b.value).then(a.since.cmp(&b.since));
+    urgent
+        .max_by(|(_, a), (_, b)| order(a, b))
+        .map(|(nth, _)| nth)
 }

@@ -64,6 +64,8 @@ pub struct Outgoing {
     pub queue: usize,
     /// The same bytes are not sent again within this time.
     pub again: Option<Duration>,
+    /// Whether messages that differ in their utime alone, which is their first field, are the same by `again`.
+    pub is_timeless: bool,
 }
 
 impl Outgoing {
@@ -89,6 +91,7 @@ impl Outgoing {
             max_bytes: Self::DEFAULT_MAX_BYTES,
             queue: Self::DEFAULT_QUEUE,
             again: None,
+            is_timeless: false,
         }
     }
 }
@@ -102,7 +105,7 @@ pub struct Incoming {
     pub channel: String,
     /// Larger messages are refused.
     pub max_bytes: usize,
-    /// Its messages are commands, and must be by the station that the peer is.
+    /// Its messages are commands, and must be by the station that the peer is, or by a person there; stops are anybody's.
     pub is_command: bool,
 }
 

@@ -112,6 +112,7 @@ fn read_send(channel: &Word, table: &mut Table<'_, '_>, problems: &mut Problems<
         max_bytes: bytes(table, problems).unwrap_or(plain.max_bytes),
         queue: whole(table.number("queue", 1.0..=10_000.0, problems)).unwrap_or(plain.queue),
         again: table.duration("again", problems),
+        is_timeless: table.boolean("timeless", problems).unwrap_or(false),
         ..plain
     }
 }

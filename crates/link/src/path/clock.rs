@@ -9,19 +9,31 @@
 //! ```
 //!
 //! The offset of the shortest round trip counts: it had the least time to wait anywhere. Its error is at most half that
-//! round trip.
+//! round trip, so what must not be old is taken to be older by that. Two round trips that contradict each other mean that
+//! one of the clocks stood still or jumped, as that of a suspended machine does: then the newer one counts.
 
 use bowline_node::Time;
 use std::time::Duration;
 
 /// For how long the shortest round trip counts; clocks drift, and links change.
 const WINDOW: Duration = Duration::from_secs(10);
+/// More than clocks drift apart within two windows, microseconds: each is slewed by 500 millionths at most.
+const DRIFT_US: i64 = 20_000;
 
 /// One round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RoundTrip {
     rtt_us: i64,
     offset_us: i64,
+}
+
+/// How long something was under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transit {
+    /// If both ways take the same time.
+    pub(crate) likely: Duration,
+    /// If the way back takes none.
+    pub(crate) most: Duration,
 }
 
 /// What is known of the peer's clock over one path.
@@ -31,6 +43,15 @@ pub(crate) struct PeerClock {
     best: [Option<RoundTrip>; 2],
     window_began_at: Time,
     smooth_us: Option<i64>,
+}
+
+impl RoundTrip {
+    /// Whether no offset is within the error of both.
+    fn contradicts(self, other: Self) -> bool {
+        let apart_us = self.offset_us.saturating_sub(other.offset_us);
+        let error_us = (self.rtt_us / 2).saturating_add(other.rtt_us / 2);
+        apart_us.saturating_abs() > error_us.saturating_add(DRIFT_US)
+    }
 }
 
 impl PeerClock {
@@ -50,6 +71,9 @@ impl PeerClock {
             self.window_began_at = now;
             self.best = [None, self.best[0]];
         }
+        if self.best().is_some_and(|best| best.contradicts(trip)) {
+            self.best = [None; 2];
+        }
         let is_better = self.best[0].is_none_or(|best| rtt_us <= best.rtt_us);
         if is_better {
             self.best[0] = Some(trip);
@@ -63,13 +87,21 @@ impl PeerClock {
         both.min_by_key(|trip| trip.rtt_us).copied()
     }
 
-    /// How long ago something was sent by the peer's clock; `None` while that is not known.
-    pub(crate) fn transit(&self, sent_utime: i64, now: Time) -> Option<Duration> {
-        let theirs = now.utime().saturating_add(self.best()?.offset_us);
+    /// How long ago something was sent by the peer's clock; `None` while that is not known, or cannot be.
+    pub(crate) fn transit(&self, sent_utime: i64, now: Time) -> Option<Transit> {
+        let best = self.best()?;
+        let theirs = now.utime().saturating_add(best.offset_us);
         let transit_us = theirs.saturating_sub(sent_utime);
-        Some(Duration::from_micros(
-            u64::try_from(transit_us).unwrap_or(0),
-        ))
+        // Nothing arrives before it is sent: the clocks are not as they were.
+        if transit_us < -best.rtt_us.saturating_add(DRIFT_US) {
+            return None;
+        }
+        let likely = Duration::from_micros(u64::try_from(transit_us).unwrap_or(0));
+        let error = Duration::from_micros(u64::try_from(best.rtt_us / 2).unwrap_or(0));
+        Some(Transit {
+            likely,
+            most: likely.saturating_add(error),
+        })
     }
 
     /// The shortest round trip of late.
@@ -101,7 +133,35 @@ mod tests {
         clock.learn([600_000, 910_000 + ahead, 910_000 + ahead, 920_000], now);
         assert_eq!(clock.min_rtt(), Some(Duration::from_millis(20)));
         let transit = clock.transit(990_000 + ahead, now);
-        assert_eq!(transit, Some(Duration::from_millis(10)));
+        let [likely, most] = [10, 20].map(Duration::from_millis);
+        assert_eq!(transit, Some(Transit { likely, most }));
+    }
+
+    #[test]
+    fn what_would_have_come_before_it_was_sent_is_not_believed() {
+        let mut clock = PeerClock::default();
+        let now = Time::from_utime(1_000_000);
+        clock.learn([500_000, 510_000, 510_000, 520_000], now);
+        let likely = |sent| clock.transit(sent, now).map(|it| it.likely);
+        assert_eq!(likely(990_000), Some(Duration::from_millis(10)));
+        assert_eq!(likely(1_015_000), Some(Duration::ZERO), "within the error");
+        assert_eq!(likely(1_050_000), None);
+        assert_eq!(likely(i64::MAX), None);
+    }
+
+    #[test]
+    fn after_a_clock_has_jumped_the_next_round_trip_counts_though_it_is_longer() {
+        for jump in [-5_000_000, 5_000_000] {
+            let mut clock = PeerClock::default();
+            let now = Time::from_utime(1_000_000);
+            clock.learn([0, 10_000, 10_000, 20_000], now);
+            // Longer, and it contradicts nothing.
+            clock.learn([0, 300_000, 300_000, 320_000], now);
+            assert_eq!(clock.min_rtt(), Some(Duration::from_millis(20)));
+            clock.learn([0, 15_000 + jump, 15_000 + jump, 30_000], now);
+            let transit = clock.transit(990_000 + jump, now).expect("it is known");
+            assert_eq!(transit.likely, Duration::from_millis(10));
+        }
     }
 
     #[test]

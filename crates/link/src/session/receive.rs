@@ -1,9 +1,10 @@
 //! The receiving half of a session: packets taken apart, messages put together, and nothing delivered that is old or was
 //! delivered before.
 
-use super::{Delivery, MAX_ACKS, MAX_DELIVERIES, Session};
+use super::{Delivery, MAX_ACKS, MAX_DELIVERIES, MAX_RETIRED, Session};
 use crate::counts::{Ages, Cause, Counts};
 use crate::packet::{Ack, Data, Frame, Header, decode, unseal};
+use crate::path::MAX_ECHO;
 use crate::reassembly::{Partial, Put};
 use crate::stream::{Incoming, Keep, stream_id};
 use bowline_node::Time;
@@ -18,7 +19,22 @@ pub(super) struct ReceiveStream {
     pub(super) ages: Ages,
     id: u32,
     partial: Option<Partial>,
+    /// The last message that is too large: what else comes of it is not counted again.
+    refused: Option<u32>,
     seen: Seen,
+}
+
+/// What came of a part.
+#[derive(Debug, PartialEq, Eq)]
+enum Taken {
+    /// The message is whole, and was not delivered before.
+    Whole(Bytes),
+    /// It is kept until the others are here.
+    Kept,
+    /// It was here before.
+    Known,
+    /// It was dropped, and counted.
+    Dropped,
 }
 
 /// Which messages were delivered: the newest, and those just before it.
@@ -80,6 +96,7 @@ impl ReceiveStream {
             counts: Counts::default(),
             ages: Ages::default(),
             partial: None,
+            refused: None,
             seen: Seen::default(),
         }
     }
@@ -87,6 +104,7 @@ impl ReceiveStream {
     /// The peer has begun anew, and so do its numbers.
     fn restart(&mut self) {
         self.drop_partial();
+        self.refused = None;
         self.seen = Seen::default();
     }
 
@@ -96,64 +114,87 @@ impl ReceiveStream {
         }
     }
 
-    /// Takes a part; the message, if that is whole and was not delivered before.
-    fn take(&mut self, data: &Data<'_>, keep: Keep) -> Option<Bytes> {
-        let novelty = self.seen.novelty(data.message);
-        let cause = match (novelty, keep) {
-            (Novelty::Known, _) => Some(Cause::Duplicate),
-            (Novelty::Older, Keep::Newest) => Some(Cause::Stale),
-            (Novelty::Older, Keep::Fifo | Keep::Reliable) | (Novelty::Newer, _) => None,
-        };
-        if let Some(cause) = cause {
-            self.counts.add(cause);
-            return None;
-        }
-        if data.n_blocks == 1 {
-            if data.payload.len() > self.declared.max_bytes {
-                self.counts.add(Cause::TooLarge);
-                return None;
-            }
-            if self
-                .partial
-                .as_ref()
-                .is_some_and(|it| it.message() == data.message)
-            {
-                self.partial = None;
-            }
-            self.seen.note(data.message);
-            return Some(Bytes::copy_from_slice(data.payload));
-        }
-        self.put(data)
+    fn drop_as(&mut self, cause: Cause) -> Taken {
+        self.counts.add(cause);
+        Taken::Dropped
     }
 
-    fn put(&mut self, data: &Data<'_>) -> Option<Bytes> {
+    /// A message is too large; it is offered and dropped once, however many of its parts come.
+    fn refuse(&mut self, message: u32) -> Taken {
+        if self.refused.replace(message) != Some(message) {
+            self.counts.n_offered += 1;
+            self.counts.add(Cause::TooLarge);
+        }
+        Taken::Dropped
+    }
+
+    /// Takes a part. A message that is begun here is offered once, and ends in one of the counts; parts that come too late
+    /// or again are counted beside it.
+    fn take(&mut self, data: &Data<'_>, keep: Keep) -> Taken {
+        match (self.seen.novelty(data.message), keep) {
+            (Novelty::Known, _) => {
+                self.counts.add(Cause::Duplicate);
+                Taken::Known
+            }
+            (Novelty::Older, Keep::Newest) => self.drop_as(Cause::Stale),
+            (Novelty::Older, Keep::Fifo | Keep::Reliable) | (Novelty::Newer, _)
+                if data.n_blocks == 1 =>
+            {
+                self.take_whole(data)
+            }
+            (Novelty::Older, Keep::Fifo | Keep::Reliable) | (Novelty::Newer, _) => self.put(data),
+        }
+    }
+
+    fn take_whole(&mut self, data: &Data<'_>) -> Taken {
+        if data.payload.len() > self.declared.max_bytes {
+            return self.refuse(data.message);
+        }
+        let is_same = |partial: &mut Partial| partial.message() == data.message;
+        if self.partial.take_if(is_same).is_none() {
+            self.counts.n_offered += 1;
+        }
+        self.seen.note(data.message);
+        Taken::Whole(Bytes::copy_from_slice(data.payload))
+    }
+
+    fn put(&mut self, data: &Data<'_>) -> Taken {
+        if self.refused == Some(data.message) {
+            return Taken::Dropped;
+        }
         if let Some(partial) = &self.partial
             && partial.message() != data.message
         {
             // Parts of what was given up may still come; they do not undo what is being put together.
             let is_newer = data.message.wrapping_sub(partial.message()) < u32::MAX / 2;
             if !is_newer {
-                return None;
+                return self.drop_as(Cause::Stale);
             }
             self.drop_partial();
         }
         if self.partial.is_none() {
             self.partial = Partial::new(data, self.declared.max_bytes);
+            self.counts.n_offered += u64::from(self.partial.is_some());
         }
         let Some(partial) = &mut self.partial else {
-            self.counts.add(Cause::TooLarge);
-            return None;
+            return self.refuse(data.message);
         };
         match partial.put(data) {
-            Put::Kept => None,
+            Put::Kept => Taken::Kept,
             Put::Refused => {
                 self.drop_partial();
-                None
+                Taken::Dropped
+            }
+            // Its last block is longer than what is left of the bound.
+            Put::Whole(bytes) if bytes.len() > self.declared.max_bytes => {
+                self.partial = None;
+                self.refused = Some(data.message);
+                self.drop_as(Cause::TooLarge)
             }
             Put::Whole(bytes) => {
                 self.partial = None;
                 self.seen.note(data.message);
-                (bytes.len() <= self.declared.max_bytes).then_some(bytes)
+                Taken::Whole(bytes)
             }
         }
     }
@@ -227,7 +268,8 @@ impl Session {
         report: &crate::packet::Report,
         now: Time,
     ) {
-        let Some(path) = self.paths.get_mut(nth) else {
+        let is_retired = self.is_retired(header.life, now);
+        let Some(path) = self.paths.get_mut(nth).filter(|_| !is_retired) else {
             return;
         };
         let Some(learned) = path.learn(header, report, self.life, now) else {
@@ -237,7 +279,9 @@ impl Session {
             queue.confirm(nth, report.highest);
         }
         if learned.is_new_life && self.peer_life != Some(header.life) {
-            self.peer_life = Some(header.life);
+            if let Some(before) = self.peer_life.replace(header.life) {
+                self.retire(before, now);
+            }
             self.peer_generation = None;
             self.acks.clear();
             self.receives.iter_mut().for_each(ReceiveStream::restart);
@@ -247,6 +291,21 @@ impl Session {
             self.sends.iter_mut().for_each(super::SendQueue::requeue);
         }
         self.choose_path(now);
+    }
+
+    /// Whether a life of the peer is over: a packet of it that was kept on the way does not bring it back.
+    fn is_retired(&self, life: u32, now: Time) -> bool {
+        let mut retired = self.retired.iter();
+        retired.any(|(it, at)| *it == life && now.since(*at) <= MAX_ECHO)
+    }
+
+    /// A report of it proves nothing once what it answers is old, so a life is remembered for that long. Somebody who is
+    /// alive after all is known again then.
+    fn retire(&mut self, life: u32, now: Time) {
+        if self.retired.len() == MAX_RETIRED {
+            self.retired.pop_front();
+        }
+        self.retired.push_back((life, now));
     }
 
     fn take_ack(&mut self, header: &Header, ack: Ack) {
@@ -267,13 +326,9 @@ impl Session {
             self.n_unknown += 1;
             return;
         };
-        let transit = match self.peer_life == Some(header.life) {
-            true => self
-                .paths
-                .get(nth)
-                .and_then(|path| path.transit(header.sent_utime, now)),
-            false => None,
-        };
+        let path = self.paths.get(nth);
+        let path = path.filter(|_| self.peer_life == Some(header.life));
+        let transit = path.and_then(|path| path.transit(header.sent_utime, now));
         let is_current = self.note_generation(header, transit.is_some());
         let Some(receiver) = self.receives.get_mut(stream) else {
             return;
@@ -283,35 +338,42 @@ impl Session {
             receiver.counts.add(Cause::Stale);
             return;
         };
-        let is_old = transit > Duration::from_micros(data.left_us.into());
+        let is_old = transit.most > Duration::from_micros(data.left_us.into());
         // What is newest, or urgent, was said again after a stall.
         let is_superseded = !is_current && (data.is_urgent || keep == Keep::Newest);
         if is_old || (is_superseded && keep != Keep::Reliable) {
             receiver.counts.add(Cause::Stale);
             return;
         }
-        let is_known = receiver.seen.novelty(data.message) == Novelty::Known;
-        if !is_known && data.first_block == 0 {
-            receiver.counts.n_offered += 1;
-        }
-        let whole = receiver.take(data, keep);
-        if keep == Keep::Reliable && self.acks.len() < MAX_ACKS {
+        let taken = receiver.take(data, keep);
+        if keep == Keep::Reliable && taken != Taken::Dropped && self.acks.len() < MAX_ACKS {
             self.acks.push_back(ack_of(data));
         }
-        let Some(payload) = whole else { return };
-        let age = Duration::from_micros(data.age_us.into()) + transit;
-        receiver.counts.n_delivered += 1;
-        receiver.counts.n_bytes += u64::try_from(payload.len()).unwrap_or(0);
+        let Taken::Whole(payload) = taken else { return };
+        let age = Duration::from_micros(data.age_us.into()) + transit.likely;
+        receiver.counts.deliver(payload.len());
         receiver.ages.add(age);
-        if self.deliveries.len() == MAX_DELIVERIES {
-            self.deliveries.pop_front();
-            receiver.counts.add(Cause::QueueFull);
-        }
-        self.deliveries.push_back(Delivery {
+        self.push_delivery(Delivery {
             stream,
             payload,
             age,
         });
+    }
+
+    fn push_delivery(&mut self, delivery: Delivery) {
+        if self.deliveries.len() == MAX_DELIVERIES
+            && let Some(oldest) = self.deliveries.pop_front()
+        {
+            self.undeliver(&oldest, Cause::QueueFull);
+        }
+        self.deliveries.push_back(delivery);
+    }
+
+    /// A message that was taken for delivered is dropped after all.
+    pub(crate) fn undeliver(&mut self, delivery: &Delivery, cause: Cause) {
+        if let Some(receiver) = self.receives.get_mut(delivery.stream) {
+            receiver.counts.undeliver(delivery.payload.len(), cause);
+        }
     }
 
     /// Whether a packet is of the newest generation that was seen of the peer.

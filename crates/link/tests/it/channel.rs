@@ -26,7 +26,7 @@ pub(crate) struct Channel {
     pub(crate) is_doubling: bool,
     /// Of a thousand packets: one bit to eight of each are flipped.
     pub(crate) changed_of_1000: u64,
-    seed: u64,
+    pub(crate) seed: u64,
     queue: VecDeque<Vec<u8>>,
     queued: usize,
     served_at: Option<Time>,

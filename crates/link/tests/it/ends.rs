@@ -4,10 +4,10 @@ use bowline_bus::{Bus, Inbox};
 use bowline_link::file::LinkFile;
 use bowline_link::keys;
 use bowline_link::run::Link;
-use bowline_msgs::{Authority, Link as Status, LinkPath, StopCommand};
+use bowline_msgs::{Authority, Link as Status, LinkPath, LinkStream, StopCommand};
 use bowline_node::clock::Live;
 use bowline_wire::Message as _;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -32,12 +32,7 @@ struct End {
 
 impl End {
     fn start(file: &str, folder: &Path, bus: &str) -> Self {
-        let text = file.replace("BUS", &format!("memq://{bus}"));
-        let mut nothing = |_: &Path| Err("no other file".to_owned());
-        let path = folder.join("link.toml");
-        let (file, _) = LinkFile::parse(&path, text, &mut nothing).expect("a good file");
-        let life = N.fetch_add(1, Ordering::Relaxed);
-        let mut link = Link::open(file, Live::new(), life).expect("it opens");
+        let mut link = open(&file.replace("BUS", &format!("memq://{bus}")), folder);
         let address = link.addresses().next().expect("there is a path");
         let (end, theirs) = UnixStream::pair().expect("a pair");
         let thread = Builder::new().name("link".to_owned());
@@ -65,6 +60,15 @@ impl Drop for End {
             thread.join().expect("it ended well");
         }
     }
+}
+
+/// An end that does nothing yet.
+fn open(file: &str, folder: &Path) -> Link {
+    let mut nothing = |_: &Path| Err("no other file".to_owned());
+    let path = folder.join("link.toml");
+    let (file, _) = LinkFile::parse(&path, file, &mut nothing).expect("a good file");
+    let life = N.fetch_add(1, Ordering::Relaxed);
+    Link::open(file, Live::new(), life).expect("it opens")
 }
 
 /// Two ends with keys, of which `listens` is started first.
@@ -132,6 +136,82 @@ fn anywhere() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
+/// An end without anybody at the other, and its bus.
+fn alone(streams: &str) -> (Link, Bus) {
+    let url = format!("memq://link{}", N.fetch_add(1, Ordering::Relaxed));
+    let file = format!(
+        "[link]\nname = \"vehicle\"\nbus = \"{url}\"\n[peer]\nname = \"bridge\"\n\
+         [[path]]\ncarrier = \"udp\"\nlisten = \"127.0.0.1:0\"\n{streams}"
+    );
+    let bus = Bus::open(&url).expect("a bus");
+    (open(&file, Path::new("/nowhere")), bus)
+}
+
+fn stream<'s>(status: &'s Status, channel: &str) -> &'s LinkStream {
+    let found = status.streams.iter().find(|it| it.channel == channel);
+    found.expect("it is told")
+}
+
+#[test]
+fn what_waited_on_the_bus_is_as_old_as_that() {
+    let (mut link, bus) = alone("[send.\"depth\"]\nkeep = \"fifo\"\nttl = \"100ms\"\n");
+    assert!(!link.turn(None).expect("it works"));
+    // As if the process had been stopped: nobody takes what comes.
+    bus.publish_bytes("depth", b"old").expect("it is published");
+    let silence = bus.events("silence").expect("an inbox");
+    let nothing = silence.recv_timeout(Duration::from_millis(150));
+    assert!(nothing.expect("the bus works").is_none());
+    bus.publish_bytes("depth", b"new").expect("it is published");
+    assert!(!link.turn(None).expect("it works"));
+    let status = link.status();
+    let depth = stream(&status, "depth");
+    assert_eq!((depth.n_offered, depth.n_expired), (2, 1), "{depth:?}");
+}
+
+#[test]
+fn what_came_faster_than_it_was_taken_is_offered_and_counted_as_dropped() {
+    let (mut link, bus) = alone("[send.\"depth\"]\nkeep = \"fifo\"\nqueue = 1000\nttl = \"60s\"\n");
+    for _ in 0..300 {
+        bus.publish_bytes("depth", b"deep")
+            .expect("it is published");
+    }
+    assert!(!link.turn(None).expect("it works"));
+    let status = link.status();
+    let depth = stream(&status, "depth");
+    assert_eq!(
+        (depth.n_offered, depth.n_queue_full),
+        (300, 44),
+        "{depth:?}"
+    );
+}
+
+#[test]
+fn what_the_bus_does_not_take_is_not_counted_as_delivered() {
+    let scene = Scene::new("udp");
+    // A hub that is not there: nothing can be published.
+    let hub = TcpListener::bind(anywhere()).expect("a port");
+    let url = format!("tcpq://{}", hub.local_addr().expect("it has one"));
+    drop(hub);
+    let file = format!(
+        "[link]\nname = \"vehicle\"\nbus = \"{url}\"\n[peer]\nname = \"bridge\"\n\
+         [[path]]\ncarrier = \"udp\"\nlisten = \"127.0.0.1:0\"\n[receive.\"word\"]\n"
+    );
+    let mut vehicle = open(&file, scene.folder.path());
+    let station = scene.station(vehicle.addresses().next().expect("there is a path"));
+    let status = (0..MAX_TRIES)
+        .find_map(|nth| {
+            let word = station.bus.publish_bytes("word", &nth.to_be_bytes());
+            word.expect("it is published");
+            vehicle.turn(None).expect("it works");
+            let status = vehicle.status();
+            (stream(&status, "word").n_offered > 3).then_some(status)
+        })
+        .expect("something comes");
+    let word = stream(&status, "word");
+    assert_eq!((word.n_delivered, word.n_bytes), (0, 0), "{word:?}");
+    assert_eq!(word.n_queue_full, word.n_offered, "{word:?}");
+}
+
 /// Says something again and again until it is heard, and returns what was.
 fn until_heard(from: &Bus, channel: &str, payload: &[u8], inbox: &Inbox) -> Vec<u8> {
     let heard = (0..MAX_TRIES).find_map(|_| {
@@ -143,14 +223,14 @@ fn until_heard(from: &Bus, channel: &str, payload: &[u8], inbox: &Inbox) -> Vec<
     event.payload.to_vec()
 }
 
-fn stop(station: &str) -> Vec<u8> {
+fn stop(station: &str, ask: i8) -> Vec<u8> {
     let by = Authority {
         station: station.to_owned(),
         ..Authority::default()
     };
     let stop = StopCommand {
         by,
-        ask: StopCommand::STOP,
+        ask,
         ..StopCommand::default()
     };
     stop.encode().expect("it is encoded")
@@ -295,7 +375,8 @@ fn a_command_by_another_station_than_the_peer_is_dropped_and_counted() {
     let station = scene.station(vehicle.address);
     let stops = vehicle.bus.events("operator\\.stop").expect("an inbox");
     let states = vehicle.bus.events("link\\.state").expect("an inbox");
-    let (good, bad) = (stop("bridge"), stop("harbourmaster"));
+    let good = stop("bridge", StopCommand::CLEAR);
+    let bad = stop("harbourmaster", StopCommand::CLEAR);
     for payload in [bad.as_slice(), b"no command at all", &good] {
         station
             .bus
@@ -319,6 +400,32 @@ fn a_command_by_another_station_than_the_peer_is_dropped_and_counted() {
         (stream.n_delivered == 1).then_some(stream.n_not_peers)
     });
     assert_eq!(n_dropped, Some(2));
+}
+
+#[test]
+fn people_who_are_logged_in_at_the_peer_command_and_everybody_there_stops() {
+    let scene = Scene::new("udp");
+    let vehicle = scene.vehicle(anywhere());
+    let station = scene.station(vehicle.address);
+    let stops = vehicle.bus.events("operator\\.stop").expect("an inbox");
+    let said = [
+        stop("bridge/anna", StopCommand::STOP),
+        // As a program at the bridge is called that nobody gave a name.
+        stop("laptop-17", StopCommand::STOP),
+        stop("bridge/anna", StopCommand::CLEAR),
+    ];
+    for payload in &said {
+        station
+            .bus
+            .publish_bytes("operator.stop", payload)
+            .expect("it is published");
+    }
+    let heard: Vec<Vec<u8>> = (0..MAX_TRIES)
+        .filter_map(|_| stops.recv_timeout(PAUSE).expect("the bus works"))
+        .map(|(_, event)| event.payload.to_vec())
+        .take(said.len())
+        .collect();
+    assert_eq!(heard, said);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::channel::{Channel, Outage};
 use crate::world::{Got, Source, World};
-use bowline_link::packet::{Frame, decode, unseal};
+use bowline_link::packet::{Frame, Header, Report, decode, seal, unseal};
 use bowline_link::{Cause, Keep, PathState, stream_id};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -308,4 +308,149 @@ fn a_peer_that_begins_anew_is_known_within_a_second_and_its_numbers_count() {
         .since(began_at);
     assert!(first < Duration::from_secs(1), "{first:?}");
     assert!(world.got(COMMAND).count() > 20);
+
+    // Packets of its old life that something has kept, with answers to what we said a moment ago, change nothing.
+    let mut packet = Vec::new();
+    let before = n_stale(&world);
+    world.forget();
+    for nth in 0..20 {
+        let header = Header {
+            generation: 0,
+            life: 17,
+            sequence: 10_000 + nth,
+            sent_utime: (began_at - Duration::from_millis(10)).utime(),
+        };
+        let report = Report {
+            is_acquainted: true,
+            echo_life: 18,
+            echo_utime: (began_at + Duration::from_secs(3_600)).utime(),
+            highest: 10_000,
+            ..Report::default()
+        };
+        header.encode(&mut packet);
+        Frame::Report(report).encode(&mut packet);
+        seal(&mut packet);
+        let there = world.now + Duration::from_secs(3_600);
+        world.receiver.receive(0, &packet, there);
+        world.run(Duration::from_millis(93));
+    }
+    let got = numbers(world.got(COMMAND));
+    assert!(got.len() >= 36, "{got:?}");
+    assert!(got.windows(2).all(|two| two[1] == two[0] + 1), "{got:?}");
+    assert_eq!(n_stale(&world), before, "the present one is still believed");
+}
+
+/// Stops, one a second, over a link whose way back is cut, and whose way there loses so many of a thousand packets.
+fn stops_without_answers(extra_ms: u64, lost_of_1000: u64) -> World {
+    let stops = Source::new("operator.stop", 1, 120).with(|it| {
+        it.keep = Keep::Reliable;
+        it.deadline = Some(Duration::from_millis(50));
+        it.ttl = Duration::from_secs(60);
+    });
+    let state = Source::new("gate.state", 5, 120).with(|it| it.value = 50.0);
+    let mut world = World::new("value", vec![stops, state], vec![pair(64.0)]);
+    world.run(Duration::from_millis(3_100 + extra_ms));
+    world.channels[0][1].begin_outage(Outage::Loses);
+    world.channels[0][0].lost_of_1000 = lost_of_1000;
+    world.channels[0][0].seed = extra_ms;
+    world.run(Duration::from_millis(800 - extra_ms));
+    let path = world.sender.paths().next().expect("there is one");
+    assert_eq!(path.state, PathState::Stalled);
+    world.forget();
+    world
+}
+
+#[test]
+fn a_stop_arrives_within_ten_probes_though_nothing_comes_back_and_a_third_is_lost() {
+    for extra_ms in 0..40 {
+        let mut world = stops_without_answers(extra_ms, 300);
+        world.run(Duration::from_millis(100));
+        let said_at = world.now;
+        world.run(10 * Duration::from_millis(30) + 2 * DELAY);
+        let got = numbers(world.got(0));
+        assert_eq!(got, [4], "{extra_ms} ms, said before {said_at:?}");
+    }
+}
+
+#[test]
+fn what_is_sent_while_nothing_comes_back_does_not_fill_the_queue_on_the_way() {
+    for kbit_per_s in [32.0, 64.0, 256.0] {
+        let mut sources = sources();
+        sources.truncate(2);
+        let picture = Source::new("camera.image", 5, 2_000);
+        sources.push(picture);
+        let mut world = World::new("value", sources, vec![pair(kbit_per_s)]);
+        world.run(Duration::from_secs(5));
+        world.channels[0][1].begin_outage(Outage::Loses);
+        world.run(Duration::from_secs(10));
+        world.forget();
+        world.run(Duration::from_secs(10));
+        let worst = world.age(COMMAND, 100);
+        let n = world.got(COMMAND).count();
+        println!("{kbit_per_s} kbit/s: {n} commands, {worst:?}");
+        assert!(n > 50, "{kbit_per_s} kbit/s: {n} commands of 200");
+        assert!(
+            worst < Duration::from_millis(250),
+            "{kbit_per_s} kbit/s: {worst:?}"
+        );
+        let states = world.got(STATE).count();
+        assert!(states > 10, "{kbit_per_s} kbit/s: {states} states of 50");
+    }
+}
+
+#[test]
+fn a_stop_waits_for_nothing_that_was_said_before_it_and_needs_an_answer() {
+    for extra_ms in 0..20 {
+        let mut world = stops_without_answers(extra_ms, 300);
+        // What is there is said to be over, again and again, and other things are asked: the newest is a stop.
+        let now = world.now;
+        for _ in 0..40 {
+            world.sender.offer(0, vec![1; 120].into(), now);
+        }
+        world.run(Duration::from_millis(50));
+        let stop = [vec![0, 0, 0, 0, 0, 0, 3, 231], vec![0; 112]].concat();
+        world.sender.offer_stop(0, stop.into(), world.now);
+        world.run(10 * Duration::from_millis(30) + 2 * DELAY);
+        let got = numbers(world.got(0));
+        assert_eq!(got.last(), Some(&999), "{extra_ms} ms: {got:?}");
+        // And when the way back is mended, all after it come, once each and in their order.
+        let now = world.now;
+        world.channels[0][0].lost_of_1000 = 0;
+        world.channels[0][1].end_outage(now);
+        world.forget();
+        world.run(Duration::from_secs(8));
+        let got = numbers(world.got(0));
+        assert!(got.len() >= 7, "{got:?}");
+        assert!(got.windows(2).all(|two| two[1] == two[0] + 1), "{got:?}");
+        let (_, counts) = world.sender.sends().next().expect("there are two");
+        let n_known = counts.n_sent + counts.n_dropped();
+        assert!(n_known + 1 >= counts.n_offered, "{counts:?}");
+    }
+}
+
+#[test]
+fn in_a_stall_an_old_task_without_an_answer_does_not_keep_a_stop_out_of_the_packet() {
+    let reliable = |channel, hz, size, value: f64| {
+        Source::new(channel, hz, size).with(|it| {
+            it.keep = Keep::Reliable;
+            it.deadline = Some(Duration::from_millis(50));
+            it.ttl = Duration::from_secs(30);
+            it.value = value;
+        })
+    };
+    // Two of them fill the only small packet that goes every 30 ms.
+    let sources = vec![
+        reliable("operator.task", 1, 120, 500.0),
+        reliable("operator.lease", 1, 120, 800.0),
+        reliable("operator.stop", 1, 120, 1_000.0),
+    ];
+    let mut world = World::new("value", sources, vec![pair(64.0)]);
+    world.run(Duration::from_millis(2_500));
+    world.channels[0][1].begin_outage(Outage::Loses);
+    world.run(Duration::from_millis(1_400));
+    world.forget();
+    let now = world.now;
+    world.sender.offer_stop(2, vec![7; 120].into(), now);
+    world.run(Duration::from_millis(150));
+    assert_eq!(world.got(2).count(), 1);
 }

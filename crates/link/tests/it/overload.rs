@@ -215,7 +215,8 @@ fn a_link_that_carried_next_to_nothing_for_a_while_is_used_again_when_it_is_bett
         let path = world.sender.paths().next().expect("there is one");
         path.capacity_bytes_per_s
     };
-    assert!(carries(&world) < 3_000.0, "{}", carries(&world));
+    // Below what a thousand bytes in that time are: less could not be measured.
+    assert!(carries(&world) < 3_800.0, "{}", carries(&world));
     world.channels[0][0].bytes_per_s = 32_000.0;
     world.run(Duration::from_secs(30));
     assert!(carries(&world) > 16_000.0, "{}", carries(&world));

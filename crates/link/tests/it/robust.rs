@@ -2,8 +2,8 @@
 
 use crate::channel::Channel;
 use crate::world::{Source, World};
-use bowline_link::packet::{Data, Frame, Header, seal};
-use bowline_link::{Carriage, Cause, Incoming, Keep, Session, Setup, schedule, stream_id};
+use bowline_link::packet::{Data, Frame, Header, decode, seal, unseal};
+use bowline_link::{Carriage, Cause, Counts, Incoming, Keep, Session, Setup, schedule, stream_id};
 use bowline_node::Time;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -304,4 +304,184 @@ fn a_receiver_delivers_nothing_larger_than_it_declared() {
         assert!(counts.dropped(Cause::TooLarge) > 5, "{counts:?}");
     }
     assert_ne!(world.now, Time::ZERO);
+}
+
+/// What began to arrive and has not ended in any count.
+fn n_unfinished(counts: &Counts) -> u64 {
+    let ends = [
+        Cause::TooLarge,
+        Cause::Incomplete,
+        Cause::QueueFull,
+        Cause::NotPeers,
+    ];
+    let n_dropped: u64 = ends.iter().map(|cause| counts.dropped(*cause)).sum();
+    let n_ended = counts.n_delivered + n_dropped;
+    assert!(n_ended <= counts.n_offered, "{counts:?}");
+    counts.n_offered - n_ended
+}
+
+#[test]
+fn every_message_that_begins_to_arrive_is_delivered_or_counted_as_dropped() {
+    let sources = || {
+        let reliable = |it: &mut bowline_link::Outgoing| {
+            it.keep = Keep::Reliable;
+            it.ttl = Duration::from_secs(2);
+        };
+        vec![
+            Source::new("operator.thrust", 20, 100),
+            Source::new("camera.image", 4, 3_000),
+            Source::new("sounder.depth", 10, 900).with(|it| it.keep = Keep::Fifo),
+            Source::new("operator.task", 2, 700).with(reliable),
+            // Each by a few bytes too large for who takes it.
+            Source::new("large.image", 2, 1_010),
+            Source::new("large.task", 2, 1_010).with(reliable),
+        ]
+    };
+    let bad = || {
+        let mut channel = Channel::new(256.0, DELAY);
+        channel.lost_of_1000 = 150;
+        channel.is_doubling = true;
+        channel
+    };
+    let mut world = World::new("value", sources(), vec![[bad(), bad()]]);
+    let receives = sources().into_iter().map(|it| Incoming {
+        max_bytes: match it.stream.channel.starts_with("large") {
+            true => 1_000,
+            false => 10_000,
+        },
+        ..Incoming::new(&it.stream.channel)
+    });
+    let setup = Setup {
+        life: 5,
+        sends: Vec::new(),
+        receives: receives.collect(),
+        n_paths: 1,
+    };
+    world.receiver = Session::new(setup, schedule::find("value").expect("there is one").make());
+    let there = world.now + Duration::from_secs(3_600);
+    world.receiver.path_up(0, Carriage::default(), there);
+    world.run(Duration::from_secs(60));
+    for (stream, (declared, counts, _)) in world.receiver.receives().enumerate() {
+        assert!(n_unfinished(counts) <= 1, "{}: {counts:?}", declared.name);
+        let n_got = u64::try_from(world.got(stream).count()).expect("it fits");
+        assert_eq!(counts.n_delivered, n_got, "{}", declared.name);
+        if stream < 4 {
+            assert!(n_got > 5, "{}: {counts:?}", declared.name);
+        } else {
+            assert_eq!(n_got, 0, "{}", declared.name);
+            assert!(counts.dropped(Cause::TooLarge) > 10, "{counts:?}");
+        }
+    }
+    // What was refused is not said to have arrived.
+    let (_, task) = world.sender.sends().nth(5).expect("there are six");
+    assert_eq!(task.n_sent, 0, "{task:?}");
+    assert!(task.dropped(Cause::Expired) > 10, "{task:?}");
+}
+
+#[test]
+fn what_nobody_takes_from_a_session_is_counted_with_the_stream_that_it_was_of() {
+    let mut world = world();
+    let now = world.now + Duration::from_secs(3_600);
+    let mut packet = Vec::new();
+    let counts = |world: &World| -> Vec<(u64, u64)> {
+        let streams = world.receiver.receives();
+        streams
+            .map(|(_, it, _)| (it.n_delivered, it.dropped(Cause::QueueFull)))
+            .collect()
+    };
+    let before = counts(&world);
+    // Ten of one stream, then as many as there is room for of the other.
+    for nth in 0..4_106 {
+        let (channel, message) = match nth {
+            0..10 => ("camera.image", 1_000 + nth),
+            _ => ("operator.thrust", 1_000 + nth),
+        };
+        let header = Header {
+            generation: 0,
+            life: 17,
+            sequence: 1_000 + nth,
+            sent_utime: world.now.utime(),
+        };
+        header.encode(&mut packet);
+        let data = Data {
+            keep: 0,
+            is_urgent: false,
+            stream: stream_id(channel),
+            message,
+            age_us: 0,
+            left_us: 1_000_000,
+            first_block: 0,
+            n_blocks: 1,
+            payload: &[0; 16],
+        };
+        Frame::Data(data).encode(&mut packet);
+        seal(&mut packet);
+        world.receiver.receive(0, &packet, now);
+    }
+    let after = counts(&world);
+    assert_eq!(after[0], (before[0].0 + 4_096, 0));
+    assert_eq!(after[1], (before[1].0, 10));
+}
+
+#[test]
+fn a_part_that_is_refused_is_not_acknowledged() {
+    let mut world = over(|_| {}, 3);
+    let now = world.now + Duration::from_secs(3_600);
+    let mut packet = Vec::new();
+    while world.receiver.transmit(now, &mut packet).is_some() {}
+    let header = Header {
+        generation: 0,
+        life: 17,
+        sequence: 5_000,
+        sent_utime: world.now.utime(),
+    };
+    let part = |first_block, n_blocks| Data {
+        keep: 2,
+        is_urgent: false,
+        stream: stream_id("operator.task"),
+        message: 500,
+        age_us: 0,
+        left_us: 1_000_000,
+        first_block,
+        n_blocks,
+        payload: &[0; 64],
+    };
+    // The first is kept; the second contradicts it.
+    for (data, n_acks) in [(part(0, 3), 1), (part(1, 4), 0)] {
+        header.encode(&mut packet);
+        Frame::Data(data).encode(&mut packet);
+        seal(&mut packet);
+        world.receiver.receive(0, &packet, now);
+        let mut n_found = 0;
+        while world.receiver.transmit(now, &mut packet).is_some() {
+            let (_, frames) = unseal(&packet).and_then(decode).expect("it is whole");
+            n_found += frames.filter(|it| matches!(it, Ok(Frame::Ack(_)))).count();
+        }
+        assert_eq!(n_found, n_acks, "{data:?}");
+    }
+}
+
+#[test]
+fn nothing_is_delivered_too_old_though_one_way_is_slower_than_the_other() {
+    const TTL: Duration = Duration::from_millis(400);
+    // A schedule that fills the queue on the way whenever that is slow, so that messages of all ages arrive.
+    for (there_ms, back_ms) in [(200, 5), (100, 20), (5, 200)] {
+        let sources = vec![
+            Source::new("operator.thrust", 20, 100).with(|it| it.ttl = TTL),
+            Source::new("camera.image", 5, 1_800).with(|it| it.ttl = TTL),
+        ];
+        let channel = |ms| Channel::new(256.0, Duration::from_millis(ms));
+        let channels = vec![[channel(there_ms), channel(back_ms)]];
+        let mut world = World::new("round_robin", sources, channels);
+        for _ in 0..20 {
+            for bytes_per_s in [6_000.0, 32_000.0] {
+                world.channels[0][0].bytes_per_s = bytes_per_s;
+                world.run(Duration::from_millis(1_500));
+            }
+        }
+        let n = world.got.len();
+        let worst = world.got.iter().map(|it| it.age).max();
+        assert!(n > 20, "{there_ms} ms there: {n}");
+        assert!(worst <= Some(TTL), "{there_ms} ms there: {worst:?}");
+    }
 }

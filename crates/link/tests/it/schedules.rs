@@ -24,6 +24,7 @@ fn candidate(stream: usize) -> Candidate {
         max_period: None,
         n_left: 100,
         is_begun: false,
+        is_reliable: false,
     }
 }
 
