@@ -60,6 +60,14 @@ impl Heard {
     }
 }
 
+/// When something was received that is heard now: most often at once.
+fn waited(now: Time, choices: &mut Choices<'_>) -> Time {
+    match choices.byte() {
+        byte @ 0..=63 => now - Duration::from_millis(u64::from(byte) * 50),
+        _ => now,
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let mut choices = Choices(data);
     let rules = Rules {
@@ -108,6 +116,7 @@ fuzz_target!(|data: &[u8]| {
             3 => {
                 let (by, _) = heard.authority(&mut choices);
                 let task = Task {
+                    id: i64::from(choices.byte() % 4),
                     kind: (choices.byte() % 9).cast_signed() - 1,
                     placing: (choices.byte() % 4).cast_signed(),
                     heading_rad: choices.number(),
@@ -134,10 +143,15 @@ fuzz_target!(|data: &[u8]| {
             }
             6 => {
                 let ratio = choices.number();
-                gate.handle(now, Input::Wish(&Thrust { utime: 0, port_ratio: ratio, starboard_ratio: ratio }))
+                let received = waited(now, &mut choices);
+                let wish = Thrust { utime: 0, port_ratio: ratio, starboard_ratio: ratio };
+                gate.handle_received(now, received, Input::Wish(&wish))
             }
-            _ if choice & 8 == 0 => gate.handle(now, Input::Beat),
-            _ => gate.handle(now, Input::Place([choices.number(), choices.number()])),
+            _ if choice & 8 == 0 => gate.handle_received(now, waited(now, &mut choices), Input::Beat),
+            _ => {
+                let place_m = [choices.number(), choices.number()];
+                gate.handle_received(now, waited(now, &mut choices), Input::Place(place_m))
+            }
         };
         let report = gate.report("");
         let output = gate.output();

@@ -162,6 +162,23 @@ fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
 }
 
 #[test]
+fn when_nobody_is_sure_where_it_is_any_more_the_fence_stops_it() {
+    let survey = "survey 85,28 150,28 150,46 85,46 name=strip";
+    let steps = ["take", "clear", "wait 3s", survey, "wait done"];
+    let args = ["--kill", "gps_twin@40s"];
+    let drive = sail("harbour.toml", "160s", &steps, &args);
+    touched_nothing(&drive);
+    let start = truth(&drive)[0].utime;
+    let gate: Gate = drive.last("gate.state");
+    let after_s = seconds(start, gate.since_utime) - 40.0;
+    println!("stopped {after_s:.0} s after the last fix: {}", gate.reason);
+    assert_eq!(gate.stopped_by, "fence", "{}", gate.reason);
+    assert!(gate.stop_reason.contains("not known"), "{}", gate.reason);
+    // It outlasts an outage such as harbours have, and does not go on by guesses.
+    assert!((20.0..100.0).contains(&after_s), "{after_s} s");
+}
+
+#[test]
 fn a_point_and_an_area_are_inserted_while_it_stays_autonomous() {
     let steps = [
         "take",

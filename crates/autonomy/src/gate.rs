@@ -22,6 +22,7 @@ mod control;
 mod fence;
 mod lease;
 mod ledger;
+mod pace;
 mod refusal;
 mod report;
 mod rules;
@@ -35,6 +36,7 @@ pub use fence::BadFence;
 pub use refusal::{Counts, Reason, Refusal};
 pub use rules::Rules;
 pub use task::{Contingency, Level};
+pub(crate) use transitions::FENCE;
 
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
 use bowline_node::Time;
@@ -93,7 +95,7 @@ pub struct Gate<A> {
     /// Why it is so, for people.
     why: String,
     since: Time,
-    /// Whether the holder has shown neutral input or given a task since there was a reason to ask for it.
+    /// Whether the holder has shown neutral input since there was a reason to ask for it.
     is_armed: bool,
     neutral_since: Option<Time>,
     /// How many tokens had been issued when the last stop was cleared: what was commanded before does not count.
@@ -101,6 +103,10 @@ pub struct Gate<A> {
     /// When the lease ran out under a vehicle that somebody had commanded.
     lost_at: Option<Time>,
     wish: Option<(A, Time)>,
+    /// Since when wishes of the controller go through, or since when they last did.
+    opened: Time,
+    /// The task of a person that has put the gate into this state: whose it is and its id.
+    passed_on: Option<(Authority, i64)>,
     /// What the vehicle was last given to do, and how much that leaves to it.
     mission: (String, Level),
     /// Whether the vehicle goes back instead, and the mission waits.
@@ -123,6 +129,7 @@ impl<A: Actuation> Gate<A> {
             by: "the gate".to_owned(),
             reason: "the gate has just started".to_owned(),
             n_issued: 0,
+            breach: None,
         };
         Ok(Self {
             now,
@@ -139,10 +146,12 @@ impl<A: Actuation> Gate<A> {
             n_issued_before: 0,
             lost_at: None,
             wish: None,
+            opened: now,
+            passed_on: None,
             mission: (String::new(), Level::Waypoint),
             is_returning: false,
             // A helm that has outlived the gate before does not go on where that one was.
-            events: vec![Event::Task(task::pause(now))],
+            events: vec![Event::Task(task::pause())],
             counts: Counts::default(),
             n_changes: 0,
             rules,
@@ -154,19 +163,34 @@ impl<A: Actuation> Gate<A> {
     /// # Errors
     /// When it is a command that does not count. Nothing has changed then, but for the numbers that are spent.
     pub fn handle(&mut self, now: Time, input: Input<'_, A>) -> Result<(), Refusal> {
+        self.handle_received(now, now, input)
+    }
+
+    /// Takes what was received at that time, and may have waited since. That makes wishes, beats and places old; the age of
+    /// a command is that of its token, wherever it waited.
+    ///
+    /// # Errors
+    /// As [`handle`](Self::handle).
+    pub fn handle_received(
+        &mut self,
+        now: Time,
+        received: Time,
+        input: Input<'_, A>,
+    ) -> Result<(), Refusal> {
         self.advance(now);
+        let received = received.min(self.now);
         let (by, outcome) = match input {
             Input::Direct(by, wish) => (by, self.on_direct(by, wish)),
             Input::Task(command) => (&command.by, self.on_task(command)),
             Input::Stop(command) => (&command.by, self.on_stop(command)),
             Input::Lease(request) => (&request.by, self.on_lease(request)),
-            Input::Wish(wish) => return self.on_wish(wish),
+            Input::Wish(wish) => return self.on_wish(received, wish),
             Input::Beat => {
-                self.beat = Some(self.now);
+                self.beat = self.beat.max(Some(received));
                 return Ok(());
             }
             Input::Place(place_m) => {
-                self.on_place(place_m);
+                self.on_place(received, place_m);
                 return Ok(());
             }
         };

@@ -16,7 +16,7 @@ pub use track::{KnownTrack, MAX_TRACK};
 use crate::{Place, Whereabouts};
 use bowline_msgs::{Guidance, Helm as HelmMessage, Path, PoseTransform, Task, Waypoint};
 use bowline_node::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,6 +61,8 @@ pub struct Helm {
     whereabouts: Whereabouts,
     place: Option<Place>,
     refused: String,
+    /// The id of the task that was taken last; 0: none.
+    taken: i64,
     lost: Option<String>,
     n_ticks: u32,
     is_plan_new: bool,
@@ -89,6 +91,7 @@ impl Build for Helm {
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             place: None,
             refused: String::new(),
+            taken: 0,
             lost: None,
             n_ticks: 0,
             is_plan_new: false,
@@ -116,9 +119,12 @@ impl Component for Helm {
         if step.fresh(self.pose).is_none() {
             self.place = None;
         }
-        if let Some(task) = step.arrived(self.task) {
+        // A gate says a task again to those who did not hear that it was taken. What has no id is never the same again.
+        let is_new = |task: &Seen<'_, Task>| task.id == 0 || task.id != self.taken;
+        if let Some(task) = step.arrived(self.task).filter(is_new) {
             let taken = self.keeper.take(&task, self.place);
             self.is_plan_new |= taken.is_ok();
+            self.taken = if taken.is_ok() { task.id } else { 0 };
             self.refused = taken.err().unwrap_or_default();
         }
         if step.is_tick() {

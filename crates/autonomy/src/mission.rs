@@ -3,7 +3,7 @@
 use crate::{Place, Whereabouts};
 use bowline_msgs::{Path, PoseTransform, Task, Waypoint};
 use bowline_node::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub struct Mission {
     left: Vec<Waypoint>,
     /// Whether what is left waits, because somebody said hold.
     is_held: bool,
+    /// The id of the task that was taken last; 0: none.
+    taken: i64,
     /// Why the last mission that was sent was not taken.
     refused: Option<String>,
     /// Why nobody knows where the vehicle is.
@@ -63,6 +65,7 @@ impl Build for Mission {
             whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
             left,
             is_held: false,
+            taken: 0,
             refused: None,
             lost: None,
             task: ports.input(
@@ -147,8 +150,11 @@ impl Component for Mission {
             self.is_held &= self.refused.is_some();
             is_new = true;
         }
-        if let Some(task) = step.arrived(self.task) {
+        // A gate says a task again to those who did not hear that it was taken. What has no id is never the same again.
+        let is_another = |task: &Seen<'_, Task>| task.id == 0 || task.id != self.taken;
+        if let Some(task) = step.arrived(self.task).filter(is_another) {
             self.refused = self.take(&task).err();
+            self.taken = if self.refused.is_none() { task.id } else { 0 };
             is_new = true;
         }
         if let Some(pose) = step.arrived(self.pose) {

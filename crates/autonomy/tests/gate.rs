@@ -10,8 +10,14 @@
     reason = "a test that cannot go on panics, and its numbers are small and exact"
 )]
 
+#[path = "gate/again.rs"]
+mod again;
 #[path = "gate/bench.rs"]
 mod bench;
+#[path = "gate/component.rs"]
+mod component;
+#[path = "gate/fence.rs"]
+mod fence;
 #[path = "gate/ladder.rs"]
 mod ladder;
 #[path = "gate/leases.rs"]

@@ -1,6 +1,7 @@
 //! What persons say to a gate, and what becomes of it.
 
 use super::control::Control;
+use super::fence::Breach;
 use super::lease::Taken;
 use super::ledger::Stream;
 use super::task::{self, Contingency, Level, Wanted};
@@ -10,7 +11,7 @@ use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
 use std::time::Duration;
 
 /// Longer names are refused: they are kept, and shown to people.
-const MAX_STATION: usize = 64;
+pub(super) const MAX_STATION: usize = 64;
 /// More of what somebody gives as the reason for a stop is cut off.
 const MAX_TEXT: usize = 200;
 
@@ -46,7 +47,14 @@ impl<A: Actuation> Gate<A> {
         };
         let issued = self.admit(by, Stream::Motion, ttl)?;
         self.admit_motion(by, issued)?;
-        self.is_armed = true;
+        // Whoever steers by hand after this shows neutral input first.
+        self.is_armed = false;
+        // Holding, and a heading and speed that are kept, mean the same however often they are said.
+        let is_lasting = matches!(wanted, Wanted::Hold | Wanted::Go(Level::Setpoint));
+        if !is_lasting && self.ledger.is_last_task(by, task.id) {
+            return self.confirm(command);
+        }
+        self.ledger.enter_task(by, task.id);
         let control = match wanted {
             Wanted::Hold => Control::Idle,
             Wanted::Resume => Control::Autonomous(self.resume()),
@@ -65,6 +73,26 @@ impl<A: Actuation> Gate<A> {
         } else {
             self.enter(control, format!("{:?} says so", by.station));
         }
+        self.passed_on = Some((by.clone(), task.id));
+        Ok(())
+    }
+
+    /// A task that was taken before is not given to the helm twice: whoever did not hear that it was taken says it again.
+    fn confirm(&mut self, command: &TaskCommand) -> Result<(), Refusal> {
+        let TaskCommand { by, task, .. } = command;
+        let is_last = |(last_by, last_id): &(Authority, i64)| {
+            let is_same = last_by.session == by.session && last_by.station == by.station;
+            is_same && *last_id == task.id
+        };
+        if !self.passed_on.as_ref().is_some_and(is_last) {
+            return Err(Reason::Repeated.because(format!(
+                "expected a task that has not been given yet, found number {} again, and the vehicle has been told \
+                 something else since",
+                task.id
+            )));
+        }
+        // The helm knows by the number that it has it.
+        self.events.push(Event::Task(task.clone()));
         Ok(())
     }
 
@@ -142,14 +170,35 @@ impl<A: Actuation> Gate<A> {
         if self.is_beat_missing() {
             return Err(Reason::Local.because("expected nothing to stop the vehicle on the spot"));
         }
-        if let Some(fence) = &mut self.fence {
-            fence.excuse(self.now);
-        }
+        self.excuse_fence(by)?;
         self.n_issued_before = self.mint.n_issued();
         self.is_armed = false;
         let why = format!("{:?} has cleared the stop; nobody commands yet", by.station);
         self.enter(Control::Idle, why);
         Ok(())
+    }
+
+    /// Who clears the fence's own stop has seen what is wrong, and may drive back. Who clears any other has not: the stop
+    /// becomes the fence's, for people to see.
+    fn excuse_fence(&mut self, by: &Authority) -> Result<(), Refusal> {
+        let now = self.now;
+        let shown = self.control.stop().and_then(|stop| stop.breach);
+        let Some(fence) = &mut self.fence else {
+            return Ok(());
+        };
+        match fence.breach(now) {
+            None => Ok(()),
+            Some(found) if shown == Some(found) => {
+                fence.excuse(found, &by.station);
+                Ok(())
+            }
+            // It begins when somebody commands, if there is still no place by then.
+            Some(Breach::Unplaced) => Ok(()),
+            Some(found) => {
+                self.stop_at_fence(found);
+                Err(at_fence(found))
+            }
+        }
     }
 
     pub(super) fn on_lease(&mut self, request: &LeaseRequest) -> Result<(), Refusal> {
@@ -214,6 +263,7 @@ impl<A: Actuation> Gate<A> {
         if self.control.until().is_some() {
             self.fall_silent(format!("{station:?} has taken over"));
         }
+        self.end_excuse(Some(station));
     }
 
     /// Of the holder's own free will, so nothing is lost: autonomy goes on, and what a person did directly ends.
@@ -227,6 +277,7 @@ impl<A: Actuation> Gate<A> {
             }
             Control::Autonomous(_) => {
                 self.why = format!("{station:?} has left it to the vehicle");
+                self.end_excuse(None);
             }
             Control::Stopped(_) | Control::Idle | Control::Contingency(_) => {}
         }
@@ -273,6 +324,11 @@ impl<A: Actuation> Gate<A> {
                 "expected a command that was made after the stop was cleared, found one from before",
             ));
         }
+        // Until now nothing could move, and so a first place was waited for.
+        if let Some(breach) = self.unexcused() {
+            self.stop_at_fence(breach);
+            return Err(at_fence(breach));
+        }
         Ok(())
     }
 
@@ -288,6 +344,13 @@ impl<A: Actuation> Gate<A> {
         self.is_armed = self.now.since(since) >= self.rules.neutral_for;
         Ok(())
     }
+}
+
+fn at_fence(breach: Breach) -> Refusal {
+    Reason::Local.because(format!(
+        "expected the fence to be kept, found that {}; whoever clears that may move the vehicle all the same",
+        breach.why()
+    ))
 }
 
 /// The beginning of a text, at most so many bytes of it.

@@ -1,5 +1,6 @@
 //! The gate as a component: thrust for vessels, velocity for vehicles on the ground.
 
+use super::pace::Paces;
 use super::{Actuation, Contingency, Event, Gate, Input as Told, Refusal, Rules};
 use crate::Whereabouts;
 use bowline_msgs::{
@@ -44,6 +45,9 @@ bowline_node::parameters! {
         fence_m: Vec<f64> = Vec::new();
         /// For how long the fence trusts a pose.
         place_ttl: Duration = Duration::from_secs(2), within Duration::from_millis(100)..=Duration::from_secs(60);
+        /// How uncertain a pose may be for the fence, metres: its standard deviation along the worst direction on the
+        /// ground. What is less certain, or does not say how certain it is, says nothing of where the vehicle is.
+        place_sd_m: f64 = 5.0, within 0.01..=1e6;
         /// Without a beat of the local stop for so long the vehicle is stopped; 0s: there is no local stop.
         beat_within: Duration = Duration::ZERO, within Duration::ZERO..=Duration::from_secs(10);
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
@@ -113,7 +117,7 @@ pub struct GateComponent<A: Actuation> {
     /// From the first step on: its life begins at a time.
     gate: Option<Gate<A>>,
     said: Said<A>,
-    pace: Pace,
+    paces: Paces,
     direct: Input<A::Command>,
     tasks: Input<TaskCommand>,
     stops: Input<StopCommand>,
@@ -134,32 +138,6 @@ struct Said<A> {
     command: Option<A>,
     n_changes: Option<u64>,
     reported: Time,
-}
-
-/// How many refusals are said at once, and how many a second after that. All of them are counted.
-const REFUSALS_AT_ONCE: u32 = 20;
-const REFUSALS_EVERY: Duration = Duration::from_millis(100);
-
-/// Keeps a flood of refusals from being one itself.
-#[derive(Debug)]
-struct Pace {
-    n_left: u32,
-    since: Time,
-}
-
-impl Pace {
-    fn allows(&mut self, now: Time) -> bool {
-        while self.n_left < REFUSALS_AT_ONCE && now >= self.since + REFUSALS_EVERY {
-            self.n_left += 1;
-            self.since = self.since + REFUSALS_EVERY;
-        }
-        if self.n_left == REFUSALS_AT_ONCE {
-            self.since = now;
-        }
-        let is_allowed = self.n_left > 0;
-        self.n_left = self.n_left.saturating_sub(1);
-        is_allowed
-    }
 }
 
 impl<A: Actuation> Build for GateComponent<A> {
@@ -183,10 +161,7 @@ impl<A: Actuation> Build for GateComponent<A> {
                 n_changes: None,
                 reported: Time::ZERO,
             },
-            pace: Pace {
-                n_left: REFUSALS_AT_ONCE,
-                since: Time::ZERO,
-            },
+            paces: Paces::default(),
             direct: ports.input_on(
                 "direct",
                 "What a person sets directly.",
@@ -271,13 +246,13 @@ impl<A: Actuation> GateComponent<A> {
     fn hear_vehicle(&mut self, step: &Step<'_>, gate: &mut Gate<A>, out: &mut Outbox<'_>) {
         let now = step.now();
         let outcome = if let Some(wish) = step.arrived(self.wish) {
-            gate.handle(now, Told::Wish(wish.message()))
-        } else if step.arrived(self.beat).is_some() {
-            gate.handle(now, Told::Beat)
+            gate.handle_received(now, wish.at(), Told::Wish(wish.message()))
+        } else if let Some(beat) = step.arrived(self.beat) {
+            gate.handle_received(now, beat.at(), Told::Beat)
         } else if let Some(pose) = step.arrived(self.pose) {
             // A pose that says nothing is none, and the fence misses it in time.
-            self.whereabouts.place(&pose).map_or(Ok(()), |place| {
-                gate.handle(now, Told::Place([place.x_m, place.y_m]))
+            self.place(&pose).map_or(Ok(()), |place_m| {
+                gate.handle_received(now, pose.at(), Told::Place(place_m))
             })
         } else {
             Ok(())
@@ -285,6 +260,13 @@ impl<A: Actuation> GateComponent<A> {
         if let Err(refusal) = outcome {
             self.refuse((now, out), &Authority::default(), "wish", refusal);
         }
+    }
+
+    /// Where the vehicle is, as far as the pose is certain enough to say so.
+    fn place(&self, pose: &PoseTransform) -> Option<[f64; 2]> {
+        let is_certain = ground_sd_m(pose) <= self.parameters.place_sd_m;
+        let place = self.whereabouts.place(pose).ok().filter(|_| is_certain)?;
+        Some([place.x_m, place.y_m])
     }
 
     fn say(&mut self, step: &Step<'_>, gate: &mut Gate<A>, out: &mut Outbox<'_>) {
@@ -323,7 +305,7 @@ impl<A: Actuation> GateComponent<A> {
         command: &str,
         refusal: Refusal,
     ) {
-        if !self.pace.allows(now) {
+        if !self.paces.allow(now, by, refusal.reason) {
             return;
         }
         let age_us = refusal.age.map(|age| i64::try_from(age.as_micros()));
@@ -340,6 +322,13 @@ impl<A: Actuation> GateComponent<A> {
             },
         );
     }
+}
+
+/// The standard deviation of a position along the worst direction on the ground; not a number where it says none.
+fn ground_sd_m(pose: &PoseTransform) -> f64 {
+    let [xx, xy, _, _, yy, ..] = pose.position_covariance;
+    let larger = f64::midpoint(xx, yy) + ((xx - yy) / 2.0).hypot(xy);
+    larger.sqrt()
 }
 
 fn word_of_stop(ask: i8) -> &'static str {

@@ -1,5 +1,6 @@
 //! The states of a gate.
 
+use super::fence::Breach;
 use super::task::{Contingency, Level};
 use bowline_node::Time;
 
@@ -12,8 +13,8 @@ use bowline_node::Time;
 ///                                   │ CLEAR of the holder
 ///                                   ▼                            HOLD
 ///            ┌──────────────────── Idle ◀──────────────────────────────────────────────┐
-///            │ neutral for 300 ms,  ▲ │ task                                           │
-///            │ or armed by a task   │ │                                                │
+///            │ neutral for 300 ms   ▲ │ task                                           │
+///            │                      │ │                                                │
 ///            ▼              RELEASE │ ▼                                                │
 ///         Direct ───────────────────┤ Setpoint ── task ──▶ Autonomous ── RELEASE ──▶ Autonomous, left to itself
 ///          ▲  │ ttl                 │  │ setpoint_ttl         │
@@ -50,6 +51,8 @@ pub(super) struct Stop {
     pub(super) reason: String,
     /// How many tokens had been issued by then: whoever brings a later one can know of it.
     pub(super) n_issued: u64,
+    /// What was wrong with the fence, where that is the reason.
+    pub(super) breach: Option<Breach>,
 }
 
 impl<A> Control<A> {

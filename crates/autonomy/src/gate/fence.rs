@@ -7,6 +7,14 @@ use std::time::Duration;
 const CORNERS: std::ops::RangeInclusive<usize> = 3..=1_000;
 
 /// A fence, and on which side of it the vehicle is.
+///
+/// ```text
+///              a place inside                       a place outside, or none for too long
+///   Unknown ─────────────────▶ kept, nothing wrong ─────────────────────────────────────▶ breached
+///      │                              ▲                                                     │ excused by a person
+///      │ no place yet                 │ a place inside                                      ▼
+///      └──▶ breached                  └─────────────────────────────────────────────── let be, for this breach only
+/// ```
 #[derive(Clone, Debug)]
 pub(super) struct Fence {
     corners_m: Vec<[f64; 2]>,
@@ -14,6 +22,7 @@ pub(super) struct Fence {
     fresh_for: Duration,
     seen: Option<Time>,
     side: Side,
+    excuse: Option<Excuse>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +30,35 @@ enum Side {
     Inside,
     Outside,
     Unknown,
-    /// A person has seen that it is not inside, and lets it move: until it is inside again.
-    Excused,
+}
+
+/// Why a fence is not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Breach {
+    /// The vehicle is on the wrong side.
+    Outside,
+    /// Nobody knows on which side it is.
+    Lost,
+    /// The same, and nobody has known it in the life of the gate.
+    Unplaced,
+}
+
+/// A person has seen what is wrong, and lets the vehicle move all the same: how else would it come back.
+#[derive(Clone, Debug)]
+struct Excuse {
+    breach: Breach,
+    station: String,
+}
+
+impl Breach {
+    /// Why the vehicle has to stop.
+    pub(super) const fn why(self) -> &'static str {
+        match self {
+            Self::Outside => "the vehicle is outside the fence",
+            Self::Lost => "where the vehicle is is not known, so the fence cannot be kept",
+            Self::Unplaced => "where the vehicle is is not known yet, so the fence cannot be kept",
+        }
+    }
 }
 
 /// What is wrong with a fence.
@@ -57,20 +93,21 @@ impl Fence {
             fresh_for,
             seen: None,
             side: Side::Unknown,
+            excuse: None,
         })
     }
 
-    /// The vehicle is there. What is no place is none.
-    pub(super) fn look(&mut self, now: Time, [x_m, y_m]: [f64; 2]) {
-        if !x_m.is_finite() || !y_m.is_finite() {
+    /// The vehicle was there at that time. What is no place is none.
+    pub(super) fn look(&mut self, at: Time, place_m: [f64; 2]) {
+        if !place_m.iter().all(|it| it.is_finite()) {
             return;
         }
-        self.seen = Some(now);
-        self.side = match (self.contains([x_m, y_m]), self.side) {
-            (true, _) => Side::Inside,
-            (false, Side::Excused) => Side::Excused,
-            (false, Side::Inside | Side::Outside | Side::Unknown) => Side::Outside,
+        self.seen = self.seen.max(Some(at));
+        self.side = match self.contains(place_m) {
+            true => Side::Inside,
+            false => Side::Outside,
         };
+        self.review();
     }
 
     /// When the last place is good no longer: the last moment before that.
@@ -80,29 +117,56 @@ impl Fence {
         Some(seen + self.fresh_for)
     }
 
-    /// Why the vehicle has to stop, if it has to.
-    pub(super) fn breach(&mut self, now: Time) -> Option<&'static str> {
-        self.forget(now);
-        match self.side {
-            Side::Inside | Side::Excused => None,
-            Side::Outside => Some("the vehicle is outside the fence"),
-            Side::Unknown => Some("where the vehicle is is not known, so the fence cannot be kept"),
-        }
-    }
-
-    /// A person knows, and lets the vehicle move all the same: how else would it come back.
-    pub(super) fn excuse(&mut self, now: Time) {
-        self.forget(now);
-        if self.side != Side::Inside {
-            self.side = Side::Excused;
-        }
-    }
-
-    /// Nobody looks while a stop is latched, so whoever asks which side it is on has what is over forgotten first.
-    fn forget(&mut self, now: Time) {
+    /// What is wrong, excused or not. Nobody looks while a stop is latched, so what is over is forgotten first.
+    pub(super) fn breach(&mut self, now: Time) -> Option<Breach> {
         if self.until().is_some_and(|until| now > until) {
             self.side = Side::Unknown;
+            self.review();
         }
+        self.found()
+    }
+
+    /// What is wrong that nobody has excused.
+    pub(super) fn unexcused(&mut self, now: Time) -> Option<Breach> {
+        self.breach(now).filter(|_| self.excuse.is_none())
+    }
+
+    /// A person knows, and lets the vehicle move all the same.
+    pub(super) fn excuse(&mut self, breach: Breach, station: &str) {
+        self.excuse = Some(Excuse {
+            breach,
+            station: station.to_owned(),
+        });
+        self.review();
+    }
+
+    /// Nobody answers for it any more, but for this station if it is the one that did.
+    pub(super) fn end_excuse(&mut self, unless: Option<&str>) {
+        self.excuse = self
+            .excuse
+            .take()
+            .filter(|it| Some(it.station.as_str()) == unless);
+    }
+
+    /// What is excused, and by whom.
+    pub(super) fn excused(&self) -> Option<(Breach, &str)> {
+        let excuse = self.excuse.as_ref()?;
+        Some((excuse.breach, &excuse.station))
+    }
+
+    fn found(&self) -> Option<Breach> {
+        match (self.side, self.seen) {
+            (Side::Inside, _) => None,
+            (Side::Outside, _) => Some(Breach::Outside),
+            (Side::Unknown, Some(_)) => Some(Breach::Lost),
+            (Side::Unknown, None) => Some(Breach::Unplaced),
+        }
+    }
+
+    /// What was excused is what was wrong then, and nothing else.
+    fn review(&mut self) {
+        let found = self.found();
+        self.excuse.take_if(|it| Some(it.breach) != found);
     }
 
     /// By the number of edges east of it.

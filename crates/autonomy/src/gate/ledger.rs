@@ -32,6 +32,8 @@ struct Speaker {
     session: i64,
     /// By stream.
     last: [Option<i64>; 2],
+    /// The id of the last task that was taken from it; 0: none.
+    task: i64,
     heard: Time,
 }
 
@@ -50,9 +52,7 @@ impl Ledger {
         by: &Authority,
         stream: Stream,
     ) -> Result<(), Refusal> {
-        let is_speaker =
-            |it: &Speaker| it.session == by.session && it.station.as_str() == by.station;
-        let at = match self.speakers.iter().position(is_speaker) {
+        let at = match self.speakers.iter().position(|it| it.is(by)) {
             Some(at) => at,
             None => self.make_room(now, by)?,
         };
@@ -79,6 +79,19 @@ impl Ledger {
         }
     }
 
+    /// Whether this is the last task that was taken from the session. What has no id is never the same again.
+    pub(super) fn is_last_task(&self, by: &Authority, id: i64) -> bool {
+        let speaker = self.speakers.iter().find(|it| it.is(by));
+        id != 0 && speaker.is_some_and(|it| it.task == id)
+    }
+
+    /// Enters a task that is taken.
+    pub(super) fn enter_task(&mut self, by: &Authority, id: i64) {
+        if let Some(speaker) = self.speakers.iter_mut().find(|it| it.is(by)) {
+            speaker.task = id;
+        }
+    }
+
     fn make_room(&mut self, now: Time, by: &Authority) -> Result<usize, Refusal> {
         if self.speakers.len() >= MAX_SESSIONS {
             let remember = self.remember;
@@ -93,8 +106,15 @@ impl Ledger {
             station: by.station.clone(),
             session: by.session,
             last: [None; 2],
+            task: 0,
             heard: now,
         });
         Ok(self.speakers.len() - 1)
+    }
+}
+
+impl Speaker {
+    fn is(&self, by: &Authority) -> bool {
+        self.session == by.session && self.station == by.station
     }
 }

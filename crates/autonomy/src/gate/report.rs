@@ -1,6 +1,6 @@
 //! What a gate says of itself: who or what is in control, at which level, since when, until when, and why.
 
-use super::{Actuation, Control, Gate, Level, Reason};
+use super::{Actuation, Control, Fence, Gate, Level, Reason};
 use bowline_msgs as msgs;
 use bowline_node::Time;
 
@@ -21,7 +21,7 @@ impl<A: Actuation> Gate<A> {
             since_utime: self.since.utime(),
             until_utime: self.until().map_or(0, Time::utime),
             in_control: self.in_control(),
-            reason: self.why.clone(),
+            reason: self.reason(),
             holder: holder.map_or_else(String::new, |it| it.station.clone()),
             session: holder.map_or(0, |it| it.session),
             rank: holder.map_or(0, |it| it.rank),
@@ -54,6 +54,17 @@ impl<A: Actuation> Gate<A> {
             token,
             epoch: holder.map_or(0, |_| self.lease.epoch()),
             session: holder.map_or(0, |it| it.session),
+        }
+    }
+
+    /// Why it is so; and what a person answers for.
+    fn reason(&self) -> String {
+        let excused = self.fence.as_ref().and_then(Fence::excused);
+        match excused.filter(|_| self.control.stop().is_none()) {
+            Some((breach, station)) => {
+                format!("{}; {}, excused by {station:?}", self.why, breach.why())
+            }
+            None => self.why.clone(),
         }
     }
 

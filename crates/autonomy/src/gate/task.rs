@@ -2,7 +2,6 @@
 
 use super::refusal::{Reason, Refusal};
 use bowline_msgs::{Gate, Task};
-use bowline_node::Time;
 
 /// More are somebody's mistake, and no vehicle visits them in a day.
 const MAX_POINTS: usize = 10_000;
@@ -76,25 +75,26 @@ impl Contingency {
     }
 
     /// What the helm is told. What is left of the mission stays, for a person to resume.
-    pub(super) fn task(self, now: Time) -> Option<Task> {
+    pub(super) fn task(self) -> Option<Task> {
         let kind = match self {
             Self::Continue => return None,
             Self::Station => Task::STATION,
             Self::Return => Task::RETURN,
             Self::Hold => Task::HOLD,
         };
-        Some(task(now, kind, format!("contingency: {}", self.word())))
+        Some(task(kind, format!("contingency: {}", self.word())))
     }
 }
 
 /// What the helm is told when a person takes over, or nobody commands any more: the mission waits for RESUME.
-pub(super) fn pause(now: Time) -> Task {
-    task(now, Task::HOLD, "paused by the gate".to_owned())
+pub(super) fn pause() -> Task {
+    task(Task::HOLD, "paused by the gate".to_owned())
 }
 
-fn task(now: Time, kind: i8, name: String) -> Task {
+/// Of the gate's own. It has no id, because it is never a repetition of what a person said.
+fn task(kind: i8, name: String) -> Task {
     Task {
-        id: now.utime(),
+        id: 0,
         name,
         kind,
         placing: Task::NEXT,

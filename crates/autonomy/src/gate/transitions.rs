@@ -1,25 +1,35 @@
 //! What the vehicle itself says to a gate, what time does, and how states are entered.
 
 use super::control::{Control, Stop};
+use super::fence::Breach;
 use super::lease::Over;
 use super::task::{self, Contingency};
 use super::{Actuation, Event, Gate, Reason, Refusal};
 use bowline_msgs::Authority;
+use bowline_node::Time;
+
+/// Who stops a vehicle at the fence, as reports have it.
+pub(crate) const FENCE: &str = "fence";
 
 impl<A: Actuation> Gate<A> {
-    pub(super) fn on_wish(&mut self, wish: &A) -> Result<(), Refusal> {
+    pub(super) fn on_wish(&mut self, received: Time, wish: &A) -> Result<(), Refusal> {
         if !wish.is_sane() {
             let refusal = Reason::Malformed.because("expected numbers within their limits");
             self.counts.refuse(refusal.reason);
             return Err(refusal);
         }
-        self.wish = Some((wish.clone(), self.now));
+        // What was wished before the valve opened is about something else, however long it has waited.
+        if received >= self.opened {
+            self.wish = Some((wish.clone(), received));
+        }
         Ok(())
     }
 
-    pub(super) fn on_place(&mut self, place_m: [f64; 2]) {
+    pub(super) fn on_place(&mut self, received: Time, place_m: [f64; 2]) {
         if let Some(fence) = &mut self.fence {
-            fence.look(self.now, place_m);
+            let was_excused = fence.excused().is_some();
+            fence.look(received, place_m);
+            self.n_changes += u64::from(was_excused && fence.excused().is_none());
         }
         self.guard();
     }
@@ -36,10 +46,31 @@ impl<A: Actuation> Gate<A> {
             );
             return;
         }
-        let now = self.now;
-        if let Some(why) = self.fence.as_mut().and_then(|fence| fence.breach(now)) {
-            self.stop("fence".to_owned(), why.to_owned());
+        // Where nothing moves, the first place of all may be waited for.
+        let may_wait = self.control == Control::Idle;
+        if let Some(breach) = self.unexcused()
+            && !(may_wait && breach == Breach::Unplaced)
+        {
+            self.stop_at_fence(breach);
         }
+    }
+
+    /// What is wrong with the fence, and excused by nobody.
+    pub(super) fn unexcused(&mut self) -> Option<Breach> {
+        let now = self.now;
+        self.fence.as_mut()?.unexcused(now)
+    }
+
+    pub(super) fn stop_at_fence(&mut self, breach: Breach) {
+        self.latch(FENCE.to_owned(), breach.why().to_owned(), Some(breach));
+    }
+
+    /// Nobody answers for what is wrong with the fence any more, but for this station if it did.
+    pub(super) fn end_excuse(&mut self, unless: Option<&str>) {
+        if let Some(fence) = &mut self.fence {
+            fence.end_excuse(unless);
+        }
+        self.guard();
     }
 
     pub(super) fn is_beat_missing(&self) -> bool {
@@ -76,6 +107,10 @@ impl<A: Actuation> Gate<A> {
 
     /// The lease ran out and nobody took it in time: what was chosen for that.
     pub(super) fn do_without_operator(&mut self) {
+        self.end_excuse(None);
+        if self.control.stop().is_some() {
+            return;
+        }
         let chosen = self.rules.contingency;
         let is_autonomous = matches!(self.control, Control::Autonomous(_));
         // Where a person was steering there is nothing to go on with.
@@ -84,18 +119,27 @@ impl<A: Actuation> Gate<A> {
         } else {
             chosen
         };
-        self.events.extend(plan.task(self.now).map(Event::Task));
+        self.events.extend(plan.task().map(Event::Task));
         let why = format!("nobody has had the lease for {:?}", self.rules.grace);
         self.enter(Control::Contingency(plan), why);
     }
 
     pub(super) fn stop(&mut self, by: String, reason: String) {
+        self.latch(by, reason, None);
+    }
+
+    fn latch(&mut self, by: String, reason: String, breach: Option<Breach>) {
+        // Whoever clears this decides anew.
+        if let Some(fence) = &mut self.fence {
+            fence.end_excuse(None);
+        }
         let why = format!("stopped by {by:?}: {reason}");
         self.is_armed = false;
         let stop = Stop {
             by,
             reason,
             n_issued: self.mint.n_issued(),
+            breach,
         };
         self.interrupt(Control::Stopped(stop), why);
     }
@@ -107,7 +151,7 @@ impl<A: Actuation> Gate<A> {
     /// Enters a state that stops what the helm is doing: the mission waits for RESUME.
     pub(super) fn interrupt(&mut self, control: Control<A>, why: String) {
         if self.control.is_open() {
-            self.events.push(Event::Task(task::pause(self.now)));
+            self.events.push(Event::Task(task::pause()));
         }
         self.enter(control, why);
     }
@@ -116,6 +160,7 @@ impl<A: Actuation> Gate<A> {
         if !self.control.is_open() {
             // Only what the controller wishes from now on can be about what it is told now.
             self.wish = None;
+            self.opened = self.now;
         }
         if !matches!(control, Control::Direct { .. }) {
             self.neutral_since = None;
@@ -123,6 +168,7 @@ impl<A: Actuation> Gate<A> {
         if !control.needs_operator() {
             self.lost_at = None;
         }
+        self.passed_on = None;
         self.control = control;
         self.why = why;
         self.since = self.now;

@@ -2,6 +2,7 @@
 
 use super::script::{Step as Line, parse_step};
 use super::session::Session;
+use crate::gate::FENCE;
 use bowline_geometry::{Disk, Files as _};
 use bowline_msgs::{
     Gate, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task, TaskCommand, ThrustCommand,
@@ -162,7 +163,9 @@ impl Operator {
                 self.task = self.next_task.max(now.utime());
             }
             if !self.is_done(&line, step, session, begun) {
-                self.say(&line, (now, begun), session, out);
+                let gate = step.latest(self.state);
+                let is_at_fence = gate.is_some_and(|it| it.stopped_by == FENCE);
+                self.say(&line, (now, begun, is_at_fence), session, out);
                 return;
             }
             self.at += 1;
@@ -197,7 +200,7 @@ impl Operator {
     fn say(
         &mut self,
         line: &Line,
-        (now, begun): (Time, Time),
+        (now, begun, is_at_fence): (Time, Time, bool),
         session: &mut Session,
         out: &mut Outbox<'_>,
     ) {
@@ -229,6 +232,8 @@ impl Operator {
             Line::Take => self.ask(LeaseRequest::TAKE, now, session, out),
             Line::Preempt => self.ask(LeaseRequest::PREEMPT, now, session, out),
             Line::Release => self.ask(LeaseRequest::RELEASE, now, session, out),
+            // Whoever clears that has seen where the vehicle is, and a script sees nothing.
+            Line::Clear if is_at_fence => {}
             Line::Clear => out.send(self.stops, session.clear(now)),
             Line::Stop(reason) => out.send(self.stops, session.stop(now, reason)),
             Line::Task(task) | Line::Keep(task, _) => {

@@ -1,7 +1,7 @@
 //! Last moments: what lasts, lasts to its very end and no nanosecond longer, whether or not anybody looked in between.
 
 use crate::bench::{Bench, ms};
-use bowline_autonomy::gate::{Gate, Input, Rules};
+use bowline_autonomy::gate::{Gate, Input, Reason, Rules};
 use bowline_autonomy::operator::Session;
 use bowline_msgs::{self as msgs, LeaseRequest, Thrust};
 use bowline_node::Time;
@@ -158,9 +158,14 @@ fn a_stop_that_is_cleared_long_after_the_last_place_stays_cleared() {
         bench.pass(ms(500));
         bench.lease(&mut bridge, LeaseRequest::RENEW).unwrap();
     }
+    assert_eq!(bench.clear(&mut bridge), Err(Reason::Local), "it is told");
+    bench.pass(ms(50));
     bench.clear(&mut bridge).unwrap();
     let deadline = bench.gate.deadline().expect("the lease ends some day");
-    assert!(deadline > bench.now, "a deadline that has passed goes round");
+    assert!(
+        deadline > bench.now,
+        "a deadline that has passed goes round"
+    );
     bench.pass(ms(500));
     assert_eq!(bench.report().state, msgs::Gate::IDLE);
 }

@@ -160,6 +160,29 @@ fn a_person_steers_then_hands_back_and_the_mission_waits_for_resume() {
 }
 
 #[test]
+fn a_script_clears_no_stop_of_the_fence() {
+    let corners_m = [-5.0, -5.0, 5.0, -5.0, 5.0, 5.0];
+    let fence = Setting::List(corners_m.map(Setting::Real).to_vec());
+    // Nobody knows where the vehicle is, so the fence stops it as soon as it is to move.
+    let steps = ["take", "clear", "heading 90 1 for=2s", "clear", "station"];
+    let heard = run(&steps, &[("fence_m", fence)], 10);
+    let expected = [
+        (Gate::STOPPED, Gate::OBSERVE),
+        (Gate::IDLE, Gate::OBSERVE),
+        (Gate::STOPPED, Gate::OBSERVE),
+    ];
+    assert_eq!(heard.story(), expected);
+    let (_, last) = heard.all::<Gate>("gate.state").pop().unwrap();
+    assert_eq!(last.stopped_by, "fence");
+    let told = heard.all::<Refusal>("gate.refusal");
+    let (_, first) = told.first().unwrap();
+    assert_eq!((&*first.command, &*first.reason), ("task", "local"));
+    let is_still = |thrust: &Thrust| thrust.port_ratio == 0.0;
+    let thrust = heard.all::<Thrust>("thrust.command");
+    assert!(thrust.iter().all(|(_, it)| is_still(it)));
+}
+
+#[test]
 fn words_make_steps_and_what_makes_none_is_told() {
     for (line, expected) in [
         ("", "take, preempt"),

@@ -286,6 +286,23 @@ fn direct_control_begins_with_neutral_input_for_300_ms_without_a_gap() {
 }
 
 #[test]
+fn no_task_spares_neutral_input_before_direct_control() {
+    for words in ["hold", "resume", "goto 1,2", "heading 90 1"] {
+        let (mut bench, mut bridge) = Bench::ready(Rules::default());
+        bench.task(&mut bridge, words).unwrap();
+        let lever = bench.direct(&mut bridge, 1.0);
+        assert_eq!(lever, Err(Reason::Neutral), "{words}");
+        assert_eq!(bench.output(), 0.0, "{words}");
+        // Nor does neutral input from before it.
+        let (mut bench, mut bridge) = Bench::armed(Rules::default());
+        bench.direct(&mut bridge, 0.3).unwrap();
+        bench.task(&mut bridge, words).unwrap();
+        let lever = bench.direct(&mut bridge, 1.0);
+        assert_eq!(lever, Err(Reason::Neutral), "{words}");
+    }
+}
+
+#[test]
 fn a_new_lease_has_to_show_neutral_input_again() {
     let (mut bench, mut bridge) = Bench::armed(Rules::default());
     bench.direct(&mut bridge, 0.3).unwrap();

@@ -74,8 +74,10 @@ enum Happening {
 /// Whoever has seen everything: what it finds wrong fails the test.
 #[derive(Default)]
 struct Oracle {
-    /// By epoch: whose it is, and the first and the last moment at which a word under it was taken.
-    epochs: BTreeMap<i64, (i64, Time, Time)>,
+    /// By epoch: whose it is.
+    epochs: BTreeMap<i64, i64>,
+    /// Who held the lease when the gate last said so, until when, and who asked for it.
+    held: Held,
     /// When the direct command that may move the vehicle now was made, and when it was taken.
     direct: Option<Time>,
     /// Whether the helm may move the vehicle, and until when if there is an end to it.
@@ -85,6 +87,26 @@ struct Oracle {
     cleared: Option<Time>,
     n_moved: u64,
     n_taken: u64,
+}
+
+/// A lease as a gate reports it; nobody's if the session is 0.
+#[derive(Clone, Default)]
+struct Held {
+    session: i64,
+    rank: i32,
+    until_utime: i64,
+    asking: String,
+}
+
+impl Held {
+    fn of(report: &msgs::Gate) -> Self {
+        Self {
+            session: report.session,
+            rank: report.rank,
+            until_utime: report.lease_until_utime,
+            asking: report.asking.clone(),
+        }
+    }
 }
 
 struct Schedule {
@@ -201,6 +223,8 @@ impl Schedule {
             Happening::Restarts(None) => {
                 self.gate = Gate::new(self.rules.clone(), self.now).unwrap();
                 self.report.0 = u64::MAX;
+                // What it had granted, nobody holds any more: its token says so.
+                self.oracle.held = Held::default();
                 self.oracle.stop();
             }
         }
@@ -282,14 +306,21 @@ impl Schedule {
         };
         let before = self.report().epoch;
         let outcome = self.gate.handle(self.now, input);
+        if message.by().session == self.oracle.held.session {
+            // The holder's word renews the lease, which is no news to people: it has to be asked for.
+            self.report.0 = u64::MAX;
+        }
         self.report();
         let report = &self.report.1;
         let is_new_lease = report.epoch != before;
+        let oracle = &mut self.oracle;
+        let taken = outcome.is_ok().then_some(message);
+        let honest = oracle.hold(report, taken, self.now, &self.rules);
+        assert_eq!(honest, Ok(()), "seed {}", self.seed);
         if outcome.is_ok() {
-            let oracle = &mut self.oracle;
             oracle.see(message, (made, self.now), &self.rules, self.seed);
             if is_new_lease {
-                oracle.grant(report, self.now, self.seed);
+                oracle.grant(report, self.seed);
                 // Nobody may move the vehicle on under the old one, but the helm.
                 oracle.direct = None;
             }
@@ -312,6 +343,8 @@ impl Schedule {
         let is_moving = self.gate.output().port_ratio != 0.0;
         self.report();
         let report = &self.report.1;
+        let honest = self.oracle.hold(report, None, self.now, &self.rules);
+        assert_eq!(honest, Ok(()), "seed {}", self.seed);
         self.oracle
             .check(is_moving, report, self.now, &self.rules, self.seed);
     }
@@ -324,17 +357,53 @@ impl Oracle {
         self.helm = None;
     }
 
-    fn grant(&mut self, report: &msgs::Gate, now: Time, seed: u64) {
-        let last = self.epochs.last_key_value();
-        if let Some((epoch, (_, _, until))) = last {
+    fn grant(&mut self, report: &msgs::Gate, seed: u64) {
+        if let Some((epoch, _)) = self.epochs.last_key_value() {
             assert!(
                 report.epoch > *epoch,
                 "seed {seed}: epoch {} after {epoch}",
                 report.epoch
             );
-            assert!(*until <= now, "seed {seed}: two holders at {now:?}");
         }
-        self.epochs.insert(report.epoch, (report.session, now, now));
+        self.epochs.insert(report.epoch, report.session);
+    }
+
+    /// Whoever held the lease and does not any more was silent for too long, let go, consented, or was outranked; and
+    /// whoever has it from another was the one to have it. `taken` is what the gate took just now, if anything.
+    fn hold(
+        &mut self,
+        report: &msgs::Gate,
+        taken: Option<&Message>,
+        now: Time,
+        rules: &Rules,
+    ) -> Result<(), String> {
+        let was = std::mem::replace(&mut self.held, Held::of(report));
+        if was.session == 0 || was.session == report.session {
+            return Ok(());
+        }
+        let is_over = now > Time::from_utime(was.until_utime);
+        let request = match taken {
+            Some(Message::Lease(request)) => Some(request),
+            Some(_) | None => None,
+        };
+        let says = |ask: i8| request.filter(|it| it.ask == ask);
+        let is_holders = |it: &&LeaseRequest| it.by.session == was.session;
+        let is_let_go = says(LeaseRequest::RELEASE).is_some_and(|it| is_holders(&it));
+        let has_consent = says(LeaseRequest::CONSENT).is_some_and(|it| is_holders(&it));
+        let is_outranked = says(LeaseRequest::PREEMPT).is_some_and(|it| {
+            let most = rules.ranks.get(&it.by.station).copied().unwrap_or(0);
+            it.by.session == report.session && it.rank.min(most) > was.rank
+        });
+        let is_right = match report.session {
+            0 => is_over || is_let_go,
+            _ => is_over || is_outranked || (has_consent && was.asking == report.holder),
+        };
+        is_right.then_some(()).ok_or_else(|| {
+            format!(
+                "two holders at {now:?}: {} had the lease until {}, and {:?} has it",
+                was.session, was.until_utime, report.holder
+            )
+        })
     }
 
     /// A command was taken.
@@ -357,12 +426,10 @@ impl Oracle {
         if needs_lease {
             let (newest, _) = self.epochs.last_key_value().unwrap();
             assert_eq!(by.epoch, *newest, "seed {seed}: an old epoch was taken");
-            let (session, _, until) = self.epochs.get_mut(&by.epoch).unwrap();
             assert_eq!(
-                by.session, *session,
+                by.session, self.epochs[&by.epoch],
                 "seed {seed}: two holders of one lease"
             );
-            *until = now;
         }
         match message {
             Message::Stop(it) if it.ask == StopCommand::STOP => self.stop(),
@@ -451,6 +518,61 @@ fn no_schedule_has_two_holders_a_late_command_or_a_move_without_a_reason() {
     );
     // What never moves, and nobody ever commands, promises nothing.
     assert!(n_moved > N_SCHEDULES / 4 && n_epochs as u64 > 2 * N_SCHEDULES);
+}
+
+#[test]
+fn the_oracle_tells_a_thief_from_an_heir() {
+    let rules = Rules {
+        ranks: [("a".to_owned(), 1), ("b".to_owned(), 2)].into(),
+        ..Rules::default()
+    };
+    let until = START + rules.lease;
+    let report = |holder: &str, session: i64, asking: &str| msgs::Gate {
+        holder: holder.to_owned(),
+        session,
+        rank: 1,
+        asking: asking.to_owned(),
+        lease_until_utime: until.utime(),
+        ..msgs::Gate::default()
+    };
+    let says = |station: &str, session: i64, rank: i32, ask: i8| {
+        Message::Lease(Session::new(station, session, rank).request(START, ask))
+    };
+    let (early, late) = (until, until + Duration::from_nanos(1));
+    let (own, other, nobody) = (("a", 1), ("b", 2), ("", 0));
+    let take = says("b", 2, 2, LeaseRequest::TAKE);
+    let release = says("a", 1, 0, LeaseRequest::RELEASE);
+    let consent = says("a", 1, 0, LeaseRequest::CONSENT);
+    let preempt = says("b", 2, 9, LeaseRequest::PREEMPT);
+    // Who asked, who has it next, after which word, when, and whether that is right.
+    #[rustfmt::skip]
+    let histories = [
+        ("it is kept",               "",  own,    None,                 early, true),
+        ("it was over",              "",  other,  Some(take.clone()),   late,  true),
+        ("stolen by TAKE",           "",  other,  Some(take.clone()),   early, false),
+        ("stolen by asking",         "b", other,  Some(take),           early, false),
+        ("stolen without a word",    "b", other,  None,                 early, false),
+        ("it ran out",               "",  nobody, None,                 late,  true),
+        ("it was lost too early",    "",  nobody, None,                 early, false),
+        ("it was released",          "",  nobody, Some(release.clone()), early, true),
+        ("another released it",      "",  nobody, Some(says("b", 2, 0, LeaseRequest::RELEASE)), early, false),
+        ("released, to a thief",     "",  other,  Some(release),        early, false),
+        ("it was handed over",       "b", other,  Some(consent.clone()), early, true),
+        ("to one who did not ask",   "c", other,  Some(consent),        early, false),
+        ("another consented",        "b", other,  Some(says("b", 2, 0, LeaseRequest::CONSENT)), early, false),
+        ("rank took it",             "",  other,  Some(preempt.clone()), early, true),
+        ("for somebody else",        "",  ("c", 3), Some(preempt),      early, false),
+        ("rank that was not wanted", "",  other,  Some(says("b", 2, 1, LeaseRequest::PREEMPT)), early, false),
+        ("rank that nobody gave",    "",  ("c", 3), Some(says("c", 3, 9, LeaseRequest::PREEMPT)), early, false),
+    ];
+    for (what, asking, (holder, session), taken, now, is_right) in histories {
+        let mut oracle = Oracle::default();
+        let first = oracle.hold(&report("a", 1, asking), None, START, &rules);
+        assert_eq!(first, Ok(()), "{what}");
+        let next = report(holder, session, "");
+        let found = oracle.hold(&next, taken.as_ref(), now, &rules);
+        assert_eq!(found.is_ok(), is_right, "{what}: {found:?}");
+    }
 }
 
 #[test]

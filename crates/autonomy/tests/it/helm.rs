@@ -410,6 +410,33 @@ fn a_helm_without_a_pose_rests_and_says_so() {
     );
 }
 
+#[test]
+fn a_task_that_the_gate_says_again_is_taken_once() {
+    let mut rig = Rig::new::<Helm>(HelmParameters::default());
+    let utime = rig.now().utime();
+    rig.send("pose", pose(utime, 0.0, 0.0));
+    let tasks = |rig: &mut Rig| {
+        rig.advance(Duration::from_millis(100));
+        rig.take::<HelmState>("state").pop().unwrap().tasks
+    };
+    for (id, placing) in [
+        (1, Task::REPLACE),
+        (2, Task::NEXT),
+        (2, Task::NEXT),
+        (2, Task::NEXT),
+    ] {
+        rig.send("task", task(id, Task::ROUTE, placing, &[[20.0, 0.0]]));
+    }
+    assert_eq!(tasks(&mut rig), ["task 2", "task 1"]);
+    // What has no number is another one each time, and what could not be taken may be taken later.
+    rig.send("task", task(0, Task::ROUTE, Task::APPEND, &[[20.0, 0.0]]));
+    rig.send("task", task(0, Task::ROUTE, Task::APPEND, &[[20.0, 0.0]]));
+    rig.send("task", task(3, Task::ROUTE, Task::APPEND, &[]));
+    rig.send("task", task(3, Task::ROUTE, Task::APPEND, &[[20.0, 0.0]]));
+    let expected = ["task 2", "task 1", "task 0", "task 0", "task 3"];
+    assert_eq!(tasks(&mut rig), expected);
+}
+
 /// How much of an area is within half a spacing of a lane.
 fn covered(corners: &[[f64; 2]], spacing_m: f64, heading_rad: Option<f64>) -> f64 {
     let settings = LaneSettings {

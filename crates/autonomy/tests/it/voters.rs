@@ -360,6 +360,16 @@ fn a_mission_follows_what_a_gate_lets_through() {
         let left: Vec<&str> = left.waypoints.iter().map(|goal| &*goal.id).collect();
         assert_eq!(left, expected);
     }
+    // What a gate says again, to whoever did not hear that it was taken, is the same task; what has no id is another one.
+    for (id, n_left) in [(5, 1), (5, 1), (6, 2), (0, 3), (0, 4)] {
+        let again = Task {
+            id,
+            ..task(Task::ROUTE, Task::NEXT, "again", &point)
+        };
+        rig.send("task", again);
+        let left = rig.take::<Path>("goals").pop();
+        assert!(left.is_none_or(|it| it.waypoints.len() == n_left), "{id}");
+    }
 }
 
 proptest! {
