@@ -9,14 +9,18 @@ use bowline_bus::Bus;
 use bowline_geometry::{Disk, load};
 use bowline_log::IndexUse;
 use bowline_log::record::increments;
+use bowline_node::supervise::unblock_signals;
 use bowline_station::{
-    Access, Certificate, Chart, Model, Options, Origin, People, Station, hash_password, self_signed,
+    Access, Certificate, Chart, MAX_PASSWORD, Model, Options, Origin, People, Station,
+    hash_password, self_signed,
 };
 use clap::{Args, Subcommand};
 use nix::sys::signalfd::SignalFd;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -227,15 +231,33 @@ pub(crate) fn open_browser(url: &str) {
     if !has_screen || !std::io::stdout().is_terminal() {
         return;
     }
-    let opened = Command::new("xdg-open")
-        .arg(url)
+    let opened = visitor(OsStr::new("xdg-open"), url)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    if opened.is_err() {
-        output::note(&format!("open {url} in a browser"));
-    }
+    let note = format!("open {url} in a browser");
+    let Ok(mut child) = opened else {
+        return output::note(&note);
+    };
+    // It ends when it has found a browser, or with it.
+    let waiting = std::thread::Builder::new()
+        .name("browser".to_owned())
+        .spawn(move || {
+            if !child.wait().is_ok_and(|status| status.success()) {
+                output::note(&note);
+            }
+        });
+    // Without a thread nobody waits for it, and it is a line in the table of processes until we end.
+    drop(waiting);
+}
+
+/// A program of somebody's own, which ^C at ours does not end and whose signals are its own.
+fn visitor(program: &OsStr, argument: &str) -> Command {
+    let mut command = Command::new(program);
+    command.arg(argument).process_group(0);
+    unblock_signals(&mut command);
+    command
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
@@ -301,14 +323,25 @@ fn free_audit() -> PathBuf {
 
 fn password() -> anyhow::Result<Outcome> {
     let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        output::note("type the password, and Enter; it is seen while it is typed");
-    }
     let mut line = String::new();
-    stdin.lock().read_line(&mut line)?;
+    if stdin.is_terminal() {
+        let signals = terminal::end_signals().context("cannot wait for signals")?;
+        let quiet = terminal::Quiet::begin().context("cannot hide what is typed")?;
+        output::note("type the password, and Enter; it is not seen while it is typed");
+        if quiet.wait(&signals)? == Woken::Signal {
+            bail!("interrupted");
+        }
+        stdin.lock().read_line(&mut line)?;
+    } else {
+        stdin.lock().read_line(&mut line)?;
+    }
     let password = line.trim_end_matches(['\r', '\n']);
     if password.chars().count() < 8 {
         return Err(Usage("expected a password of at least 8 letters".to_owned()).into());
+    }
+    if password.len() > MAX_PASSWORD {
+        let why = format!("expected a password of at most {MAX_PASSWORD} bytes");
+        return Err(Usage(why).into());
     }
     output::line(&hash_password(password))?;
     Ok(Outcome::Fine)
@@ -316,19 +349,28 @@ fn password() -> anyhow::Result<Outcome> {
 
 fn certificate(names: &[String], base: &Path) -> anyhow::Result<Outcome> {
     let made = self_signed(names)?;
-    let (chain, key) = (base.with_extension("pem"), base.with_extension("key"));
-    for (path, text, mode) in [
-        (&chain, &made.chain_pem, 0o644),
-        (&key, &made.key_pem, 0o600),
-    ] {
-        write_new(path, text, mode).with_context(|| format!("cannot write {}", path.display()))?;
+    let (chain, key) = (with_ending(base, ".pem"), with_ending(base, ".key"));
+    let written = write_new(&chain, &made.chain_pem, 0o644);
+    written.with_context(|| format!("cannot write {}", chain.display()))?;
+    let written = write_new(&key, &made.key_pem, 0o600);
+    if written.is_err() {
+        // A certificate without its key is of no use, and would be in the way the next time.
+        drop(fs::remove_file(&chain));
     }
+    written.with_context(|| format!("cannot write {}", key.display()))?;
     output::line(&format!(
         "{} and {}: browsers will ask once whether to trust it",
         chain.display(),
         key.display()
     ))?;
     Ok(Outcome::Fine)
+}
+
+/// `bridge.local` is a name, and not one with an ending that could be replaced.
+fn with_ending(base: &Path, ending: &str) -> PathBuf {
+    let mut name = base.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 fn write_new(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
@@ -340,4 +382,45 @@ fn write_new(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
         .mode(mode)
         .open(path)?;
     file.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        door: Doorway,
+    }
+
+    #[test]
+    fn without_being_told_only_this_machine_reaches_it() {
+        let options = Line::parse_from(["station"]).door.options().unwrap();
+        assert!(options.listen.ip().is_loopback(), "{}", options.listen);
+        let listen = SocketAddr::new(options.listen.ip(), 0);
+        let station = Station::start(Options {
+            listen,
+            name: "bridge".to_owned(),
+            ..options
+        });
+        assert!(station.unwrap().address().ip().is_loopback());
+    }
+
+    #[test]
+    fn a_browser_gets_signals_though_we_block_them_and_a_group_of_its_own() {
+        let earlier = nix::sys::signal::SigSet::thread_get_mask().unwrap();
+        let signals = terminal::end_signals().unwrap();
+        let output = visitor(OsStr::new("cat"), "/proc/self/status").output();
+        earlier.thread_set_mask().unwrap();
+        drop(signals);
+        let status = String::from_utf8(output.unwrap().stdout).unwrap();
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap().trim().to_owned()
+        };
+        assert_eq!(field("SigBlk:"), "0000000000000000");
+        assert_eq!(field("NSpgid:"), field("NSpid:"));
+    }
 }

@@ -42,3 +42,4 @@ pub use report::{ALARM_CHANNEL, EXPERIMENT_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_C
 pub use roster::{ChooseError, Entry, Roster, meant};
 pub use runner::{SuperviseError, run};
 pub use state::LockError;
+pub use sys::unblock_signals;

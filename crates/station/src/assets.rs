@@ -1,19 +1,20 @@
 //! The built page, inside the binary: paths are looked up in a table, so there is no file system to climb.
 
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use include_dir::{Dir, include_dir};
 use std::io::Write as _;
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::{collections::BTreeMap, path::Path};
 
 static PAGE: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/web/dist");
+/// The same in fewer bytes, where that is worth it: made while this is compiled.
+static ZIPPED: Dir<'static> = include_dir!("$OUT_DIR/zipped");
 
 /// A file of the page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asset {
-    path: &'static Path,
     pub(crate) bytes: &'static [u8],
+    pub(crate) zipped: Option<&'static [u8]>,
     pub(crate) content_type: &'static str,
     /// Whether its name carries a hash of its content.
     pub(crate) is_immutable: bool,
@@ -24,31 +25,19 @@ pub(crate) fn find(path: &str) -> Option<Asset> {
     let path = if path.is_empty() { "index.html" } else { path };
     let file = PAGE.get_file(path)?;
     Some(Asset {
-        path: file.path(),
         bytes: file.contents(),
+        zipped: ZIPPED.get_file(path).map(include_dir::File::contents),
         content_type: content_type(path),
         is_immutable: path.starts_with("assets/"),
     })
 }
 
-impl Asset {
-    /// The same in fewer bytes, made once. `None` where that is not worth it.
-    pub(crate) fn gzipped(&self) -> Option<bytes::Bytes> {
-        static MADE: LazyLock<Mutex<BTreeMap<&'static Path, bytes::Bytes>>> =
-            LazyLock::new(Mutex::default);
-        if self.content_type.starts_with("font/") {
-            return None;
-        }
-        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = made.get(self.path) {
-            return Some(bytes.clone());
-        }
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
-        encoder.write_all(self.bytes).ok()?;
-        let bytes = bytes::Bytes::from(encoder.finish().ok()?);
-        made.insert(self.path, bytes.clone());
-        Some(bytes)
-    }
+/// Something in fewer bytes.
+pub(crate) fn zip(bytes: &[u8]) -> Option<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
+    encoder.write_all(bytes).ok()?;
+    let zipped = encoder.finish().ok()?;
+    (zipped.len() < bytes.len()).then(|| zipped.into())
 }
 
 fn content_type(path: &str) -> &'static str {
@@ -67,6 +56,7 @@ fn content_type(path: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read as _;
 
     #[test]
     fn the_page_is_inside_and_nothing_else_is() {
@@ -77,7 +67,11 @@ mod tests {
         let script = html.split("src=\"./").nth(1).unwrap();
         let script = find(script.split('"').next().unwrap()).unwrap();
         assert!(script.is_immutable);
-        assert!(script.gzipped().unwrap().len() < script.bytes.len() / 2);
+        let mut whole = Vec::new();
+        let mut zipped = flate2::read::GzDecoder::new(script.zipped.unwrap());
+        zipped.read_to_end(&mut whole).unwrap();
+        assert!(whole == script.bytes, "it is the same");
+        assert!(script.zipped.unwrap().len() < script.bytes.len() / 2);
         for path in [
             "nothing",
             "assets",

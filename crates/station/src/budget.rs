@@ -31,6 +31,11 @@ impl Budget {
         is_allowed
     }
 
+    /// Gives one back that should not have counted.
+    pub(crate) fn refund(&mut self) {
+        self.left = (self.left + 1.0).min(self.most);
+    }
+
     /// Whether it is as full as it can be: nothing happened for long.
     pub(crate) fn is_full(&mut self, now: Time) -> bool {
         self.fill(now);
@@ -56,6 +61,8 @@ mod tests {
         assert_eq!((0..20).filter(|_| budget.spend(start)).count(), 5);
         let later = start + Duration::from_millis(200);
         assert_eq!((0..20).filter(|_| budget.spend(later)).count(), 2);
+        budget.refund();
+        assert_eq!((0..20).filter(|_| budget.spend(later)).count(), 1);
         assert!(!budget.is_full(later));
         assert!(budget.is_full(later + Duration::from_secs(1)));
     }

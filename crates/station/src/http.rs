@@ -3,15 +3,18 @@
 //! Every request is checked for its `Host`, and every one that changes anything for its `Origin`, so that no other page in
 //! the same browser can use the station. Nothing is told apart by query strings, and no token is ever in a URL.
 
+use crate::board::MAX_MESSAGE;
+use crate::door::ASK_WITHIN;
+use crate::line::Line;
 use crate::people::{Person, Role};
 use crate::sessions::SessionId;
-use crate::socket;
 use crate::station::{Access, Context};
-use crate::{assets, frame};
+use crate::{assets, frame, socket};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Extension, Path, Request, State};
+use axum::extract::{DefaultBodyLimit, Extension, FromRequest as _, Path, Request, State};
+use axum::http::response::Builder;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -22,12 +25,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio::time::timeout;
 
-/// The longest body of a request: a name and a password.
-const MAX_BODY: usize = 4 << 10;
+/// The longest body of a request: a name and the longest password, each letter as JSON writes it at worst.
+const MAX_BODY: usize = 8 << 10;
 /// How long somebody waits while the passwords of others are checked.
 const LOGIN_WITHIN: Duration = Duration::from_secs(5);
-const COOKIE: &str = "bowline_session";
+/// What the library keeps of what is not sent yet: a little, then the longest message that there is, and answers to pings.
+const WRITE_BUFFER: usize = 16 << 10;
+const MAX_WRITE_BUFFER: usize = WRITE_BUFFER + MAX_MESSAGE + (1 << 20);
+/// How much of what somebody typed is written down.
+const MAX_NOTED: usize = 64;
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; connect-src 'self'; \
                       frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
@@ -62,7 +70,7 @@ pub(crate) struct Guest {
 pub(crate) fn router(context: &Arc<Context>) -> Router {
     Router::new()
         .route("/whoami", get(whoami))
-        .route("/login", post(login))
+        .route("/login", post(login).layer(DefaultBodyLimit::max(MAX_BODY)))
         .route("/logout", post(logout))
         .route("/charts/{name}", get(chart))
         .route("/ws", get(upgrade))
@@ -73,18 +81,29 @@ pub(crate) fn router(context: &Arc<Context>) -> Router {
 
 /// What is true of every request and every answer.
 async fn guard(State(context): State<Arc<Context>>, request: Request, next: Next) -> Response {
-    let mut response = match check_origin(&context, request.method(), request.headers()) {
+    let peer = request.extensions().get::<Peer>().copied();
+    let subject: String = request.uri().path().chars().take(MAX_NOTED).collect();
+    let has_token = tokens(&context, request.headers()).next().is_some();
+    let checked = check_origin(&context, request.method(), request.headers());
+    let mut response = match checked {
         Ok(()) if request.uri().path().len() > 1_024 => {
             refuse(StatusCode::URI_TOO_LONG, "expected a shorter path")
         }
         Ok(()) => next.run(request).await,
         Err(why) => refuse(StatusCode::FORBIDDEN, why),
     };
-    if response.status().is_client_error() {
-        context
-            .counts
-            .refused_requests
-            .fetch_add(1, Ordering::Relaxed);
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
+        let refused = &context.counts.refused_requests;
+        refused.fetch_add(1, Ordering::Relaxed);
+    }
+    let why = match checked {
+        Err(why) => Some(why),
+        Ok(()) if has_token && status == StatusCode::UNAUTHORIZED => Some(NO_LONGER),
+        Ok(()) => None,
+    };
+    if let (Some(Peer(address)), Some(why)) = (peer, why) {
+        context.note_refusal(address, audit(&context, "refused", &subject, why));
     }
     for (name, value) in HEADERS {
         response
@@ -92,6 +111,21 @@ async fn guard(State(context): State<Arc<Context>>, request: Request, next: Next
             .insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// Why a token is not taken. Which of these it is, is nobody's business.
+const NO_LONGER: &str =
+    "a token that was ended, has expired, was given to another host or to nobody";
+
+fn audit(context: &Context, action: &str, subject: &str, detail: &str) -> Audit {
+    Audit {
+        utime: context.clock.now().utime(),
+        station: context.name.clone(),
+        action: action.to_owned(),
+        subject: subject.to_owned(),
+        detail: detail.to_owned(),
+        ..Audit::default()
+    }
 }
 
 fn check_origin(
@@ -140,7 +174,7 @@ fn guest(context: &Context, address: SocketAddr, headers: &HeaderMap) -> Option<
             address,
         });
     };
-    let token = token_of(headers)?;
+    let token = token_of(context, headers)?;
     let sessions = context.sessions();
     let (person, session) = sessions.find(context.clock.now(), address.ip(), token)?;
     Some(Guest {
@@ -153,11 +187,25 @@ fn guest(context: &Context, address: SocketAddr, headers: &HeaderMap) -> Option<
 /// What somebody asks for at a station without log-in; the gate says how much of it counts.
 const OPEN_RANK: i32 = 100;
 
-fn token_of(headers: &HeaderMap) -> Option<&str> {
+/// Cookies do not know ports, so each station of a host has a name of its own for its cookie. With TLS, no page of another
+/// host and nobody without TLS can set it.
+fn cookie_name(context: &Context) -> String {
+    let prefix = if context.is_tls() { "__Host-" } else { "" };
+    format!("{prefix}bowline_session_{}", context.port)
+}
+
+fn tokens<'a>(context: &Context, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+    let name = cookie_name(context);
     let cookies = headers.get_all(header::COOKIE).iter();
     let cookies = cookies.filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|text| text.split(';'));
-    pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+    let pairs = cookies.flat_map(|text| text.split(';'));
+    pairs.filter_map(move |pair| pair.trim().strip_prefix(&*name)?.strip_prefix('='))
+}
+
+/// The token of a request. If there are two, one was put there by somebody else.
+fn token_of<'a>(context: &Context, headers: &'a HeaderMap) -> Option<&'a str> {
+    let mut tokens = tokens(context, headers);
+    tokens.next().filter(|_| tokens.next().is_none())
 }
 
 async fn whoami(
@@ -185,12 +233,13 @@ async fn login(
     let Access::LogIn { people, .. } = &context.access else {
         return refuse(StatusCode::NOT_FOUND, "nobody has to log in here");
     };
-    let body = axum::body::to_bytes(request.into_body(), MAX_BODY).await;
-    let Ok(body) = body else {
-        return refuse(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "expected a name and a password",
-        );
+    let body = match timeout(ASK_WITHIN, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            return refuse(error.status(), "expected a name and a password");
+        }
+        Ok(Err(_)) => return refuse(StatusCode::BAD_REQUEST, "the request was cut off"),
+        Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the request took too long"),
     };
     let Ok(Credentials { user, password }) = serde_json::from_slice(&body) else {
         return refuse(
@@ -198,64 +247,80 @@ async fn login(
             "expected JSON with user and password",
         );
     };
-    let may_try = context
-        .sessions()
-        .may_try(context.clock.now(), address.ip());
+    let known = people.knows(&user).then_some(&*user);
+    let host = address.ip();
+    let may_try = context.sessions().may_try(context.clock.now(), host, known);
+    if !may_try {
+        return slow_down(&context, address, known);
+    }
     // Two at once, because a check takes a core and 19 MiB on purpose; the others wait for their turn.
-    let permit = tokio::time::timeout(LOGIN_WITHIN, context.logins.acquire()).await;
-    let (true, Ok(Ok(_permit))) = (may_try, permit) else {
-        note_login(&context, address, &user, None, "too many attempts");
-        return refuse(
-            StatusCode::TOO_MANY_REQUESTS,
-            "too many attempts: wait a moment",
-        );
+    let Ok(Ok(_permit)) = timeout(LOGIN_WITHIN, context.logins.acquire()).await else {
+        context.sessions().refund(host, known);
+        return slow_down(&context, address, known);
     };
-    let people = people.clone();
-    let name = user.clone();
+    let (people, name) = (people.clone(), user.clone());
     let checked = tokio::task::spawn_blocking(move || people.check(&name, &password)).await;
     let Ok(Some(person)) = checked else {
-        note_login(&context, address, &user, None, "wrong name or password");
+        // Few enough: so many as may be tried.
+        context.auditor.note(Audit {
+            user: known.unwrap_or_default().to_owned(),
+            address: address.to_string(),
+            ..audit(&context, "login", "", "wrong name or password")
+        });
         return refuse(StatusCode::UNAUTHORIZED, "wrong name or password");
     };
-    note_login(&context, address, &user, Some(person.role), "");
-    let token = context
-        .sessions()
-        .begin(context.clock.now(), address.ip(), person);
-    let cookie = cookie(&context, &token, context.sessions().length().as_secs());
+    note_person(&context, address, "login", &person);
+    let mut sessions = context.sessions();
+    sessions.refund(host, known);
+    let token = sessions.begin(context.clock.now(), host, person);
+    let seconds = sessions.length().as_secs();
+    drop(sessions);
+    let cookie = cookie(&context, &token, seconds);
     (StatusCode::OK, [(header::SET_COOKIE, cookie)]).into_response()
 }
 
-fn note_login(
-    context: &Context,
-    address: SocketAddr,
-    user: &str,
-    role: Option<Role>,
-    detail: &str,
-) {
+fn slow_down(context: &Context, address: SocketAddr, known: Option<&str>) -> Response {
+    let audit = Audit {
+        user: known.unwrap_or_default().to_owned(),
+        ..audit(context, "login", "", "too many attempts")
+    };
+    context.note_refusal(address, audit);
+    refuse(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too many attempts: wait a moment",
+    )
+}
+
+fn note_person(context: &Context, address: SocketAddr, action: &str, person: &Person) {
     context.auditor.note(Audit {
-        utime: context.clock.now().utime(),
-        station: context.name.clone(),
-        user: user.chars().take(64).collect(),
-        role: role.map_or("", Role::as_str).to_owned(),
+        user: person.name.clone(),
+        role: person.role.to_string(),
         address: address.to_string(),
-        action: "login".to_owned(),
-        detail: detail.to_owned(),
-        is_done: role.is_some(),
-        ..Audit::default()
+        is_done: true,
+        ..audit(context, action, "", "")
     });
 }
 
-async fn logout(State(context): State<Arc<Context>>, headers: HeaderMap) -> Response {
-    if let Some(token) = token_of(&headers) {
-        context.sessions().end(token);
+async fn logout(
+    State(context): State<Arc<Context>>,
+    Extension(Peer(address)): Extension<Peer>,
+    headers: HeaderMap,
+) -> Response {
+    // Whoever has several is rid of all of them.
+    for token in tokens(&context, &headers) {
+        let ended = context.sessions().end(token);
+        if let Some(person) = ended {
+            note_person(&context, address, "logout", &person);
+        }
     }
     let cookie = cookie(&context, "", 0);
     (StatusCode::OK, [(header::SET_COOKIE, cookie)]).into_response()
 }
 
 fn cookie(context: &Context, token: &str, seconds: u64) -> String {
+    let name = cookie_name(context);
     let secure = if context.is_tls() { "; Secure" } else { "" };
-    format!("{COOKIE}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    format!("{name}={token}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
 async fn chart(
@@ -267,14 +332,29 @@ async fn chart(
     if guest(&context, address, &headers).is_none() {
         return refuse(StatusCode::UNAUTHORIZED, "log in first");
     }
-    let Some(chart) = context.charts.iter().find(|chart| chart.name == name) else {
+    let found = context.charts.iter().find(|it| it.chart.name == name);
+    let Some(served) = found else {
         return refuse(StatusCode::NOT_FOUND, "there is no such chart");
     };
-    let headers = [
-        (header::CONTENT_TYPE, "application/geo+json"),
-        (header::CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, chart.geojson.clone()).into_response()
+    let response = Response::builder()
+        .header(header::CONTENT_TYPE, "application/geo+json")
+        .header(header::CACHE_CONTROL, "no-cache");
+    let whole = served.chart.geojson.clone();
+    send(response, &headers, whole, served.zipped.clone())
+}
+
+/// Sends something as it is, or in fewer bytes to those who can read that.
+fn send(response: Builder, headers: &HeaderMap, whole: Bytes, zipped: Option<Bytes>) -> Response {
+    let accepts = headers.get(header::ACCEPT_ENCODING);
+    let accepts = accepts.and_then(|value| value.to_str().ok());
+    let wants_gzip = accepts.is_some_and(|it| it.split(',').any(|it| it.trim() == "gzip"));
+    let mut response = response.header(header::VARY, "Accept-Encoding");
+    let zipped = zipped.filter(|_| wants_gzip);
+    if zipped.is_some() {
+        response = response.header(header::CONTENT_ENCODING, "gzip");
+    }
+    let response = response.body(Body::from(zipped.unwrap_or(whole)));
+    response.unwrap_or_else(|error| refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()))
 }
 
 async fn asset(method: Method, headers: HeaderMap, uri: axum::http::Uri) -> Response {
@@ -285,43 +365,38 @@ async fn asset(method: Method, headers: HeaderMap, uri: axum::http::Uri) -> Resp
     let Some(asset) = assets::find(path) else {
         return refuse(StatusCode::NOT_FOUND, "there is no such page");
     };
-    let accepts = headers.get(header::ACCEPT_ENCODING);
-    let accepts = accepts.and_then(|value| value.to_str().ok());
-    let wants_gzip = accepts.is_some_and(|it| it.split(',').any(|it| it.trim() == "gzip"));
-    let zipped = asset.gzipped().filter(|_| wants_gzip);
     let cached = if asset.is_immutable {
         "public, max-age=31536000, immutable"
     } else {
         "no-cache"
     };
-    let mut response = Response::builder()
+    let response = Response::builder()
         .header(header::CONTENT_TYPE, asset.content_type)
-        .header(header::CACHE_CONTROL, cached)
-        .header(header::VARY, "Accept-Encoding");
-    if zipped.is_some() {
-        response = response.header(header::CONTENT_ENCODING, "gzip");
-    }
-    let bytes = zipped.unwrap_or(Bytes::from_static(asset.bytes));
-    let response = response.body(Body::from(bytes));
-    response.unwrap_or_else(|error| refuse(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()))
+        .header(header::CACHE_CONTROL, cached);
+    let zipped = asset.zipped.map(Bytes::from_static);
+    send(response, &headers, Bytes::from_static(asset.bytes), zipped)
 }
 
 async fn upgrade(
     State(context): State<Arc<Context>>,
     Extension(Peer(address)): Extension<Peer>,
+    Extension(line): Extension<Line>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let Some(guest) = guest(&context, address, &headers) else {
         return refuse(StatusCode::UNAUTHORIZED, "log in first");
     };
-    let Some(seat) = context.sit_down() else {
+    let Some(seat) = context.sit_down(&guest.person.name) else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open");
     };
     let upgrade = upgrade
         .protocols(["bowline"])
         // A little longer, so that what is too long can be told from what is malformed.
         .max_message_size(2 * frame::MAX_FROM_PAGE)
-        .max_frame_size(2 * frame::MAX_FROM_PAGE);
-    upgrade.on_upgrade(move |socket| socket::attend(context, socket, guest, seat))
+        .max_frame_size(2 * frame::MAX_FROM_PAGE)
+        .write_buffer_size(WRITE_BUFFER)
+        .max_write_buffer_size(MAX_WRITE_BUFFER);
+    line.give_to_page();
+    upgrade.on_upgrade(move |socket| socket::attend(context, (socket, line), guest, seat))
 }

@@ -19,11 +19,12 @@
 //! | `outbox.rs` | what a page is sent next |
 //! | `feed.rs` | from one source to all pages |
 //! | `live.rs`, `replay.rs` | the two sources |
-//! | `policy.rs` | what a page may publish |
+//! | `policy.rs` | what a page may publish, and which services it may call |
 //! | `request.rs` | what a page may ask of the station |
-//! | `people.rs`, `sessions.rs`, `budget.rs` | who they are, what they may do, and how often |
-//! | `audit.rs` | what they did |
-//! | `http.rs`, `socket.rs`, `assets.rs`, `tls.rs` | the only files that know browsers |
+//! | `people.rs`, `sessions.rs`, `budget.rs`, `crowd.rs` | who they are, what they may do, how often, and how many at once |
+//! | `audit.rs`, `notices.rs` | what they did, and what they were refused |
+//! | `door.rs`, `line.rs`, `tls.rs` | connections |
+//! | `http.rs`, `socket.rs`, `assets.rs` | the only files that know browsers |
 //! | `station.rs` | all of it together |
 //!
 //! Everything above `http.rs` is told the time and holds no socket.
@@ -32,10 +33,14 @@ mod assets;
 mod audit;
 mod board;
 mod budget;
+mod crowd;
+mod door;
 mod feed;
 mod frame;
 mod http;
+mod line;
 mod live;
+mod notices;
 mod outbox;
 mod past;
 mod people;
@@ -48,6 +53,6 @@ mod station;
 mod tls;
 mod wish;
 
-pub use people::{BadPeople, People, Role, hash_password};
+pub use people::{BadPeople, MAX_PASSWORD, People, Role, hash_password};
 pub use station::{Access, Chart, Model, Options, Origin, StartError, Station};
 pub use tls::{Certificate, TlsError, self_signed};

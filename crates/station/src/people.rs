@@ -106,8 +106,8 @@ pub enum BadPeople {
     },
 }
 
-/// The longest password that is looked at.
-const MAX_PASSWORD: usize = 1_024;
+/// The longest password that is looked at, in bytes.
+pub const MAX_PASSWORD: usize = 1_024;
 
 impl People {
     /// Reads a file of people.
@@ -129,7 +129,7 @@ impl People {
                     rank: user.rank,
                 });
             }
-            PasswordHash::new(&user.password).map_err(|source| BadPeople::Password {
+            check_hash(&user.password).map_err(|source| BadPeople::Password {
                 user: name.clone(),
                 source,
             })?;
@@ -138,6 +138,11 @@ impl People {
             users,
             nobody: hash_password("nobody has this password"),
         })
+    }
+
+    /// Whether there is such a person. What is no name may be a password in the wrong field, and is written down nowhere.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.users.contains_key(name)
     }
 
     /// Whose password this is. Takes some tens of milliseconds, whoever asks.
@@ -156,6 +161,19 @@ impl People {
             rank: *rank,
         })
     }
+}
+
+/// Whether somebody could log in with it: other kinds, and those without salt or output, fit no password.
+fn check_hash(text: &str) -> argon2::password_hash::Result<()> {
+    let hash = PasswordHash::new(text)?;
+    if hash.algorithm != argon2::ARGON2ID_IDENT {
+        return Err(argon2::password_hash::Error::Algorithm);
+    }
+    if hash.salt.is_none() || hash.hash.is_none() {
+        return Err(argon2::password_hash::Error::PhcStringField);
+    }
+    Params::try_from(&hash)?;
+    Ok(())
 }
 
 fn is_name(name: &str) -> bool {
@@ -223,6 +241,14 @@ mod tests {
             ),
             (
                 "[user.anna]\nrole = \"viewer\"\npassword = \"sesame\"",
+                "[user.anna] expected a password as",
+            ),
+            (
+                "[user.anna]\nrole = \"viewer\"\npassword = \"$pbkdf2-sha256$i=1000$c2FsdHNhbHQ$aGFzaGhhc2g\"",
+                "[user.anna] expected a password as",
+            ),
+            (
+                "[user.anna]\nrole = \"viewer\"\npassword = \"$argon2id$v=19$m=19456,t=2,p=1\"",
                 "[user.anna] expected a password as",
             ),
             (

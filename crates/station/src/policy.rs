@@ -1,11 +1,13 @@
-//! What a page may publish. The gate on the vehicle decides what is done; here it is decided who may ask.
+//! What a page may publish, and which services it may call. The gate on the vehicle decides what is done; here it is
+//! decided who may ask.
 
 use crate::people::Role;
 use bowline_msgs::{
-    AuthorityRef, Gate, LeaseRequestRef, StopCommand, StopCommandRef, TaskCommandRef,
-    ThrustCommandRef, VelocityCommandRef,
+    AuthorityRef, Gate, LeaseRequestRef, SimControl, SimFault, StopCommand, StopCommandRef,
+    TaskCommandRef, ThrustCommandRef, VelocityCommandRef,
 };
 use bowline_wire::{DecodeError, Fingerprint, Message as _};
+use serde_json::Value;
 
 /// Who speaks.
 #[derive(Clone, Debug)]
@@ -19,8 +21,11 @@ pub(crate) struct Speaker {
 /// What is let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// Stops a vehicle: never held back.
-    Stop,
+    /// Stops a vehicle: the first is never held back.
+    Stop {
+        /// Whether a gate was heard there.
+        is_heard: bool,
+    },
     /// Anything else.
     Other,
 }
@@ -43,6 +48,15 @@ pub(crate) enum Refusal {
     Viewer,
     #[error("expected a rank of at most {most}, found {found}")]
     Rank { most: i32, found: i32 },
+    #[error("a page may not call the service {0:?}")]
+    NotForPages(String),
+    #[error("a viewer may not call services")]
+    ViewerCalls,
+    #[error("expected a request of type {expected}, found {found:?}")]
+    OtherRequest {
+        expected: &'static str,
+        found: String,
+    },
 }
 
 /// What each channel of an operator carries.
@@ -62,6 +76,46 @@ const CHANNELS: [(&str, Carries); 5] = [
     ("operator.thrust", Carries::Thrust),
     ("operator.velocity", Carries::Velocity),
 ];
+
+/// The services that pages may call: what stands after the prefix of the vehicle, what they take, and who may ask at least.
+/// Whatever else answers on a bus, such as those who stop processes or set parameters, is no page's business.
+const SERVICES: [(&str, &str, Role); 2] = [
+    ("sim.control", SimControl::NAME, Role::Operator),
+    ("sim.fault", SimFault::NAME, Role::Operator),
+];
+
+/// Whether a page may call this service with a request of this type.
+pub(crate) fn judge_service(
+    role: Role,
+    name: &str,
+    type_name: &str,
+    request: &Value,
+) -> Result<(), Refusal> {
+    let found = SERVICES.iter().find(|(suffix, ..)| {
+        let prefix = name.strip_suffix(suffix);
+        prefix.is_some_and(is_prefix)
+    });
+    let Some(&(_, expected, least)) = found else {
+        return Err(Refusal::NotForPages(name.to_owned()));
+    };
+    if type_name != expected {
+        return Err(Refusal::OtherRequest {
+            expected,
+            found: type_name.to_owned(),
+        });
+    }
+    if role < least && !is_sim_question(type_name, request) {
+        return Err(Refusal::ViewerCalls);
+    }
+    Ok(())
+}
+
+/// A look at a simulation changes nothing.
+pub(crate) fn is_sim_question(type_name: &str, request: &Value) -> bool {
+    let action = request.get("action");
+    let is_look = action.is_none_or(|it| it.as_i64() == Some(i64::from(SimControl::STATE)));
+    type_name == SimControl::NAME && is_look
+}
 
 /// Whether this may go to the bus. `type_on` tells what is on a channel.
 pub(crate) fn judge(
@@ -86,10 +140,12 @@ pub(crate) fn judge(
         Carries::Stop => {
             let command = read(message, "stop_command_t", StopCommandRef::decode)?;
             check_station(speaker, &command.by)?;
-            match command.ask {
-                StopCommand::STOP => Ask::Stop,
-                _ => Ask::Other,
+            if command.ask == StopCommand::STOP {
+                return Ok(Ask::Stop {
+                    is_heard: has_gate(prefix, type_on),
+                });
             }
+            Ask::Other
         }
         Carries::Task => {
             let command = read(message, "task_command_t", TaskCommandRef::decode)?;
@@ -107,16 +163,17 @@ pub(crate) fn judge(
             Ask::Other
         }
     };
-    if ask == Ask::Stop {
-        return Ok(ask);
-    }
     if speaker.role == Role::Viewer {
         return Err(Refusal::Viewer);
     }
-    if type_on(&format!("{prefix}gate.state")) != Some(Gate::FINGERPRINT) {
+    if !has_gate(prefix, type_on) {
         return Err(Refusal::NoSuchVehicle(format!("{prefix}gate.state")));
     }
     Ok(ask)
+}
+
+fn has_gate(prefix: &str, type_on: impl Fn(&str) -> Option<Fingerprint>) -> bool {
+    type_on(&format!("{prefix}gate.state")) == Some(Gate::FINGERPRINT)
 }
 
 /// The prefix of the vehicle, and what the channel carries.
@@ -128,10 +185,10 @@ fn split(channel: &str) -> Result<(&str, Carries), Refusal> {
     found.ok_or_else(|| Refusal::NotOperators(channel.to_owned()))
 }
 
-/// Nothing, `NAME.` or `NAME/`.
-fn is_prefix(text: &str) -> bool {
-    let name = text.strip_suffix(['.', '/']);
-    text.is_empty() || name.is_some_and(|name| !name.is_empty() && !name.contains(['.', '/']))
+/// Nothing, `NAME.` or `NAME/`. No vehicle is called `truth`: that is the word by which a simulation is known.
+pub(crate) fn is_prefix(text: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['.', '/']) && name != "truth";
+    text.is_empty() || text.strip_suffix(['.', '/']).is_some_and(is_name)
 }
 
 fn read<'a, T>(
@@ -233,12 +290,9 @@ mod tests {
     fn anybody_may_stop_and_a_viewer_nothing_else() {
         for role in [Role::Viewer, Role::Operator, Role::Supervisor] {
             let word = stop(STATION, StopCommand::STOP);
-            assert_eq!(verdict(role, "operator.stop", &word), Ok(Ask::Stop));
-            assert_eq!(
-                verdict(role, "unheard/operator.stop", &word),
-                Ok(Ask::Stop),
-                "whether its gate was heard or not"
-            );
+            for (channel, is_heard) in [("operator.stop", true), ("unheard/operator.stop", false)] {
+                assert_eq!(verdict(role, channel, &word), Ok(Ask::Stop { is_heard }));
+            }
         }
         let refused = Err("a viewer may stop a vehicle, and nothing else".to_owned());
         let clear = stop(STATION, StopCommand::CLEAR);
@@ -252,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_is_not_an_operators_to_say_is_refused_with_the_reason() {
-        let cases: [(&str, Vec<u8>, &str); 9] = [
+        let cases: [(&str, Vec<u8>, &str); 10] = [
             (
                 "gate.state",
                 thrust(STATION),
@@ -272,6 +326,11 @@ mod tests {
                 "xoperator.thrust",
                 thrust(STATION),
                 "expected a channel of an operator, found \"xoperator.thrust\"",
+            ),
+            (
+                "truth/operator.stop",
+                stop(STATION, StopCommand::STOP),
+                "expected a channel of an operator, found \"truth/operator.stop\"",
             ),
             (
                 "ghost/operator.thrust",
@@ -302,6 +361,46 @@ mod tests {
         for (channel, message, expected) in cases {
             let error = verdict(Role::Supervisor, channel, &message).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_services_of_simulations_are_for_pages_whoever_asks() {
+        let act = serde_json::json!({ "action": SimControl::PAUSE });
+        let look = serde_json::json!({ "action": SimControl::STATE });
+        let judge = |role, name, type_name, request| {
+            judge_service(role, name, type_name, request).map_err(|it| it.to_string())
+        };
+        for role in [Role::Operator, Role::Supervisor] {
+            for (name, type_name) in [
+                ("sim.control", SimControl::NAME),
+                ("heron/sim.control", SimControl::NAME),
+                ("heron.sim.fault", SimFault::NAME),
+            ] {
+                assert_eq!(judge(role, name, type_name, &act), Ok(()), "{name}");
+            }
+            for name in [
+                "supervisor.heron.box.order",
+                "a.b.sim.control",
+                "gate.parameters",
+                "xsim.control",
+                "model.transform",
+                "",
+            ] {
+                let refused = Err(format!("a page may not call the service {name:?}"));
+                assert_eq!(judge(role, name, SimControl::NAME, &look), refused);
+            }
+            let other = judge(role, "sim.control", "bowline.order_t", &act);
+            assert!(other.unwrap_err().contains("bowline.sim_control_t"));
+        }
+        let viewer = |type_name, name, request| judge(Role::Viewer, name, type_name, request);
+        assert_eq!(viewer(SimControl::NAME, "sim.control", &look), Ok(()));
+        for (type_name, name) in [
+            (SimControl::NAME, "sim.control"),
+            (SimFault::NAME, "sim.fault"),
+        ] {
+            let refused = Err("a viewer may not call services".to_owned());
+            assert_eq!(viewer(type_name, name, &act), refused);
         }
     }
 }

@@ -3,12 +3,13 @@
 use crate::frame::Request;
 use crate::live::Live;
 use crate::people::Role;
+use crate::policy;
 use crate::replay::Replay;
 use crate::station::{Context, Source};
 use bowline_log::play::{Command, Rate};
-use bowline_msgs::{Bookmark, ModelTransform, ModelTransformRequest, SimControl};
+use bowline_msgs::{Bookmark, ModelTransform, ModelTransformRequest};
 use bowline_node::service::{self, Client, ServiceName};
-use bowline_wire::{Fingerprint, Message as _};
+use bowline_wire::Fingerprint;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -27,7 +28,7 @@ pub(crate) fn about(request: &Request) -> Option<(&'static str, String, String)>
             type_name,
             request,
         } => {
-            let is_question = is_sim_question(type_name, request);
+            let is_question = policy::is_sim_question(type_name, request);
             (!is_question).then(|| ("service", name.clone(), request.to_string()))
         }
         Request::Transform { .. } => None,
@@ -41,20 +42,39 @@ pub(crate) fn about(request: &Request) -> Option<(&'static str, String, String)>
     }
 }
 
-/// Answers it, if somebody of this role may ask.
-pub(crate) async fn answer(context: &Context, role: Role, request: Request) -> Answer {
+/// Whether somebody of this role may ask that; the error is for people.
+pub(crate) fn judge(role: Role, request: &Request) -> Result<(), String> {
+    match request {
+        Request::Service {
+            name,
+            type_name,
+            request,
+        } => policy::judge_service(role, name, type_name, request).map_err(|it| it.to_string()),
+        Request::Transform { vehicle, .. } if !policy::is_prefix(vehicle) => Err(format!(
+            "expected the prefix of a vehicle, found {vehicle:?}"
+        )),
+        Request::Player { .. } if role == Role::Viewer => {
+            Err("a viewer may not command the player".to_owned())
+        }
+        Request::Acknowledge { .. } if role == Role::Viewer => {
+            Err("a viewer may not acknowledge alarms".to_owned())
+        }
+        Request::Transform { .. } | Request::Player { .. } | Request::Acknowledge { .. } => Ok(()),
+    }
+}
+
+/// Answers what somebody may ask.
+pub(crate) async fn answer(context: &Context, request: Request) -> Answer {
     match request {
         Request::Service {
             name,
             type_name,
             request,
         } => {
-            if role == Role::Viewer && !is_sim_question(&type_name, &request) {
-                return Err("a viewer may not call services".to_owned());
-            }
             let Source::Live(live) = &context.source else {
                 return Err("this is a replay: nobody answers".to_owned());
             };
+            let _permit = context.may_call()?;
             call(live, &name, &type_name, &request).await
         }
         Request::Transform {
@@ -68,18 +88,8 @@ pub(crate) async fn answer(context: &Context, role: Role, request: Request) -> A
             };
             play(replay, &action, value.as_ref())
         }
-        Request::Acknowledge { .. } if role == Role::Viewer => {
-            Err("a viewer may not acknowledge alarms".to_owned())
-        }
         Request::Acknowledge { .. } => Ok(None),
     }
-}
-
-/// A look at a simulation changes nothing.
-fn is_sim_question(type_name: &str, request: &Value) -> bool {
-    let action = request.get("action");
-    let is_look = action.is_none_or(|it| it.as_i64() == Some(i64::from(SimControl::STATE)));
-    type_name == SimControl::NAME && is_look
 }
 
 async fn call(live: &Live, name: &str, type_name: &str, request: &Value) -> Answer {
@@ -124,6 +134,7 @@ async fn transform(context: &Context, vehicle: &str, frames: (String, String)) -
     let Source::Live(live) = &context.source else {
         return Err("the station was not given the robot's model".to_owned());
     };
+    let _permit = context.may_call()?;
     let bus = live.bus.clone();
     let name = format!("{vehicle}model.transform");
     let request = ModelTransformRequest {
@@ -150,10 +161,13 @@ fn raw(json: String) -> Answer {
 fn play(replay: &Replay, action: &str, value: Option<&Value>) -> Answer {
     let command = command(&replay.view().bookmarks, action, value)?;
     if replay.order(command) {
-        Ok(None)
-    } else {
-        Err("the player has too much to do".to_owned())
+        return Ok(None);
     }
+    // Without a player nobody takes orders, for ever; a busy one does in a moment.
+    Err(match replay.view().error {
+        Some(why) => format!("the player has ended: {why}"),
+        None => "the player has too much to do".to_owned(),
+    })
 }
 
 fn command(bookmarks: &[Bookmark], action: &str, value: Option<&Value>) -> Result<Command, String> {

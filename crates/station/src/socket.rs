@@ -4,6 +4,7 @@ use crate::budget::Budget;
 use crate::feed::Page;
 use crate::frame::{self, BadFrame, FromPage, Hello, Reply};
 use crate::http::Guest;
+use crate::line::Line;
 use crate::policy::{self, Ask, Speaker};
 use crate::request;
 use crate::sessions::SessionId;
@@ -16,6 +17,7 @@ use bowline_node::Time;
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,9 +25,9 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite;
 
-/// What goes to the network at a time.
-const CHUNK: usize = 256 << 10;
-/// A page that takes nothing for so long is gone.
+/// What goes to the network at a time, if there is more than one message. Over a thin link what is newer comes between.
+const CHUNK: usize = 16 << 10;
+/// A page that takes nothing for so long is gone; one that takes a long message slowly is not.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// How long saying goodbye may take.
 const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
@@ -33,6 +35,12 @@ const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
 const FRAMES: (f64, f64) = (400.0, 800.0);
 /// Messages that it may publish: a second, and at once.
 const PUBLISHES: (f64, f64) = (100.0, 100.0);
+/// Stops that it may say on one channel: a second, and at once. The page says one ten times a second until it is confirmed.
+const STOPS: (f64, f64) = (20.0, 20.0);
+/// Vehicles without a gate that anybody heard, and that it may stop nevertheless.
+const MAX_UNHEARD: usize = 8;
+/// Requests that are written down: a second, and at once.
+const ASKS: (f64, f64) = (20.0, 40.0);
 /// What is refused before the page is sent away: a second, and at once.
 const REFUSALS: (f64, f64) = (5.0, 50.0);
 /// Requests of one page that may be under way.
@@ -64,8 +72,13 @@ impl Goodbye {
 }
 
 /// Serves a page until one of the two has had enough.
-pub(crate) async fn attend(context: Arc<Context>, socket: WebSocket, guest: Guest, seat: Seat) {
-    let (mut sink, stream) = socket.split();
+pub(crate) async fn attend(
+    context: Arc<Context>,
+    (socket, line): (WebSocket, Line),
+    guest: Guest,
+    seat: Seat,
+) {
+    let (mut sink, mut stream) = socket.split();
     let (number, page) = context.feed.join();
     let session = guest.session;
     let mut visit = Visit::new(&context, &page, guest);
@@ -73,8 +86,8 @@ pub(crate) async fn attend(context: Arc<Context>, socket: WebSocket, guest: Gues
     page.say(context.status());
     visit.note("join", "", "", true, &[]);
     let goodbye = tokio::select! {
-        goodbye = visit.read(stream) => goodbye,
-        goodbye = write(&context, &page, &mut sink) => goodbye,
+        goodbye = visit.read(&mut stream) => goodbye,
+        goodbye = write(&context, &page, &mut sink, &line) => goodbye,
         goodbye = watch(&context, &page, session) => goodbye,
     };
     context.feed.leave(number);
@@ -86,8 +99,13 @@ pub(crate) async fn attend(context: Arc<Context>, socket: WebSocket, guest: Gues
             code,
             reason: why.into(),
         }));
-        // Whether it is heard or not.
-        drop(timeout(GOODBYE_WITHIN, sink.send(close)).await);
+        let farewell = async {
+            // Whether it is heard or not.
+            drop(sink.send(close).await);
+            while let Some(Ok(_)) = stream.next().await {}
+        };
+        drop(timeout(GOODBYE_WITHIN, farewell).await);
+        line.hang_up().await;
     }
     drop(seat);
 }
@@ -97,6 +115,7 @@ async fn write(
     context: &Context,
     page: &Page,
     sink: &mut SplitSink<WebSocket, Message>,
+    line: &Line,
 ) -> Option<Goodbye> {
     loop {
         let (frames, due) = page.take(context.clock.now(), CHUNK);
@@ -104,10 +123,10 @@ async fn write(
             wait(context, page, due).await;
             continue;
         }
-        match timeout(WRITE_WITHIN, send(sink, frames)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return None,
-            Err(_) => return Some(Goodbye::new(NOT_ALLOWED, "the page does not read")),
+        match line.while_moving(WRITE_WITHIN, send(sink, frames)).await {
+            Some(Ok(())) => {}
+            Some(Err(_)) => return None,
+            None => return Some(Goodbye::new(NOT_ALLOWED, "the page does not read")),
         }
     }
 }
@@ -153,8 +172,22 @@ struct Visit {
     speaker: Speaker,
     frames: Budget,
     publishes: Budget,
+    /// Of each channel that it stopped a vehicle on.
+    stops: BTreeMap<String, Budget>,
+    n_unheard: usize,
     refusals: Budget,
+    asks: Budget,
     requests: Arc<Semaphore>,
+}
+
+/// What becomes of a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StopVerdict {
+    Say,
+    /// It was said a moment ago.
+    Said,
+    /// There are no such vehicles as this page stops.
+    NobodyThere,
 }
 
 impl Visit {
@@ -172,7 +205,10 @@ impl Visit {
             page: Arc::clone(page),
             frames: budget(FRAMES),
             publishes: budget(PUBLISHES),
+            stops: BTreeMap::new(),
+            n_unheard: 0,
             refusals: budget(REFUSALS),
+            asks: budget(ASKS),
             requests: Arc::new(Semaphore::new(REQUESTS)),
         }
     }
@@ -191,7 +227,7 @@ impl Visit {
     }
 
     /// Takes what the page says, until it leaves.
-    async fn read(&mut self, mut stream: SplitStream<WebSocket>) -> Option<Goodbye> {
+    async fn read(&mut self, stream: &mut SplitStream<WebSocket>) -> Option<Goodbye> {
         while let Some(message) = stream.next().await {
             let goodbye = match message {
                 Ok(Message::Binary(bytes)) => self.on_frame(&bytes),
@@ -200,8 +236,8 @@ impl Visit {
                     "expected binary messages, found text",
                 )),
                 Ok(Message::Close(_)) => return None,
-                // The library answers these.
-                Ok(Message::Ping(_) | Message::Pong(_)) => Ok(()),
+                // The library answers these, which costs as much as any other.
+                Ok(Message::Ping(_) | Message::Pong(_)) => self.on_control(),
                 Err(error) => return broken(error),
             };
             if let Err(goodbye) = goodbye {
@@ -211,19 +247,32 @@ impl Visit {
         None
     }
 
+    fn on_control(&mut self) -> Result<(), Goodbye> {
+        if self.frames.spend(self.context.clock.now()) {
+            return Ok(());
+        }
+        Err(too_many_frames())
+    }
+
     fn on_frame(&mut self, bytes: &[u8]) -> Result<(), Goodbye> {
         if bytes.len() > frame::MAX_FROM_PAGE {
             return Err(too_large());
         }
         let frame = frame::read(bytes);
-        let is_stop = |frame: &FromPage<'_>| matches!(frame, FromPage::Publish { .. });
+        let is_flood = !self.frames.spend(self.context.clock.now());
         // What might be a stop is looked at first.
-        if !self.frames.spend(self.context.clock.now()) && !frame.as_ref().is_ok_and(is_stop) {
-            return Err(Goodbye::new(NOT_ALLOWED, "too many frames"));
+        let might_stop = matches!(frame, Ok(FromPage::Publish { .. }));
+        if is_flood && !might_stop {
+            return Err(too_many_frames());
         }
         match frame.map_err(|error: BadFrame| Goodbye::new(MALFORMED, error.to_string()))? {
             FromPage::Subscribe(rows) => self.on_subscribe(rows),
-            FromPage::Publish { channel, message } => self.on_publish(channel, message),
+            FromPage::Publish { channel, message } => match self.on_publish(channel, message) {
+                Ok(Pace::Steady) => Ok(()),
+                Ok(Pace::TooFast) if is_flood => Err(too_many_frames()),
+                Ok(Pace::TooFast) => Ok(()),
+                Err(goodbye) => Err(goodbye),
+            },
             FromPage::Request { id, request } => {
                 self.on_request(id, request);
                 Ok(())
@@ -242,8 +291,9 @@ impl Visit {
         Ok(())
     }
 
-    fn on_publish(&mut self, channel: &str, message: &[u8]) -> Result<(), Goodbye> {
-        let Source::Live(live) = &self.context.source else {
+    fn on_publish(&mut self, channel: &str, message: &[u8]) -> Result<Pace, Goodbye> {
+        let context = Arc::clone(&self.context);
+        let Source::Live(live) = &context.source else {
             return self.refuse(
                 channel,
                 message,
@@ -255,9 +305,21 @@ impl Visit {
             Ok(ask) => ask,
             Err(refusal) => return self.refuse(channel, message, &refusal.to_string()),
         };
-        let is_within = self.publishes.spend(self.context.clock.now());
-        if ask == Ask::Other && !is_within {
-            return self.refuse(channel, message, "more than 100 messages a second");
+        match ask {
+            Ask::Stop { is_heard } => match self.judge_stop(channel, is_heard) {
+                StopVerdict::Say => {}
+                StopVerdict::Said => {
+                    let repeated = &self.context.counts.repeated_stops;
+                    repeated.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Pace::TooFast);
+                }
+                StopVerdict::NobodyThere => return self.refuse(channel, message, NOBODY_THERE),
+            },
+            Ask::Other => {
+                if !self.publishes.spend(self.context.clock.now()) {
+                    return self.refuse(channel, message, "more than 100 messages a second");
+                }
+            }
         }
         let bus: &Bus = &live.bus;
         // A hub that is gone can keep whoever speaks to it for a moment.
@@ -278,11 +340,35 @@ impl Visit {
             is_done,
             message,
         );
-        Ok(())
+        Ok(Pace::Steady)
+    }
+
+    /// The first stop on a channel is let through whatever else the page said, and so often again as anybody needs.
+    fn judge_stop(&mut self, channel: &str, is_heard: bool) -> StopVerdict {
+        let now = self.context.clock.now();
+        if let Some(budget) = self.stops.get_mut(channel) {
+            return if budget.spend(now) {
+                StopVerdict::Say
+            } else {
+                StopVerdict::Said
+            };
+        }
+        // Whoever invents vehicles fills the bus with their channels.
+        if !is_heard {
+            if self.n_unheard >= MAX_UNHEARD || !self.context.may_begin(channel) {
+                return StopVerdict::NobodyThere;
+            }
+            self.n_unheard += 1;
+        }
+        let (per_second, at_once) = STOPS;
+        let mut budget = Budget::new(per_second, at_once, now);
+        budget.spend(now);
+        self.stops.insert(channel.to_owned(), budget);
+        StopVerdict::Say
     }
 
     /// Drops it, says so in the audit log, and sends the page away if that goes on.
-    fn refuse(&mut self, channel: &str, message: &[u8], why: &str) -> Result<(), Goodbye> {
+    fn refuse(&mut self, channel: &str, message: &[u8], why: &str) -> Result<Pace, Goodbye> {
         self.context
             .counts
             .refused_messages
@@ -291,29 +377,46 @@ impl Visit {
             return Err(Goodbye::new(NOT_ALLOWED, why));
         }
         self.note("publish", channel, why, false, message);
-        Ok(())
+        Ok(Pace::Steady)
     }
 
     /// Answers in its own time, so that a service that takes long keeps nobody.
-    fn on_request(&self, id: u32, request: frame::Request) {
-        let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
-            let busy = Err("too many requests are under way".to_owned());
-            self.page.say(frame::reply(id, &reply(busy)));
-            return;
-        };
+    fn on_request(&mut self, id: u32, request: frame::Request) {
         let about = request::about(&request);
+        if about.is_some() && !self.asks.spend(self.context.clock.now()) {
+            return self.put_off(id, "too many requests in a second");
+        }
+        let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
+            return self.put_off(id, "too many requests are under way");
+        };
+        if let Err(why) = request::judge(self.speaker.role, &request) {
+            let refused = &self.context.counts.refused_requests;
+            refused.fetch_add(1, Ordering::Relaxed);
+            if let Some((action, subject, detail)) = about {
+                self.note(action, &subject, &format!("{detail}: {why}"), false, &[]);
+            }
+            return self.page.say(frame::reply(id, &reply(Err(why))));
+        }
+        // A service may take long, and may have done it though it does not answer.
+        let about = match about {
+            Some(("service", subject, detail)) => {
+                self.note("service", &subject, &detail, true, &[]);
+                Some(("answer", subject, String::new()))
+            }
+            about => about,
+        };
         let (context, page) = (Arc::clone(&self.context), Arc::clone(&self.page));
-        let role = self.speaker.role;
         let audit = self.audit();
         tokio::spawn(async move {
-            let answer = request::answer(&context, role, request).await;
+            let answer = request::answer(&context, request).await;
             if let Some((action, subject, detail)) = about {
-                let why = answer.as_ref().err();
-                let detail = why.map_or(detail.clone(), |why| format!("{detail}: {why}"));
+                let parts = [Some(&detail), answer.as_ref().err()].into_iter().flatten();
+                let parts: Vec<&str> = parts.map(|it| &**it).filter(|it| !it.is_empty()).collect();
                 context.auditor.note(Audit {
+                    utime: context.clock.now().utime(),
                     action: action.to_owned(),
                     subject,
-                    detail,
+                    detail: parts.join(": "),
                     is_done: answer.is_ok(),
                     ..audit
                 });
@@ -321,6 +424,19 @@ impl Visit {
             page.say(frame::reply(id, &reply(answer)));
             drop(permit);
         });
+    }
+
+    /// Answers that it has to be asked again.
+    fn put_off(&self, id: u32, why: &str) {
+        let refused = &self.context.counts.refused_requests;
+        refused.fetch_add(1, Ordering::Relaxed);
+        let audit = Audit {
+            action: "request".to_owned(),
+            detail: why.to_owned(),
+            ..self.audit()
+        };
+        self.context.note_refusal(self.guest.address, audit);
+        self.page.say(frame::reply(id, &reply(Err(why.to_owned()))));
     }
 
     fn note(&self, action: &str, subject: &str, detail: &str, is_done: bool, message: &[u8]) {
@@ -361,6 +477,20 @@ fn reply(answer: request::Answer) -> Reply {
             error: Some(error),
         },
     }
+}
+
+/// Whether a page says things at a pace that is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    Steady,
+    TooFast,
+}
+
+const NOBODY_THERE: &str =
+    "no vehicle has a gate there, and enough were stopped that have none already";
+
+fn too_many_frames() -> Goodbye {
+    Goodbye::new(NOT_ALLOWED, "too many frames")
 }
 
 fn too_large() -> Goodbye {

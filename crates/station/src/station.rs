@@ -1,47 +1,46 @@
 //! A station: everything together, on threads of its own.
 
+use crate::assets;
 use crate::audit::Auditor;
+use crate::crowd::{Crowd, Place};
+use crate::door::Door;
 use crate::feed::Feed;
 use crate::frame;
-use crate::http::{self, Peer};
 use crate::live::Live;
+use crate::notices::Notices;
 use crate::people::People;
 use crate::replay::Replay;
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, site_of};
 use crate::tls::{Certificate, TlsError};
-use axum::{Extension, Router};
 use bowline_bus::Bus;
 use bowline_inspect::OpenSourceError;
 use bowline_log::play::State;
 use bowline_log::{Reader, WriteError};
+use bowline_msgs::Audit;
 use bowline_node::clock;
 use bytes::Bytes;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio_rustls::TlsAcceptor;
 
 /// How often pages are told how the station is.
 const STATUS_EVERY: Duration = Duration::from_millis(200);
-/// Connections at once, pages among them. One more is told to come back later.
-const MAX_CONNECTIONS: usize = 256;
-/// Pages at once.
+/// Pages at once, and pages of one person where people log in.
 const MAX_PAGES: usize = 64;
+const MAX_OF_PERSON: usize = 8;
 /// Passwords that are checked at once.
 const MAX_LOGINS: usize = 2;
-/// How long a browser may take to say what it wants.
-const ASK_WITHIN: Duration = Duration::from_secs(10);
-/// What a request may be long without its body.
-const MAX_HEAD: usize = 32 << 10;
+/// Calls to others that are under way at once: each has a thread.
+const MAX_CALLS: usize = 32;
+/// Channels that were never heard and that all pages together may stop vehicles on.
+const MAX_UNHEARD: usize = 256;
 /// The longest name that a gate knows.
 const MAX_STATION: usize = 64;
 
@@ -123,6 +122,9 @@ pub enum StartError {
     /// A name that no gate would know.
     #[error("expected a name of 1 to 31 bytes for the station, found {0:?}")]
     Name(String),
+    /// Two charts with one name: browsers would see the first only.
+    #[error("expected charts with different names, found two that are called {0:?}")]
+    Chart(String),
     /// The address is taken, or not this machine's.
     #[error("cannot listen at {address}")]
     Listen {
@@ -181,12 +183,12 @@ impl Station {
             .enable_all()
             .build()
             .map_err(StartError::Threads)?;
-        let door = Door {
-            router: http::router(&context),
-            context: Arc::clone(&context),
-            tls,
+        let listener = {
+            let _inside = runtime.enter();
+            let listener = tokio::net::TcpListener::from_std(listener);
+            listener.map_err(|source| StartError::Listen { address, source })?
         };
-        runtime.spawn(door.open(listener));
+        runtime.spawn(Door::new(&context, tls).open(listener));
         runtime.spawn(tell_status(Arc::clone(&context)));
         Ok(Self {
             context,
@@ -202,7 +204,7 @@ impl Station {
         self.address
     }
 
-    /// Where a browser finds it.
+    /// Where a browser finds it: where it listens, or at the first of its names if it listens everywhere.
     #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.context.is_tls() {
@@ -210,7 +212,7 @@ impl Station {
         } else {
             "http"
         };
-        format!("{scheme}://{}/", self.address)
+        format!("{scheme}://{}/", self.context.main_host)
     }
 
     /// How many pages are open.
@@ -226,7 +228,7 @@ impl Drop for Station {
         self.end.send_replace(true);
         if let Some(runtime) = self.runtime.take() {
             let pages_gone = async {
-                while self.context.feed.counts().n_pages > 0 {
+                while !self.context.seats.is_empty() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
@@ -250,7 +252,12 @@ fn check(options: &Options) -> Result<(), StartError> {
     if !(1..=MAX_STATION / 2 - 1).contains(&options.name.len()) {
         return Err(StartError::Name(options.name.clone()));
     }
-    Ok(())
+    let mut names = BTreeSet::new();
+    let twice = options.charts.iter().find(|it| !names.insert(&it.name));
+    match twice {
+        Some(chart) => Err(StartError::Chart(chart.name.clone())),
+        None => Ok(()),
+    }
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -277,16 +284,28 @@ pub(crate) struct Context {
     pub(crate) name: String,
     pub(crate) access: Access,
     hosts: Vec<String>,
-    pub(crate) charts: Vec<Chart>,
+    main_host: String,
+    pub(crate) port: u16,
+    pub(crate) charts: Vec<ServedChart>,
     pub(crate) models: Vec<Model>,
     pub(crate) auditor: Auditor,
     recording: Option<String>,
     sessions: Mutex<Sessions>,
     pub(crate) logins: Semaphore,
-    seats: Arc<Semaphore>,
-    connections: Arc<Semaphore>,
+    calls: Semaphore,
+    seats: Arc<Crowd<String>>,
+    unheard: Mutex<BTreeSet<String>>,
+    notices: Mutex<Notices>,
     pub(crate) counts: Counts,
     ended: watch::Receiver<bool>,
+}
+
+/// A chart, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct ServedChart {
+    pub(crate) chart: Chart,
+    /// The same in fewer bytes.
+    pub(crate) zipped: Option<Bytes>,
 }
 
 /// Where messages come from, and are heard.
@@ -303,16 +322,16 @@ pub(crate) struct Counts {
     /// That the bus did not take.
     pub(crate) unpublished: AtomicU64,
     pub(crate) refused_messages: AtomicU64,
+    /// Stops that were said again within a moment, after one that went through.
+    pub(crate) repeated_stops: AtomicU64,
     pub(crate) refused_requests: AtomicU64,
     pub(crate) sent_away: AtomicU64,
     pub(crate) turned_away: AtomicU64,
+    pub(crate) not_accepted: AtomicU64,
 }
 
 /// A page's place. One more page than there are places is not let in.
-#[derive(Debug)]
-pub(crate) struct Seat(
-    #[expect(dead_code, reason = "it is given back when it is dropped")] OwnedSemaphorePermit,
-);
+pub(crate) type Seat = Place<String>;
 
 impl Context {
     fn new(
@@ -331,21 +350,28 @@ impl Context {
             Origin::Bus(bus) => Source::Live(Live::start(bus, Arc::clone(&feed), clock)?),
             Origin::Log(reader) => Source::Replay(Replay::start(*reader, Arc::clone(&feed), clock)),
         };
+        let is_tls = is_tls(&options.access);
+        let hosts = hosts(address, &options.hosts, is_tls);
+        let charts = options.charts.into_iter();
         Ok(Self {
             feed,
             source,
             clock,
             name: options.name,
             access: options.access,
-            hosts: hosts(address, &options.hosts),
-            charts: options.charts,
+            main_host: main_host(address, &options.hosts),
+            hosts,
+            port: address.port(),
+            charts: charts.map(ServedChart::new).collect(),
             models: options.models,
             auditor,
             recording: options.recording,
             sessions: Mutex::new(Sessions::new(options.session)),
             logins: Semaphore::new(MAX_LOGINS),
-            seats: Arc::new(Semaphore::new(MAX_PAGES)),
-            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            calls: Semaphore::new(MAX_CALLS),
+            seats: Crowd::new(MAX_PAGES),
+            unheard: Mutex::default(),
+            notices: Mutex::default(),
             counts: Counts::default(),
             ended,
         })
@@ -356,13 +382,7 @@ impl Context {
     }
 
     pub(crate) fn is_tls(&self) -> bool {
-        matches!(
-            self.access,
-            Access::LogIn {
-                certificate: Some(_),
-                ..
-            }
-        )
+        is_tls(&self.access)
     }
 
     /// Whether browsers may know the station by this name.
@@ -380,9 +400,54 @@ impl Context {
             .is_some_and(|it| it.eq_ignore_ascii_case(host))
     }
 
-    /// A place for a page, if there is one.
-    pub(crate) fn sit_down(&self) -> Option<Seat> {
-        Arc::clone(&self.seats).try_acquire_owned().ok().map(Seat)
+    /// A place for a page of this person, if there is one. At a station without log-in everybody is the same person.
+    pub(crate) fn sit_down(&self, person: &str) -> Option<Seat> {
+        let most = match &self.access {
+            Access::Open => MAX_PAGES,
+            Access::LogIn { .. } => MAX_OF_PERSON,
+        };
+        self.seats.enter(person.to_owned(), most)
+    }
+
+    /// Leave to call somebody, who may take long to answer; the error is for people.
+    pub(crate) fn may_call(&self) -> Result<SemaphorePermit<'_>, String> {
+        let permit = self.calls.try_acquire();
+        permit.map_err(|_| "too many requests are under way".to_owned())
+    }
+
+    /// Whether a channel that was never heard may be spoken on, among all those that were before.
+    pub(crate) fn may_begin(&self, channel: &str) -> bool {
+        let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
+        if unheard.len() >= MAX_UNHEARD {
+            return unheard.contains(channel);
+        }
+        unheard.insert(channel.to_owned());
+        true
+    }
+
+    /// Writes down that something was refused, as often as that makes sense.
+    pub(crate) fn note_refusal(&self, address: SocketAddr, audit: Audit) {
+        let now = self.clock.now();
+        let audit = Audit {
+            utime: now.utime(),
+            address: address.to_string(),
+            is_done: false,
+            ..audit
+        };
+        let told = self.notices().hear(now, site_of(address.ip()), audit);
+        if let Some(audit) = told {
+            self.auditor.note(audit);
+        }
+    }
+
+    fn note_all(&self, audits: Vec<Audit>) {
+        for audit in audits {
+            self.auditor.note(audit);
+        }
+    }
+
+    fn notices(&self) -> MutexGuard<'_, Notices> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The name that somebody commands under.
@@ -396,7 +461,7 @@ impl Context {
     pub(crate) fn chart_addresses(&self) -> Vec<String> {
         let charts = self.charts.iter();
         charts
-            .map(|chart| format!("charts/{}", chart.name))
+            .map(|it| format!("charts/{}", it.chart.name))
             .collect()
     }
 
@@ -471,9 +536,11 @@ impl Context {
             published,
             unpublished,
             refused_messages,
+            repeated_stops,
             refused_requests,
             sent_away,
             turned_away,
+            not_accepted,
         } = &self.counts;
         let (audited, audit_lost) = self.auditor.counts();
         let (bus_lost, bus_failed) = match &self.source {
@@ -495,9 +562,11 @@ impl Context {
             ("commands published", load(published)),
             ("commands not taken by the bus", load(unpublished)),
             ("commands refused", load(refused_messages)),
+            ("stops said again too often", load(repeated_stops)),
             ("requests refused", load(refused_requests)),
             ("pages sent away", load(sent_away)),
             ("connections turned away", load(turned_away)),
+            ("connections not accepted", load(not_accepted)),
             ("audited", audited),
             ("audit lost", audit_lost),
         ])
@@ -552,18 +621,63 @@ impl From<(i64, String)> for BookmarkStatus {
     }
 }
 
-/// The names that browsers may use: as given, with the port where that is not said; on this machine, its usual names.
-fn hosts(address: SocketAddr, given: &[String]) -> Vec<String> {
-    let port = address.port();
-    let mut hosts = vec![address.to_string()];
-    if address.ip().is_loopback() {
-        hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{host}:{port}")));
+impl ServedChart {
+    fn new(chart: Chart) -> Self {
+        Self {
+            zipped: assets::zip(&chart.geojson),
+            chart,
+        }
     }
-    for host in given {
-        hosts.push(host.clone());
-        hosts.push(format!("{host}:{port}"));
+}
+
+fn is_tls(access: &Access) -> bool {
+    matches!(
+        access,
+        Access::LogIn {
+            certificate: Some(_),
+            ..
+        }
+    )
+}
+
+/// The names that browsers may use: as given, with the port where that is not said; on this machine, its usual names.
+/// Browsers say no port where it is the usual one.
+fn hosts(address: SocketAddr, given: &[String], is_tls: bool) -> Vec<String> {
+    let port = address.port();
+    let mut names = vec![match address {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    }];
+    if address.ip().is_loopback() || address.ip().is_unspecified() {
+        names.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
+    }
+    let mut hosts = given.to_vec();
+    hosts.extend(
+        names
+            .iter()
+            .chain(given)
+            .map(|name| format!("{name}:{port}")),
+    );
+    if port == if is_tls { 443 } else { 80 } {
+        hosts.extend(names);
     }
     hosts
+}
+
+/// What people are told: where it listens, or a name if that is everywhere.
+fn main_host(address: SocketAddr, given: &[String]) -> String {
+    let port = address.port();
+    match given.first() {
+        _ if !address.ip().is_unspecified() => address.to_string(),
+        Some(name) if has_port(name) => name.clone(),
+        Some(name) => format!("{name}:{port}"),
+        None => format!("localhost:{port}"),
+    }
+}
+
+fn has_port(name: &str) -> bool {
+    let port = name.rsplit_once(':').map(|(_, port)| port);
+    port.is_some_and(|port| port.parse::<u16>().is_ok())
 }
 
 async fn tell_status(context: Arc<Context>) {
@@ -571,87 +685,57 @@ async fn tell_status(context: Arc<Context>) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = ticks.tick() => context.feed.tell_status(&context.status()),
-            () = context.ended() => return,
+            _ = ticks.tick() => {
+                context.feed.tell_status(&context.status());
+                let due = context.notices().take(context.clock.now());
+                context.note_all(due);
+            }
+            () = context.ended() => {
+                let rest = context.notices().take_all(context.clock.now());
+                return context.note_all(rest);
+            }
         }
     }
 }
 
-/// Lets browsers in.
-#[derive(Clone)]
-struct Door {
-    router: Router,
-    context: Arc<Context>,
-    tls: Option<TlsAcceptor>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Door {
-    async fn open(self, listener: TcpListener) {
-        let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
-            return;
-        };
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = self.context.ended() => return,
-            };
-            match accepted {
-                Ok((stream, peer)) => self.admit(stream, peer),
-                // There are too many open files, for a moment.
-                Err(_) => tokio::time::sleep(STATUS_EVERY).await,
-            }
+    #[test]
+    fn browsers_find_it_by_what_people_are_told() {
+        let given = ["bridge.local".to_owned(), "bridge:9443".to_owned()];
+        for (address, given, expected) in [
+            ("127.0.0.1:8080", &given[..0], "127.0.0.1:8080"),
+            ("127.0.0.1:8080", &given, "127.0.0.1:8080"),
+            ("0.0.0.0:8443", &given, "bridge.local:8443"),
+            ("[::]:8443", &given[1..], "bridge:9443"),
+            ("0.0.0.0:8443", &given[..0], "localhost:8443"),
+            ("[::1]:8443", &given[..0], "[::1]:8443"),
+        ] {
+            let address = address.parse().unwrap();
+            let host = main_host(address, given);
+            assert_eq!(host, expected);
+            assert!(hosts(address, given, true).contains(&host), "{host}");
         }
     }
 
-    fn admit(&self, stream: TcpStream, peer: SocketAddr) {
-        let connections = Arc::clone(&self.context.connections);
-        let Ok(permit) = connections.try_acquire_owned() else {
-            self.context
-                .counts
-                .turned_away
-                .fetch_add(1, Ordering::Relaxed);
-            // Whether it is heard or not; with TLS it is only closed.
-            if self.tls.is_none() {
-                drop(stream.try_write(BUSY));
-            }
-            return;
-        };
-        let door = self.clone();
-        tokio::spawn(async move {
-            door.serve(stream, peer).await;
-            drop(permit);
-        });
-    }
-
-    async fn serve(self, stream: TcpStream, peer: SocketAddr) {
-        // Small frames should not wait for others.
-        drop(stream.set_nodelay(true));
-        match &self.tls {
-            None => self.converse(stream, peer).await,
-            Some(tls) => {
-                let accepted = tokio::time::timeout(ASK_WITHIN, tls.accept(stream)).await;
-                if let Ok(Ok(stream)) = accepted {
-                    self.converse(stream, peer).await;
-                }
+    #[test]
+    fn on_the_usual_port_browsers_say_none() {
+        for (address, is_tls, is_usual) in [
+            ("127.0.0.1:80", false, true),
+            ("127.0.0.1:443", true, true),
+            ("127.0.0.1:80", true, false),
+            ("127.0.0.1:8080", false, false),
+        ] {
+            let hosts = hosts(address.parse().unwrap(), &[], is_tls);
+            for name in ["localhost", "127.0.0.1", "[::1]"] {
+                assert_eq!(
+                    hosts.contains(&name.to_owned()),
+                    is_usual,
+                    "{address} {name}"
+                );
             }
         }
     }
-
-    async fn converse<S>(&self, stream: S, peer: SocketAddr)
-    where
-        S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
-    {
-        let router = self.router.clone().layer(Extension(Peer(peer)));
-        let served = hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(ASK_WITHIN)
-            .max_buf_size(MAX_HEAD)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
-            .with_upgrades();
-        // Whatever is wrong with a connection is over with it.
-        drop(served.await);
-    }
 }
-
-const BUSY: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";

@@ -90,11 +90,16 @@ fn host(robot: &Robot, signals: SignalFd) -> anyhow::Result<Outcome> {
         let script = script.spawn_scoped(scope, || {
             component::host(robot, Source::Sim, Which::Process(SCRIPT), &stop)
         });
-        script.context("cannot start a thread")?;
+        let script = script.context("cannot start a thread")?;
         let outcome = component::host(robot, Source::Sim, Which::AllBut(SCRIPT), &stop);
         // Whatever ended the robot ends its script.
         stop.store(true, Ordering::Relaxed);
-        outcome
+        let script = script.join();
+        let script = script.map_err(|_| anyhow::anyhow!("the scripted operator panicked"))?;
+        outcome.and_then(|outcome| {
+            script.context("the scripted operator")?;
+            Ok(outcome)
+        })
     })
 }
 

@@ -8,13 +8,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// A running hub, ended with the value.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     output: BufReader<std::process::ChildStdout>,
 }
 
 impl Running {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
             .arg("hub")
             .args(arguments)
@@ -26,7 +26,7 @@ impl Running {
         Self { child, output }
     }
 
-    fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).expect("it says something");
         line.trim_end().to_owned()

@@ -1,10 +1,18 @@
 //! `bowline station` and `bowline demo` as programs: they say where the page is, serve it, and end when they are told to.
 
+use crate::hub::Running;
 use crate::{bowline_in, scratch, stderr, stdout, write};
+use bowline_bus::Bus;
+use bowline_msgs::Gate;
+use bowline_wire::Message as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// Nothing takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that serves a page, ended with the value.
 struct Serving {
@@ -103,12 +111,33 @@ fn what_it_needs_is_made_by_itself_and_mistakes_say_what_to_do() {
     assert!(hash.starts_with("$argon2id$"), "{hash}");
     let short = bowline_in(&folder, &["station", "password"], b"sesame\n");
     assert_eq!(short.status.code(), Some(2));
+    let long = "x".repeat(1_025);
+    let long = bowline_in(&folder, &["station", "password"], long.as_bytes());
+    assert_eq!(long.status.code(), Some(2), "nobody could log in with it");
     let made = bowline_in(&folder, &["station", "certificate", "bridge.local"], b"");
     assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
     assert!(folder.join("station.pem").exists() && folder.join("station.key").exists());
     let again = bowline_in(&folder, &["station", "certificate", "bridge.local"], b"");
     assert_eq!(again.status.code(), Some(1), "a key is not written over");
+    let named = [
+        "station",
+        "certificate",
+        "bridge.local",
+        "-o",
+        "bridge.local",
+    ];
+    write(&folder, "bridge.local.key", "somebody's");
+    let refused = bowline_in(&folder, &named, b"");
+    assert_eq!(refused.status.code(), Some(1), "a key is not written over");
+    assert!(
+        !folder.join("bridge.local.pem").exists(),
+        "half of it is none"
+    );
+    std::fs::remove_file(folder.join("bridge.local.key")).expect("it is there");
+    assert_eq!(bowline_in(&folder, &named, b"").status.code(), Some(0));
+    assert!(folder.join("bridge.local.pem").exists() && folder.join("bridge.local.key").exists());
     write(&folder, "bad.geojson", "{}");
+    write(&folder, "same.geojson", "{\"type\": \"FeatureCollection\"}");
     write(
         &folder,
         "people.toml",
@@ -122,6 +151,10 @@ fn what_it_needs_is_made_by_itself_and_mistakes_say_what_to_do() {
         (
             &["--chart", "bad.geojson"],
             "an object of type FeatureCollection; `bowline sim chart` writes one",
+        ),
+        (
+            &["--chart", "same.geojson", "--chart", "same.geojson"],
+            "two that are called \"same.geojson\"",
         ),
         (&["--chart", "none.geojson"], "cannot read none.geojson"),
         (&["--users", "people.toml"], "unknown variant `king`"),
@@ -141,4 +174,52 @@ fn what_it_needs_is_made_by_itself_and_mistakes_say_what_to_do() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
+}
+
+/// What a process has in memory, in KiB.
+fn resident_kib(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+    let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"));
+    let size = line.and_then(|it| it.trim().split(' ').next()?.parse().ok());
+    size.expect("it has a size")
+}
+
+#[test]
+fn a_crowd_at_the_door_keeps_no_gate_and_takes_little_memory() {
+    let folder = scratch("station-crowd");
+    let mut hub = Running::start(&["tcpq://127.0.0.1:0"]);
+    let line = hub.line();
+    let url = line.strip_prefix("hub at ").expect("it says where it is");
+    let gates = Bus::open(url)
+        .expect("the hub is there")
+        .events("gate.state");
+    let gates = gates.expect("there is room");
+    let demo = Serving::start(&folder, &["demo", "--no-open", "--url", url]);
+    let next = || {
+        let event = gates.recv_timeout(PATIENCE).expect("the hub is there");
+        let (_, event) = event.expect("the vehicle's gate goes on");
+        Gate::decode(&event.payload).expect("a gate")
+    };
+    let first = next();
+    let before = resident_kib(demo.child.id());
+    let crowd: Vec<TcpStream> = (0..1_000)
+        .map(|n| {
+            let mut stream = TcpStream::connect(&demo.address).expect("it listens");
+            // Some say something that is no end of anything.
+            let word = [&b"GET / HTTP/1.1\r\nX: "[..], b"", &[0x16, 3, 1]][n % 3];
+            drop(stream.write_all(word));
+            stream
+        })
+        .collect();
+    for _ in 0..20 {
+        let gate = next();
+        assert_eq!(
+            (gate.is_stopped, gate.stopped_by),
+            (first.is_stopped, first.stopped_by.clone())
+        );
+    }
+    let grown = resident_kib(demo.child.id()).saturating_sub(before);
+    assert!(grown < 64 << 10, "{grown} KiB");
+    drop(crowd);
+    assert_eq!(demo.interrupt().1, Some(0));
 }

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 /// Lets a child get all signals, though whoever starts it may have blocked some, to wait for them.
-pub(super) fn unblock_signals(command: &mut Command) {
+pub fn unblock_signals(command: &mut Command) {
     let unblock = || SigSet::empty().thread_set_mask().map_err(io::Error::from);
     // SAFETY: between fork and exec only functions may be called that are safe in a signal handler. This one makes a set
     // on the stack and a single call of pthread_sigmask, which is; it allocates nothing and takes no lock.

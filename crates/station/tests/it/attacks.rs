@@ -3,7 +3,7 @@
 use crate::browser::{Page, connect, get, open_station, send_raw};
 use bowline_msgs::Beat;
 use serde_json::json;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::net::TcpStream;
 
 #[test]
@@ -154,6 +154,57 @@ fn malformed_and_oversized_frames_end_the_connection_with_the_right_code() {
 }
 
 #[test]
+fn what_is_no_websocket_any_more_ends_with_the_right_code() {
+    let (_bus, station) = open_station();
+    let masked = |front: &[u8], n_bytes: usize| {
+        let mut frame = front.to_vec();
+        frame.extend([0; 4]);
+        frame.resize(frame.len() + n_bytes, 0);
+        frame
+    };
+    // A message that begins, and goes on without end.
+    let mut endless = masked(&[0x02, 0xfe, 0x40, 0x00], 0x4000);
+    for _ in 0..20 {
+        endless.extend(masked(&[0x00, 0xfe, 0x40, 0x00], 0x4000));
+    }
+    let mut unmasked = vec![0x82, 5, 0x17, 0, 0, 0, 1];
+    // What is behind it must not take back the word that closes.
+    unmasked.resize(100_000, 0);
+    for (what, bytes, code) in [
+        ("not masked", unmasked, 1002),
+        ("a reserved bit", masked(&[0xc2, 0x81], 1), 1002),
+        ("a reserved kind", masked(&[0x83, 0x81], 1), 1002),
+        ("nothing to continue", masked(&[0x80, 0x81], 1), 1002),
+        (
+            "a ping that is too long",
+            masked(&[0x89, 0xfe, 0x01, 0x00], 256),
+            1002,
+        ),
+        ("a ping in parts", masked(&[0x09, 0x81], 1), 1002),
+        (
+            "more than there can be",
+            masked(&[0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0], 0),
+            1009,
+        ),
+        ("no end", endless, 1009),
+    ] {
+        let mut page = Page::open(station.address());
+        page.send_raw(&bytes);
+        assert_eq!(page.wait_for_close().0, code, "{what}");
+    }
+}
+
+#[test]
+fn pings_without_end_are_a_flood_too() {
+    let (_bus, station) = open_station();
+    let mut page = Page::open(station.address());
+    for _ in 0..5_000 {
+        page.send_ping();
+    }
+    assert_eq!(page.wait_for_close().0, 1008);
+}
+
+#[test]
 fn a_flood_of_frames_ends_the_connection() {
     let (_bus, station) = open_station();
     let mut page = Page::open(station.address());
@@ -181,6 +232,9 @@ fn a_thousand_connections_are_bounded_and_do_not_keep_those_who_are_in() {
     let mut answer = String::new();
     drop(last.read_to_string(&mut answer));
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer:?}");
+    // Whoever has said something hears it as well.
+    let hears = || get(address, "/", &format!("X: {}\r\n", "x".repeat(30_000))).status == 503;
+    assert!(hears());
     drop(idle);
     drop(last);
     // There is room again as soon as the station has seen that they left.
@@ -221,13 +275,9 @@ fn garbage_in_place_of_http_does_no_harm() {
         long_head.as_bytes(),
         long_path.as_bytes(),
     ];
-    for bytes in garbage {
-        let mut stream = TcpStream::connect(station.address()).unwrap();
-        drop(stream.write_all(bytes));
-        drop(stream.shutdown(std::net::Shutdown::Write));
-        let mut answer = Vec::new();
-        drop(stream.read_to_end(&mut answer));
-        assert!(!answer.starts_with(b"HTTP/1.1 200"));
+    for (bytes, status) in garbage.into_iter().zip([400, 400, 400, 431, 414]) {
+        let answer = send_raw(station.address(), bytes).expect("an answer");
+        assert_eq!(answer.status, status, "{}", answer.head);
     }
     assert_eq!(get(station.address(), "/", "").status, 200);
 }

@@ -5,6 +5,7 @@ use bowline_msgs::{Audit, Authority, Gate, LeaseRequest, StopCommand, ThrustComm
 use bowline_station::{Access, Options, Origin, People, Station, hash_password};
 use bowline_wire::Message as _;
 use serde_json::{Value, json};
+use socket2::{Domain, Socket, Type};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -14,6 +15,9 @@ use tokio_tungstenite::tungstenite::{self, Error, Message, WebSocket};
 
 /// Nothing takes so long unless it hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// More than come in that time.
+const MAX_STATUSES: u32 = 300;
 
 pub(crate) fn options(bus: &Bus) -> Options {
     Options {
@@ -81,9 +85,20 @@ impl Answer {
     }
 }
 
+/// A connection from another host, as far as the station can tell.
+pub(crate) fn connect_from(host: [u8; 4], address: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from((host, 0)).into()).unwrap();
+    socket.connect(&address.into()).unwrap();
+    socket.into()
+}
+
 /// Sends bytes as they are; `None` if the connection is closed without an answer.
 pub(crate) fn send_raw(address: SocketAddr, request: &[u8]) -> Option<Answer> {
-    let mut stream = TcpStream::connect(address).unwrap();
+    send_over(TcpStream::connect(address).unwrap(), request)
+}
+
+pub(crate) fn send_over(mut stream: TcpStream, request: &[u8]) -> Option<Answer> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     // It may be closed before all of it is sent.
     drop(stream.write_all(request));
@@ -186,7 +201,8 @@ impl Page {
             channels: Vec::new(),
         };
         while page.hello.is_null() {
-            page.next();
+            let sent = page.next();
+            assert!(!matches!(sent, Some(Sent::Closed(..))), "{sent:?}");
         }
         page
     }
@@ -194,6 +210,16 @@ impl Page {
     pub(crate) fn send(&mut self, frame: Vec<u8>) {
         // It may be closed already, which is seen by whoever reads next.
         drop(self.socket.send(Message::binary(frame)));
+    }
+
+    /// Bytes as they are, past all that a WebSocket is.
+    pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
+        // It may be closed already, which is seen by whoever reads next.
+        drop(self.socket.get_mut().write_all(bytes));
+    }
+
+    pub(crate) fn send_ping(&mut self) {
+        drop(self.socket.send(Message::Ping(vec![7; 125].into())));
     }
 
     pub(crate) fn send_text(&mut self, text: &str) {
@@ -227,6 +253,7 @@ impl Page {
 
     /// Waits for something. Everything before it is passed over.
     pub(crate) fn wait<T>(&mut self, mut find: impl FnMut(&Sent) -> Option<T>) -> T {
+        let mut n_statuses = 0;
         loop {
             let Some(sent) = self.next() else {
                 continue;
@@ -235,6 +262,9 @@ impl Page {
                 return found;
             }
             assert!(!matches!(sent, Sent::Closed(..)), "{sent:?}");
+            // They come five times a second as long as the station is there, whether anything else does or not.
+            n_statuses += u32::from(matches!(sent, Sent::Status(_)));
+            assert!(n_statuses < MAX_STATUSES, "it did not come: {sent:?}");
         }
     }
 

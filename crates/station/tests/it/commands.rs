@@ -144,6 +144,117 @@ fn commands_are_limited_and_a_stop_is_never_held_back() {
 }
 
 #[test]
+fn a_stop_said_without_end_is_heard_at_once_and_then_in_bounds() {
+    const N_SAID: usize = 700;
+    let (bus, station) = open_station();
+    let heard = bus.inbox();
+    let queue = Queue::default().with_capacity(10_000);
+    heard.subscribe(".*operator.*", queue).unwrap();
+    let mut page = Page::open(station.address());
+    show_gate(&bus, &mut page);
+    for _ in 0..N_SAID {
+        page.publish("operator.stop", &stop("bridge"));
+    }
+    page.publish("heron/operator.stop", &stop("bridge"));
+    let mut n_heard = 0;
+    loop {
+        let (_, event) = heard.recv_timeout(PATIENCE).unwrap().expect("a stop");
+        if event.channel.as_str() == "heron/operator.stop" {
+            break;
+        }
+        n_heard += 1;
+    }
+    assert!((1..N_SAID).contains(&n_heard), "{n_heard}");
+    let n_held = page.wait_for_count("stops said again too often", 1);
+    assert_eq!(n_heard + usize::try_from(n_held).unwrap(), N_SAID);
+}
+
+#[test]
+fn invented_vehicles_are_stopped_in_bounds_and_those_that_are_there_always() {
+    let (bus, station) = open_station();
+    let heard = bus.inbox();
+    let queue = Queue::default().with_capacity(10_000);
+    heard.subscribe(".*operator.stop", queue).unwrap();
+    let mut page = Page::open(station.address());
+    for n in 0..20 {
+        page.publish(&format!("ghost{n}/operator.stop"), &stop("bridge"));
+    }
+    page.publish("truth/operator.stop", &stop("bridge"));
+    page.wait_for_count("commands refused", 13);
+    show_gate(&bus, &mut page);
+    page.publish("operator.stop", &stop("bridge"));
+    let mut n_ghosts = 0;
+    loop {
+        let (_, event) = heard.recv_timeout(PATIENCE).unwrap().expect("a stop");
+        if event.channel.as_str() == "operator.stop" {
+            break;
+        }
+        n_ghosts += 1;
+    }
+    assert_eq!(n_ghosts, 8);
+    assert_eq!(Page::open(station.address()).hello["source"], "live");
+}
+
+#[test]
+fn no_page_calls_a_service_that_is_not_for_pages() {
+    let (bus, station) = station_with_people();
+    let audits = bus.events("station.audit").unwrap();
+    let calls = bus.events("call.*|.*order.*|.*parameters.*").unwrap();
+    let mut page = Page::open_as(station.address(), &log_in(station.address(), "eve"));
+    for name in [
+        "supervisor.heron.box.order",
+        "gate.parameters",
+        "a.b.sim.fault",
+    ] {
+        let service = json!({ "what": "service", "name": name, "type": "bowline.sim_control_t", "request": { "action": 1 } });
+        let error = format!("a page may not call the service {name:?}");
+        assert_eq!(
+            page.request(1, service),
+            json!({ "ok": false, "error": error })
+        );
+    }
+    page.wait_for_count("requests refused", 3);
+    let audits = audits_until(&audits, |it| it.subject == "a.b.sim.fault");
+    let refused = audits
+        .iter()
+        .filter(|it| it.action == "service" && !it.is_done);
+    assert_eq!(refused.count(), 3);
+    assert!(calls.try_recv().unwrap().is_none(), "nobody was called");
+}
+
+#[test]
+fn a_service_is_written_down_when_it_is_asked_and_when_it_answers() {
+    let (bus, station) = station_with_people();
+    let audits = bus.events("station.audit").unwrap();
+    let mut page = Page::open_as(station.address(), &log_in(station.address(), "anna"));
+    let service = json!({ "what": "service", "name": "sim.control", "type": "bowline.sim_control_t", "request": { "action": 1, "n_steps": 0, "seed": -1 } });
+    assert_eq!(page.request(1, service)["ok"], false, "nobody is there");
+    let audits = audits_until(&audits, |it| it.action == "answer");
+    let [.., asked, answered] = &audits[..] else {
+        panic!("{audits:?}");
+    };
+    assert_eq!((&*asked.action, asked.is_done), ("service", true));
+    assert_eq!(
+        (&*answered.subject, answered.is_done),
+        ("sim.control", false)
+    );
+    assert!(!answered.detail.is_empty());
+}
+
+#[test]
+fn too_many_requests_are_put_off_and_counted() {
+    let (_bus, station) = open_station();
+    let mut page = Page::open(station.address());
+    for id in 0..200_u32 {
+        let mut frame = vec![0x13];
+        frame.extend(id.to_be_bytes());
+        frame.extend(b"{\"what\":\"acknowledge\",\"alarm\":\"gps\",\"since_utime\":\"5\"}");
+        page.send(frame);
+    }
+    page.wait_for_count("requests refused", 1);
+}
+
+#[test]
 fn what_people_did_is_a_log_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.mcap");

@@ -69,6 +69,31 @@ fn charts_are_served_and_named_in_the_greeting() {
 }
 
 #[test]
+fn charts_are_sent_in_few_bytes_to_those_who_can_read_that() {
+    let bus = Bus::open("memq://").unwrap();
+    let text = format!(
+        "{{\"type\":\"FeatureCollection\",\"x\":[{}0]}}",
+        "1,".repeat(10_000)
+    );
+    let chart = Chart {
+        name: "harbour.geojson".to_owned(),
+        geojson: text.clone().into(),
+    };
+    let with = |charts| Options {
+        charts,
+        ..options(&bus)
+    };
+    let station = Station::start(with(vec![chart.clone()])).unwrap();
+    let ask = |more| get(station.address(), "/charts/harbour.geojson", more);
+    assert_eq!(ask("").body, text.as_bytes());
+    let zipped = ask("Accept-Encoding: gzip\r\n");
+    assert_eq!(zipped.header("content-encoding"), Some("gzip"));
+    assert!(zipped.body.len() < text.len() / 10);
+    let error = Station::start(with(vec![chart.clone(), chart])).unwrap_err();
+    assert!(error.to_string().contains("two that are called"), "{error}");
+}
+
+#[test]
 fn a_page_is_greeted_and_told_how_the_station_is_all_the_time() {
     let (_bus, station) = open_station();
     let mut page = Page::open(station.address());
