@@ -8,15 +8,12 @@ use anyhow::Context as _;
 use bowline_bus::{Bus, Url};
 use bowline_log::Schemas;
 use bowline_log::record::{Existing, FileOptions, Recorder, RecorderOptions, increments};
-use bowline_node::robot::{Robot, Source};
+use bowline_node::robot::Source;
 use bowline_sim::{World, to_geojson, to_truth};
 use bowline_station::{Chart, Options, Origin, StartError, Station};
 use clap::Args;
-use nix::sys::signalfd::SignalFd;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
-use std::thread;
 
 #[derive(Args, Debug)]
 pub(super) struct LiveArguments {
@@ -63,7 +60,8 @@ pub(super) fn run(show: &Show, arguments: &LiveArguments) -> anyhow::Result<Outc
     if !arguments.no_open {
         station::open_browser(&station.url());
     }
-    let outcome = host(&robot, signals);
+    let stop = component::stop_at_signal(signals)?;
+    let outcome = component::host(&robot, Source::Sim, Which::All, &stop);
     drop(station);
     recorder.stop();
     output::line(&format!(
@@ -72,39 +70,6 @@ pub(super) fn run(show: &Show, arguments: &LiveArguments) -> anyhow::Result<Outc
     ))?;
     outcome
 }
-
-/// Hosts the robot until somebody ends it.
-///
-/// Who a script stands in for is apart, as people are: within one host a channel has one writer, and nobody at the page
-/// would be heard.
-fn host(robot: &Robot, signals: SignalFd) -> anyhow::Result<Outcome> {
-    let stop = component::stop_at_signal(signals)?;
-    let has_script = robot
-        .components(Source::Sim)
-        .any(|component| component.process == SCRIPT);
-    if !has_script {
-        return component::host(robot, Source::Sim, Which::All, &stop);
-    }
-    thread::scope(|scope| {
-        let script = thread::Builder::new().name(SCRIPT.to_owned());
-        let script = script.spawn_scoped(scope, || {
-            component::host(robot, Source::Sim, Which::Process(SCRIPT), &stop)
-        });
-        let script = script.context("cannot start a thread")?;
-        let outcome = component::host(robot, Source::Sim, Which::AllBut(SCRIPT), &stop);
-        // Whatever ended the robot ends its script.
-        stop.store(true, Ordering::Relaxed);
-        let script = script.join();
-        let script = script.map_err(|_| anyhow::anyhow!("the scripted operator panicked"))?;
-        outcome.and_then(|outcome| {
-            script.context("the scripted operator")?;
-            Ok(outcome)
-        })
-    })
-}
-
-/// The process of the scripted operator, in robots that have one.
-const SCRIPT: &str = "operator";
 
 fn record(bus: &Bus, log: PathBuf) -> anyhow::Result<Recorder> {
     let files = FileOptions {

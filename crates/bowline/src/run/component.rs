@@ -57,8 +57,6 @@ pub(crate) enum Which<'a> {
     All,
     /// Those of one process.
     Process(&'a str),
-    /// All that are ours but those of one process, which is hosted elsewhere on the bus.
-    AllBut(&'a str),
 }
 
 impl Which<'_> {
@@ -66,7 +64,6 @@ impl Which<'_> {
         match self {
             Self::All => true,
             Self::Process(name) => process == name,
-            Self::AllBut(name) => process != name,
         }
     }
 }
@@ -83,7 +80,7 @@ pub(crate) fn host(
     let components = components.filter(|component| which.has(&component.process));
     let name = match which {
         Which::Process(name) => name,
-        Which::All | Which::AllBut(_) => robot.name(),
+        Which::All => robot.name(),
     };
     let instances: Result<Vec<_>, _> = components
         .filter_map(|component| component.make())
@@ -112,7 +109,7 @@ pub(crate) fn host(
         // A supervisor tells of them where there is one.
         experiments: match which {
             Which::Process(_) => Vec::new(),
-            Which::All | Which::AllBut(_) => robot.told_experiments(source),
+            Which::All => robot.told_experiments(source),
         },
         on_fault: Some(|component, fault| output::note(&format!("{component}: {fault}"))),
     };
