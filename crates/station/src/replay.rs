@@ -357,3 +357,33 @@ fn read_between(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_player_that_cannot_go_on_says_why() {
+        let (orders, ordered) = sync_channel(0);
+        let player = Player::new(PlayerOptions::default());
+        let view = View {
+            log: String::new(),
+            status: player.status(Duration::ZERO),
+            bookmarks: Arc::new([]),
+            error: Some("the disk is gone".to_owned()),
+        };
+        let replay = Replay {
+            orders,
+            view: Arc::new(Mutex::new(view)),
+            stop: Arc::default(),
+            thread: None,
+        };
+        assert_eq!(replay.order(Command::Play), Err(OrderError::Busy));
+        drop(ordered);
+        let refused = replay.order(Command::Play).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the log cannot be played any further: the disk is gone"
+        );
+    }
+}
