@@ -23,6 +23,7 @@
 //! | `request.rs` | what a page may ask of the station |
 //! | `people.rs`, `sessions.rs`, `budget.rs` | who they are, what they may do, and how often |
 //! | `audit.rs` | what they did |
+//! | `fuzzing.rs` | what `fuzz/` tries |
 //! | `http.rs`, `socket.rs`, `assets.rs`, `tls.rs` | the only files that know browsers |
 //! | `station.rs` | all of it together |
 //!
@@ -34,6 +35,8 @@ mod board;
 mod budget;
 mod feed;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod live;
 mod outbox;
