@@ -171,24 +171,6 @@ fn in_a_replay_nobody_is_commanded() {
 }
 
 #[test]
-fn a_player_that_loops_as_fast_as_it_can_sends_nobody_away() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_station, mut page) = replay(folder.path());
-    player(&mut page, "loop", json!(1));
-    player(&mut page, "rate", json!(0));
-    player(&mut page, "play", Value::Null);
-    for _ in 0..3 {
-        page.wait(|sent| matches!(sent, Sent::Reset(_)).then_some(()));
-    }
-    for _ in 0..10 {
-        page.wait(|sent| matches!(sent, Sent::Status(_)).then_some(()));
-    }
-    let reply = player(&mut page, "pause", Value::Null);
-    assert_eq!(reply, json!({ "ok": true }));
-    wait_for_player(&mut page, |player| player["state"] == "paused");
-}
-
-#[test]
 fn what_people_did_is_recorded_beside_the_vehicle_and_shown_in_a_replay() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mission.mcap");
