@@ -10,7 +10,8 @@ BENCH ?=
 # How many inputs `make test` tries on each parser: the same ones every time, some ten seconds' worth. `make soak` looks
 # for new ones, so many seconds on each.
 FUZZ_RUNS := datagrams=3000 dynamic=50000 eventlog=50000 gate=20000 generated=50000 language=5000 link_frames=50000 \
-	log_damage=1500 log_files=4000 log_index=15000 models=6000 nmea=40000 robot_files=3000 roboteq=40000 scanner=40000 tcpq=200000 worlds=6000
+	log_damage=1500 log_files=4000 log_index=15000 models=6000 nmea=40000 robot_files=3000 roboteq=40000 scanner=40000 \
+	station_frames=40000 tcpq=200000 worlds=6000
 SOAK_SECONDS ?= 1200
 
 .PHONY: demo test gen liblcm python bench soak peers check binary page browser models mutants fuzz

@@ -150,8 +150,9 @@ impl Quiet {
 
 impl Drop for Quiet {
     fn drop(&mut self) {
+        let restored = tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &self.earlier);
         // Where the terminal is gone there is nothing to restore.
-        drop(tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &self.earlier));
+        restored.unwrap_or_default();
     }
 }
 

@@ -1,80 +1,93 @@
 //! What people did: to a log of its own, and onto the bus, so that it is recorded beside what vehicles did.
 //!
+//! ```text
+//!  note ─▶ Tray, bounded and shared fairly ─▶ thread ─▶ Scribe: the log, which may be refused ─▶ bus
+//! ```
+//!
 //! Nobody waits for a disk before a vehicle is stopped: what is to be written goes through a bounded queue to a thread.
 //! What does not fit is counted, and the count is on every page.
 
+mod scribe;
+mod tray;
+
+use crate::station::StartError;
 use bowline_bus::Bus;
-use bowline_log::{LogEvent, Schemas, WriteError, Writer, WriterOptions};
+use bowline_log::{Schemas, Writer, WriterOptions};
 use bowline_msgs::Audit;
-use bowline_wire::Message as _;
+use bowline_node::clock;
+use scribe::Scribe;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
+use tray::Tray;
 
 /// Where it is said on the bus.
 const CHANNEL: &str = "station.audit";
-/// What may wait for the disk: half a minute of direct control by five people.
-const MAX_WAITING: usize = 4_096;
+/// About how long it takes until what was written survives a loss of power, and until a disk is asked again that
+/// refused.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Writes down what people do.
 #[derive(Debug)]
 pub(crate) struct Auditor {
-    queue: Option<SyncSender<Box<Audit>>>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
-    counts: Arc<Counts>,
 }
 
+/// Shared by those who note something and the thread that writes it.
 #[derive(Debug, Default)]
-struct Counts {
+struct Desk {
+    tray: Mutex<Tray>,
+    is_filled: Condvar,
+    /// In the log, or on the bus where there is none.
     written: AtomicU64,
-    lost: AtomicU64,
+    /// That the tray had no room for, and that the log did not take.
+    unnoted: AtomicU64,
+    unwritten: AtomicU64,
 }
 
 impl Auditor {
     /// Begins a log, and says everything on the bus too, if there is one.
-    pub(crate) fn begin(path: Option<&Path>, bus: Option<Bus>) -> Result<Self, WriteError> {
+    pub(crate) fn begin(path: Option<&Path>, bus: Option<Bus>) -> Result<Self, StartError> {
         let writer = path.map(|path| Writer::create_new(path, WriterOptions::default()));
-        let mut writer = writer.transpose()?;
+        Self::over(writer.transpose()?, bus)
+    }
+
+    fn over(mut writer: Option<Writer>, bus: Option<Bus>) -> Result<Self, StartError> {
         if let Some(writer) = &mut writer {
             writer.add_schemas(&Schemas::of_bowline());
         }
-        let (queue, waiting) = sync_channel(MAX_WAITING);
-        let counts = Arc::new(Counts::default());
-        let counting = Arc::clone(&counts);
+        let desk = Arc::new(Desk::default());
+        let shared = Arc::clone(&desk);
         let thread = std::thread::Builder::new().name("audit".to_owned());
-        let thread = thread.spawn(move || write(&waiting, writer, bus.as_ref(), &counting));
+        let thread = thread.spawn(move || shared.work(Scribe::new(writer), bus.as_ref()));
         Ok(Self {
-            queue: Some(queue),
-            // Without a thread the queue is closed, and everything is counted as lost.
-            thread: thread.ok(),
-            counts,
+            desk,
+            thread: Some(thread.map_err(StartError::Threads)?),
         })
     }
 
     pub(crate) fn note(&self, audit: Audit) {
-        let Some(queue) = &self.queue else {
-            return;
-        };
-        if queue.try_send(Box::new(audit)).is_err() {
-            self.counts.lost.fetch_add(1, Ordering::Relaxed);
-        }
+        let n_lost = self.desk.tray().put(audit);
+        self.desk.unnoted.fetch_add(n_lost, Ordering::Relaxed);
+        self.desk.is_filled.notify_one();
     }
 
-    /// How much was written, and how much was not.
+    /// How much was written, and how much was not and will not be.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let Counts { written, lost } = &*self.counts;
-        (
-            written.load(Ordering::Relaxed),
-            lost.load(Ordering::Relaxed),
-        )
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let desk = &self.desk;
+        let lost = load(&desk.unnoted) + load(&desk.unwritten);
+        (load(&desk.written), lost)
     }
 }
 
 impl Drop for Auditor {
     fn drop(&mut self) {
-        drop(self.queue.take());
+        self.desk.tray().close();
+        self.desk.is_filled.notify_one();
         if let Some(thread) = self.thread.take() {
             // A panic there was told by the hook.
             drop(thread.join());
@@ -82,39 +95,99 @@ impl Drop for Auditor {
     }
 }
 
-fn write(
-    waiting: &Receiver<Box<Audit>>,
-    mut writer: Option<Writer>,
-    bus: Option<&Bus>,
-    counts: &Counts,
-) {
-    for audit in waiting {
-        if let Some(bus) = bus {
-            // The bus counts what it does not take.
-            drop(bus.publish(CHANNEL, &*audit));
-        }
-        let written = writer.as_mut().map(|writer| put(writer, &audit));
-        match written {
-            Some(Err(_)) => counts.lost.fetch_add(1, Ordering::Relaxed),
-            Some(Ok(())) | None => counts.written.fetch_add(1, Ordering::Relaxed),
-        };
+impl Desk {
+    fn tray(&self) -> MutexGuard<'_, Tray> {
+        self.tray.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    if let Some(mut writer) = writer
-        && writer.finish().is_err()
-    {
-        counts.lost.fetch_add(1, Ordering::Relaxed);
+
+    /// Writes until there is nothing more to come.
+    fn work(&self, mut scribe: Scribe, bus: Option<&Bus>) {
+        let clock = clock::Live::new();
+        let mut sync_at = clock.now();
+        while let Some(audits) = self.wait(&scribe) {
+            for audit in &audits {
+                scribe.put(audit);
+            }
+            // With the system before anybody hears of it, so that it outlives this program.
+            scribe.flush();
+            if let Some(bus) = bus {
+                for audit in &audits {
+                    // The bus counts what it does not take.
+                    drop(bus.publish(CHANNEL, audit));
+                }
+            }
+            self.count(&scribe);
+            if clock.now() >= sync_at {
+                scribe.sync();
+                sync_at = clock.now() + SYNC_EVERY;
+            }
+        }
+        scribe.finish();
+        self.count(&scribe);
+    }
+
+    /// What is to be written; nothing if it is time to look after what was. `None` at the end.
+    fn wait(&self, scribe: &Scribe) -> Option<Vec<Audit>> {
+        let is_idle = |tray: &mut Tray| tray.is_idle();
+        let tray = self.tray();
+        let mut tray = if scribe.is_done() {
+            let waited = self.is_filled.wait_while(tray, is_idle);
+            waited.unwrap_or_else(PoisonError::into_inner)
+        } else {
+            let waited = self.is_filled.wait_timeout_while(tray, SYNC_EVERY, is_idle);
+            waited.unwrap_or_else(PoisonError::into_inner).0
+        };
+        tray.take()
+    }
+
+    fn count(&self, scribe: &Scribe) {
+        self.written.store(scribe.n_written, Ordering::Relaxed);
+        self.unwritten.store(scribe.n_lost, Ordering::Relaxed);
     }
 }
 
-fn put(writer: &mut Writer, audit: &Audit) -> Result<(), WriteError> {
-    let payload = audit.encode().unwrap_or_default();
-    writer.write(LogEvent {
-        number: 0,
-        utime: audit.utime,
-        nanos: 0,
-        channel: CHANNEL,
-        payload: &payload,
-    })?;
-    // What a person did is on the disk before they can do the next thing.
-    writer.flush()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_log::Reader;
+    use bowline_wire::Message as _;
+
+    #[test]
+    fn whoever_hears_of_a_deed_finds_it_in_the_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.mcap");
+        let bus = Bus::open("memq://").unwrap();
+        let heard = bus.events(CHANNEL).unwrap();
+        let auditor = Auditor::begin(Some(&path), Some(bus)).unwrap();
+        for n in 1..=20 {
+            auditor.note(Audit {
+                action: n.to_string(),
+                ..Audit::default()
+            });
+            let patience = Duration::from_secs(20);
+            let (_, event) = heard.recv_timeout(patience).unwrap().expect("an audit");
+            let said = Audit::decode(&event.payload).unwrap();
+            let mut reader = Reader::open(&path).unwrap();
+            let mut is_found = false;
+            while let Some(event) = reader.next_event().unwrap() {
+                is_found |= event.channel == CHANNEL
+                    && Audit::decode(event.payload).unwrap().action == said.action;
+            }
+            assert!(is_found, "{n}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_when_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.mcap");
+        let auditor = Auditor::begin(Some(&path), None).unwrap();
+        for _ in 0..1_000 {
+            auditor.note(Audit::default());
+        }
+        let desk = Arc::clone(&auditor.desk);
+        drop(auditor);
+        assert_eq!(desk.written.load(Ordering::Relaxed), 1_000);
+        assert_eq!(desk.unwritten.load(Ordering::Relaxed), 0);
+    }
 }

@@ -7,9 +7,12 @@ use bowline_wire::Fingerprint;
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
-/// More channels than anybody has; those beyond are counted.
+/// More channels than anybody has at a time. The one that was silent the longest makes room for a new one.
 pub(crate) const MAX_CHANNELS: usize = 4_096;
+/// Unless all of them spoke so lately: a flood of new ones must not push out those that are in use. It is counted.
+const SILENT_AFTER: Duration = Duration::from_secs(60);
 /// A longer message is no picture and no map of ours. It is counted and left out.
 pub(crate) const MAX_MESSAGE: usize = 8 << 20;
 /// All last messages together. One that does not fit is sent on, but not kept for pages that come later.
@@ -17,7 +20,7 @@ const MAX_LAST_BYTES: usize = 128 << 20;
 /// All pasts together.
 const MAX_PAST_BYTES: usize = 32 << 20;
 
-/// A channel, by the order in which they were first heard.
+/// A channel, by the order in which they were first heard. No two have the same, though one of them be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ChannelId(pub(crate) u32);
 
@@ -43,6 +46,7 @@ pub(crate) struct Heard {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) last: Option<Message>,
     pub(crate) past: Past,
+    heard_at: Time,
     rate: Rate,
 }
 
@@ -53,20 +57,29 @@ pub(crate) struct Described {
     pub(crate) compact: Bytes,
 }
 
+/// A channel, its name and that of its type.
+pub(crate) type Listed = (ChannelId, Channel, Option<Arc<str>>);
+
 /// What came of hearing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Known(ChannelId),
-    /// The first message of a channel, or the first of another type.
-    Changed(ChannelId),
+    /// The first message of a channel, for which another one may have been forgotten; or the first of another type.
+    Changed {
+        id: ChannelId,
+        gone: Option<ChannelId>,
+    },
     /// It is too long, or there are too many channels.
     Refused,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Board {
-    channels: Vec<Heard>,
+    channels: BTreeMap<ChannelId, Heard>,
+    n_channels_ever: u32,
     by_name: HashMap<Channel, ChannelId>,
+    /// Until when no channel can have been silent for long enough to make room.
+    full_until: Time,
     types: BTreeMap<u64, Described>,
     last_bytes: usize,
     past_bytes: usize,
@@ -78,33 +91,46 @@ pub(crate) struct BoardCounts {
     pub(crate) heard: u64,
     /// On channels beyond the bound.
     pub(crate) unlisted: u64,
+    /// Channels that made room for others.
+    pub(crate) forgotten: u64,
     pub(crate) too_large: u64,
     /// Last messages that were not kept.
     pub(crate) unkept: u64,
 }
 
 impl Board {
-    /// Takes note of a message.
+    /// Takes note of a message that came.
     pub(crate) fn hear(&mut self, now: Time, channel: &Channel, message: &Message) -> Outcome {
         self.counts.heard += 1;
+        let outcome = self.recall(now, channel, message);
+        if let Outcome::Known(id) | Outcome::Changed { id, .. } = outcome
+            && let Some(heard) = self.channels.get_mut(&id)
+        {
+            heard.rate.count(now);
+        }
+        outcome
+    }
+
+    /// Takes note of a message that came at another time, and says nothing of how often there are new ones.
+    pub(crate) fn recall(&mut self, now: Time, channel: &Channel, message: &Message) -> Outcome {
         if message.payload.len() > MAX_MESSAGE {
             self.counts.too_large += 1;
             return Outcome::Refused;
         }
-        let (id, is_new) = match self.by_name.get(channel) {
-            Some(id) => (*id, false),
-            None => match self.list(channel) {
-                Some(id) => (id, true),
+        let (id, is_new, gone) = match self.by_name.get(channel) {
+            Some(id) => (*id, false, None),
+            None => match self.enter(now, channel) {
+                Some((id, gone)) => (id, true, gone),
                 None => {
                     self.counts.unlisted += 1;
                     return Outcome::Refused;
                 }
             },
         };
-        let Some(heard) = self.channels.get_mut(id.0 as usize) else {
+        let Some(heard) = self.channels.get_mut(&id) else {
             return Outcome::Refused;
         };
-        heard.rate.count(now);
+        heard.heard_at = now;
         let is_changed = heard.fingerprint != message.fingerprint();
         heard.fingerprint = message.fingerprint();
         self.past_bytes -= heard.past.n_bytes();
@@ -122,31 +148,59 @@ impl Board {
             self.thin();
         }
         if is_new || is_changed {
-            Outcome::Changed(id)
+            Outcome::Changed { id, gone }
         } else {
             Outcome::Known(id)
         }
     }
 
-    fn list(&mut self, channel: &Channel) -> Option<ChannelId> {
-        if self.channels.len() >= MAX_CHANNELS {
-            return None;
-        }
-        let id = ChannelId(u32::try_from(self.channels.len()).ok()?);
-        self.channels.push(Heard {
+    /// Enters a new channel, and takes out the one that makes room for it.
+    fn enter(&mut self, now: Time, channel: &Channel) -> Option<(ChannelId, Option<ChannelId>)> {
+        let gone = if self.channels.len() < MAX_CHANNELS {
+            None
+        } else {
+            Some(self.forget_silent(now)?)
+        };
+        let id = ChannelId(self.n_channels_ever);
+        self.n_channels_ever = self.n_channels_ever.checked_add(1)?;
+        let heard = Heard {
             name: channel.clone(),
             fingerprint: Fingerprint(0),
             last: None,
             past: Past::default(),
+            heard_at: now,
             rate: Rate::default(),
-        });
+        };
+        self.channels.insert(id, heard);
         self.by_name.insert(channel.clone(), id);
+        Some((id, gone))
+    }
+
+    /// Takes out the channel that was silent the longest, if that is long.
+    fn forget_silent(&mut self, now: Time) -> Option<ChannelId> {
+        if now < self.full_until {
+            return None;
+        }
+        let silent = self.channels.iter().min_by_key(|(_, it)| it.heard_at);
+        let (id, heard_at) = silent.map(|(id, heard)| (*id, heard.heard_at))?;
+        if now < heard_at + SILENT_AFTER {
+            self.full_until = heard_at + SILENT_AFTER;
+            return None;
+        }
+        let heard = self.channels.remove(&id)?;
+        self.by_name.remove(&heard.name);
+        self.last_bytes -= heard.last.map_or(0, |last| last.payload.len());
+        self.past_bytes -= heard.past.n_bytes();
+        self.counts.forgotten += 1;
         Some(id)
     }
 
     /// Makes room in the largest past.
     fn thin(&mut self) {
-        let largest = self.channels.iter_mut().max_by_key(|it| it.past.n_bytes());
+        let largest = self
+            .channels
+            .values_mut()
+            .max_by_key(|it| it.past.n_bytes());
         if let Some(heard) = largest {
             let before = heard.past.n_bytes();
             heard.past.thin();
@@ -170,7 +224,7 @@ impl Board {
 
     /// The types of channels that nobody has described.
     pub(crate) fn undescribed(&self) -> Vec<Fingerprint> {
-        let types = self.channels.iter().map(|it| it.fingerprint);
+        let types = self.channels.values().map(|it| it.fingerprint);
         let mut types: Vec<_> = types
             .filter(|it| it.0 != 0 && !self.types.contains_key(&it.0))
             .collect();
@@ -180,11 +234,22 @@ impl Board {
     }
 
     pub(crate) fn channels(&self) -> impl Iterator<Item = (ChannelId, &Heard)> {
-        (0..).map(ChannelId).zip(&self.channels)
+        self.channels.iter().map(|(id, heard)| (*id, heard))
+    }
+
+    /// All channels, with their names and those of their types.
+    pub(crate) fn list(&self) -> Vec<Listed> {
+        let channels = self.channels();
+        let listed = channels.map(|(id, heard)| {
+            let described = self.type_of(heard.fingerprint);
+            let type_name = described.map(|it| Arc::clone(&it.name));
+            (id, heard.name.clone(), type_name)
+        });
+        listed.collect()
     }
 
     pub(crate) fn channel(&self, id: ChannelId) -> Option<&Heard> {
-        self.channels.get(id.0 as usize)
+        self.channels.get(&id)
     }
 
     /// The type of what is on a channel of this name.
@@ -195,13 +260,13 @@ impl Board {
 
     /// Messages a second, by channel.
     pub(crate) fn rates(&self, now: Time) -> impl Iterator<Item = (&str, f64)> {
-        let channels = self.channels.iter();
+        let channels = self.channels.values();
         channels.map(move |heard| (heard.name.as_str(), heard.rate.hz(now)))
     }
 
     /// Forgets messages, but not which channels and types there are: time went back.
     pub(crate) fn forget(&mut self) {
-        for heard in &mut self.channels {
+        for heard in self.channels.values_mut() {
             heard.last = None;
             heard.past = Past::default();
         }
@@ -271,15 +336,10 @@ mod tests {
         let mut board = Board::default();
         let pose = Channel::from("pose");
         let id = ChannelId(0);
-        assert_eq!(
-            board.hear(START, &pose, &message(1, 8)),
-            Outcome::Changed(id)
-        );
+        let changed = Outcome::Changed { id, gone: None };
+        assert_eq!(board.hear(START, &pose, &message(1, 8)), changed);
         assert_eq!(board.hear(START, &pose, &message(1, 8)), Outcome::Known(id));
-        assert_eq!(
-            board.hear(START, &pose, &message(2, 8)),
-            Outcome::Changed(id)
-        );
+        assert_eq!(board.hear(START, &pose, &message(2, 8)), changed);
         assert_eq!(board.undescribed(), [Fingerprint(2)]);
     }
 
@@ -305,6 +365,48 @@ mod tests {
         }
         assert!(board.last_bytes <= MAX_LAST_BYTES);
         assert!(board.counts.unkept > 0);
+    }
+
+    #[test]
+    fn a_channel_that_was_silent_for_long_makes_room_and_one_in_use_does_not() {
+        let mut board = Board::default();
+        let in_use = Channel::from("gate.state");
+        board.hear(START, &in_use, &message(1, 8));
+        for i in 0..MAX_CHANNELS - 1 {
+            let channel = Channel::from(format!("c{i}").as_str());
+            board.hear(START + Duration::from_secs(1), &channel, &message(1, 64));
+        }
+        let late = Channel::from("late");
+        let soon = START + SILENT_AFTER / 2;
+        board.hear(soon, &in_use, &message(1, 8));
+        assert_eq!(board.hear(soon, &late, &message(1, 8)), Outcome::Refused);
+        let later = START + Duration::from_secs(1) + SILENT_AFTER;
+        let id = ChannelId(4_096);
+        let gone = Some(ChannelId(1));
+        assert_eq!(
+            board.hear(later, &late, &message(1, 8)),
+            Outcome::Changed { id, gone }
+        );
+        assert_eq!((board.counts.unlisted, board.counts.forgotten), (1, 1));
+        assert_eq!(board.channels().count(), MAX_CHANNELS);
+        assert_eq!(board.fingerprint_on("c0"), None);
+        assert!(board.fingerprint_on("gate.state").is_some());
+        assert_eq!(board.last_bytes, 8 + 8 + 64 * (MAX_CHANNELS - 2));
+        // And it comes back under another number.
+        let back = board.hear(later, &Channel::from("c0"), &message(1, 8));
+        let id = ChannelId(4_097);
+        assert!(matches!(back, Outcome::Changed { id: it, .. } if it == id));
+    }
+
+    #[test]
+    fn what_is_recalled_is_no_rate() {
+        let mut board = Board::default();
+        let pose = Channel::from("pose");
+        for _ in 0..100 {
+            board.recall(START, &pose, &message(1, 8));
+        }
+        assert!(board.rates(START).next().unwrap().1 < 0.05);
+        assert_eq!(board.counts.heard, 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From one source to all pages: the board, and an outbox for each page.
 
 use crate::board::{Board, BoardCounts, ChannelId, Described, Message, Outcome};
-use crate::outbox::{Outbox, OutboxCounts};
+use crate::outbox::{Outbox, OutboxCounts, Plan};
 use crate::wish::Wishes;
 use bowline_bus::Channel;
 use bowline_node::Time;
@@ -70,24 +70,23 @@ impl Feed {
         }
     }
 
-    /// A message came.
-    pub(crate) fn hear(&self, now: Time, channel: &Channel, message: &Message) {
+    /// A message came. Whether the channel is new, or has another type.
+    pub(crate) fn hear(&self, now: Time, channel: &Channel, message: &Message) -> bool {
         let mut state = self.lock();
         let State { board, pages, .. } = &mut *state;
-        let (id, is_changed) = match board.hear(now, channel, message) {
-            Outcome::Known(id) => (id, false),
-            Outcome::Changed(id) => (id, true),
-            Outcome::Refused => return,
+        let outcome = board.hear(now, channel, message);
+        let (Outcome::Known(id) | Outcome::Changed { id, .. }) = outcome else {
+            return false;
         };
+        let is_kept = board.channel(id).is_some_and(|it| it.last.is_some());
         for page in pages.values() {
             let mut outbox = page.outbox();
-            if is_changed {
-                outbox.channel(board, id);
-            }
-            outbox.offer(now, id, message);
+            outbox.learn(board, outcome);
+            outbox.offer(now, id, message, is_kept);
             drop(outbox);
             page.wake.notify_one();
         }
+        matches!(outcome, Outcome::Changed { .. })
     }
 
     /// The types of channels that nobody has described.
@@ -122,16 +121,15 @@ impl Feed {
         let mut state = self.lock();
         let State { board, pages, .. } = &mut *state;
         board.forget();
-        let mut changed = Vec::new();
-        for (channel, message) in heard {
-            if let Outcome::Changed(id) = board.hear(now, channel, message) {
-                changed.push(id);
-            }
-        }
+        let recalled = heard.iter();
+        let outcomes: Vec<Outcome> = recalled
+            .map(|(channel, message)| board.recall(now, channel, message))
+            .filter(|it| matches!(it, Outcome::Changed { .. }))
+            .collect();
         for page in pages.values() {
             let mut outbox = page.outbox();
-            for id in &changed {
-                outbox.channel(board, *id);
+            for outcome in &outcomes {
+                outbox.learn(board, *outcome);
             }
             outbox.reset(now, board, utime, why);
             drop(outbox);
@@ -139,10 +137,12 @@ impl Feed {
         }
     }
 
-    /// What a page wants from now on.
+    /// What a page wants from now on. Nobody else waits while channels are looked through for that.
     pub(crate) fn subscribe(&self, now: Time, page: &Page, wishes: Wishes) {
+        let channels = self.lock().board.list();
+        let plan = Plan::new(wishes, channels);
         let state = self.lock();
-        page.outbox().subscribe(now, &state.board, wishes);
+        page.outbox().subscribe(now, &state.board, plan);
         drop(state);
         page.wake.notify_one();
     }
@@ -165,7 +165,7 @@ impl Feed {
     pub(crate) fn is_simulated(&self) -> bool {
         let state = self.lock();
         let mut channels = state.board.channels();
-        channels.any(|(_, heard)| heard.name.split(['.', '/']).any(|word| word == "truth"))
+        channels.any(|(_, heard)| is_truth(&heard.name))
     }
 
     pub(crate) fn rates(&self, now: Time) -> BTreeMap<String, f64> {
@@ -194,6 +194,12 @@ impl Feed {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether this is where a simulation says what is true; the page has the same rule.
+fn is_truth(channel: &str) -> bool {
+    let before = channel.strip_suffix("truth.pose");
+    before.is_some_and(|it| it.is_empty() || it.ends_with(['.', '/']))
 }
 
 impl Page {
@@ -227,5 +233,58 @@ impl Page {
 
     fn outbox(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::WishRow;
+
+    const START: Time = Time::from_utime(1_000_000_000);
+
+    fn message(utime: i64) -> Message {
+        Message {
+            utime,
+            payload: Bytes::from(5_u64.to_be_bytes().to_vec()),
+        }
+    }
+
+    #[test]
+    fn only_where_poses_are_true_is_it_a_simulation() {
+        for (channel, is_simulated) in [
+            ("truth.pose", true),
+            ("heron/truth.pose", true),
+            ("heron.truth.pose", true),
+            ("truth/operator.stop", false),
+            ("truth.poses", false),
+            ("untruth.pose", false),
+            ("a.truth.b", false),
+        ] {
+            let feed = Feed::default();
+            feed.hear(START, &Channel::from(channel), &message(1));
+            assert_eq!(feed.is_simulated(), is_simulated, "{channel}");
+        }
+    }
+
+    #[test]
+    fn a_channel_that_comes_while_a_page_subscribes_is_sent_too() {
+        let feed = Feed::default();
+        let (_, page) = feed.join();
+        let old = Channel::from("old");
+        feed.hear(START, &old, &message(1));
+        let row = WishRow {
+            pattern: ".*".to_owned(),
+            type_name: None,
+            max_hz: 0.0,
+            past: 0,
+        };
+        let channels = feed.lock().board.list();
+        let plan = Plan::new(Wishes::new(vec![row]).unwrap(), channels);
+        feed.hear(START, &Channel::from("new"), &message(2));
+        page.outbox().subscribe(START, &feed.lock().board, plan);
+        let (frames, _) = page.take(START, usize::MAX);
+        let n_messages = frames.iter().filter(|it| it[0] == 0x04).count();
+        assert_eq!(n_messages, 2);
     }
 }

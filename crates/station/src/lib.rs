@@ -23,6 +23,7 @@
 //! | `request.rs` | what a page may ask of the station |
 //! | `people.rs`, `sessions.rs`, `budget.rs`, `crowd.rs` | who they are, what they may do, how often, and how many at once |
 //! | `audit.rs`, `notices.rs` | what they did, and what they were refused |
+//! | `fuzzing.rs` | what `fuzz/` tries |
 //! | `door.rs`, `line.rs`, `tls.rs` | connections |
 //! | `http.rs`, `socket.rs`, `assets.rs` | the only files that know browsers |
 //! | `station.rs` | all of it together |
@@ -37,6 +38,8 @@ mod crowd;
 mod door;
 mod feed;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod line;
 mod live;

@@ -2,15 +2,16 @@
 
 use crate::board::{Described, Message};
 use crate::feed::Feed;
-use bowline_bus::Bus;
-use bowline_inspect::{OpenSourceError, Outlook, Source, SourceOptions};
+use crate::station::StartError;
+use bowline_bus::{Bus, Event};
+use bowline_inspect::{Outlook, Source, SourceOptions};
 use bowline_node::Time;
 use bowline_node::clock;
 use bowline_wire::Fingerprint;
 use bowline_wire::schema::{Docs, TypeId, TypeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -49,12 +50,23 @@ enum About {
     Fingerprint(Fingerprint),
 }
 
+/// Why there is no answer about a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AskError {
+    #[error("too many types are asked for at once")]
+    Busy,
+    #[error("nobody listens to the bus any more")]
+    Gone,
+}
+
+impl From<AskError> for String {
+    fn from(error: AskError) -> Self {
+        error.to_string()
+    }
+}
+
 impl Live {
-    pub(crate) fn start(
-        bus: Bus,
-        feed: Arc<Feed>,
-        clock: clock::Live,
-    ) -> Result<Self, OpenSourceError> {
+    pub(crate) fn start(bus: Bus, feed: Arc<Feed>, clock: clock::Live) -> Result<Self, StartError> {
         let source = Source::of_bus(&bus, SourceOptions::default())?;
         let (questions, asked) = sync_channel(MAX_QUESTIONS);
         let stop = Arc::new(AtomicBool::new(false));
@@ -62,6 +74,7 @@ impl Live {
         let ear = Ear {
             source,
             feed,
+            empty_at: clock.now(),
             clock,
             asked,
             stop: Arc::clone(&stop),
@@ -74,24 +87,28 @@ impl Live {
             questions,
             n_failed,
             stop,
-            thread: thread.ok(),
+            thread: Some(thread.map_err(StartError::Threads)?),
         })
     }
 
     /// The type of that name, if anybody has described it.
-    pub(crate) async fn type_named(&self, name: &str) -> Option<Type> {
+    pub(crate) async fn type_named(&self, name: &str) -> Result<Option<Type>, AskError> {
         self.ask(About::Name(name.to_owned())).await
     }
 
     /// The type of such messages.
-    pub(crate) async fn type_of(&self, fingerprint: Fingerprint) -> Option<Type> {
+    pub(crate) async fn type_of(&self, fingerprint: Fingerprint) -> Result<Option<Type>, AskError> {
         self.ask(About::Fingerprint(fingerprint)).await
     }
 
-    async fn ask(&self, about: About) -> Option<Type> {
+    async fn ask(&self, about: About) -> Result<Option<Type>, AskError> {
         let (answer, answered) = oneshot::channel();
-        self.questions.try_send(Question { about, answer }).ok()?;
-        answered.await.ok()?
+        let question = Question { about, answer };
+        self.questions.try_send(question).map_err(|it| match it {
+            TrySendError::Full(_) => AskError::Busy,
+            TrySendError::Disconnected(_) => AskError::Gone,
+        })?;
+        answered.await.map_err(|_gone| AskError::Gone)
     }
 
     /// How often the bus could not be read.
@@ -118,6 +135,8 @@ struct Ear {
     asked: Receiver<Question>,
     stop: Arc<AtomicBool>,
     n_failed: Arc<AtomicU64>,
+    /// When nothing waited to be heard.
+    empty_at: Time,
 }
 
 impl Ear {
@@ -127,12 +146,10 @@ impl Ear {
         while !self.stop.load(Ordering::Relaxed) {
             let polled = self.source.poll(LOOK_EVERY, MOST_AT_ONCE, &mut events);
             let now = self.clock.now();
-            for event in events.drain(..) {
-                let message = Message {
-                    utime: now.utime(),
-                    payload: event.payload,
-                };
-                self.feed.hear(now, &event.channel, &message);
+            let is_empty = polled.is_ok() && events.len() < MOST_AT_ONCE;
+            self.hear(now, &mut events);
+            if is_empty {
+                self.empty_at = now;
             }
             if now >= describe_at {
                 self.describe();
@@ -148,6 +165,19 @@ impl Ear {
                     self.clock.wait(LOOK_EVERY);
                 }
             }
+        }
+    }
+
+    /// Passes on what came. A message is as old as it is, whoever was held up since it came: this thread, or the machine.
+    fn hear(&self, now: Time, events: &mut Vec<Event>) {
+        for event in events.drain(..) {
+            let stamp_ns = event.arrival.received_ns;
+            let came_at = now - self.clock.waited(stamp_ns, now, self.empty_at);
+            let message = Message {
+                utime: came_at.utime(),
+                payload: event.payload,
+            };
+            self.feed.hear(now, &event.channel, &message);
         }
     }
 
@@ -181,5 +211,87 @@ pub(crate) fn described(types: &TypeSet, id: TypeId) -> Described {
     Described {
         name: types.def(id).full_name().into(),
         compact: types.closure(id).to_bytes(Docs::Keep).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bowline_msgs::Beat;
+
+    fn ear(bus: &Bus, clock: clock::Live) -> Ear {
+        Ear {
+            source: Source::of_bus(bus, SourceOptions::default()).unwrap(),
+            feed: Arc::default(),
+            clock,
+            asked: sync_channel(1).1,
+            stop: Arc::default(),
+            n_failed: Arc::default(),
+            empty_at: clock.now(),
+        }
+    }
+
+    fn last_utime(feed: &Feed) -> i64 {
+        let (_, page) = feed.join();
+        let row = crate::frame::WishRow {
+            pattern: "beat".to_owned(),
+            type_name: None,
+            max_hz: 0.0,
+            past: 0,
+        };
+        let wishes = crate::wish::Wishes::new(vec![row]).unwrap();
+        feed.subscribe(Time::ZERO, &page, wishes);
+        let (frames, _) = page.take(Time::ZERO, usize::MAX);
+        let message = frames.iter().find(|it| it[0] == 0x04).unwrap();
+        i64::from_be_bytes(message[5..13].try_into().unwrap())
+    }
+
+    #[test]
+    fn a_message_that_waited_is_as_old_as_it_is() {
+        let bus = Bus::open("memq://").unwrap();
+        let clock = clock::Live::new();
+        let mut ear = ear(&bus, clock);
+        bus.publish("beat", &Beat::default()).unwrap();
+        let published_by = clock.now();
+        let mut events = Vec::new();
+        ear.source.poll(LOOK_EVERY, 9, &mut events).unwrap();
+        // The machine slept for a minute before it was passed on.
+        let minute = Duration::from_secs(60);
+        ear.hear(published_by + minute, &mut events);
+        let utime = last_utime(&ear.feed);
+        // A little for the two clocks that are compared.
+        let limit = published_by + Duration::from_secs(1);
+        assert!(utime <= limit.utime(), "{utime} is after {limit:?}");
+    }
+
+    #[test]
+    fn whoever_sets_the_date_makes_no_message_older_than_the_queue() {
+        let bus = Bus::open("memq://").unwrap();
+        let clock = clock::Live::new();
+        let mut ear = ear(&bus, clock);
+        bus.publish("beat", &Beat::default()).unwrap();
+        let mut events = Vec::new();
+        ear.source.poll(LOOK_EVERY, 9, &mut events).unwrap();
+        for event in &mut events {
+            event.arrival.received_ns = 0;
+        }
+        ear.hear(clock.now(), &mut events);
+        assert!(last_utime(&ear.feed) >= ear.empty_at.utime());
+    }
+
+    #[tokio::test]
+    async fn a_question_too_many_is_told_so() {
+        let bus = Bus::open("memq://").unwrap();
+        let (questions, asked) = sync_channel(0);
+        let live = Live {
+            bus,
+            questions,
+            n_failed: Arc::default(),
+            stop: Arc::default(),
+            thread: None,
+        };
+        assert_eq!(live.type_named("a_t").await, Err(AskError::Busy));
+        drop(asked);
+        assert_eq!(live.type_named("a_t").await, Err(AskError::Gone));
     }
 }

@@ -7,6 +7,7 @@ use crate::board::Message;
 use crate::feed::Feed;
 use crate::live::described;
 use crate::past::Past;
+use crate::station::StartError;
 use bowline_bus::Channel;
 use bowline_log::play::{Command, Offer, Place, Player, PlayerOptions, State, Status, Step};
 use bowline_log::{Catalog, LogEvent, ReadError, Reader, Schemas, Summary};
@@ -14,7 +15,7 @@ use bowline_msgs::Bookmark;
 use bowline_node::clock;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -49,8 +50,21 @@ pub(crate) struct View {
     pub(crate) error: Option<String>,
 }
 
+/// Why a player does not do what it is told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OrderError {
+    #[error("the player has too much to do")]
+    Busy,
+    #[error("the log cannot be played any further: {0}")]
+    Gone(String),
+}
+
 impl Replay {
-    pub(crate) fn start(reader: Reader, feed: Arc<Feed>, clock: clock::Live) -> Self {
+    pub(crate) fn start(
+        reader: Reader,
+        feed: Arc<Feed>,
+        clock: clock::Live,
+    ) -> Result<Self, StartError> {
         let span = reader.summary().and_then(|summary| summary.span);
         let player = Player::new(PlayerOptions {
             span,
@@ -73,23 +87,30 @@ impl Replay {
             clock,
             catalog: Catalog::new(Schemas::default()),
             channels: BTreeMap::new(),
+            is_undescribed: true,
+            n_schemas: 0,
             ordered,
             view: Arc::clone(&view),
             stop: Arc::clone(&stop),
         };
         let thread = std::thread::Builder::new().name("feed".to_owned());
         let thread = thread.spawn(move || stage.play(reader));
-        Self {
+        Ok(Self {
             orders,
             view,
             stop,
-            thread: thread.ok(),
-        }
+            thread: Some(thread.map_err(StartError::Threads)?),
+        })
     }
 
-    /// Has the player do something. `false` if it was not taken.
-    pub(crate) fn order(&self, command: Command) -> bool {
-        self.orders.try_send(command).is_ok()
+    /// Has the player do something.
+    pub(crate) fn order(&self, command: Command) -> Result<(), OrderError> {
+        self.orders.try_send(command).map_err(|it| match it {
+            TrySendError::Full(_) => OrderError::Busy,
+            TrySendError::Disconnected(_) => {
+                OrderError::Gone(self.view().error.unwrap_or_default())
+            }
+        })
     }
 
     pub(crate) fn view(&self) -> View {
@@ -115,6 +136,10 @@ struct Stage {
     clock: clock::Live,
     catalog: Catalog,
     channels: BTreeMap<String, Channel>,
+    /// Whether there may be types that pages do not know.
+    is_undescribed: bool,
+    /// How many the log had described when that was looked at.
+    n_schemas: usize,
     ordered: Receiver<Command>,
     view: Arc<Mutex<View>>,
     stop: Arc<AtomicBool>,
@@ -184,8 +209,8 @@ impl Stage {
 
     fn hear(&mut self, event: &LogEvent<'_>) {
         let channel = self.channel(event.channel);
-        self.feed
-            .hear(self.clock.now(), &channel, &message_of(event));
+        let now = self.clock.now();
+        self.is_undescribed |= self.feed.hear(now, &channel, &message_of(event));
     }
 
     fn channel(&mut self, name: &str) -> Channel {
@@ -197,7 +222,14 @@ impl Stage {
         channel
     }
 
+    /// Tells pages of new types; cheap if there are none.
     fn describe(&mut self, reader: &Reader) {
+        let n_schemas = reader.n_schemas();
+        if !self.is_undescribed && n_schemas == self.n_schemas {
+            return;
+        }
+        self.is_undescribed = false;
+        self.n_schemas = n_schemas;
         self.catalog.learn_from(reader);
         for fingerprint in self.feed.undescribed() {
             if let Some((types, id)) = self.catalog.find(fingerprint) {
@@ -231,6 +263,7 @@ impl Stage {
             .map(|(name, message)| (self.channel(&name), message))
             .collect();
         self.feed.reset(self.clock.now(), utime, why, &heard);
+        self.is_undescribed = true;
         match place {
             Place::Beginning => reader.rewind(),
             Place::Utime(utime) => reader.seek_to(utime),
@@ -323,4 +356,34 @@ fn read_between(
         take(event);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_player_that_cannot_go_on_says_why() {
+        let (orders, ordered) = sync_channel(0);
+        let player = Player::new(PlayerOptions::default());
+        let view = View {
+            log: String::new(),
+            status: player.status(Duration::ZERO),
+            bookmarks: Arc::new([]),
+            error: Some("the disk is gone".to_owned()),
+        };
+        let replay = Replay {
+            orders,
+            view: Arc::new(Mutex::new(view)),
+            stop: Arc::default(),
+            thread: None,
+        };
+        assert_eq!(replay.order(Command::Play), Err(OrderError::Busy));
+        drop(ordered);
+        let refused = replay.order(Command::Play).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the log cannot be played any further: the disk is gone"
+        );
+    }
 }

@@ -94,7 +94,7 @@ pub(crate) async fn answer(context: &Context, request: Request) -> Answer {
 
 async fn call(live: &Live, name: &str, type_name: &str, request: &Value) -> Answer {
     let service = ServiceName::new(name).map_err(|error| error.to_string())?;
-    let Some((types, id)) = live.type_named(type_name).await else {
+    let Some((types, id)) = live.type_named(type_name).await? else {
         return Err(format!("nobody has described the type {type_name}"));
     };
     let value = types.from_json(id, request.to_string().as_bytes());
@@ -115,7 +115,7 @@ async fn call(live: &Live, name: &str, type_name: &str, request: &Value) -> Answ
         .map_err(|error| error.to_string())?;
     let front = reply.first_chunk().copied().unwrap_or_default();
     let fingerprint = Fingerprint(u64::from_be_bytes(front));
-    let Some((types, id)) = live.type_of(fingerprint).await else {
+    let Some((types, id)) = live.type_of(fingerprint).await? else {
         return Err("it was done, but nobody has described the type of the reply".to_owned());
     };
     let value = types
@@ -160,14 +160,8 @@ fn raw(json: String) -> Answer {
 
 fn play(replay: &Replay, action: &str, value: Option<&Value>) -> Answer {
     let command = command(&replay.view().bookmarks, action, value)?;
-    if replay.order(command) {
-        return Ok(None);
-    }
-    // Without a player nobody takes orders, for ever; a busy one does in a moment.
-    Err(match replay.view().error {
-        Some(why) => format!("the player has ended: {why}"),
-        None => "the player has too much to do".to_owned(),
-    })
+    replay.order(command).map_err(|error| error.to_string())?;
+    Ok(None)
 }
 
 fn command(bookmarks: &[Bookmark], action: &str, value: Option<&Value>) -> Result<Command, String> {

@@ -348,7 +348,9 @@ impl Context {
         let auditor = Auditor::begin(options.audit.as_deref(), bus)?;
         let source = match options.origin {
             Origin::Bus(bus) => Source::Live(Live::start(bus, Arc::clone(&feed), clock)?),
-            Origin::Log(reader) => Source::Replay(Replay::start(*reader, Arc::clone(&feed), clock)),
+            Origin::Log(reader) => {
+                Source::Replay(Replay::start(*reader, Arc::clone(&feed), clock)?)
+            }
         };
         let is_tls = is_tls(&options.access);
         let hosts = hosts(address, &options.hosts, is_tls);
@@ -556,6 +558,7 @@ impl Context {
             ("messages skipped for slow pages", feed.outbox.skipped),
             ("messages too large", feed.board.too_large),
             ("messages on too many channels", feed.board.unlisted),
+            ("channels forgotten", feed.board.forgotten),
             ("messages not kept", feed.board.unkept),
             ("messages lost on the bus", bus_lost),
             ("failures of the bus", bus_failed),

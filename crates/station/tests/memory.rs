@@ -18,9 +18,11 @@ use bowline_msgs::{Beat, Thrust};
 use bowline_wire::Message as _;
 use browser::{Page, open_station};
 use serde_json::json;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[test]
 fn a_slow_reader_costs_bounded_memory_and_keeps_nobody() {
+    let _turn = alone();
     let (bus, station) = open_station();
     let mut slow = Page::open(station.address());
     slow.subscribe(json!([{ "pattern": ".*", "max_hz": 0 }]));
@@ -43,6 +45,50 @@ fn a_slow_reader_costs_bounded_memory_and_keeps_nobody() {
         "200 MB were offered, and {grown} bytes are held"
     );
     drop(slow);
+}
+
+#[test]
+fn many_slow_readers_of_many_channels_cost_bounded_memory() {
+    const CHANNELS: usize = 200;
+    const PAGES: usize = 8;
+    let _turn = alone();
+    let (bus, station) = open_station();
+    let mut slow = Vec::new();
+    for _ in 0..PAGES {
+        let mut page = Page::open(station.address());
+        page.subscribe(json!([{ "pattern": ".*", "max_hz": 0 }]));
+        slow.push(page);
+    }
+    let mut quick = Page::open(station.address());
+    quick.subscribe(json!([{ "pattern": "beat", "max_hz": 0 }]));
+    let before = resident_bytes();
+    let mut payload = Thrust::default().encode().unwrap();
+    payload.resize(50_000, 0);
+    for _ in 0..40 {
+        for channel in 0..CHANNELS {
+            bus.publish_bytes(&format!("flood{channel}"), &payload)
+                .unwrap();
+            // No faster than the station hears.
+            if channel % 50 == 0 {
+                bus.publish("beat", &Beat::default()).unwrap();
+                quick.wait_for_message("beat");
+            }
+        }
+    }
+    quick.wait_for_count("messages heard", 40 * CHANNELS as u64);
+    let grown = resident_bytes().saturating_sub(before);
+    // 32 MiB of messages that they mostly share, and what the board has.
+    assert!(
+        grown < 160 << 20,
+        "400 MB were offered to each, and {grown} bytes are held"
+    );
+    drop(slow);
+}
+
+/// One after the other: they count what all of the process has.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn resident_bytes() -> u64 {

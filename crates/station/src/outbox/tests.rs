@@ -31,7 +31,8 @@ impl Bench {
                 past: *past,
             });
         let wishes = Wishes::new(rows.collect()).unwrap();
-        self.outbox.subscribe(START, &self.board, wishes);
+        let plan = Plan::new(wishes, self.board.list());
+        self.outbox.subscribe(START, &self.board, plan);
     }
 
     fn hear(&mut self, now: Time, channel: &str, fingerprint: u64, len: usize) {
@@ -42,15 +43,23 @@ impl Bench {
             utime: self.utime,
             payload: payload.into(),
         };
-        let id = match self.board.hear(now, &Channel::from(channel), &message) {
-            crate::board::Outcome::Changed(id) => {
-                self.outbox.channel(&self.board, id);
-                id
-            }
-            crate::board::Outcome::Known(id) => id,
-            crate::board::Outcome::Refused => return,
+        let outcome = self.board.hear(now, &Channel::from(channel), &message);
+        let (Outcome::Known(id) | Outcome::Changed { id, .. }) = outcome else {
+            return;
         };
-        self.outbox.offer(now, id, &message);
+        self.outbox.learn(&self.board, outcome);
+        let is_kept = self.board.channel(id).unwrap().last.is_some();
+        self.outbox.offer(now, id, &message, is_kept);
+    }
+
+    fn describe(&mut self, fingerprint: u64, name: &str) {
+        let described = Described {
+            name: Arc::from(name),
+            compact: Bytes::from_static(b"schema"),
+        };
+        let fingerprint = Fingerprint(fingerprint);
+        self.board.describe(fingerprint, described.clone());
+        self.outbox.schema(fingerprint, &described);
     }
 
     /// What is sent now: the kind of each frame, and what tells it from others of its kind.
@@ -138,18 +147,109 @@ fn where_every_message_is_wanted_a_burst_arrives_whole_and_a_flood_is_cut_and_co
 }
 
 #[test]
-fn a_page_that_comes_late_gets_the_past_it_wants_in_order_and_the_last_of_everything() {
+fn a_page_that_comes_late_sees_what_is_before_what_was() {
     let mut bench = Bench::new();
     for i in 0..10 {
+        bench.hear(START + ms(i), "chart", 6, 5_000);
         bench.hear(START + ms(i), "pose", 5, 8);
-        bench.hear(START + ms(i), "chart", 6, 8);
+        bench.hear(START + ms(i), "gate.state", 7, 8);
     }
-    bench.sent(START);
+    for (fingerprint, name) in [(5, "pose_t"), (6, "chart_t"), (7, "gate_t"), (8, "other_t")] {
+        bench.describe(fingerprint, name);
+    }
+    while bench.outbox.unannounced.pop_first().is_some() {}
     bench.want(&[("pose", None, 10.0, 100), (".*", None, 10.0, 0)]);
     let sent = bench.sent(START + ms(10));
-    let poses = (0..9).map(|i| ('M', 1 + 2 * i));
-    let expected: Vec<_> = poses.chain([('M', 19), ('M', 20)]).collect();
+    // The gate, then what is longer, each with its type; then the past of the pose, and after it its last.
+    let mut expected = vec![('C', 7), ('S', 7), ('M', 30), ('C', 6), ('S', 6), ('M', 28)];
+    expected.extend([('S', 5), ('S', 8), ('C', 5)]);
+    expected.extend((0..10).map(|i| ('M', 2 + 3 * i)));
     assert_eq!(sent, expected);
+}
+
+#[test]
+fn what_comes_does_not_wait_for_the_past_of_others_nor_the_past_for_what_comes() {
+    let mut bench = Bench::new();
+    for _ in 0..100 {
+        bench.hear(START, "pose", 5, 8);
+    }
+    bench.want(&[("pose", None, 10.0, 100), (".*", None, 0.0, 0)]);
+    for _ in 0..100 {
+        bench.hear(START, "alarm", 6, 8);
+    }
+    let sent = bench.sent(START);
+    let alarms = sent.iter().position(|it| *it == ('M', 110)).unwrap();
+    let poses = sent.iter().position(|it| *it == ('M', 10)).unwrap();
+    assert!(alarms < 40 && poses < 40, "{alarms} {poses}");
+    let of_pose = sent.iter().filter(|(kind, it)| *kind == 'M' && *it <= 100);
+    assert!(of_pose.map(|it| it.1).is_sorted(), "in the order of time");
+}
+
+#[test]
+fn all_that_waits_for_a_page_is_bounded_and_the_fullest_channel_pays() {
+    let mut bench = Bench::new();
+    bench.want(&[(".*", None, 0.0, 0)]);
+    bench.hear(START, "gate.state", 5, 100);
+    bench.hear(START, "gate.state", 5, 100);
+    let mut n = 2;
+    for i in 0..200 {
+        for _ in 0..100 {
+            bench.hear(START, &format!("flood{i}"), 5, 50_000);
+            n += 1;
+        }
+        assert!(bench.outbox.queued_bytes <= MAX_BYTES);
+    }
+    let held: usize = bench.outbox.slots.values().map(Slot::weight).sum();
+    assert_eq!(held, bench.outbox.queued_bytes);
+    assert!(held > MAX_BYTES - 60_000);
+    let sent = bench.sent(START);
+    let n_messages = sent.iter().filter(|it| it.0 == 'M').count() as u64;
+    assert_eq!(n_messages + bench.outbox.counts.skipped, n);
+    assert!(sent.contains(&('M', 1)) && sent.contains(&('M', 2)));
+    assert_eq!(bench.outbox.queued_bytes, 0);
+    assert!(bench.outbox.weights.is_empty());
+}
+
+#[test]
+fn last_messages_cost_a_page_nothing_and_are_sent_however_large() {
+    let mut bench = Bench::new();
+    for i in 0..12 {
+        bench.hear(START, &format!("camera{i}"), 5, 6 << 20);
+    }
+    bench.want(&[(".*", None, 10.0, 0)]);
+    assert_eq!(bench.outbox.queued_bytes, 0);
+    let sent = bench.sent(START);
+    assert_eq!(sent.iter().filter(|it| it.0 == 'M').count(), 12);
+    assert_eq!(bench.outbox.counts.skipped, 0);
+}
+
+#[test]
+fn what_waits_when_a_page_subscribes_anew_is_sent_or_counted() {
+    let mut bench = Bench::new();
+    bench.want(&[(".*", None, 0.0, 0)]);
+    for _ in 0..10 {
+        bench.hear(START, "alarm", 5, 8);
+        bench.hear(START, "stop", 5, 8);
+    }
+    bench.want(&[("alarm", None, 0.0, 0), ("stop", None, 0.0, 100)]);
+    assert_eq!(bench.outbox.counts.skipped, 9, "stops are of the past now");
+    let frames: Vec<Bytes> = std::iter::from_fn(|| bench.outbox.take(START)).collect();
+    let alarm = frames.iter().find(|it| it[0] == 0x04).unwrap();
+    assert_eq!(&alarm[5..13], 19_i64.to_be_bytes());
+    assert_eq!(&alarm[13..17], 9_u32.to_be_bytes());
+}
+
+#[test]
+fn a_channel_that_made_room_is_not_sent_any_more() {
+    let mut bench = Bench::new();
+    bench.hear(START, "old", 5, 8);
+    bench.hear(START, "old", 5, 8);
+    bench.want(&[(".*", None, 0.0, 10)]);
+    bench.hear(START, "old", 5, 8);
+    bench.outbox.forget(ChannelId(0));
+    assert_eq!(bench.sent(START), []);
+    assert_eq!(bench.outbox.queued_bytes + bench.outbox.past_bytes, 0);
+    assert_eq!(bench.outbox.next_due(), None);
 }
 
 #[test]
@@ -177,6 +277,19 @@ fn after_a_reset_nothing_of_before_is_sent() {
     bench.outbox.reset(START, &bench.board, 7, "seek");
     bench.hear(START, "pose", 5, 8);
     assert_eq!(bench.sent(START), [('R', 0), ('C', 5), ('M', 2)]);
+}
+
+#[test]
+fn a_page_is_told_once_that_time_went_back_however_often_it_did() {
+    let mut bench = Bench::new();
+    bench.want(&[(".*", None, 0.0, 10)]);
+    for _ in 0..10_000 {
+        bench.board.forget();
+        bench.outbox.reset(START, &bench.board, 7, "seek");
+        bench.hear(START, "pose", 5, 8);
+    }
+    assert!(!bench.outbox.is_overrun());
+    assert_eq!(bench.sent(START), [('R', 0), ('C', 5), ('M', 10_000)]);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! A log in the same displays.
 
-use crate::browser::{Page, Sent, log_in, options, people, stop};
+use crate::browser::{Page, Sent, audits_until, log_in, options, people, stop};
 use bowline_bus::Bus;
+use bowline_log::record::{FileOptions, Recorder, RecorderOptions};
 use bowline_log::{LogEvent, Reader, Schemas, Writer, WriterOptions};
-use bowline_msgs::{Beat, Thrust};
+use bowline_msgs::{Audit, Beat, Thrust};
 use bowline_station::{Access, Options, Origin, Station};
 use bowline_wire::Message as _;
 use serde_json::{Value, json};
@@ -189,4 +190,43 @@ fn where_people_log_in_a_viewer_watches_and_an_operator_plays() {
     assert_eq!(refused["error"], "a viewer may not command the player");
     let done = player(&mut open("anna"), "pause", Value::Null);
     assert_eq!(done, json!({ "ok": true }));
+}
+
+#[test]
+fn what_people_did_is_recorded_beside_the_vehicle_and_shown_in_a_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mission.mcap");
+    let bus = Bus::open("memq://").unwrap();
+    let recorded = RecorderOptions::new(FileOptions::new(&path));
+    let mut recorder = Recorder::start(&bus, recorded).unwrap();
+    let audits = bus.events("station.audit").unwrap();
+    let station = Station::start(options(&bus)).unwrap();
+    let mut page = Page::open(station.address());
+    let acknowledge = json!({ "what": "acknowledge", "alarm": "gps", "since_utime": "5" });
+    assert_eq!(page.request(3, acknowledge), json!({ "ok": true }));
+    let done = audits_until(&audits, |it| it.action == "acknowledge");
+    assert_eq!(done.first().unwrap().action, "join");
+    recorder.stop();
+    drop(page);
+    drop(station);
+    let reader = Reader::open(&path).unwrap();
+    let replayed = Options {
+        origin: Origin::Log(Box::new(reader)),
+        ..options(&bus)
+    };
+    let station = Station::start(replayed).unwrap();
+    let mut page = Page::open(station.address());
+    // As the page asks for it.
+    let row = json!({ "pattern": ".*", "type": "bowline.audit_t", "max_hz": 0, "past": 50 });
+    page.subscribe(json!([row]));
+    let shown = page.wait(|sent| match sent {
+        Sent::Message {
+            channel, payload, ..
+        } if channel == "station.audit" => {
+            let audit = Audit::decode(payload).unwrap();
+            (audit.action == "acknowledge").then_some(audit)
+        }
+        _ => None,
+    });
+    assert_eq!((&*shown.subject, &*shown.station), ("gps", "bridge"));
 }
