@@ -95,7 +95,8 @@ fn host(robot: &Robot, signals: SignalFd) -> anyhow::Result<Outcome> {
         // Whatever ended the robot ends its script.
         stop.store(true, Ordering::Relaxed);
         let script = script.join();
-        let script = script.map_err(|_| anyhow::anyhow!("the scripted operator panicked"))?;
+        // A panic was told by the hook.
+        let script = script.map_err(|_panic| anyhow::anyhow!("the scripted operator panicked"))?;
         outcome.and_then(|outcome| {
             script.context("the scripted operator")?;
             Ok(outcome)
