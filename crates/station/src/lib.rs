@@ -24,7 +24,7 @@
 //! | `people.rs`, `sessions.rs`, `budget.rs`, `crowd.rs` | who they are, what they may do, how often, and how many at once |
 //! | `audit.rs`, `notices.rs` | what they did, and what they were refused |
 //! | `fuzzing.rs` | what `fuzz/` tries |
-//! | `door.rs`, `line.rs`, `tls.rs` | connections |
+//! | `door.rs`, `line.rs`, `tls.rs`, `names.rs` | connections, and what the station is called |
 //! | `http.rs`, `socket.rs`, `assets.rs` | the only files that know browsers |
 //! | `station.rs` | all of it together |
 //!
@@ -43,6 +43,7 @@ pub mod fuzzing;
 mod http;
 mod line;
 mod live;
+mod names;
 mod notices;
 mod outbox;
 mod past;
