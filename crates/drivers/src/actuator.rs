@@ -39,7 +39,7 @@ pub trait Actuator: Sized + Send + 'static {
     fn act(
         &mut self,
         now: Time,
-        command: Option<&Self::Command>,
+        command: Option<Arrived<'_, Self::Command>>,
         line: &mut Line<'_>,
     ) -> Option<Self::Setpoint>;
 
@@ -53,6 +53,16 @@ pub trait Actuator: Sized + Send + 'static {
     fn parameters(&mut self) -> Option<&mut dyn Parameters> {
         None
     }
+}
+
+/// A command, and when it came. It may have waited since: in a queue, or because the whole process was halted. Its age
+/// counts from there, so that nothing is done that was asked for long ago.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<'a, C> {
+    /// What is asked for.
+    pub message: &'a C,
+    /// When it came, which is not later than now.
+    pub at: Time,
 }
 
 /// The component that an actuator becomes.
@@ -94,7 +104,10 @@ impl<A: Actuator> Component for ActuatorComponent<A> {
         self.actuator.counts().heard(now, bytes.len());
         let mut line = Line::new(bytes);
         let command = step.arrived(self.command);
-        let command = command.map(|command| command.message());
+        let command = command.map(|command| Arrived {
+            message: command.message(),
+            at: command.at(),
+        });
         if let Some(setpoint) = self.actuator.act(now, command, &mut line) {
             out.send(self.setpoint, setpoint);
         }
@@ -112,11 +125,85 @@ impl<A: Actuator> Component for ActuatorComponent<A> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use bowline_msgs::Beat;
-    use bowline_node::{NoParameters, Rig};
+    use bowline_node::engine::{Arrival, Engine, Instance, Sent, Sink};
+    use bowline_node::{Kind, NoParameters, Parcel, Rig};
+    use std::collections::BTreeMap;
     use std::time::Duration;
+
+    /// An actuator on a bench where commands may have waited before they are handed over.
+    #[derive(Debug)]
+    pub(crate) struct Delayed {
+        engine: Engine,
+        now: Time,
+        said: Said,
+    }
+
+    #[derive(Debug, Default)]
+    struct Said(BTreeMap<String, Vec<Parcel>>);
+
+    impl Sink for Said {
+        fn publish(&mut self, sent: &Sent<'_>) {
+            let said = self.0.entry(sent.channel.to_string()).or_default();
+            said.push(sent.parcel.clone());
+        }
+    }
+
+    impl Delayed {
+        /// One that has just started, with its ports at channels of the same names.
+        pub(crate) fn new<A: Actuator + std::fmt::Debug>() -> Self {
+            let kind = Kind::of::<ActuatorComponent<A>>("actuator", "On the bench.");
+            let ports = ["command", "setpoint", "device", "line_in", "line_out"];
+            let ports = ports
+                .into_iter()
+                .filter(|port| A::HAS_LINE || !port.starts_with("line"));
+            let channels = ports.map(|port| (port.to_owned(), port.to_owned()));
+            let instance = Instance::new(&kind, "actuator", &[], channels.collect()).unwrap();
+            let mut delayed = Self {
+                engine: Engine::new(vec![instance]).unwrap(),
+                now: Time::from_utime(10_000_000),
+                said: Said::default(),
+            };
+            delayed
+                .engine
+                .start(delayed.now, &mut delayed.said)
+                .unwrap();
+            delayed
+        }
+
+        /// Hands over a command that came so long ago.
+        pub(crate) fn deliver<M: Message + Send + Sync + 'static>(
+            &mut self,
+            waited: Duration,
+            message: M,
+        ) {
+            let arrival = Arrival {
+                received: self.now - waited,
+                channel: "command".into(),
+                parcel: Parcel::new(message).unwrap(),
+            };
+            let delivered = self.engine.deliver(self.now, &arrival, &mut self.said);
+            delivered.unwrap();
+        }
+
+        pub(crate) fn advance(&mut self, duration: Duration) {
+            let end = self.now + duration;
+            while let Some(due) = self.engine.next_due().filter(|due| *due <= end) {
+                self.now = self.now.max(due);
+                self.engine.wake(self.now, &mut self.said).unwrap();
+            }
+            self.now = end;
+        }
+
+        /// What was said on a channel since this was last asked.
+        pub(crate) fn take<M: Message + for<'a> Decode<'a>>(&mut self, channel: &str) -> Vec<M> {
+            let parcels = self.said.0.remove(channel).unwrap_or_default();
+            let messages = parcels.iter().map(|it| M::decode(it.bytes()).unwrap());
+            messages.collect()
+        }
+    }
 
     /// Says the number that it is commanded, and what it hears back; a second later it says `?`.
     struct Bell {
@@ -140,13 +227,18 @@ mod tests {
             })
         }
 
-        fn act(&mut self, now: Time, command: Option<&Beat>, line: &mut Line<'_>) -> Option<Beat> {
+        fn act(
+            &mut self,
+            now: Time,
+            command: Option<Arrived<'_, Beat>>,
+            line: &mut Line<'_>,
+        ) -> Option<Beat> {
             line.send(line.received());
             if self.ring_at.is_some_and(|at| now >= at) {
                 self.ring_at = None;
                 line.send(b"?");
             }
-            let command = command?;
+            let command = command?.message;
             self.counts.good(now);
             self.ring_at = Some(now + Duration::from_millis(1_500));
             line.wake_at(now + Duration::from_millis(1_500));

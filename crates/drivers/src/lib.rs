@@ -18,7 +18,7 @@ pub mod scanner;
 mod sensor;
 mod thrust;
 
-pub use actuator::{Actuator, ActuatorComponent};
+pub use actuator::{Actuator, ActuatorComponent, Arrived};
 pub use counts::{Condition, Counts};
 pub use line::{Line, Shape, Splitter};
 pub use sensor::{Reading, Sensor, SensorComponent};

@@ -1,6 +1,6 @@
 //! What the two thrusters of a vessel are told: commands within limits, and none when commands stay away.
 
-use crate::actuator::Actuator;
+use crate::actuator::{Actuator, Arrived};
 use crate::counts::{Condition, Counts};
 use crate::line::Line;
 use bowline_msgs::Thrust;
@@ -30,8 +30,9 @@ bowline_node::parameters! {
 /// From commands to what thrusters do.
 ///
 /// Whatever is commanded, and whether anything is: thrust is within its limits, grows no faster than they allow, and
-/// falls to none at the very moment at which the last command is too old. Commands that are no numbers, that were
-/// overtaken or that are repeated word for word are refused and counted: none of them keeps a vessel going.
+/// falls to none at the very moment at which the last command is too old. Commands that are no numbers, that waited too
+/// long, that were overtaken or that are repeated word for word are refused and counted: none of them keeps a vessel
+/// going. Of two commands of one moment the lesser counts, in whatever order they come: a stop is never a repetition.
 #[derive(Debug)]
 pub struct ThrustDriver {
     parameters: ThrustParameters,
@@ -55,12 +56,21 @@ struct Command {
 }
 
 impl ThrustDriver {
-    fn take(&mut self, now: Time, command: &Thrust) {
-        let asked = [command.port_ratio, command.starboard_ratio];
+    fn take(&mut self, now: Time, Arrived { message, at }: Arrived<'_, Thrust>) {
+        let asked = [message.port_ratio, message.starboard_ratio];
         let refusal = match self.command {
             _ if !asked.iter().all(|ratio| ratio.is_finite()) => Some("a command is no number"),
-            Some(last) if command.utime == last.utime => Some("a command was repeated"),
-            Some(last) if command.utime < last.utime && !self.is_late(now, last) => {
+            _ if now.since(at) >= self.parameters.timeout => Some("a command waited too long"),
+            Some(last) if message.utime == last.utime => match asked {
+                _ if asked.map(f64::to_bits) == last.wanted.map(f64::to_bits) => {
+                    Some("a command was repeated")
+                }
+                _ if !is_lesser(asked, last.wanted) => {
+                    Some("a command asks for more than another of the same moment")
+                }
+                _ => None,
+            },
+            Some(last) if message.utime < last.utime && !self.is_late(now, last) => {
                 Some("a command was overtaken by a later one")
             }
             Some(_) | None => None,
@@ -72,8 +82,8 @@ impl ThrustDriver {
         }
         self.counts.good(now);
         self.command = Some(Command {
-            at: now,
-            utime: command.utime,
+            at,
+            utime: message.utime,
             wanted: asked,
             is_over: false,
         });
@@ -136,6 +146,12 @@ impl ThrustDriver {
     }
 }
 
+/// Whether neither side is asked for more than before, nor for the other way.
+fn is_lesser(asked: Pair, before: Pair) -> bool {
+    let mut sides = asked.into_iter().zip(before);
+    sides.all(|(asked, before)| asked.abs() <= before.abs() && asked * before >= 0.0)
+}
+
 /// So fast that it is at once.
 const AT_ONCE_PER_S: f64 = 1_000_000.0;
 
@@ -193,7 +209,12 @@ impl Actuator for ThrustDriver {
         })
     }
 
-    fn act(&mut self, now: Time, command: Option<&Thrust>, line: &mut Line<'_>) -> Option<Thrust> {
+    fn act(
+        &mut self,
+        now: Time,
+        command: Option<Arrived<'_, Thrust>>,
+        line: &mut Line<'_>,
+    ) -> Option<Thrust> {
         if let Some(command) = command {
             self.take(now, command);
         }

@@ -7,6 +7,7 @@ use crate::line::{Line, Splitter};
 use crate::sensor::{Reading, Sensor};
 use bowline_msgs::{GpsFix, GpsRmc, Heading, Sounding};
 use bowline_node::{BuildError, Outbox, Output, Parameters, Ports, Time};
+use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2};
 use std::time::Duration;
 
@@ -48,6 +49,8 @@ pub struct Nmea {
     /// Deviations that the receiver itself gave, and when.
     gst: Option<(Time, Gst)>,
     vdop: Option<(Time, f64)>,
+    /// The time of the last fix of each kind of sentence, by talker and kind.
+    last_times: BTreeMap<(String, String), TimeOfDay>,
 }
 
 /// What such a device measures.
@@ -65,6 +68,9 @@ pub enum NmeaReading {
 
 /// What a receiver says of its deviations is good for so long.
 const DEVIATIONS_LAST: Duration = Duration::from_secs(5);
+
+/// Kinds of sentences with fixes that are told apart. A line has a few; one with more is garbled, and is begun anew.
+const MAX_KINDS: usize = 16;
 
 /// Of the geoid over the whole Earth, metres: what is not known where a receiver only knows the sea.
 const GEOID_SD_M: f64 = 30.0;
@@ -95,6 +101,14 @@ impl Nmea {
                 return None;
             }
         };
+        if let Some(fix) = report.as_ref().and_then(Report::fix)
+            && !self.is_new(&sentence, fix.time)
+        {
+            self.counts.n_refused += 1;
+            let what = format!("{} with the time of the one before", sentence.kind);
+            self.counts.error(now, what);
+            return None;
+        }
         let reading = match report {
             None | Some(Report::Vtg { .. }) => {
                 self.counts.n_ignored += 1;
@@ -123,6 +137,16 @@ impl Nmea {
             }
         }
         reading
+    }
+
+    /// Whether a fix is another one than that before: a receiver that hangs may repeat its last sentence for ever. Days
+    /// need no looking at, because no receiver is silent from one fix until the same microsecond of the next day.
+    fn is_new(&mut self, sentence: &Sentence<'_>, time: TimeOfDay) -> bool {
+        let key = (sentence.talker.to_owned(), sentence.kind.to_owned());
+        if self.last_times.len() >= MAX_KINDS && !self.last_times.contains_key(&key) {
+            self.last_times.clear();
+        }
+        self.last_times.insert(key, time) != Some(time)
     }
 
     /// Something that is good to know, and no reading.
@@ -252,6 +276,7 @@ impl Sensor for Nmea {
             began: None,
             gst: None,
             vdop: None,
+            last_times: BTreeMap::new(),
         })
     }
 

@@ -163,6 +163,21 @@ impl Report {
             _ => return Ok(None),
         }))
     }
+
+    /// The fix that it has, if it is about one and has any.
+    #[must_use]
+    pub fn fix(&self) -> Option<&Fix> {
+        match self {
+            Self::Gga(gga) => gga.fix.as_ref(),
+            Self::Rmc(rmc) => rmc.fix.as_ref(),
+            Self::Gst(_)
+            | Self::Gsa { .. }
+            | Self::Vtg { .. }
+            | Self::Heading(_)
+            | Self::Depth(_)
+            | Self::Zda(_) => None,
+        }
+    }
 }
 
 fn gga(fields: &Fields<'_>) -> Result<Gga, BadField> {

@@ -1,6 +1,6 @@
 use super::twin;
 use super::*;
-use crate::counts::Counts;
+use crate::counts::{Condition, Counts};
 use crate::line::{Line, Splitter};
 use crate::sensor::{Sensor as _, SensorComponent};
 use bowline_msgs::{Device, GpsFix, GpsRmc, Heading, Serial, Sounding};
@@ -87,13 +87,17 @@ fn what_a_ships_receiver_said_is_understood() {
     ));
     assert_eq!((rmc.utime, rmc.sog), (fix.utime, 0.26));
     // What it says of its own deviations counts from then on.
-    let again = read(&mut driver, EVENING, SHIP.as_bytes());
+    let next = GpsFix {
+        utime: EVENING.utime(),
+        ..GpsFix::default()
+    };
+    let again = read(&mut driver, EVENING, twin::gga("GP", &next).as_bytes());
     let fix = fixes(&again)
         .first()
         .map(|fix| (fix.horizontal_sd_m, fix.vertical_sd_m));
     assert_eq!(fix, Some((0.36, 0.68)));
     let counts = driver.counts();
-    assert_eq!((counts.n_good, counts.n_ignored), (12, 6));
+    assert_eq!((counts.n_good, counts.n_ignored), (7, 3));
     assert_eq!(
         (counts.n_refused, counts.n_bad_checksum, counts.n_malformed),
         (0, 0, 0)
@@ -160,6 +164,75 @@ fn midnight_between_measurement_and_arrival_costs_nothing() {
         assert_eq!(
             read.utime, fix.utime,
             "measured {measured}, arrived {arrived}"
+        );
+    }
+}
+
+#[test]
+fn a_receiver_that_repeats_its_last_fix_is_believed_once_and_again_when_it_goes_on() {
+    let fix = |seconds: i64| GpsFix {
+        utime: EVENING.utime() + seconds * 1_000_000,
+        ..GpsFix::default()
+    };
+    let rmc = |seconds: i64| GpsRmc {
+        utime: fix(seconds).utime,
+        ..GpsRmc::default()
+    };
+    let said = |seconds: i64| {
+        // Two receivers on one line have the same times.
+        [
+            twin::gga("GP", &fix(seconds)),
+            twin::gga("GN", &fix(seconds)),
+            twin::rmc("GP", &rmc(seconds)),
+        ]
+        .concat()
+    };
+    let mut driver = driver();
+    for second in 0..15 {
+        let now = EVENING + Duration::from_secs(second);
+        let readings = read(&mut driver, now, said(0).as_bytes());
+        let n_expected = if second == 0 { 3 } else { 0 };
+        assert_eq!(readings.len(), n_expected, "second {second}: {readings:?}");
+    }
+    let now = EVENING + Duration::from_secs(15);
+    assert_ne!(driver.condition(now), Condition::Working);
+    assert_eq!(driver.counts().n_refused, 14 * 3);
+    assert!(driver.counts().last_error().contains("the one before"));
+    let readings = read(&mut driver, now, said(15).as_bytes());
+    assert_eq!(readings.len(), 3, "it goes on");
+    // Also with a clock of its own that runs, however wrong it is: then arrival counts.
+    for seconds in 5_000..5_003 {
+        let readings = read(&mut driver, now, said(seconds).as_bytes());
+        assert_eq!(readings.len(), 3, "{readings:?}");
+    }
+}
+
+#[test]
+fn midnight_and_a_receiver_without_a_clock_are_no_repetition() {
+    const DAY_US: i64 = 86_400_000_000;
+    let midnight = EVENING.utime() - EVENING.utime().rem_euclid(DAY_US);
+    let mut driver = driver();
+    for seconds in -3..3 {
+        let utime = midnight + seconds * 1_000_000;
+        let fix = GpsFix {
+            utime,
+            ..GpsFix::default()
+        };
+        let text = twin::gga("GP", &fix);
+        let readings = read(&mut driver, Time::from_utime(utime), text.as_bytes());
+        assert_eq!(fixes(&readings).len(), 1, "{seconds} s from midnight");
+    }
+    // One that does not know when it was has no fix, and is told so, not that it repeats itself.
+    let fields = ",1541.3,N,05130.5,W,1,06,1.5,9.2,M,-37.6,M,,";
+    let fields: Vec<String> = fields.split(',').map(str::to_owned).collect();
+    for _ in 0..2 {
+        let text = write("GP", "GGA", &fields);
+        assert_eq!(read(&mut driver, EVENING, text.as_bytes()), []);
+        assert!(
+            driver
+                .counts()
+                .last_error()
+                .contains("a place, as there is a fix")
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The driver: says again and again what the motors should give, and believes the controller only what it answers.
 
 use super::reply::{MAX_RATIO, Reply, SHAPE, faults, parse};
-use crate::actuator::Actuator;
+use crate::actuator::{Actuator, Arrived};
 use crate::counts::{Condition, Counts};
 use crate::line::{Line, Splitter};
 use bowline_msgs::Thrust;
@@ -35,7 +35,7 @@ bowline_node::parameters! {
 /// The driver of a controller with two motors.
 ///
 /// What it says is the newest setpoint, within what motors can, or nothing at all: setpoints that are no numbers, and none
-/// for `timeout`, are a stop. A controller that does not answer, refuses, or says what it cannot is set up anew, after rests
+/// for `timeout`, are a stop; one that waited so long is none. A controller that does not answer, refuses, or says what it cannot is set up anew, after rests
 /// that grow; it is told what to do all the while, because a broken answer is no reason to steer worse.
 #[derive(Debug)]
 pub struct Roboteq {
@@ -65,11 +65,17 @@ const MIN_REST: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Roboteq {
-    fn take(&mut self, now: Time, setpoint: &Thrust) {
-        let ratios = [setpoint.port_ratio, setpoint.starboard_ratio];
+    /// Takes a setpoint; whether it is one that counts.
+    fn take(&mut self, now: Time, Arrived { message, at }: Arrived<'_, Thrust>) -> bool {
+        if now.since(at) >= self.parameters.timeout {
+            self.counts.n_refused += 1;
+            self.counts.error(now, "a setpoint waited too long");
+            return false;
+        }
+        let ratios = [message.port_ratio, message.starboard_ratio];
         self.is_stopped = false;
         self.wanted = match ratios.iter().all(|it| it.is_finite()) {
-            true => Some((ratios, now)),
+            true => Some((ratios, at)),
             false => {
                 self.counts.n_refused += 1;
                 self.counts
@@ -77,6 +83,7 @@ impl Roboteq {
                 None
             }
         };
+        true
     }
 
     fn hear(&mut self, now: Time, bytes: &[u8]) {
@@ -236,17 +243,20 @@ impl Actuator for Roboteq {
         })
     }
 
-    fn act(&mut self, now: Time, setpoint: Option<&Thrust>, line: &mut Line<'_>) -> Option<Thrust> {
+    fn act(
+        &mut self,
+        now: Time,
+        setpoint: Option<Arrived<'_, Thrust>>,
+        line: &mut Line<'_>,
+    ) -> Option<Thrust> {
         self.began.get_or_insert(now);
         self.hear(now, line.received());
         self.look(now);
         self.set_up(now, line);
-        if let Some(setpoint) = setpoint {
-            self.take(now, setpoint);
-        }
+        let is_new = setpoint.is_some_and(|setpoint| self.take(now, setpoint));
         let ends_at = self.wanted.map(|(_, at)| at + self.parameters.timeout);
         let is_over = !self.is_stopped && ends_at.is_some_and(|at| now >= at);
-        let is_due = setpoint.is_some() || is_over || now >= self.next_say;
+        let is_due = is_new || is_over || now >= self.next_say;
         let told = is_due.then(|| self.command(now, line));
         if is_due {
             self.next_say = now + self.period;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::actuator::ActuatorComponent;
-use crate::{Actuator as _, Counts, Line, Splitter};
+use crate::actuator::tests::Delayed;
+use crate::{Actuator as _, Arrived, Counts, Line, Splitter};
 use bowline_msgs::{Device, Serial, Thrust};
 use bowline_node::{Health, Rig, Time};
 use proptest::prelude::*;
@@ -216,6 +217,36 @@ fn a_setpoint_that_is_no_number_is_a_stop() {
 }
 
 #[test]
+fn a_setpoint_that_waited_longer_than_the_timeout_turns_no_motor() {
+    let mut delayed = Delayed::new::<Roboteq>();
+    let thrust = Thrust {
+        utime: 1,
+        port_ratio: 0.5,
+        starboard_ratio: 0.5,
+    };
+    for waited_ms in [1_000, 250] {
+        delayed.deliver(ms(waited_ms), thrust.clone());
+    }
+    delayed.advance(ms(100));
+    let told = |delayed: &mut Delayed| {
+        let told = delayed.take::<Thrust>("setpoint").into_iter();
+        told.map(|it| (it.port_ratio, it.starboard_ratio))
+            .collect::<Vec<_>>()
+    };
+    let found = told(&mut delayed);
+    assert!(found.iter().all(|it| *it == (0.0, 0.0)), "{found:?}");
+    // What is left of its time is all that a setpoint has.
+    delayed.deliver(ms(200), thrust);
+    delayed.advance(ms(49));
+    assert_eq!(told(&mut delayed).last(), Some(&(0.5, 0.5)));
+    delayed.advance(ms(1));
+    assert_eq!(told(&mut delayed).last(), Some(&(0.0, 0.0)));
+    delayed.advance(ms(1_000));
+    let device = delayed.take::<Device>("device").pop().expect("it is told");
+    assert_eq!(device.n_refused, 2, "{device:?}");
+}
+
+#[test]
 fn motors_may_be_wired_the_other_way_round() {
     let mut bench = Bench::new(RoboteqParameters {
         port_motor: 2,
@@ -291,7 +322,7 @@ proptest! {
             let wish = wish.map(|(port_ratio, starboard_ratio)| Thrust { utime: 1, port_ratio, starboard_ratio });
             newest = wish.clone().map(|wish| (wish, now)).or(newest);
             let mut line = Line::new(&bytes);
-            driver.act(now, wish.as_ref(), &mut line);
+            driver.act(now, wish.as_ref().map(|message| Arrived { message, at: now }), &mut line);
             let (said, wake) = line.into_parts();
             prop_assert!(wake.is_some_and(|wake| wake > now));
             let fresh = newest.as_ref().filter(|(_, at)| now.since(*at) < ms(250));

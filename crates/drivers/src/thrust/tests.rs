@@ -1,5 +1,6 @@
 use super::*;
 use crate::actuator::ActuatorComponent;
+use crate::actuator::tests::Delayed;
 use bowline_msgs::Device;
 use bowline_node::{Health, Rig};
 use proptest::prelude::*;
@@ -144,6 +145,66 @@ fn a_command_that_is_no_number_overtaken_or_repeated_changes_nothing_and_keeps_n
 }
 
 #[test]
+fn of_two_commands_of_one_moment_the_lesser_counts_in_either_order() {
+    for is_stop_first in [false, true] {
+        let mut rig = Rig::new::<Driver>(ThrustParameters::default());
+        rig.advance(ms(1_000));
+        let ahead = Thrust {
+            utime: rig.now().utime(),
+            port_ratio: 0.04,
+            starboard_ratio: 0.04,
+        };
+        let stop = Thrust {
+            port_ratio: 0.0,
+            starboard_ratio: 0.0,
+            ..ahead.clone()
+        };
+        let mut commands = [ahead, stop];
+        if is_stop_first {
+            commands.reverse();
+        }
+        for command in commands.iter().chain(&commands) {
+            rig.send("command", command.clone());
+        }
+        assert_eq!(last(&mut rig), (0.0, 0.0), "{commands:?}");
+        rig.advance(ms(100));
+        assert!(said(&mut rig).iter().all(|it| (it.1, it.2) == (0.0, 0.0)));
+    }
+}
+
+#[test]
+fn a_command_that_waited_longer_than_the_timeout_moves_nothing() {
+    let mut delayed = Delayed::new::<ThrustDriver>();
+    let thrust = |utime| Thrust {
+        utime,
+        port_ratio: 0.5,
+        starboard_ratio: 0.5,
+    };
+    let is_none = |said: &Thrust| (said.port_ratio, said.starboard_ratio) == (0.0, 0.0);
+    // As after the process was halted: commands of the last second are there at once, in their order.
+    for waited_ms in (250..=1_000).rev().step_by(50) {
+        delayed.deliver(
+            ms(waited_ms),
+            thrust(1_000 - i64::try_from(waited_ms).unwrap()),
+        );
+    }
+    delayed.advance(ms(500));
+    let said = delayed.take::<Thrust>("setpoint");
+    assert!(!said.is_empty() && said.iter().all(is_none), "{said:?}");
+    // What is left of its time is all that a command has.
+    delayed.deliver(ms(150), thrust(2_000));
+    delayed.advance(ms(99));
+    let said = delayed.take::<Thrust>("setpoint");
+    assert!(said.last().is_some_and(|it| !is_none(it)), "{said:?}");
+    delayed.advance(ms(1));
+    let said = delayed.take::<Thrust>("setpoint");
+    assert!(said.last().is_some_and(is_none), "{said:?}");
+    delayed.advance(ms(1_000));
+    let device = delayed.take::<Device>("device").pop().expect("it is told");
+    assert_eq!((device.n_good, device.n_refused), (1, 16), "{device:?}");
+}
+
+#[test]
 fn stopping_slower_than_going_and_no_timeout_are_refused() {
     let slow = ThrustParameters {
         max_rise_per_s: 2.0,
@@ -178,7 +239,8 @@ proptest! {
                 utime: now.utime() + shift_ms * 1_000, port_ratio, starboard_ratio,
             });
             let n_good = driver.counts.n_good;
-            let said = driver.act(now, wish.as_ref(), &mut Line::new(&[])).expect("it is always told");
+            let wish = wish.as_ref().map(|message| Arrived { message, at: now });
+            let said = driver.act(now, wish, &mut Line::new(&[])).expect("it is always told");
             if driver.counts.n_good > n_good {
                 last_command = Some(now);
             }

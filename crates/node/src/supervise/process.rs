@@ -8,6 +8,7 @@ use super::exit::Exit;
 use super::plan::{Limits, ProcessSpec, StopSignal};
 use super::proc::{self, Found, MARKER, Stat, Survey};
 use super::sys::unblock_signals;
+use crate::clock::Epoch;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group,
@@ -38,6 +39,7 @@ impl Run {
     pub(crate) fn spawn(
         spec: &ProcessSpec,
         mark: String,
+        epoch: Epoch,
         capture: &Capture,
     ) -> Result<Self, SpawnError> {
         let (program, arguments) = spec.argv.split_first().ok_or(SpawnError::NoProgram)?;
@@ -46,6 +48,7 @@ impl Run {
             .args(arguments)
             .envs(spec.env.iter().map(|(name, value)| (name, value)))
             .env(MARKER, &mark)
+            .env(Epoch::VARIABLE, epoch.to_string())
             .stdin(Stdio::null())
             .stdout(capture.writer().map_err(SpawnError::Capture)?)
             .stderr(capture.writer().map_err(SpawnError::Capture)?)

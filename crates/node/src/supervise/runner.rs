@@ -54,8 +54,11 @@ const MAX_MESSAGES: usize = 1024;
 /// When the plan cannot be carried out, or another supervisor has the name. Then nothing runs that this one started.
 pub fn run(plan: &Plan, bus: &Bus, options: Options<'_>) -> Result<(), SuperviseError> {
     plan.check()?;
-    let clock = Live::new();
     let ThisProcess { host, pid, .. } = ThisProcess::get();
+    let name = format!("{}@{}", plan.robot, plan.host);
+    let path = options.folder.clone().unwrap_or_else(state::default_folder);
+    let folder = Folder::lock(&path, &name, &format!("pid {pid} on {host}"))?;
+    let clock = succession::clock(&folder);
     let own = Identity {
         robot: plan.robot.clone(),
         host: plan.host.clone(),
@@ -63,9 +66,6 @@ pub fn run(plan: &Plan, bus: &Bus, options: Options<'_>) -> Result<(), Supervise
         pid: i32::try_from(*pid).unwrap_or(0),
         instance: clock.now().utime(),
     };
-    let name = format!("{}@{}", plan.robot, plan.host);
-    let path = options.folder.clone().unwrap_or_else(state::default_folder);
-    let folder = Folder::lock(&path, &name, &format!("pid {pid} on {host}"))?;
     let mut runner = Runner::new(plan, bus, clock, own, folder)?;
     if !runner.claim_name(options.until)? {
         return Ok(());
@@ -383,7 +383,7 @@ impl Runner {
             None => own,
         };
         self.word = Word::Stale;
-        match slot.spawn(now, spec, mark) {
+        match slot.spawn(now, spec, mark, self.clock.epoch()) {
             Ok(pid) => {
                 tell(&News::Started {
                     process: &spec.name,

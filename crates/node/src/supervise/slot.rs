@@ -6,6 +6,7 @@ use super::plan::ProcessSpec;
 use super::process::{Run, SpawnError};
 use super::state::Child;
 use super::usage::Usage;
+use crate::clock::Epoch;
 use crate::time::Time;
 
 /// How much is read at a time, bytes...
@@ -34,9 +35,10 @@ impl Slot {
         now: Time,
         spec: &ProcessSpec,
         mark: String,
+        epoch: Epoch,
     ) -> Result<i32, SpawnError> {
         let capture = Capture::new().map_err(SpawnError::Capture)?;
-        let run = Run::spawn(spec, mark, &capture)?;
+        let run = Run::spawn(spec, mark, epoch, &capture)?;
         let pid = run.pid.as_raw_nonzero().get();
         self.fill(now.utime(), run, Some(capture));
         Ok(pid)

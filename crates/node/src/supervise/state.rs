@@ -1,10 +1,11 @@
 //! What a supervisor leaves for the one that comes after it, and the lock that says that it is there.
 //!
 //! Two files in a folder of the user's: `ROBOT@HOST.lock`, which is locked while a supervisor runs and says who it is,
-//! and `ROBOT@HOST.toml`, which says what runs and what was given up. The lock is the kernel's, so it ends with the supervisor however that
-//! ends.
+//! and `ROBOT@HOST.toml`, which says what runs, which time that has, and what was given up. The lock is the kernel's, so it
+//! ends with the supervisor however that ends.
 
 use super::plan::StopSignal;
+use crate::clock::Epoch;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub(crate) struct Legacy {
     pub(crate) children: Vec<Child>,
     /// What was given up: as long as there is any, the robot is in its safe state.
     pub(crate) alarms: Vec<GivenUp>,
+    /// The time that all of it has.
+    pub(crate) epoch: Option<Epoch>,
 }
 
 /// A process that was given up, and that nobody has done anything about.
@@ -129,12 +132,17 @@ impl Folder {
 
     /// Writes how it is, all of it or nothing.
     pub(crate) fn write(&self, legacy: &Legacy) -> io::Result<()> {
-        let Legacy { children, alarms } = legacy;
+        let Legacy {
+            children,
+            alarms,
+            epoch,
+        } = legacy;
         let mut table = Table::new();
         let children: Vec<Value> = children.iter().map(child_to_toml).collect();
         let alarms: Vec<Value> = alarms.iter().map(alarm_to_toml).collect();
         table.insert("child".to_owned(), Value::Array(children));
         table.insert("alarm".to_owned(), Value::Array(alarms));
+        table.extend(epoch.map(|epoch| ("epoch".to_owned(), Value::from(epoch.to_string()))));
         let new = self.state.with_extension("new");
         fs::write(&new, table.to_string())?;
         fs::rename(new, &self.state)
@@ -172,6 +180,10 @@ fn read_file(path: &Path) -> Legacy {
             .flatten()
             .filter_map(alarm_from_toml)
             .collect(),
+        epoch: table
+            .get("epoch")
+            .and_then(Value::as_str)
+            .and_then(|text| text.parse().ok()),
     }
 }
 
@@ -366,6 +378,7 @@ mod tests {
                 why: "restarted 5 times in 30 s; last: \"x\" is gone".to_owned(),
                 since_utime: 1_763_269_856_250_000,
             }],
+            epoch: Some(crate::clock::Live::new().epoch()),
         };
         folder.write(&legacy).unwrap();
         assert_eq!(folder.read(), legacy);

@@ -26,6 +26,10 @@ pub(crate) struct Left {
     pub(crate) is_wanted: bool,
 }
 
+fn run(child: &Child) -> Option<Run> {
+    Run::adopt(Pid::from_raw(child.pid)?, child.start_ticks, &child.mark)
+}
+
 /// What was left, and what of that is not in the plan.
 #[derive(Debug, Default)]
 pub(crate) struct Takeover {
@@ -38,13 +42,16 @@ impl Takeover {
     pub(crate) fn new(plan: &Plan, children: Vec<Child>) -> Self {
         let mut takeover = Self::default();
         for child in children {
-            let pid = Pid::from_raw(child.pid);
-            let run = pid.and_then(|pid| Run::adopt(pid, child.start_ticks, &child.mark));
-            if let Some(run) = run {
+            if let Some(run) = run(&child) {
                 takeover.add(plan, child, run);
             }
         }
         takeover
+    }
+
+    /// Whether a process that was written down still runs.
+    pub(crate) fn is_left(child: &Child) -> bool {
+        run(child).is_some()
     }
 
     fn add(&mut self, plan: &Plan, child: Child, run: Run) {

@@ -6,6 +6,7 @@ use crate::supervise_fixture::{
 };
 use bowline_bus::{Bus, Hub, Subscription};
 use bowline_msgs::{Alarm, Heartbeat, HeartbeatComponent, Order, Output, Supervised, Supervisor};
+use bowline_node::clock::Epoch;
 use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
 use bowline_node::supervise::{
     self, ALARM_CHANNEL, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, Restart,
@@ -313,6 +314,38 @@ fn a_supervisor_that_comes_back_finds_its_processes_and_no_line_is_lost() {
     assert!(!restarted.is_adopted);
     second.stop();
     assert_eq!(marked(&place.robot), [0_i32; 0]);
+}
+
+/// The time that a process was handed down.
+fn epoch(pid: i32) -> Epoch {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
+    let mut entries = environment.split(|byte| *byte == 0);
+    let name = format!("{}=", Epoch::VARIABLE);
+    let value = entries.find_map(|entry| entry.strip_prefix(name.as_bytes()));
+    let value = value.expect("it was handed one down");
+    str::from_utf8(value).unwrap().parse().unwrap()
+}
+
+#[test]
+fn all_processes_of_a_robot_have_one_time_whichever_supervisor_starts_them() {
+    let place = Place::new();
+    let first = place.start("first");
+    let status = place.wait_until_running(&first);
+    let pid = |status: &Supervisor, name: &str| process(status, name).pid;
+    let handed_down = epoch(pid(&status, "same"));
+    assert_eq!(epoch(pid(&status, "other")), handed_down);
+    first.kill();
+
+    let second = place.start("first");
+    let before = place.wait_until_running(&second);
+    send(pid(&before, "same"), Signal::KILL);
+    let after = place.wait_for("a new run", |status| {
+        let same = process(status, "same");
+        same.state == Supervised::RUNNING && same.pid != pid(&before, "same")
+    });
+    assert_eq!(pid(&after, "other"), pid(&status, "other"), "it went on");
+    assert_eq!(epoch(pid(&after, "same")), handed_down);
+    second.stop();
 }
 
 #[test]

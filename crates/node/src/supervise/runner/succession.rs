@@ -1,12 +1,24 @@
 //! Between supervisors of one name: what is taken over from the one before, and the word that is left for the next.
 
 use super::{Runner, Word};
+use crate::clock::Live;
 use crate::supervise::machine::{Event, Machine};
 use crate::supervise::news::{Care, News};
 use crate::supervise::slot::Slot;
-use crate::supervise::state::{GivenUp, Legacy};
+use crate::supervise::state::{Folder, GivenUp, Legacy};
 use crate::supervise::takeover::Takeover;
 use crate::time::Time;
+
+/// The clock of a supervisor: that of the one before it, as long as something of it runs that has the same time.
+pub(super) fn clock(folder: &Folder) -> Live {
+    let Legacy {
+        children, epoch, ..
+    } = folder.read();
+    match epoch.filter(|_| children.iter().any(Takeover::is_left)) {
+        Some(epoch) => Live::with_epoch(epoch),
+        None => Live::new(),
+    }
+}
 
 impl Runner {
     /// Deals with what the supervisor before has left, and begins.
@@ -101,6 +113,7 @@ impl Runner {
         let legacy = Legacy {
             children: places.filter_map(|(slot, spec)| slot.child(spec)).collect(),
             alarms: given_up.collect(),
+            epoch: Some(self.clock.epoch()),
         };
         self.word = match self.folder.write(&legacy) {
             Ok(()) => Word::Kept,
