@@ -45,7 +45,7 @@ pub fn hear(frame: &[u8], role: Role, rank: i32, channels: &[&str]) -> Said {
             let type_on =
                 |name: &str| (channels.first() == Some(&name)).then_some(Gate::FINGERPRINT);
             match policy::judge(&speaker, channel, message, type_on) {
-                Ok(Ask::Stop) => Said::Stop,
+                Ok(Ask::Stop { is_heard: _ }) => Said::Stop,
                 Ok(Ask::Other) => Said::Ask,
                 Err(refusal) => Said::Refused(refusal.to_string()),
             }
