@@ -2,23 +2,27 @@
 //!
 //! Bytes that come from the line are published as `serial_t` on one channel; what is published on the other goes out.
 //! What the bytes mean is the business of drivers. When the line goes away it is opened again by itself, and what was to
-//! be sent meanwhile is dropped and counted: a device that comes back is not told what is no longer true.
+//! be sent meanwhile is dropped and counted; so is what a slow line does not take in time: a device is never told what is
+//! no longer true.
 
 mod line;
+mod outgoing;
 
 use crate::input::{self, Usage};
 use crate::output::{self, count};
 use crate::{Outcome, listen, terminal};
 use anyhow::Context as _;
-use bowline_bus::{Bus, Inbox, Pattern, Queue, wall_ns};
+use bowline_bus::{Bus, Event, Inbox, Pattern, Queue, SubscriptionId};
 use bowline_msgs::Serial;
+use bowline_node::Time;
+use bowline_node::clock::Live;
 use bowline_wire::Message as _;
 use clap::{Args, ValueEnum};
 use line::{Line, Open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
+use outgoing::Outgoing;
 use serde_json::json;
-use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
@@ -39,7 +43,9 @@ In a robot file it is a program:
   writes = { \"gps.line\" = \"bowline.serial_t\" }
 
 A line that goes away is opened again by itself, every half second until it is there. What is to be
-sent meanwhile is dropped and counted. Ctrl-C ends it, with a line about what went through.
+sent meanwhile is dropped and counted, and so are messages that a slow line, or a reader of a
+pseudo-terminal who has stopped, does not take within --max-age: the oldest first, and whole ones.
+Ctrl-C ends it, with a line about what went through.
 Exit code 0; 1 if the bus cannot be opened, or a pseudo-terminal cannot be made; 2 for wrong usage.";
 
 #[derive(Args, Debug)]
@@ -76,6 +82,9 @@ pub(crate) struct Arguments {
     /// Gather what comes within this time into one message
     #[arg(long, value_name = "DURATION", default_value = "5ms", value_parser = input::period)]
     gather: Duration,
+    /// Drop what cannot go out within this time after it came
+    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = input::period)]
+    max_age: Duration,
     /// Print at the end as JSON what went through
     #[arg(long)]
     json: bool,
@@ -98,8 +107,10 @@ enum Parity {
 
 /// Between two tries to open a line.
 const TRY_EVERY: Duration = Duration::from_millis(500);
-/// What waits to go out over a line, at most: some seconds of a slow one.
-const MAX_WAITING: usize = 16_384;
+/// Messages that are taken before anything else is looked at.
+const MAX_MESSAGES: usize = 1_024;
+/// How often it is said that messages were dropped, while more and more are.
+const SAY_EVERY: Duration = Duration::from_secs(1);
 /// What is read at once.
 const MAX_READ: usize = 4_096;
 /// How long there is to see to before looking at everything again.
@@ -115,23 +126,35 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let signals = terminal::end_signals().context("cannot wait for signals")?;
     let bus = Bus::open(arguments.url.as_deref().unwrap_or_default())?;
     let inbox = bus.inbox();
-    if let Some(to) = &arguments.to {
-        inbox.subscribe_to(Pattern::exact(to), Queue::keep_newest(1_024))?;
-    }
+    let subscription = match &arguments.to {
+        Some(to) => Some(inbox.subscribe_to(Pattern::exact(to), Queue::keep_newest(1_024))?),
+        None => None,
+    };
+    let (clock, now) = (Live::new(), listen::now());
+    let outgoing = match how.byte() {
+        Some(byte) => Outgoing::paced(arguments.max_age, byte, now),
+        None => Outgoing::watched(arguments.max_age),
+    };
     let mut bridge = Bridge {
         from: arguments.from.as_deref(),
         gather: arguments.gather,
         line: None,
         how,
-        try_at: listen::now(),
-        read_at: listen::now(),
+        try_at: now,
+        read_at: now,
+        empty_at: clock.now(),
+        clock,
+        say_at: now,
+        n_said: 0,
         why_closed: String::new(),
-        to_send: VecDeque::new(),
+        max_age: arguments.max_age,
+        outgoing,
         counts: Counts::default(),
         bus: &bus,
+        subscription,
     };
     bridge.run(&inbox, &signals)?;
-    let counts = &bridge.counts;
+    let counts = bridge.counts(&inbox);
     match arguments.json {
         true => output::line(&counts.json().to_string())?,
         false => output::note(&counts.words()),
@@ -154,6 +177,7 @@ struct Counts {
     n_received: u64,
     n_sent: u64,
     n_dropped: u64,
+    n_dropped_messages: u64,
     n_undecodable: u64,
     n_opened: u64,
 }
@@ -161,10 +185,11 @@ struct Counts {
 impl Counts {
     fn words(&self) -> String {
         format!(
-            "{} from the line, {} to it, {} dropped; {} not understood; opened {} times",
+            "{} from the line, {} to it, {} dropped; {} dropped on the way to it, {} not understood; opened {} times",
             count(self.n_received, "byte"),
             count(self.n_sent, "byte"),
             count(self.n_dropped, "byte"),
+            count(self.n_dropped_messages, "message"),
             count(self.n_undecodable, "message"),
             self.n_opened,
         )
@@ -175,6 +200,7 @@ impl Counts {
             "bytes_from_line": self.n_received,
             "bytes_to_line": self.n_sent,
             "bytes_dropped": self.n_dropped,
+            "messages_dropped": self.n_dropped_messages,
             "messages_not_understood": self.n_undecodable,
             "times_opened": self.n_opened,
         })
@@ -192,9 +218,17 @@ struct Bridge<'a> {
     read_at: Instant,
     /// What was last said about why there is no line.
     why_closed: String,
-    to_send: VecDeque<u8>,
+    /// The time that the robot's components have, and when no message waited to be taken, last.
+    clock: Live,
+    empty_at: Time,
+    /// When it may be said again that messages were dropped, and how many were when that was said.
+    say_at: Instant,
+    n_said: u64,
+    max_age: Duration,
+    outgoing: Outgoing,
     counts: Counts,
     bus: &'a Bus,
+    subscription: Option<SubscriptionId>,
 }
 
 impl Bridge<'_> {
@@ -204,14 +238,57 @@ impl Bridge<'_> {
             if self.wait(inbox, signals)? {
                 return Ok(());
             }
-            while let Some((_, event)) = inbox.try_recv()? {
-                self.take(&event.payload);
-            }
+            self.take_messages(inbox)?;
             if listen::now() >= self.read_at {
                 self.read()?;
             }
             self.write();
+            self.say_what_was_dropped(inbox);
         }
+    }
+
+    /// What went through until now, and what did not.
+    fn counts(&self, inbox: &Inbox) -> Counts {
+        let outgoing = self.outgoing.counts;
+        let missed = self.subscription.map(|id| inbox.queue_counts(id).dropped);
+        Counts {
+            n_sent: outgoing.n_sent_bytes,
+            n_dropped: self.counts.n_dropped + outgoing.n_dropped_bytes,
+            n_dropped_messages: outgoing.n_dropped + missed.unwrap_or(0),
+            ..self.counts
+        }
+    }
+
+    /// Says that messages are dropped though there is a line: at once, and then now and then while more are.
+    fn say_what_was_dropped(&mut self, inbox: &Inbox) {
+        let n_dropped = self.counts(inbox).n_dropped_messages;
+        let now = listen::now();
+        if self.line.is_none() {
+            // That there is none was said, and that is why.
+            self.n_said = n_dropped;
+        } else if n_dropped > self.n_said && now >= self.say_at {
+            self.n_said = n_dropped;
+            self.say_at = now + SAY_EVERY;
+            let dropped = count(n_dropped, "message");
+            let within = self.max_age;
+            output::note(&format!(
+                "dropped {dropped} until now: {} does not take them within {within:?}",
+                self.how.name()
+            ));
+        }
+    }
+
+    fn take_messages(&mut self, inbox: &Inbox) -> anyhow::Result<()> {
+        for _ in 0..MAX_MESSAGES {
+            match inbox.try_recv()? {
+                Some((_, event)) => self.take(&event),
+                None => {
+                    self.empty_at = self.clock.now();
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn try_to_open(&mut self) {
@@ -234,8 +311,7 @@ impl Bridge<'_> {
         self.line = None;
         self.try_at = listen::now() + TRY_EVERY;
         // Whoever comes back is not told what was meant for a moment that is over.
-        self.counts.n_dropped += self.to_send.len() as u64;
-        self.to_send.clear();
+        self.outgoing.clear();
         if self.why_closed != why {
             output::note(&format!("waiting for {}: {why}", self.how.name()));
             why.clone_into(&mut self.why_closed);
@@ -254,8 +330,9 @@ impl Bridge<'_> {
         } else {
             flags |= PollFlags::POLLIN;
         }
-        if !self.to_send.is_empty() {
-            flags |= PollFlags::POLLOUT;
+        if self.line.is_some() {
+            patience = patience.min(self.outgoing.patience(now).unwrap_or(PATIENCE));
+            flags.set(PollFlags::POLLOUT, self.outgoing.is_ready(now));
         }
         let mut descriptors = vec![
             PollFd::new(signals.as_fd(), PollFlags::POLLIN),
@@ -276,16 +353,19 @@ impl Bridge<'_> {
     }
 
     /// Something is to go out.
-    fn take(&mut self, payload: &[u8]) {
-        let Ok(serial) = Serial::decode(payload) else {
+    fn take(&mut self, event: &Event) {
+        let Ok(serial) = Serial::decode(&event.payload) else {
             self.counts.n_undecodable += 1;
             return;
         };
-        if self.line.is_none() || self.to_send.len() + serial.bytes.len() > MAX_WAITING {
-            self.counts.n_dropped += serial.bytes.len() as u64;
+        if self.line.is_none() {
+            self.outgoing.refuse(serial.bytes.len());
             return;
         }
-        self.to_send.extend(serial.bytes);
+        let (now, stamp_ns) = (listen::now(), event.arrival.received_ns);
+        let waited = self.clock.waited(stamp_ns, self.clock.now(), self.empty_at);
+        let came = now.checked_sub(waited).unwrap_or(now);
+        self.outgoing.push(came, serial.bytes);
     }
 
     fn read(&mut self) -> anyhow::Result<()> {
@@ -305,7 +385,7 @@ impl Bridge<'_> {
                     return Ok(());
                 };
                 let serial = Serial {
-                    utime: wall_ns() / 1_000,
+                    utime: self.clock.now().utime(),
                     bytes,
                     ..Serial::default()
                 };
@@ -318,16 +398,17 @@ impl Bridge<'_> {
     }
 
     fn write(&mut self) {
-        while !self.to_send.is_empty() {
-            let Some(line) = &mut self.line else {
+        if self.outgoing.look(listen::now(), self.how.has_unread()) {
+            self.how.discard_unread();
+        }
+        while let Some(line) = &mut self.line {
+            let now = listen::now();
+            let Some(bytes) = self.outgoing.next(now) else {
                 return;
             };
-            match line.write(self.to_send.as_slices().0) {
+            match line.write(bytes) {
                 Ok(0) => return,
-                Ok(n_bytes) => {
-                    self.to_send.drain(..n_bytes);
-                    self.counts.n_sent += n_bytes as u64;
-                }
+                Ok(n_bytes) => self.outgoing.wrote(now, n_bytes),
                 Err(error) if is_nothing(error.kind()) => return,
                 Err(error) => self.is_closed(&error.to_string()),
             }

@@ -5,6 +5,7 @@ use crate::input::Usage;
 use anyhow::Context as _;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::termios::{
     BaudRate, ControlFlags, FlushArg, SetArg, Termios, cfmakeraw, cfsetspeed, tcflush, tcgetattr,
@@ -15,6 +16,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How a line is opened, again and again.
 pub(super) enum Open {
@@ -36,13 +38,14 @@ pub(super) struct Pty {
     /// Until it is taken.
     master: Option<PtyMaster>,
     /// So that those who come and go at the other end do not hang it up.
-    _other_end: File,
+    other_end: File,
 }
 
 /// How fast, and what a byte looks like.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     baud: BaudRate,
+    bits_per_s: u32,
     bits: u8,
     parity: Parity,
     stop_bits: u8,
@@ -87,10 +90,17 @@ impl Settings {
         };
         Ok(Self {
             baud: *baud,
+            bits_per_s: arguments.baud,
             bits: arguments.bits,
             parity: arguments.parity,
             stop_bits: arguments.stop_bits,
         })
+    }
+
+    /// How long a byte takes, with the bits around it.
+    fn byte(&self) -> Duration {
+        let n_bits = 1 + self.bits + u8::from(self.parity != Parity::None) + self.stop_bits;
+        Duration::from_secs(1) * n_bits.into() / self.bits_per_s
     }
 
     fn apply(&self, termios: &mut Termios) -> nix::Result<()> {
@@ -120,6 +130,31 @@ impl Open {
         match self {
             Self::Device { device, .. } => device.display().to_string(),
             Self::Pty(pty) => pty.link.display().to_string(),
+        }
+    }
+
+    /// How long a byte takes on its way; nothing says so for a pseudo-terminal.
+    pub(super) fn byte(&self) -> Option<Duration> {
+        match self {
+            Self::Device { settings, .. } => Some(settings.byte()),
+            Self::Pty(_) => None,
+        }
+    }
+
+    /// Whether something was written to the line that whoever is at the other end has not read, where that can be seen.
+    pub(super) fn has_unread(&self) -> bool {
+        let Self::Pty(pty) = self else {
+            return false;
+        };
+        let mut other_end = [PollFd::new(pty.other_end.as_fd(), PollFlags::POLLIN)];
+        poll(&mut other_end, PollTimeout::ZERO).is_ok_and(|n_ready| n_ready > 0)
+    }
+
+    /// Throws that away.
+    pub(super) fn discard_unread(&self) {
+        if let Self::Pty(pty) = self {
+            // What cannot be thrown away is read late, and was counted.
+            let _is_refused = tcflush(&pty.other_end, FlushArg::TCIFLUSH);
         }
     }
 
@@ -174,13 +209,13 @@ impl Pty {
         Ok(Self {
             link: link.to_owned(),
             master: Some(master),
-            _other_end: other_end,
+            other_end,
         })
     }
 
     fn remake(&mut self) -> io::Result<PtyMaster> {
         let (master, other_end) = pair(&self.link)?;
-        self._other_end = other_end;
+        self.other_end = other_end;
         Ok(master)
     }
 }

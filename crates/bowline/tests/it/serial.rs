@@ -3,11 +3,15 @@
 use crate::{bowline_in, scratch, stderr, stdout};
 use bowline_bus::{Bus, Hub, Queue, Subscription};
 use bowline_msgs::{Device, Experiment, GpsFix, Serial, Thrust};
+use nix::fcntl::OFlag;
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 fn root() -> PathBuf {
@@ -44,13 +48,15 @@ impl Running {
         Self { child, errors }
     }
 
-    fn wait_for(&mut self, words: &str) {
+    /// Until it says a line with these words, which is returned.
+    fn wait_for(&mut self, words: &str) -> String {
         let mut line = String::new();
         while !line.contains(words) {
             line.clear();
             let n_bytes = self.errors.read_line(&mut line).expect("it is text");
             assert!(n_bytes > 0, "it ended before it said {words:?}");
         }
+        line
     }
 
     /// Asks it to end, and returns what it says of what it did.
@@ -153,6 +159,75 @@ fn bytes_go_both_ways_through_a_pseudo_terminal_and_a_line_that_was_cut_comes_ba
     assert!(told["bytes_from_line"].as_u64() >= Some(512), "{told}");
     assert!(told["bytes_to_line"].as_u64() >= Some(512), "{told}");
     tty.end();
+}
+
+/// The newest word counts: a controller that was stuck must not carry out what came before.
+#[test]
+fn a_reader_that_had_stopped_hears_nothing_of_what_was_said_meanwhile() {
+    const N_DROPPED: u64 = 20;
+    let link = scratch("serial-stuck").join("tty").display().to_string();
+    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+    let url = hub.url().to_string();
+    let arguments = ["--pty", &link, "--to", "motor.line", "--json"];
+    let mut tty = Running::start(&url, &arguments);
+    let mut reader = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlag::O_NOCTTY.bits())
+        .open(&link)
+        .unwrap();
+    let is_over = AtomicBool::new(false);
+    let n_dropped = thread::scope(|scope| {
+        let speak = || {
+            let bus = Bus::open(&url).unwrap();
+            let idle = bus.subscribe::<Serial>("nobody.speaks.here").unwrap();
+            for number in 1_u64.. {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let text = format!("{number:08}\n");
+                bus.publish("motor.line", &serial(text.as_bytes())).unwrap();
+                // 200 of them a second.
+                idle.recv_timeout(Duration::from_millis(5)).unwrap();
+            }
+        };
+        let speaker = thread::Builder::new().name("speaker".to_owned());
+        speaker.spawn_scoped(scope, speak).unwrap();
+        // Nobody reads until enough was dropped: the oldest of all, one after the other.
+        let n_dropped = loop {
+            let line = tty.wait_for("dropped ");
+            let words = line.split_whitespace();
+            let n_dropped = words.filter_map(|word| word.parse::<u64>().ok()).next();
+            match n_dropped {
+                Some(n_dropped) if n_dropped >= N_DROPPED => break n_dropped,
+                Some(_) | None => {}
+            }
+        };
+        let mut heard = String::new();
+        while heard.lines().count() < 10 {
+            let mut bytes = [0; 512];
+            let n_bytes = reader.read(&mut bytes).unwrap();
+            heard += std::str::from_utf8(&bytes[..n_bytes]).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let numbers = heard.lines().filter(|line| line.len() == 8);
+        let numbers: Vec<u64> = numbers.map(|line| line.parse().unwrap()).collect();
+        assert!(numbers.is_sorted(), "{numbers:?}");
+        let first = numbers.first().copied();
+        assert!(
+            first > Some(n_dropped),
+            "{n_dropped} were dropped, and then it said {numbers:?}"
+        );
+        n_dropped
+    });
+    let told = tty.end();
+    assert!(
+        told["messages_dropped"].as_u64() >= Some(n_dropped),
+        "{told}"
+    );
+    assert!(
+        told["bytes_dropped"].as_u64() >= Some(n_dropped * 9),
+        "{told}"
+    );
 }
 
 #[test]
@@ -455,8 +530,14 @@ fn fixes_go_over_a_real_line_as_sentences_and_come_out_as_they_went_in() {
         ..GpsFix::default()
     };
     // The first fixes may be from before the receiver's word about its own errors: they are told by their geometry.
-    let heard = (0..1_200).find_map(|_| {
-        bus.publish("receiver.fix", &sent).unwrap();
+    let heard = (0..1_200).find_map(|nth| {
+        // Each is another one: a receiver that repeats itself is not believed.
+        let utime = sent.utime + nth * 200_000;
+        let fix = GpsFix {
+            utime,
+            ..sent.clone()
+        };
+        bus.publish("receiver.fix", &fix).unwrap();
         let fix = fixes
             .recv_timeout(PATIENCE / 1_200)
             .expect("the bus is there");
