@@ -16,6 +16,7 @@ pub(crate) fn run(work: &Path, length: Length) -> Result<()> {
     println!("simulation, on one core");
     real_time(length)?;
     vessel(length)?;
+    harbour(length)?;
     laser(work, length)?;
     sdf(work)?;
     println!();
@@ -62,6 +63,32 @@ fn vessel(length: Length) -> Result<()> {
     println!(
         "{:<46} {ratio:>8.0}x real time ({n_events} messages in {seconds} s; aim 100x)",
         "harbour vessel with all sensors, steps of 5 ms"
+    );
+    Ok(())
+}
+
+/// The whole harbour robot as people run it: simulation, drivers and their twins, estimator, helm, gate and all else, in
+/// lockstep, by the binary itself. It is timed from start to end, reading of files included.
+fn harbour(length: Length) -> Result<()> {
+    let minutes: u32 = if length == Length::Quick { 1 } else { 10 };
+    let bowline = std::env::current_exe()?.with_file_name("bowline");
+    ensure!(
+        bowline.exists(),
+        "expected bowline beside bowline-bench: `make bench` builds both"
+    );
+    let mut command = Command::new(bowline);
+    command
+        .args(["run", "robots/harbour.toml", "--source", "sim"])
+        .args(["--lockstep", "--for", &format!("{minutes}m")])
+        .current_dir(root());
+    let mut outcome = Ok(());
+    let took = stopwatch::time(|| outcome = succeed(&mut command));
+    outcome?;
+    let ratio = 60.0 * f64::from(minutes) / took.as_secs_f64();
+    println!(
+        "{:<46} {ratio:>8.0}x real time ({minutes} min in {:.1} s; aim 50x)",
+        "robots/harbour.toml, all of it, in lockstep",
+        took.as_secs_f64()
     );
     Ok(())
 }
