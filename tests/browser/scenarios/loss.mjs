@@ -175,6 +175,7 @@ test("a station that is restarted", (t) =>
             await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
             await staysZero();
             await page.keyboard.up("KeyW");
+            world.expectComplaints(/WebSocket|ERR_/);
         });
     }));
 
