@@ -135,11 +135,17 @@ async function displays(page) {
     return found;
 }
 
-/** Runs in the page: whether every panel that tells something in words has told it. */
+/** Runs in the page: whether every panel that is there has said what it has to say. */
 function areFilled() {
-    return [...document.querySelectorAll("[data-panel=camera] .caption, [data-panel=waterfall] .caption")].every(
-        (it) => it.textContent !== "",
-    );
+    const texts = [
+        ".vitals .row .value",
+        ".mission .headline",
+        ".map .legend",
+        "[data-panel=camera] .caption",
+        "[data-panel=waterfall] .caption",
+        "[data-panel=spectrum] .curves .value",
+    ].flatMap((it) => [...document.querySelectorAll(it)].filter((it) => it.checkVisibility()));
+    return texts.length >= 3 && texts.every((it) => !["", "–"].includes(it.textContent));
 }
 
 /** Runs in the page: what its panels say of the vehicle, without what says how old it is. */
