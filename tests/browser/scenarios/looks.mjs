@@ -57,7 +57,7 @@ test("the page, with a vehicle under way", (t) =>
             "can be used by keyboard alone: every control has the focus once, and shows it",
             async () => {
                 const page = await world.page(station.url);
-                await show(page, "Operate");
+                await hasPanels(page, "Operate");
                 const controls = await page.evaluate(gatherControls);
                 assert.ok(controls.length > PAGES.length, `expected controls, found ${controls.join(", ")}`);
                 const visits = [];
@@ -105,6 +105,10 @@ function visitOf() {
 /** Turns to a page, and waits until it has panels with something in them. */
 async function show(page, name) {
     await turnTo(page, name);
+    await hasPanels(page, name);
+}
+
+async function hasPanels(page, name) {
     const id = { "3D": "scene" }[name] ?? name.toLowerCase();
     await until(page, (it) => document.querySelector(`main.page-${it} section.card .content > *`) !== null, id);
     await until(page, () => document.querySelector(".authority[data-state=none]") === null);
