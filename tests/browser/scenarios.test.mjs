@@ -1,15 +1,16 @@
 // The operator's page in a real browser, against the real station, vehicles and gates. One browser for all.
+//
+//   SCENARIOS="loss survey" npm test     only these
 
 import { after, before } from "node:test";
 import { closeBrowser, openBrowser } from "./lib/world.mjs";
 
+const ALL = ["command", "loss", "people", "link", "demo", "fleet", "looks", "survey"];
+
 before(() => openBrowser());
 after(() => closeBrowser());
 
-await import("./scenarios/command.mjs");
-await import("./scenarios/loss.mjs");
-await import("./scenarios/people.mjs");
-await import("./scenarios/demo.mjs");
-await import("./scenarios/fleet.mjs");
-await import("./scenarios/looks.mjs");
-await import("./scenarios/survey.mjs");
+const wanted = process.env.SCENARIOS?.split(/[\s,]+/) ?? ALL;
+for (const name of wanted) {
+    await import(`./scenarios/${name}.mjs`);
+}

@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import net from "node:net";
+import { PATIENCE_MS, within } from "./patience.mjs";
 
 const [PUBLISH, SUBSCRIBE] = [1, 2];
 
@@ -10,6 +11,7 @@ export class Bus {
     #socket;
     #rest = Buffer.alloc(0);
     #heard = new Set();
+    #waiting = new Set();
     #isGreeted = false;
 
     /** Connects to `tcpq://HOST:PORT` and hears everything that matches. */
@@ -17,7 +19,7 @@ export class Bus {
         const { hostname, port } = new URL(url.replace(/^tcpq:/, "http:"));
         const bus = new Bus();
         bus.#socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
-        await once(bus.#socket, "connect");
+        await within(once(bus.#socket, "connect"), `a hub at ${url}`);
         bus.#socket.on("data", (bytes) => bus.#take(bytes));
         bus.#socket.on("error", () => bus.close());
         const hello = Buffer.alloc(8);
@@ -33,17 +35,31 @@ export class Bus {
         return () => this.#heard.delete(hear);
     }
 
-    /** The first message for which `pick` gives something: what it gave, and when that was by this process's clock. */
-    next(pick) {
-        return new Promise((resolve) => {
+    /**
+     * The first message for which `pick` gives something: what it gave, and when that was by this process's clock. One that
+     * does not come in time, or before the bus is closed, is an error that says what was waited for.
+     */
+    next(pick, { what = "a message", withinMs = PATIENCE_MS } = {}) {
+        const picked = new Promise((resolve, reject) => {
+            const settle = (done, value) => {
+                clearTimeout(timer);
+                end();
+                this.#waiting.delete(fail);
+                done(value);
+            };
+            const fail = (why) => settle(reject, new Error(`expected ${what} on the bus, ${why}`));
+            const timer = setTimeout(() => fail(`heard none for ${withinMs / 1e3} s`), withinMs);
             const end = this.listen((channel, bytes) => {
                 const picked = pick(channel, bytes);
                 if (picked !== undefined) {
-                    end();
-                    resolve({ picked, atMs: performance.timeOrigin + performance.now() });
+                    settle(resolve, { picked, atMs: performance.timeOrigin + performance.now() });
                 }
             });
+            this.#waiting.add(fail);
         });
+        // Whoever waits hears of it; a scenario that ended before it came to that has said why.
+        picked.catch(() => undefined);
+        return picked;
     }
 
     publish(channel, bytes) {
@@ -53,6 +69,9 @@ export class Bus {
     }
 
     close() {
+        for (const fail of this.#waiting) {
+            fail("which was closed");
+        }
         this.#heard.clear();
         this.#socket.destroy();
     }

@@ -2,21 +2,23 @@
 // started is ended by its id.
 
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { PATIENCE_MS, within } from "./patience.mjs";
 import { Bus, Link } from "./tcpq.mjs";
+import { watch } from "./watch.mjs";
 
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 export const BOWLINE = process.env.BOWLINE ?? path.join(ROOT, "target/debug/bowline");
 /** Screenshots and logs, to be looked at. */
 export const OUT = path.join(ROOT, "target/browser");
 
-/** Longer than anything takes here, on a machine that does other things too. */
-export const PATIENCE_MS = 20_000;
+/** A scenario that takes longer than this hangs: the longest one takes a third of it. */
+const SCENARIO_MS = 300_000;
 
 /** Without the flags for networks a browser asks its maker's hosts for things; as root it needs no sandbox of its own. */
 const FLAGS = [
@@ -28,6 +30,8 @@ const FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ];
+
+const LAPTOP = { width: 1366, height: 768 };
 
 /** One browser for all scenarios. */
 let browser;
@@ -69,12 +73,12 @@ export class World {
         }
     }
 
-    /** Runs a scenario in a world of its own, and takes that apart whatever happens. */
-    static async run(scenario) {
+    /** Runs a scenario in a world of its own, and takes that apart whatever happens; also one that does not end. */
+    static async run(scenario, { withinMs = SCENARIO_MS } = {}) {
         const world = new World();
         let error;
         try {
-            await scenario(world);
+            await within(scenario(world), "the end of the scenario", withinMs);
             world.#check();
         } catch (caught) {
             error = caught;
@@ -121,34 +125,55 @@ export class World {
         return file;
     }
 
-    /** Starts the program and waits until it has said a line that matches; the match and the process. */
-    async start(args, expected, { stream = "stdout" } = {}) {
+    /** Starts the program: what it says, and a promise that is broken if it ends. */
+    #spawn(args) {
         const child = spawn(BOWLINE, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
         const said = [];
-        const process = { child, pid: child.pid, said, end: (signal) => end(child, signal) };
-        this.#ends.push(() => process.end("SIGINT"));
-        const match = await new Promise((resolve, reject) => {
-            const fail = (why) =>
-                reject(new Error(`bowline ${args.join(" ")}: expected ${expected}, ${why}: ${said.join("\n")}`));
-            const timer = setTimeout(() => fail("heard"), PATIENCE_MS);
-            for (const [name, output] of [
-                ["stdout", child.stdout],
-                ["stderr", child.stderr],
-            ]) {
-                createInterface({ input: output }).on("line", (line) => {
-                    said.push(line);
-                    said.splice(0, said.length - 200);
-                    const found = name === stream || stream === "any" ? line.match(expected) : null;
-                    if (found !== null) {
-                        clearTimeout(timer);
-                        resolve(found);
-                    }
-                });
+        const heard = new Set();
+        // What was frozen must hear that it is to end.
+        this.#ends.push(() => {
+            if (isRunning(child)) {
+                signalAll(child.pid, "SIGCONT");
             }
-            child.once("error", (error) => fail(String(error)));
-            child.once("exit", (code, signal) => fail(`it ended with ${code ?? signal}`));
+            return end(child);
         });
-        return { ...process, match };
+        for (const [name, output] of [
+            ["stdout", child.stdout],
+            ["stderr", child.stderr],
+        ]) {
+            createInterface({ input: output }).on("line", (line) => {
+                said.push(line);
+                said.splice(0, said.length - 200);
+                for (const hear of heard) {
+                    hear(name, line);
+                }
+            });
+        }
+        const complaint = (why) => new Error(`bowline ${args.join(" ")}: ${why}: ${said.join("\n")}`);
+        const failed = new Promise((_, reject) => {
+            child.once("error", (error) => reject(complaint(String(error))));
+            child.once("exit", (code, signal) => reject(complaint(`it ended with ${code ?? signal}`)));
+        });
+        // Whether that is an error depends on when it is.
+        failed.catch(() => undefined);
+        return { child, said, heard, failed };
+    }
+
+    /** Starts the program and waits until it has said a line that matches; the match and the process. */
+    async start(args, expected, { stream = "stdout" } = {}) {
+        const { child, said, heard, failed } = this.#spawn(args);
+        const matched = new Promise((resolve) => {
+            const hear = (name, line) => {
+                const found = name === stream || stream === "any" ? line.match(expected) : null;
+                if (found !== null) {
+                    heard.delete(hear);
+                    resolve(found);
+                }
+            };
+            heard.add(hear);
+        });
+        const match = await within(Promise.race([matched, failed]), `${expected} of bowline ${args.join(" ")}`);
+        return { child, pid: child.pid, said, end: (signal) => end(child, signal), match };
     }
 
     /** A hub; its URL. */
@@ -181,13 +206,16 @@ export class World {
         const name = `vessel${process.pid}n${nVessels}`;
         const file = this.file(`${name}.toml`, robotFile("harbour.toml", name, ranks));
         const bus = await this.bus(url, "gate\\.state");
-        const heard = bus.next((channel) => (channel === "gate.state" ? true : undefined));
-        const run = this.start(["run", file, "--source", "sim", "-l", url, ...args], /^$never/);
+        const heard = bus.next((channel) => (channel === "gate.state" ? true : undefined), { what: "gate.state" });
         // It says nothing by itself: what it says is on the bus.
-        const failed = run.catch((error) => Promise.reject(error));
+        const { child, failed } = this.#spawn(["run", file, "--source", "sim", "-l", url, ...args]);
         await Promise.race([heard, failed]);
-        run.catch(() => undefined);
         bus.close();
+        return {
+            /** Holds all its processes still, the one that watches over them first. */
+            freeze: () => signalAll(child.pid, "SIGSTOP"),
+            thaw: () => signalAll(child.pid, "SIGCONT"),
+        };
     }
 
     /** A station; its address. */
@@ -208,10 +236,16 @@ export class World {
         return { ...process, url: match[1] };
     }
 
-    /** A page of a station, in a browser profile of its own. */
-    async page(url, { hash = "", viewport = { width: 1366, height: 768 }, user, ...more } = {}) {
+    /**
+     * A page of a station, in a browser profile of its own. Whatever it asks anybody else for is a complaint: on the water
+     * there is nobody else. `prepare` is called with the page before it is loaded.
+     */
+    async page(url, { hash = "", viewport = LAPTOP, user, prepare, isWatched = true, ...more } = {}) {
         const context = await browser.newContext({ viewport, reducedMotion: "reduce", ...more });
         context.setDefaultTimeout(PATIENCE_MS);
+        if (isWatched) {
+            await context.addInitScript(watch);
+        }
         const page = await context.newPage();
         this.#pages.push(page);
         page.on("pageerror", (error) => this.complaints.push(String(error)));
@@ -220,6 +254,16 @@ export class World {
                 this.complaints.push(message.text());
             }
         });
+        const { host } = new URL(url);
+        const note = (address) => {
+            const { protocol, host: asked } = new URL(address);
+            if (asked !== host && !["data:", "blob:"].includes(protocol)) {
+                this.complaints.push(`asked another host than the station: ${address}`);
+            }
+        };
+        context.on("request", (request) => note(request.url()));
+        page.on("websocket", (socket) => note(socket.url()));
+        await prepare?.(page);
         await page.goto(url + hash);
         if (user !== undefined) {
             await logIn(page, user);
@@ -233,8 +277,10 @@ export class World {
     }
 }
 
+const isRunning = (child) => child.exitCode === null && child.signalCode === null;
+
 async function end(child, signal) {
-    if (child.exitCode !== null || child.signalCode !== null) {
+    if (!isRunning(child)) {
         return;
     }
     const gone = new Promise((resolve) => child.once("exit", resolve));
@@ -243,6 +289,37 @@ async function end(child, signal) {
     const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
     await gone;
     clearTimeout(timer);
+}
+
+/** Signals a process and all that it started; whoever watches over others first, or it would start them anew. */
+function signalAll(pid, signal) {
+    const parents = readdirSync("/proc")
+        .filter((it) => /^\d+$/.test(it))
+        .map((it) => [Number(it), parentOf(it)]);
+    const family = [pid];
+    for (const member of family) {
+        family.push(...parents.filter(([, parent]) => parent === member).map(([it]) => it));
+    }
+    for (const member of signal === "SIGCONT" ? family.reverse() : family) {
+        try {
+            process.kill(member, signal);
+        } catch {
+            // It is gone already.
+        }
+    }
+}
+
+/** The parent of a process, from `PID (NAME) STATE PARENT ...`; undefined if it is gone. */
+function parentOf(pid) {
+    try {
+        return Number(
+            readFileSync(`/proc/${pid}/stat`, "utf8")
+                .replace(/^.*\) \S /s, "")
+                .split(" ")[0],
+        );
+    } catch {
+        return undefined;
+    }
 }
 
 /** A robot of ours without its scripted operator and without its link: pages take their place. */

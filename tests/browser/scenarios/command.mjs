@@ -10,33 +10,40 @@ import {
     place,
     Pointer,
     press,
-    readout,
     says,
     seen,
     take,
     takeAndClear,
     until,
 } from "../lib/bridge.mjs";
+import { PATIENCE_MS } from "../lib/patience.mjs";
+import { portray } from "../lib/portrait.mjs";
 import { thrustOf, World } from "../lib/world.mjs";
 
 const FAR = [160, 120];
 
 /** Waits for a thrust on the vehicle's bus. */
 const thrust = (bus, pick) =>
-    bus.next((channel, bytes) => (channel === "thrust" && pick(thrustOf(bytes)) ? thrustOf(bytes) : undefined));
+    bus.next((channel, bytes) => (channel === "thrust" && pick(thrustOf(bytes)) ? thrustOf(bytes) : undefined), {
+        what: `thrust that ${pick.name}`,
+    });
+
+/** Waits for the gate to refuse something. */
+const refusal = (bus) =>
+    bus.next((channel) => (channel === "gate.refusal" ? true : undefined), { what: "a refusal of the gate" });
 
 async function afloat(world, options) {
     const url = await world.hub();
-    await world.vessel(url);
+    const vessel = await world.vessel(url);
     const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);
     const page = await world.page(station.url, options);
-    const bus = await world.bus(url, "thrust");
-    return { url, station, page, bus };
+    const bus = await world.bus(url, "(thrust|gate\\.refusal)");
+    return { vessel, page, bus };
 }
 
 test("one person commands one vehicle", (t) =>
     World.run(async (world) => {
-        const { page, bus } = await afloat(world, { hasTouch: true });
+        const { vessel, page, bus } = await afloat(world, { hasTouch: true });
 
         await world.step(t, "nothing can be asked before control is taken", async () => {
             await says(seen(page).state, "Stopped");
@@ -136,8 +143,7 @@ test("one person commands one vehicle", (t) =>
                     await says(seen(page).state, "Stopped");
                     await says(seen(page).stop.locator("strong"), "STOPPED");
                     await thrust(bus, isZero);
-                    await press(page, "Resume");
-                    await says(seen(page).refusal, /refused/);
+                    await resumeInVain(page, bus);
                     await says(seen(page).state, "Stopped");
                     await press(page, "Clear the stop");
                     await says(seen(page).state, "Idle");
@@ -158,8 +164,61 @@ test("one person commands one vehicle", (t) =>
             }
         });
 
-        await world.step(t, "values show how fresh they are, and grow stale by themselves", async () => {
-            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
-            assert.notEqual(await readout(page, "Heading").textContent(), "–");
+        await world.step(t, "values are marked as stale within a second of the last message", async () => {
+            await until(page, areFresh);
+            vessel.freeze();
+            const staleMs = await page.evaluate(staleAfterMs, [POSE_FED, PATIENCE_MS]);
+            t.diagnostic(`from the last pose to values that are marked as stale: ${staleMs.toFixed(0)} ms`);
+            assert.ok(staleMs < STALE_MS, `expected stale values within ${STALE_MS} ms, found ${staleMs} ms`);
+            await says(seen(page).state, /^Was /);
+            await until(page, () => document.querySelectorAll(".vitals .readout[data-fresh=fresh]").length === 0);
+            await portray(page, "stale", { shows: page.locator(".panel-vitals[data-fresh=stale]") });
+        });
+
+        await world.step(t, "values are fresh again by themselves when the vehicle is back", async () => {
+            vessel.thaw();
+            await until(page, areFresh);
         });
     }));
+
+/** What is told from poses. */
+const POSE_FED = ["Heading", "Speed", "Position", "Uncertainty"];
+/** A second is promised; a machine that does other things too may draw late, but not that late. */
+const STALE_MS = 3_000;
+
+/** Runs in the page. */
+function areFresh() {
+    return document.querySelector(".panel-vitals")?.dataset.fresh === "fresh";
+}
+
+/** Runs in the page: how long after the last pose all that is told from poses is marked as stale. */
+function staleAfterMs([labels, patienceMs]) {
+    const readouts = labels.map((label) =>
+        [...document.querySelectorAll(".vitals .readout")].find((it) => it.textContent.startsWith(label)),
+    );
+    const startedMs = performance.now();
+    return new Promise((resolve, reject) => {
+        const look = () => {
+            const now = performance.now();
+            if (readouts.every((it) => it.dataset.fresh === "stale")) {
+                resolve(now - globalThis.heardMs.get("pose"));
+            } else if (now - startedMs > patienceMs) {
+                reject(new Error(`expected ${labels} to grow stale, found them fresh`));
+            } else {
+                requestAnimationFrame(look);
+            }
+        };
+        look();
+    });
+}
+
+/** Asks a stopped vehicle to go on, which is refused anew, and said on the page anew. */
+async function resumeInVain(page, bus) {
+    const refusals = page.locator(".journal li", { hasText: "refused" });
+    const before = await refusals.count();
+    const refused = refusal(bus);
+    await press(page, "Resume");
+    await refused;
+    await refusals.nth(before).waitFor();
+    await says(seen(page).refusal, /refused/);
+}

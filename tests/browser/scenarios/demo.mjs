@@ -3,12 +3,40 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { engage, press, says, seen, take, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { portray } from "../lib/portrait.mjs";
+import { isDrawn } from "../lib/watch.mjs";
 import { World } from "../lib/world.mjs";
 
 async function demo(world, ...names) {
     const args = ["demo", ...names, "--no-open", "--listen", "127.0.0.1:0", "--output", world.file("demo")];
     const { match, ...process } = await world.start(args, /^station: (https?:\/\/\S+)/);
     return { ...process, page: await world.page(match[1]) };
+}
+
+/** Where worlds/harbour.toml has the vessel begin, metres. */
+const BERTH = [70, 14];
+
+/** How long the simulation says that it has run, whole seconds. */
+async function simulatedS(page) {
+    const text = await page.locator(".simulation .headline").textContent();
+    const [, min = 0, s] = text.match(/: (?:(\d+) min )?([\d.]+) s of its time/);
+    return 60 * Number(min) + Math.floor(Number(s));
+}
+
+/** Runs in the page: whether the simulation stands still after so many seconds. */
+function standsStillAt(seconds) {
+    const text = document.querySelector(".simulation .headline").textContent;
+    const [, min = 0, s] = text.match(/^Stands still: (?:(\d+) min )?(\d+) s of its time/) ?? [];
+    return 60 * Number(min) + Number(s) === seconds;
+}
+
+/** Runs in the page: whether the vessel truly is so far from where it began, by the table of belief and truth. */
+function fromBerthM([[x, y], least, most]) {
+    const [east, north] = [...document.querySelectorAll(".truth tbody tr")].map((row) =>
+        Number(row.querySelectorAll("td")[1].textContent.replaceAll("−", "-")),
+    );
+    const m = Math.hypot(east - x, north - y);
+    return m >= least && m <= most;
 }
 
 test("the harbour's demonstration", (t) =>
@@ -38,30 +66,47 @@ test("the harbour's demonstration", (t) =>
             await page.locator(".last-frame tr", { hasText: "gps.fix" }).first().waitFor();
         });
 
-        await world.step(t, "stands still, steps, and goes on when it is told to", async () => {
+        await world.step(t, "stands still, steps by a second, and goes on when it is told to", async () => {
             const state = page.locator(".simulation .headline");
-            await says(state, /^Runs/);
+            // Whole seconds are told from the tenth on.
+            await until(page, () =>
+                /^Runs: \d\d+ s|^Runs: \d+ min/.test(document.querySelector(".simulation .headline").textContent),
+            );
             await press(page, "Pause");
+            await says(page.locator(".simulation [role=status]"), "Pause: done");
             await says(state, /^Stands still/);
-            const before = await state.textContent();
+            const before = await simulatedS(page);
             await press(page, "Step 1 s");
-            await until(page, (it) => document.querySelector(".simulation .headline").textContent !== it, before);
+            await says(page.locator(".simulation [role=status]"), "Step 1 s: done");
+            await until(page, standsStillAt, before + 1);
             await press(page, "Go on");
             await says(state, /^Runs/);
         });
 
-        await world.step(t, "breaks and mends what is chosen, and says so in the running log", async () => {
+        await world.step(t, "breaks and mends what is chosen, which is seen, and is in the running log", async () => {
+            const sonar = (freshness) =>
+                until(page, (it) => document.querySelector("[data-panel=waterfall]")?.dataset.fresh === it, freshness);
             await page.getByLabel("Fault", { exact: true }).selectOption({ label: "sensor says nothing" });
             await press(page, "Break it");
             await page.locator(".simulation .faults li").first().waitFor();
+            await turnTo(page, "Sensors");
+            await sonar("stale");
+            await turnTo(page, "Simulation");
             await press(page, "Repair all");
             await page.locator(".simulation .faults li").first().waitFor({ state: "detached" });
             await page.locator(".journal li", { hasText: "simulation: repair all" }).waitFor();
+            await turnTo(page, "Sensors");
+            await sonar("fresh");
         });
 
-        await world.step(t, "begins again", async () => {
+        await world.step(t, "begins again, where and when it began", async () => {
+            await turnTo(page, "Simulation");
+            await until(page, fromBerthM, [BERTH, 10, Infinity]);
+            const before = await simulatedS(page);
             await press(page, "Reset");
             await says(page.locator(".simulation [role=status]"), "Reset: done");
+            await until(page, fromBerthM, [BERTH, 0, 5]);
+            assert.ok((await simulatedS(page)) < before, `expected less than ${before} s`);
         });
 
         await world.step(t, "ends cleanly when it is interrupted", async () => {
@@ -81,9 +126,17 @@ test("the ground vehicle's demonstration", (t) =>
             await turnTo(page, "Simulation");
             await says(page.locator("[data-panel=votes] .headline"), /m\/s|Stands still/);
             await page.locator("[data-panel=votes] tbody tr").nth(2).waitFor();
+            await page.locator("[data-panel=votes] td.strip i").nth(2).waitFor();
+            await isDrawn(page, "votes", [["stroke", "--accent"]]);
+            await isDrawn(page, "map", [
+                ["fill", "--vehicle"],
+                ["stroke", "--plan", "dashed"],
+                ["stroke", "--track"],
+            ]);
             await page.locator(".map .legend", { hasText: /travers/ }).waitFor();
             await page.locator("[data-panel=truth-map] canvas").first().waitFor();
             await says(page.locator(".truth .headline"), /m from the truth/);
+            await portray(page, "votes", { shows: page.locator("[data-panel=votes] tbody tr") });
         });
 
         await world.step(t, "lets a person take over by keyboard, and hand back", async () => {

@@ -3,19 +3,49 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { panels, says, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { goTo, panels, press, says, seen, take, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { portray } from "../lib/portrait.mjs";
 import { BOWLINE, World } from "../lib/world.mjs";
 
 test("two vehicles at one station", (t) =>
     World.run(async (world) => {
         const [ashore, heronUrl, ternUrl] = [await world.hub(), await world.hub(), await world.hub()];
         await Promise.all([world.vessel(heronUrl), world.vessel(ternUrl)]);
-        await world.link(heronUrl, ashore, "heron.");
         const tern = await world.link(ternUrl, ashore, "tern.");
         const station = await world.station(["-l", ashore, "--chart", "worlds/harbour.geojson"]);
         const page = await world.page(station.url);
         const vehicles = page.getByRole("group", { name: "Vehicle" });
         const choose = (name) => vehicles.getByRole("button", { name: new RegExp(`^${name}`) }).click();
+
+        await world.step(t, "are told apart: one that comes later does not take the place of the first", async () => {
+            const commanded = new Set();
+            const bus = await world.bus(ashore, ".*operator\\..*");
+            bus.listen((channel) => commanded.add(channel));
+            await takeAndClear(page);
+            await world.link(heronUrl, ashore, "heron.");
+            // By name it comes before the one that is operated.
+            await vehicles.getByRole("button", { name: /^heron/ }).waitFor();
+            await says(seen(page).lease, "the lease is yours");
+            await says(seen(page).state, "Idle");
+            await goTo(page, [160, 60]);
+            await seen(page).stop.click();
+            await says(seen(page).state, "Stopped");
+            await vehicles.getByRole("button", { name: /^tern/, pressed: true }).waitFor();
+            await until(
+                page,
+                () => !document.querySelector(".vehicles [data-prefix='heron.']").textContent.includes("not heard"),
+            );
+            assert.deepEqual([...commanded].sort(), [
+                "tern.operator.lease",
+                "tern.operator.stop",
+                "tern.operator.task",
+            ]);
+            await press(page, "Clear the stop");
+            await says(seen(page).state, "Idle");
+            await press(page, "Hand over");
+            await says(seen(page).lease, "nobody holds the lease");
+            bus.close();
+        });
 
         await world.step(t, "have the same panels, each for its own channels", async () => {
             await choose("tern");
@@ -33,8 +63,8 @@ test("two vehicles at one station", (t) =>
         await world.step(t, "are commanded one by one, and stopped one by one or all at once", async () => {
             await takeAndClear(page);
             await choose("tern");
-            await says(seen(page).state, "Stopped");
-            await takeAndClear(page);
+            await take(page);
+            await says(seen(page).state, "Idle");
             await seen(page).stop.click();
             await says(seen(page).state, "Stopped");
             await choose("heron");
@@ -77,6 +107,7 @@ test("two vehicles at one station", (t) =>
             tern.isCut = true;
             const alarm = page.locator(".alarms li", { hasText: "tern" }).filter({ hasText: "is not heard any more" });
             await alarm.waitFor();
+            await portray(page, "alarm", { shows: alarm });
             await says(vehicles.getByRole("button", { name: /^tern/ }), /not heard/);
             await alarm.getByRole("button", { name: /^Ack/ }).click();
             await until(page, () => document.querySelector(".alarms li[data-acknowledged]") !== null);

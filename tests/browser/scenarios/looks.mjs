@@ -1,20 +1,11 @@
 // How the page looks and reads: no violation that axe-core calls serious, and pictures of every panel to be looked at.
 
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { goTo, PAGES, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { goTo, PAGES, Pointer, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { assertFits, assertInSight, portray, SIZES, violations } from "../lib/portrait.mjs";
 import { outFolder, World } from "../lib/world.mjs";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-const SIZES = {
-    phone: { width: 390, height: 844 },
-    laptop: { width: 1366, height: 768 },
-    wall: { width: 3840, height: 2160 },
-};
 
 test("the page, with a vehicle under way", (t) =>
     World.run(async (world) => {
@@ -48,57 +39,79 @@ test("the page, with a vehicle under way", (t) =>
                     if (!isPhone) {
                         await shootRest(page, folder, name.toLowerCase());
                     }
-                    const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
-                    assert.equal(isWider, false, `${name} is wider than the screen`);
+                    await assertFits(page, name);
                     await assertInSight(page, seen(page).stop);
                     await assertInSight(page, seen(page).state);
                 }
             });
         }
 
+        await world.step(t, "shows what can be asked at a place, on every screen", async () => {
+            const pointer = await Pointer.of(captain);
+            await pointer.click(pointer.place);
+            await portray(captain, "retask", { shows: captain.locator(".retask") });
+        });
+
         await world.step(
             t,
             "can be used by keyboard alone: every control has the focus once, and shows it",
             async () => {
                 const page = await world.page(station.url);
-                await show(page, "Operate");
-                const names = [];
-                for (let i = 0; i < 40; i++) {
+                await hasPanels(page, "Operate");
+                const controls = await page.evaluate(gatherControls);
+                assert.ok(controls.length > PAGES.length, `expected controls, found ${controls.join(", ")}`);
+                const visits = [];
+                // Once round: twice as often as there are controls would be more than that.
+                for (let i = 0; i < 2 * controls.length; i++) {
                     await page.keyboard.press("Tab");
-                    names.push(
-                        await page.evaluate(() => {
-                            const it = document.activeElement;
-                            const style = getComputedStyle(it);
-                            const isSeen = style.outlineStyle !== "none" || it === document.body;
-                            return `${it.getAttribute("aria-label") ?? it.textContent}${isSeen ? "" : " (unseen)"}`;
-                        }),
-                    );
+                    const visit = await page.evaluate(visitOf);
+                    if (visit === undefined || (visits.length > 0 && visit.i === visits[0].i)) {
+                        break;
+                    }
+                    visits.push(visit);
                 }
-                for (const name of ["Skip to the page", "Operate", "Sensors", "STOPEsc", "Follow"]) {
-                    assert.ok(names.includes(name), `expected the focus on ${name}, found ${names.join(", ")}`);
-                }
+                const counts = controls.map((name, i) => [name, visits.filter((it) => it.i === i).length]);
                 assert.deepEqual(
-                    names.filter((it) => it.endsWith("(unseen)")),
+                    counts.filter(([, n]) => n !== 1),
+                    [],
+                    `each once, of ${controls.length}`,
+                );
+                assert.deepEqual(
+                    visits.filter((it) => it.i < 0 || !it.isSeen),
                     [],
                 );
             },
         );
     }));
 
+/** Runs in the page: remembers every control that can be used now, and tells their names. */
+function gatherControls() {
+    globalThis.controls = [
+        ...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']"),
+    ].filter((it) => !it.disabled && it.tabIndex >= 0 && it.checkVisibility());
+    return globalThis.controls.map((it) => it.getAttribute("aria-label") ?? it.textContent);
+}
+
+/** Runs in the page: which control has the focus, and whether one sees that; undefined where none has. */
+function visitOf() {
+    const it = document.activeElement;
+    if (it === null || it === document.body || it === document.documentElement) {
+        return undefined;
+    }
+    const name = it.getAttribute("aria-label") ?? it.textContent;
+    return { i: globalThis.controls.indexOf(it), name, isSeen: getComputedStyle(it).outlineStyle !== "none" };
+}
+
 /** Turns to a page, and waits until it has panels with something in them. */
 async function show(page, name) {
     await turnTo(page, name);
+    await hasPanels(page, name);
+}
+
+async function hasPanels(page, name) {
     const id = { "3D": "scene" }[name] ?? name.toLowerCase();
     await until(page, (it) => document.querySelector(`main.page-${it} section.card .content > *`) !== null, id);
     await until(page, () => document.querySelector(".authority[data-state=none]") === null);
-}
-
-async function violations(page) {
-    await page.evaluate(AXE);
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document));
-    return violations
-        .filter(({ impact }) => impact === "serious" || impact === "critical")
-        .map(({ id, nodes }) => `${id}: ${nodes.map((it) => it.target.join(" ")).join(", ")}`);
 }
 
 /** Pictures of the panels that are not wholly on the page's own: those further down. */
@@ -114,12 +127,4 @@ async function shootRest(page, folder, name) {
         await card.screenshot({ path: path.join(folder, `${name}-${panel.replace(/[^\w.-]+/g, "-")}.png`) });
     }
     await page.evaluate(() => window.scrollTo(0, 0));
-}
-
-/** What must never be out of sight. */
-async function assertInSight(page, locator) {
-    const { width, height } = page.viewportSize();
-    const box = await locator.boundingBox();
-    const isIn = box.x >= 0 && box.y >= 0 && box.x + box.width <= width + 1 && box.y + box.height <= height + 1;
-    assert.ok(isIn, `expected it in sight, found ${JSON.stringify(box)}`);
 }

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engage, isAhead, isZero, press, says, seen, takeAndClear, until } from "../lib/bridge.mjs";
+import { isAhead, isZero, press, says, seen, steer, take, takeAndClear, until } from "../lib/bridge.mjs";
+import { portray } from "../lib/portrait.mjs";
 import { holderOf, thrustOf, World } from "../lib/world.mjs";
 
 /** A vehicle behind a link, and a person who steers it by keyboard. */
@@ -14,7 +15,9 @@ async function steered(world) {
     const page = await world.page(station.url);
     const bus = await world.bus(aboard, "thrust");
     const thrust = (pick) =>
-        bus.next((channel, bytes) => (channel === "thrust" && pick(thrustOf(bytes)) ? true : undefined));
+        bus.next((channel, bytes) => (channel === "thrust" && pick(thrustOf(bytes)) ? true : undefined), {
+            what: `thrust that ${pick.name}`,
+        });
     await takeAndClear(page);
     await steer(page, () => thrust(isAhead));
     const staysZero = async () => {
@@ -26,23 +29,6 @@ async function steered(world) {
         assert.equal(picked, "none");
     };
     return { link, station, page, thrust, staysZero, ashore, aboard };
-}
-
-/** Holds W until the vehicle goes ahead; where the page gave up before that, once more. */
-async function steer(page, hasThrust) {
-    for (;;) {
-        await engage(page);
-        const ahead = hasThrust().then(() => true);
-        await page.keyboard.down("KeyW");
-        const off = until(page, () => document.querySelector(".teleop").dataset.state === "off").then(
-            () => false,
-            () => false,
-        );
-        if (await Promise.race([ahead, off])) {
-            return;
-        }
-        await page.keyboard.up("KeyW");
-    }
 }
 
 const nowMs = () => performance.timeOrigin + performance.now();
@@ -97,11 +83,52 @@ test("a tab that freezes while somebody steers", (t) =>
         });
     }));
 
+test("a page that somebody looks away from while they steer", (t) =>
+    World.run(async (world) => {
+        const { page, thrust, staysZero } = await steered(world);
+
+        await world.step(t, "leaves the vehicle without thrust when another window has the focus", async () => {
+            const zero = thrust(isZero);
+            await page.evaluate(() => window.dispatchEvent(new Event("blur")));
+            await zero;
+            await until(page, () => document.querySelector(".teleop").dataset.state !== "driving");
+            // The key is still down, as far as anybody has told the page.
+            await staysZero();
+            await page.keyboard.up("KeyW");
+        });
+
+        await world.step(t, "is out of direct control when it is out of sight, and says so", async () => {
+            if ((await seen(page).teleop.textContent()) !== "Hands off") {
+                await press(page, "Hands off");
+            }
+            await steer(page, () => thrust(isAhead));
+            const zero = thrust(isZero);
+            await page.evaluate(() => {
+                Object.defineProperty(document, "visibilityState", { get: () => "hidden", configurable: true });
+                document.dispatchEvent(new Event("visibilitychange"));
+            });
+            await zero;
+            await says(seen(page).teleop, "Hands off");
+            await says(seen(page).why, /out of sight/);
+        });
+
+        await world.step(t, "drives on with nothing when it is seen again", async () => {
+            await page.evaluate(() => {
+                delete document.visibilityState;
+                document.dispatchEvent(new Event("visibilitychange"));
+            });
+            await staysZero();
+            await says(seen(page).teleop, "Hands off");
+            await page.keyboard.up("KeyW");
+        });
+    }));
+
 test("a station that is restarted", (t) =>
     World.run(async (world) => {
-        const { station, page, thrust, ashore, aboard } = await steered(world);
+        const { station, page, thrust, staysZero, ashore, aboard } = await steered(world);
         const gates = await world.bus(aboard, "gate\\.state");
         const { host } = new URL(station.url);
+        let again;
 
         await world.step(t, "leaves the vehicle without thrust, and the page says that it is cut off", async () => {
             const zero = thrust(isZero);
@@ -114,13 +141,51 @@ test("a station that is restarted", (t) =>
             await free;
         });
 
+        await world.step(t, "cannot be told to stop the vehicle meanwhile, and the page says so", async () => {
+            await seen(page).stop.click();
+            await page
+                .getByText(/not sent/i)
+                .first()
+                .waitFor();
+            await portray(page, "cut-off", { shows: seen(page).cutOff });
+        });
+
         await world.step(t, "is found again by the page, which then has to ask for control anew", async () => {
-            await world.station(["-l", ashore], host);
+            again = await world.station(["-l", ashore], host);
             await seen(page).cutOff.waitFor({ state: "hidden" });
             await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
             await says(seen(page).lease, "nobody holds the lease");
-            await press(page, "Take control");
-            await says(seen(page).lease, "the lease is yours");
+            await take(page);
             world.expectComplaints(/WebSocket|ERR_CONNECTION_REFUSED|ERR_/);
         });
+
+        await world.step(t, "leaves the vehicle without thrust when it freezes, and the page cut off", async () => {
+            await clearIfStopped(page);
+            await steer(page, () => thrust(isAhead));
+            const zero = thrust(isZero);
+            again.child.kill("SIGSTOP");
+            await zero;
+            await seen(page).cutOff.waitFor();
+            await says(seen(page).teleop, "Hands off");
+        });
+
+        await world.step(t, "is heard again by itself when it thaws, and drives on with nothing", async () => {
+            again.child.kill("SIGCONT");
+            await seen(page).cutOff.waitFor({ state: "hidden" });
+            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "fresh");
+            await staysZero();
+            await page.keyboard.up("KeyW");
+            world.expectComplaints(/WebSocket|ERR_/);
+        });
     }));
+
+/** A stop that could not be sent may be sent yet, or not: whichever it was, the vehicle may go on. */
+async function clearIfStopped(page) {
+    await until(page, () =>
+        /^(Stopped|Idle|Contingency)$/.test(document.querySelector(".authority .state").textContent),
+    );
+    if ((await seen(page).state.textContent()) === "Stopped") {
+        await press(page, "Clear the stop");
+        await says(seen(page).state, "Idle");
+    }
+}

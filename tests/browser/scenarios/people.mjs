@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { press, says, seen, takeAndClear } from "../lib/bridge.mjs";
+import { portray } from "../lib/portrait.mjs";
 import { hashOf, World } from "../lib/world.mjs";
 
 const PEOPLE = [
@@ -15,7 +16,9 @@ const PEOPLE = [
 test("several people share one vehicle", (t) =>
     World.run(async (world) => {
         const url = await world.hub();
-        await world.vessel(url, { ranks: ["bridge/carla=2"] });
+        // Time enough to look at being asked, on slow machines too.
+        const args = ["--set", "gate.lease=60s", "--set", "gate.answer_within=60s"];
+        await world.vessel(url, { ranks: ["bridge/carla=2"], args });
         const users = PEOPLE.map(
             ([name, role, rank]) => `[user.${name}]\nrole = "${role}"\nrank = ${rank}\npassword = '${hashOf(name)}'\n`,
         ).join("\n");
@@ -43,8 +46,17 @@ test("several people share one vehicle", (t) =>
 
         await world.step(t, "without consent: the holder keeps it, and the other is told", async () => {
             await press(anna, "Ask for control");
-            await bert.getByRole("alertdialog").getByRole("button", { name: "Keep it" }).click();
+            const asked = bert.getByRole("alertdialog");
+            await asked.getByRole("button", { name: "Keep it" }).click();
+            await asked.waitFor({ state: "hidden" });
             await says(seen(anna).refusal, /refused/);
+            await says(seen(bert).lease, "the lease is yours");
+        });
+
+        await world.step(t, "whoever is asked cannot overlook it, on any screen", async () => {
+            await press(anna, "Ask for control");
+            await portray(bert, "asked", { shows: bert.getByRole("alertdialog") });
+            await bert.getByRole("alertdialog").getByRole("button", { name: "Keep it" }).click();
             await says(seen(bert).lease, "the lease is yours");
         });
 
@@ -78,7 +90,7 @@ test("several people share one vehicle", (t) =>
             await page.getByLabel("Password").fill("guess");
             await page.getByRole("button", { name: "Log in" }).click();
             await says(page.getByRole("alert"), /does not know this name/);
-            await page.getByRole("button", { name: "Log in" }).waitFor();
+            await portray(page, "log-in", { shows: page.getByRole("button", { name: "Log in" }), inSight: [] });
             world.expectComplaints(/401|WebSocket/);
         });
     }));

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { panels, Pointer, press, readout, says, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { portray } from "../lib/portrait.mjs";
+import { hasPicture, isDrawn } from "../lib/watch.mjs";
 import { World } from "../lib/world.mjs";
 
 const CORNERS = [
@@ -15,19 +17,41 @@ const CORNERS = [
 test("a survey is drawn on the map, done to the end, and replayed in the same displays", (t) =>
     World.run(async (world) => {
         const url = await world.hub();
-        await world.vessel(url);
+        const vessel = await world.vessel(url);
         const log = world.file("survey.lcm");
         const recorder = await world.start(["log", "record", "-l", url, log], /./, { stream: "any" });
         const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);
         const page = await world.page(station.url);
-        let live;
+        let [live, nKnown] = [undefined, Number.NaN];
 
-        await world.step(t, "an area that is clicked corner by corner is surveyed to the end", async () => {
+        await world.step(t, "an area that is clicked corner by corner is surveyed", async () => {
             await takeAndClear(page);
             await survey(page);
             await says(seen(page).state, "Autonomous");
             await says(seen(page).level, "Level 4 · Objective");
             await page.locator(".map .legend", { hasText: /depth .* % known/ }).waitFor();
+            nKnown = await page.evaluate(() => globalThis.nCells);
+        });
+
+        await world.step(t, "the map shows vehicle, track, lanes, leg, doubt and fence", async () => {
+            await page.locator(".map-tools").getByRole("button", { name: "Whole" }).click();
+            await isDrawn(page, "map", [
+                ["fill", "--vehicle"],
+                ["stroke", "--track"],
+                ["stroke", "--lane"],
+                ["stroke", "--leg"],
+                ["fill", "--ellipse"],
+                ["stroke", "--fence", "dashed"],
+            ]);
+        });
+
+        await world.step(t, "sonar, camera and chemistry have something to show", async () => {
+            await turnTo(page, "Sensors");
+            await hasPictures(page);
+            await turnTo(page, "Operate");
+        });
+
+        await world.step(t, "the area is surveyed to the end, and more of the bottom is known", async () => {
             await page.waitForFunction(
                 () => /^Done/.test(document.querySelector(".mission .headline")?.textContent ?? ""),
                 undefined,
@@ -35,8 +59,15 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
             );
             const legs = await readout(page, "Legs").textContent();
             assert.match(legs, /^(\d+) of \1$/);
+            const nKnownNow = await page.evaluate(() => globalThis.nCells);
+            t.diagnostic(`cells of the bottom on the map: ${nKnown} at first, then ${nKnownNow}`);
+            assert.ok(nKnown > 0 && nKnownNow > 1.5 * nKnown, `expected more than ${nKnown} cells, found ${nKnownNow}`);
+            // From here on nobody says anything: what the page shows is what the log ends with.
+            vessel.freeze();
+            await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
             live = await displays(page);
-            assert.ok(live.Operate.includes("waterfall multibeam.ping"), live.Operate.join());
+            assert.ok(live.Operate.panels.includes("waterfall multibeam.ping"), live.Operate.panels.join());
+            assert.match(live.Operate.values.Depth, /^\d/);
         });
 
         await world.step(
@@ -52,9 +83,14 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
                 await says(seen(again).mission, /^Done/);
                 const replayed = await displays(again);
                 for (const name of ["Operate", "Sensors"]) {
-                    const missing = live[name].filter((it) => !replayed[name].includes(it));
+                    const missing = live[name].panels.filter((it) => !replayed[name].panels.includes(it));
                     assert.deepEqual(missing, [], `on ${name}`);
+                    assert.deepEqual(replayed[name].values, live[name].values, `on ${name}`);
                 }
+                await turnTo(again, "Sensors");
+                await hasPictures(again);
+                await turnTo(again, "Operate");
+                await portray(again, "replay", { shows: seen(again).replay });
             },
         );
 
@@ -87,15 +123,60 @@ async function survey(page) {
     await press(page, "Survey it");
 }
 
-/** The panels of both pages that are made of messages. */
+/** The panels of both pages that are made of messages, and what they say. */
 async function displays(page) {
     const found = {};
     for (const name of ["Sensors", "Operate"]) {
         await turnTo(page, name);
         await until(page, (it) => document.querySelector("main").className.includes(`page-${it}`), name.toLowerCase());
-        found[name] = await panels(page);
+        await until(page, areFilled);
+        found[name] = { panels: await panels(page), values: await page.evaluate(valuesOf) };
     }
     return found;
+}
+
+/** Runs in the page: whether every panel that is there has said what it has to say. */
+function areFilled() {
+    const texts = [
+        ".vitals .row .value",
+        ".mission .headline",
+        ".map .legend",
+        "[data-panel=camera] .caption",
+        "[data-panel=waterfall] .caption",
+        "[data-panel=spectrum] .curves .value",
+    ].flatMap((it) => [...document.querySelectorAll(it)].filter((it) => it.checkVisibility()));
+    return texts.length >= 3 && texts.every((it) => !["", "–"].includes(it.textContent));
+}
+
+/** Runs in the page: what its panels say of the vehicle, without what says how old it is. */
+function valuesOf() {
+    const values = {};
+    for (const it of document.querySelectorAll(".vitals .readout, .mission .readout")) {
+        values[it.querySelector(".label").textContent] = it.querySelector(".value").textContent;
+    }
+    for (const selector of [
+        ".mission .headline",
+        ".map .legend",
+        "[data-panel=camera] .caption",
+        "[data-panel=waterfall] .caption",
+        "[data-panel=spectrum] .curves",
+    ]) {
+        const it = document.querySelector(selector);
+        if (it !== null) {
+            values[selector] = it.textContent;
+        }
+    }
+    return values;
+}
+
+/** What cannot be told in words is drawn: echoes and pictures in many shades, chemistry in the colours of its curves. */
+async function hasPictures(page) {
+    await hasPicture(page, "waterfall", 16);
+    await hasPicture(page, "camera", 16);
+    await isDrawn(page, "spectrum", [
+        ["stroke", "--curve-1"],
+        ["stroke", "--curve-2"],
+    ]);
 }
 
 async function seek(page, share) {
