@@ -200,7 +200,10 @@ fn a_crowd_at_the_door_keeps_no_gate_and_takes_little_memory() {
         let (_, event) = event.expect("the vehicle's gate goes on");
         Gate::decode(&event.payload).expect("a gate")
     };
-    let first = next();
+    // Its script has said all that it has to say: what changes from now on has another cause.
+    let is_under_way = |gate: &Gate| gate.state == Gate::AUTONOMOUS && gate.holder.is_empty();
+    let mut gates = std::iter::repeat_with(next).take(2_000);
+    assert!(gates.any(|gate| is_under_way(&gate)), "it sets off");
     let before = resident_kib(demo.child.id());
     let crowd: Vec<TcpStream> = (0..1_000)
         .map(|n| {
@@ -211,12 +214,8 @@ fn a_crowd_at_the_door_keeps_no_gate_and_takes_little_memory() {
             stream
         })
         .collect();
-    for _ in 0..20 {
-        let gate = next();
-        assert_eq!(
-            (gate.is_stopped, gate.stopped_by),
-            (first.is_stopped, first.stopped_by.clone())
-        );
+    for gate in gates.take(20) {
+        assert!(is_under_way(&gate), "{gate:?}");
     }
     let grown = resident_kib(demo.child.id()).saturating_sub(before);
     assert!(grown < 64 << 10, "{grown} KiB");
