@@ -34,7 +34,7 @@ const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.fl
 /** What is measured, each with a vessel of its own: one that lies still is carried away by the current. */
 const PARTS = { view: firstView, load, day, stop };
 
-await openBrowser(["--enable-precise-memory-info"]);
+await openBrowser();
 try {
     for (const [name, measure] of Object.entries(PARTS)) {
         if (options.only === undefined || options.only === name) {
@@ -63,13 +63,14 @@ async function firstView(world, station) {
     const times = [];
     let bytes = 0;
     for (let i = 0; i < 5; i++) {
-        const page = await world.page("about:blank");
-        await page.addInitScript(watchFirstView);
-        const network = await page.context().newCDPSession(page);
-        await network.send("Network.enable");
         bytes = 0;
-        network.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
-        await page.goto(station.url);
+        const prepare = async (page) => {
+            await page.addInitScript(watchFirstView);
+            const network = await page.context().newCDPSession(page);
+            await network.send("Network.enable");
+            network.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+        };
+        const page = await world.page(station.url, { prepare });
         await page.waitForFunction(() => globalThis.firstViewMs !== undefined);
         times.push(await page.evaluate(() => globalThis.firstViewMs));
         await page.getByRole("button", { name: "3D" }).click();
@@ -81,11 +82,14 @@ async function firstView(world, station) {
     figure("transferred, all pages, chart, without messages", bytes / 1e6, "MB", "< 2", bytes < 2e6);
 }
 
-/** Runs in the page: when the authority is known and the vehicle is drawn. */
+/** Runs in the page: when the authority is known and the vehicle is drawn on the map, within it. */
 function watchFirstView() {
+    const spelling = document.createElement("canvas").getContext("2d");
     const look = () => {
         const state = document.querySelector(".authority")?.dataset.state ?? "none";
-        const isDrawn = document.querySelector("[data-panel=map] canvas") !== null;
+        // As a canvas spells the colour, which lib/watch.mjs has from there.
+        spelling.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--vehicle").trim();
+        const isDrawn = globalThis.drawn.get(`map fill ${spelling.fillStyle}`)?.isOn ?? false;
         const isFresh = document.querySelector("[data-panel=vitals]")?.dataset.fresh === "fresh";
         if (state !== "none" && state !== "stale" && isDrawn && isFresh) {
             globalThis.firstViewMs = performance.now();
@@ -96,51 +100,54 @@ function watchFirstView() {
     requestAnimationFrame(look);
 }
 
-/** Pictures a second while so many messages a second come to the page. */
+/** What is large or often among what a vessel says. */
+const HEAVY = { pictures: "camera.image", pings: "multibeam.ping", maps: "bathymetry" };
+const N_MESSAGES = 1_000;
+
+/** Pictures a second while so many messages a second come to the page: what one vessel says, said by several. */
 async function load(world, station, url) {
-    const bus = await world.bus(url, "(pose|sounder\\.depth|thrust|imu)");
-    const samples = {};
-    for (const name of ["pose", "sounder.depth", "thrust", "imu"]) {
-        const { picked } = await bus.next((channel, bytes) => (channel === name ? Buffer.from(bytes) : undefined));
-        samples[name] = picked;
-    }
-    const page = await world.page(station.url);
+    const page = await world.page(station.url, { isWatched: false });
     const quiet = await pictures(page);
     figure("pictures a second, one vessel", quiet.perSecond, "1/s", "60", quiet.perSecond >= 58);
-    const end = publishLoad(bus, samples);
+    figure("messages a second at the page, one vessel", quiet.messages, "1/s", "");
+    const bus = await world.bus(url);
+    const load = multiply(bus, Math.ceil(N_MESSAGES / quiet.messages) - 1);
+    // Until the page knows the others and shows how often it hears them.
+    await until(
+        page,
+        (n) => {
+            const rate = [...document.querySelectorAll(".link .readout")].find((it) =>
+                it.textContent.startsWith("Messages"),
+            );
+            return Number(rate?.querySelector(".value")?.textContent) > n;
+        },
+        quiet.messages * 1.5,
+    );
+    load.counts.clear();
     const busy = await pictures(page);
-    figure("messages a second at the page", busy.messages, "1/s", "1000", busy.messages >= 950);
+    figure("messages a second at the page", busy.messages, "1/s", "1000", busy.messages >= 0.95 * N_MESSAGES);
+    for (const [what, channel] of Object.entries(HEAVY)) {
+        figure(`${what} a second on the bus`, (load.counts.get(channel) ?? 0) / SECONDS, "1/s", "");
+    }
     figure("pictures a second at that", busy.perSecond, "1/s", "60", busy.perSecond >= 58);
     figure("longest time between two pictures at that", busy.longestMs, "ms", "");
-    end();
-    bus.close();
+    load.end();
     await page.context().close();
 }
 
-/** Publishes 700 messages a second beside the vessel's own: poses at 30 Hz, the rest at 10. */
-function publishLoad(bus, samples) {
-    let n = 0;
-    const channels = [
-        ...Array.from({ length: 18 }, (_, i) => [`load.${i}.pose`, samples.pose, 33]),
-        ...Array.from({ length: 12 }, (_, i) => [`load.${i}.depth`, samples["sounder.depth"], 100]),
-        ...Array.from({ length: 12 }, (_, i) => [`load.${i}.imu`, samples.imu, 100]),
-        ...Array.from({ length: 12 }, (_, i) => [`load.${i}.thrust`, samples.thrust, 100]),
-    ];
-    const due = channels.map(() => 0);
-    const timer = setInterval(() => {
-        const now = performance.now();
-        channels.forEach(([name, bytes, everyMs], i) => {
-            if (now >= due[i]) {
-                due[i] = Math.max(due[i] + everyMs, now - everyMs);
-                bus.publish(name, bytes);
-                n += 1;
-            }
-        });
-    }, 5);
-    return () => {
-        clearInterval(timer);
-        return n;
-    };
+/** Says again, under so many other names, all that the vessel says: as often, and as large. */
+function multiply(bus, nOthers) {
+    const counts = new Map();
+    const end = bus.listen((channel, bytes) => {
+        if (/^(load\d|operator\.|bowline\.|station\.)/.test(channel)) {
+            return;
+        }
+        counts.set(channel, (counts.get(channel) ?? 0) + 1 + nOthers);
+        for (let i = 0; i < nOthers; i++) {
+            bus.publish(`load${i}.${channel}`, bytes);
+        }
+    });
+    return { counts, end };
 }
 
 /** Counts pictures, and messages by the page's own link panel. */
@@ -166,109 +173,201 @@ async function pictures(page) {
             perSecond: (1e3 * Math.max(0, gaps.length - leftOut)) / (times.at(-1) - times[0]),
             longestMs: Math.max(...gaps),
             messages: Number(rate?.querySelector(".value")?.textContent ?? "0"),
-            heapMb: performance.memory ? performance.memory.usedJSHeapSize / 1e6 : Number.NaN,
         };
     }, SECONDS);
 }
 
-/** A day of poses, depths and spectra, as fast as the page takes them; then pictures a second as before. */
-async function day(world, station) {
-    const page = await world.page("about:blank");
-    await page.addInitScript(keepSocket);
-    await page.goto(station.url);
-    await page.locator("[data-panel=map] canvas").first().waitFor();
-    const before = await pictures(page);
-    const feeding = await page.evaluate(feedDay, 24);
+/** What a page has of a day: channels, and how often at most it asks for them, times a second. */
+const OF_A_DAY = { pose: 30, "sounder.depth": 10, "spectrometer.spectrum": 10, "multibeam.ping": 30, bathymetry: 1 };
+/** The share of maps that are fed: a day of them is more than a machine carries, and only the last one is kept. */
+const MAPS_FED = 1 / 120;
+/** What a day may cost beside what is there from the beginning: its map, once as it came and once decoded, and as much again. */
+const MAX_GROWTH_MB = 32;
+
+/**
+ * A day at a page that was there from the beginning: poses, depths, spectra and pings as often as the vessel says them, and
+ * a map of the bottom that grows to all that its component holds. They come before anything live does, as fast as the page
+ * takes them; from then on the page hears the vessel, with the day's map in place of its young one.
+ */
+async function day(world, station, url) {
+    const young = await world.page(station.url, { isWatched: false });
+    const before = await pictures(young);
+    const beforeMb = await heapMb(young);
+    await young.context().close();
+
+    const bus = await world.bus(url);
+    const rates = await ratesOf(bus, OF_A_DAY);
+    bus.close();
+    const page = await world.page(station.url, {
+        isWatched: false,
+        prepare: (page) => page.addInitScript(holdBack, Object.keys(OF_A_DAY)),
+    });
+    await page.waitForFunction((n) => globalThis.held.last.size === n, Object.keys(OF_A_DAY).length);
+    const fed = await page.evaluate(feedDay, { hours: 24, rates, mapsFed: MAPS_FED, nCells: 512 });
+    await page.locator(".map .legend", { hasText: "100 % known" }).waitFor();
     const after = await pictures(page);
-    figure("a day of poses and depths taken in", feeding.seconds, "s", "");
-    figure("messages in that day", feeding.n / 1e3, "k", "");
-    figure("pictures a second before it", before.perSecond, "1/s", "");
-    figure(
-        "pictures a second after it",
-        after.perSecond,
-        "1/s",
-        "60",
-        after.perSecond >= 0.95 * Math.min(60, before.perSecond),
-    );
-    figure("memory of the page before it", before.heapMb, "MB", "");
-    figure("memory of the page after it", after.heapMb, "MB", "", undefined);
+    const afterMb = await heapMb(page);
+    figure("a day of messages taken in", fed.seconds, "s", "");
+    figure("messages in that day", fed.n / 1e3, "k", "");
+    figure("the day's map", fed.mapMb, "MB", "");
+    figure("pictures a second before it", before.perSecond, "1/s", "60", before.perSecond >= 58);
+    figure("pictures a second after it", after.perSecond, "1/s", "60", after.perSecond >= 58);
+    figure("longest time between two pictures after it", after.longestMs, "ms", "");
+    figure("memory of the page before it", beforeMb, "MB", "");
+    const growthMb = afterMb - beforeMb;
+    figure("memory that the day costs", growthMb, "MB", `< ${MAX_GROWTH_MB}`, growthMb < MAX_GROWTH_MB);
     await page.context().close();
 }
 
-/** Runs in the page: keeps the socket, and the last message of each channel. */
-function keepSocket() {
-    const Real = globalThis.WebSocket;
-    globalThis.channels = new Map();
-    globalThis.WebSocket = class extends Real {
-        constructor(...args) {
-            super(...args);
-            globalThis.socket = this;
-            this.addEventListener("message", ({ data }) => {
-                const view = new DataView(data);
-                if (view.getUint8(0) === 2) {
-                    const name = new TextDecoder().decode(new Uint8Array(data, 13));
-                    globalThis.channels.set(view.getUint32(1), { name });
-                } else if (view.getUint8(0) === 4) {
-                    const channel = globalThis.channels.get(view.getUint32(1));
-                    if (channel) channel.last = data;
-                }
-            });
-        }
-    };
+/** How often each channel is heard, times a second, but no more often than the page asks for. */
+async function ratesOf(bus, most) {
+    const counts = new Map();
+    const end = bus.listen((channel) => counts.set(channel, (counts.get(channel) ?? 0) + 1));
+    // The map is the rarest: from one to the next but one there is enough of the others.
+    const startedMs = performance.now();
+    for (let i = 0; i < 3; i++) {
+        await bus.next((channel) => (channel === "bathymetry" ? true : undefined), { what: "bathymetry" });
+    }
+    end();
+    const seconds = (performance.now() - startedMs) / 1e3;
+    return Object.fromEntries(Object.entries(most).map(([it, hz]) => [it, Math.min(hz, counts.get(it) / seconds)]));
 }
 
-/** Runs in the page: says a day's worth through the socket's own listener, ten poses and one depth a second. */
-async function feedDay(hours) {
-    const find = (name) => [...globalThis.channels.values()].find((it) => it.name === name)?.last;
-    const [pose, depth] = [find("pose"), find("sounder.depth")];
-    const nSeconds = hours * 3_600;
+/** What the page's scripts hold on to, with what is in buffers. */
+async function heapMb(page) {
+    const heap = await page.context().newCDPSession(page);
+    await heap.send("HeapProfiler.collectGarbage");
+    const { usedSize, backingStorageSize = 0 } = await heap.send("Runtime.getHeapUsage");
+    return (usedSize + backingStorageSize) / 1e6;
+}
+
+/** Runs in the page: holds messages of some channels back, and keeps the last of each; frames are as in PROTOCOL.md. */
+function holdBack(names) {
+    const channels = new Map();
+    const held = { isHolding: true, last: new Map(), map: undefined, give: undefined };
+    globalThis.held = held;
+    const Real = globalThis.WebSocket;
+    globalThis.WebSocket = class extends Real {
+        get onmessage() {
+            return super.onmessage;
+        }
+
+        set onmessage(take) {
+            held.give = (data) => take.call(this, new MessageEvent("message", { data }));
+            super.onmessage = take === null ? null : (event) => pass(event.data) && held.give(held.now ?? event.data);
+        }
+    };
+
+    /** Whether the page is to hear of a frame; `held.now` is what it hears instead. */
+    function pass(data) {
+        const view = new DataView(data);
+        held.now = undefined;
+        if (view.getUint8(0) === 2) {
+            channels.set(view.getUint32(1), new TextDecoder().decode(new Uint8Array(data, 13)));
+        }
+        const name = view.getUint8(0) === 4 ? channels.get(view.getUint32(1)) : undefined;
+        if (!names.includes(name)) {
+            return true;
+        }
+        if (held.isHolding) {
+            held.last.set(name, data);
+            return false;
+        }
+        if (name === "bathymetry") {
+            held.now = held.map.slice(0);
+            new DataView(held.now).setBigInt64(5, view.getBigInt64(5));
+        }
+        return true;
+    }
+}
+
+/** Runs in the page: gives it a day's worth through the socket's own listener, in the order of time. */
+async function feedDay({ hours, rates, mapsFed, nCells }) {
+    const { held } = globalThis;
     const startedMs = performance.now();
-    const startUtime = Number(new DataView(pose).getBigInt64(5)) - nSeconds * 1e6;
+    const [head, nSeconds] = [17, hours * 3_600];
+    const endUtime = Number(new DataView(held.last.get("pose")).getBigInt64(5));
+    const change = { pose: movePose, "sounder.depth": changeDepth, "spectrometer.spectrum": changeSpectrum };
+    const due = Object.entries(rates).map(([name, hz]) => {
+        const everyS = 1 / (name === "bathymetry" ? hz * mapsFed : hz);
+        return { name, everyS, atS: 0 };
+    });
     let n = 0;
     for (let s = 0; s < nSeconds; s++) {
-        for (let tenth = 0; tenth < 10; tenth++) {
-            const at = s + tenth / 10;
-            const frame = pose.slice(0);
-            const view = new DataView(frame);
-            view.setBigInt64(5, BigInt(Math.round(startUtime + at * 1e6)));
-            // The matrix is the first array of doubles: its places 3 and 7 are east and north.
-            const matrix = globalThis.matrixAt ?? (globalThis.matrixAt = findMatrix(view));
-            view.setFloat64(matrix + 24, 100 + 60 * Math.cos(at / 90) + ((at / 4_000) % 20));
-            view.setFloat64(matrix + 56, 75 + 40 * Math.sin(at / 90) + ((at / 7_000) % 20));
-            globalThis.socket.onmessage({ data: frame });
-            n += 1;
-        }
-        const frame = depth.slice(0);
-        new DataView(frame).setBigInt64(5, BigInt(Math.round(startUtime + s * 1e6)));
-        globalThis.socket.onmessage({ data: frame });
-        n += 1;
-        if (s % 600 === 0) {
-            await new Promise((resolve) => setTimeout(resolve));
-        }
-    }
-    return { seconds: (performance.now() - startedMs) / 1e3, n };
-
-    /** Where in a frame the matrix begins: the only sixteen doubles in a row that end with 0 0 0 1. */
-    function findMatrix(view) {
-        for (let at = 25; at + 128 <= view.byteLength; at++) {
-            const tail = [12, 13, 14, 15].map((i) => view.getFloat64(at + 8 * i));
-            if (
-                tail[0] === 0 &&
-                tail[1] === 0 &&
-                tail[2] === 0 &&
-                tail[3] === 1 &&
-                view.getFloat64(at + 8 * 10) !== 0
-            ) {
-                return at;
+        for (const it of due) {
+            for (; it.atS < s + 1; it.atS += it.everyS) {
+                const share = it.atS / nSeconds;
+                const frame = it.name === "bathymetry" ? mapOf(share) : held.last.get(it.name).slice(0);
+                const view = new DataView(frame);
+                const utime = BigInt(Math.round(endUtime - (nSeconds - it.atS) * 1e6));
+                view.setBigInt64(5, utime);
+                view.setBigInt64(head + 8, utime);
+                change[it.name]?.(view, it.atS);
+                held.give(frame);
+                n += 1;
             }
         }
-        throw new Error("expected a matrix in a pose");
+        // The page draws meanwhile, as it would.
+        if (s % 300 === 0) {
+            await new Promise((resolve) => requestAnimationFrame(resolve));
+        }
+    }
+    held.map = mapOf(1);
+    held.isHolding = false;
+    return { seconds: (performance.now() - startedMs) / 1e3, n, mapMb: held.map.byteLength / 1e6 };
+
+    /** After the text behind fingerprint and time. */
+    function afterText(view, at = head + 16) {
+        return at + 4 + view.getUint32(at);
+    }
+
+    /** Lanes of a survey, over and over. */
+    function movePose(view, s) {
+        const matrix = afterText(view, afterText(view));
+        const lane = Math.floor(s / 90);
+        const along = (s % 90) / 90;
+        view.setFloat64(matrix + 24, 50 + 100 * (lane % 2 === 0 ? along : 1 - along));
+        view.setFloat64(matrix + 56, 30 + ((lane * 2.3) % 100));
+    }
+
+    function changeDepth(view, s) {
+        view.setFloat64(afterText(view), 8 + 3 * Math.sin(s / 700) + Math.sin(s / 13));
+    }
+
+    function changeSpectrum(view, s) {
+        const nMasses = view.getInt32(afterText(view));
+        for (let i = 1; i <= nMasses; i++) {
+            const at = view.byteLength - 4 * i;
+            view.setFloat32(at, view.getFloat32(at) * (1.5 + Math.sin(s / (100 * i))));
+        }
+    }
+
+    /** A map with all planes of the vessel's own: so much of the rows that there can be, and all of their cells known. */
+    function mapOf(share) {
+        const young = held.last.get("bathymetry");
+        const view = new DataView(young);
+        const sizes = afterText(view) + 24;
+        const nPlanes = view.getInt32(sizes);
+        let texts = sizes + 12;
+        for (let i = 0; i < 2 * nPlanes; i++) {
+            texts = afterText(view, texts);
+        }
+        const nRows = Math.max(1, Math.round(nCells * share));
+        const frame = new ArrayBuffer(texts + 4 * nPlanes * nRows * nCells);
+        new Uint8Array(frame).set(new Uint8Array(young, 0, texts));
+        const made = new DataView(frame);
+        made.setInt32(sizes + 4, nRows);
+        made.setInt32(sizes + 8, nCells);
+        for (let at = texts, i = 0; at < frame.byteLength; at += 4, i++) {
+            made.setFloat32(at, 8 + 3 * Math.sin(i / 997) + Math.sin(i / nCells / 17));
+        }
+        return frame;
     }
 }
 
 /** From the press of the stop in the page to the first command without thrust on the vehicle's bus. */
 async function stop(world, station, url) {
-    const page = await world.page(station.url);
+    const page = await world.page(station.url, { isWatched: false });
     const bus = await world.bus(url, "thrust");
     const when = (pick) =>
         bus.next((channel, bytes) => (channel === "thrust" && pick(thrustOf(bytes)) ? true : undefined));

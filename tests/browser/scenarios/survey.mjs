@@ -163,7 +163,7 @@ function valuesOf() {
     ]) {
         const it = document.querySelector(selector);
         if (it !== null) {
-            values[selector] = it.textContent;
+            values[selector] = it.textContent.replace(" (stale)", "");
         }
     }
     return values;
