@@ -284,17 +284,20 @@ fn a_link_carries_connects_again_fails_over_and_comes_back() {
     assert!(is_known);
 
     // A stop that is sent once arrives, whoever says so; that it is over, somebody else cannot say.
-    for said in [
-        stop("somebody", StopCommand::CLEAR),
-        stop("bridge/anna", StopCommand::STOP),
-    ] {
-        station
-            .publish("operator.stop", &said)
-            .expect("it is published");
-    }
-    let heard = (0..MAX_ATTEMPTS).find_map(|_| stops.recv_timeout(SHORT).expect("the bus works"));
-    let heard = StopCommand::decode(&heard.expect("it arrives").1.payload).expect("a stop");
-    assert_eq!(heard.by.station, "bridge/anna");
+    let next = || {
+        let heard =
+            (0..MAX_ATTEMPTS).find_map(|_| stops.recv_timeout(SHORT).expect("the bus works"));
+        StopCommand::decode(&heard.expect("it arrives").1.payload).expect("a stop")
+    };
+    let say = |station_name, ask| {
+        let said = station.publish("operator.stop", &stop(station_name, ask));
+        said.expect("it is published");
+    };
+    say("laptop", StopCommand::STOP);
+    assert_eq!(next().by.station, "laptop");
+    say("somebody", StopCommand::CLEAR);
+    say("bridge/anna", StopCommand::CLEAR);
+    assert_eq!(next().by.station, "bridge/anna");
 
     // The first link is cut, and mended.
     scene.vehicle.run("ip link set radio down");
