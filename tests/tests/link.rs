@@ -119,7 +119,7 @@ impl Scene {
                 .expect("it runs");
             let key = String::from_utf8(key.stdout).expect("text");
             let text = shipped
-                .replace("[peer]", &format!("bus = '{URL}'\n[peer]"))
+                .replace("\n[peer]\n", &format!("\nbus = '{URL}'\n[peer]\n"))
                 .replace(&format!("sha256:{}", "0".repeat(64)), key.trim())
                 .replace("192.168.7.2", "10.7.0.1")
                 .replace("192.168.8.2", "10.8.0.1");
