@@ -168,8 +168,18 @@ impl<A: Actuation> Build for GateComponent<A> {
                 person,
                 &format!("operator.{word}"),
             ),
-            tasks: ports.input_on("tasks", "What a person gives to do.", person, "operator.task"),
-            stops: ports.input_on("stops", "Stops, and the end of them.", person, "operator.stop"),
+            tasks: ports.input_on(
+                "tasks",
+                "What a person gives to do.",
+                person,
+                "operator.task",
+            ),
+            stops: ports.input_on(
+                "stops",
+                "Stops, and the end of them.",
+                person,
+                "operator.stop",
+            ),
             requests: ports.input_on("leases", "Who wants control.", person, "operator.lease"),
             wish: ports.input_on(
                 "wish",
