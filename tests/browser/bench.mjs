@@ -31,6 +31,9 @@ function figure(name, value, unit, aim, isMet) {
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
 
+/** Hundreds of presses take longer than a scenario; a part that takes longer than this hangs. */
+const PATIENCE = { withinMs: 1_800_000 };
+
 /** What is measured, each with a vessel of its own: one that lies still is carried away by the current. */
 const PARTS = { view: firstView, load, day, stop };
 
@@ -44,7 +47,7 @@ try {
                 await world.vessel(url, { args: ["--set", "gate.lease=4s", "--set", "gate.fence_m=[]"] });
                 const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);
                 await measure(world, station, url);
-            });
+            }, PATIENCE);
         }
     }
 } finally {
@@ -230,6 +233,10 @@ async function ratesOf(bus, most) {
     }
     end();
     const seconds = (performance.now() - startedMs) / 1e3;
+    const silent = Object.keys(most).filter((it) => !counts.has(it));
+    if (silent.length > 0) {
+        throw new Error(`expected all that a day is made of within ${seconds.toFixed(0)} s, did not hear ${silent}`);
+    }
     return Object.fromEntries(Object.entries(most).map(([it, hz]) => [it, Math.min(hz, counts.get(it) / seconds)]));
 }
 

@@ -49,6 +49,8 @@ export async function take(page) {
 /** Takes control and lets the stop that a gate begins with be over. */
 export async function takeAndClear(page) {
     await take(page);
+    // A gate with a fence lets nothing move while nobody knows where the vehicle is.
+    await place(page);
     await press(page, "Clear the stop");
     await says(seen(page).state, "Idle");
 }

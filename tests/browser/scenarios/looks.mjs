@@ -58,6 +58,8 @@ test("the page, with a vehicle under way", (t) =>
             async () => {
                 const page = await world.page(station.url);
                 await hasPanels(page, "Operate");
+                // Whoever commanded in the steps before has gone: what can be asked for does not change meanwhile.
+                await page.getByRole("button", { name: "Take control" }).waitFor();
                 const controls = await page.evaluate(gatherControls);
                 assert.ok(controls.length > PAGES.length, `expected controls, found ${controls.join(", ")}`);
                 const visits = [];

@@ -24,7 +24,12 @@ const MARKS = { alarm: "▲", warning: "◆", caution: "●" } as const;
 
 class AlarmsPanel implements Panel {
     readonly body = el("div", { class: "alarms" });
-    private readonly spoken = el("div", { class: "sr", "aria-live": "assertive", "aria-label": "New alarms" });
+    private readonly spoken = el("div", {
+        class: "sr",
+        role: "log",
+        "aria-live": "assertive",
+        "aria-label": "New alarms",
+    });
     private readonly list = el("ul", { "aria-label": "Alarms", tabindex: "-1" });
     private readonly empty = el("p", { class: "empty" }, "Nothing is wrong, as far as anybody says.");
     private readonly all: HTMLButtonElement;

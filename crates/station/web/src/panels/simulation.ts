@@ -52,13 +52,13 @@ class SimulationPanel implements Panel {
     private isAsking = false;
 
     constructor(private readonly context: Context) {
-        const control = (label: string, action: number, nSteps = 0): HTMLButtonElement =>
-            button(label, () => this.control(label, action, nSteps), { disabled: true });
+        const control = (label: string, action: number, nSteps = (): number => 0): HTMLButtonElement =>
+            button(label, () => this.control(label, action, nSteps()), { disabled: true });
         const time = [
             control("Pause", SimControl.PAUSE),
             control("Go on", SimControl.RESUME),
-            control("Step", SimControl.STEP, 1),
-            control("Step 1 s", SimControl.STEP, 100),
+            control("Step", SimControl.STEP, () => 1),
+            control("Step 1 s", SimControl.STEP, () => this.nStepsIn(1)),
             control("Reset", SimControl.RESET),
         ];
         const faults = [
@@ -157,6 +157,13 @@ class SimulationPanel implements Panel {
             );
             this.port.value = names.includes(before) ? before : "";
         }
+    }
+
+    /** How many steps of the simulator are so many seconds; one, where it has not said how long they are. */
+    private nStepsIn(seconds: number): number {
+        const said = this.context.view.find(SimState, "sim.state")?.as(SimState) ?? this.answered?.state;
+        const stepNs = Number(said?.step_ns ?? 0);
+        return stepNs > 0 ? Math.max(1, Math.round((seconds * 1e9) / stepNs)) : 1;
     }
 
     private control(label: string, action: number, nSteps: number): void {
