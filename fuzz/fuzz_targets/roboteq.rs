@@ -3,7 +3,7 @@
 #![no_main]
 
 use bowline_drivers::roboteq::{Reply, Roboteq, RoboteqParameters, SHAPE, faults, parse};
-use bowline_drivers::{Actuator as _, Counts, Line, Splitter};
+use bowline_drivers::{Actuator as _, Arrived, Counts, Line, Splitter};
 use bowline_msgs::Thrust;
 use bowline_node::Time;
 use libfuzzer_sys::fuzz_target;
@@ -22,7 +22,8 @@ fuzz_target!(|bytes: &[u8]| {
     for (nth, piece) in bytes.chunks(16).enumerate() {
         now = now + Duration::from_millis(40);
         let mut line = Line::new(piece);
-        let told = driver.act(now, Some(&wish).filter(|_| nth % 2 == 0), &mut line);
+        let command = Arrived { message: &wish, at: now };
+        let told = driver.act(now, Some(command).filter(|_| nth % 2 == 0), &mut line);
         let told = told.unwrap_or(wish.clone());
         assert_eq!((told.port_ratio, told.starboard_ratio), (0.5, -0.25));
         let (said, wake) = line.into_parts();
