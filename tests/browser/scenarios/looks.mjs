@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
-import { goTo, PAGES, Pointer, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { goTo, PAGES, Pointer, press, says, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
 import { assertFits, assertInSight, portray, SIZES, violations } from "../lib/portrait.mjs";
 import { outFolder, World } from "../lib/world.mjs";
 
@@ -56,9 +56,12 @@ test("the page, with a vehicle under way", (t) =>
             t,
             "can be used by keyboard alone: every control has the focus once, and shows it",
             async () => {
+                // Nobody commands any more: what can be asked for does not change meanwhile.
+                await captain.locator(".retask").getByRole("button", { name: "Cancel" }).click();
+                await press(captain, "Hand over");
+                await says(seen(captain).lease, "nobody holds the lease");
                 const page = await world.page(station.url);
                 await hasPanels(page, "Operate");
-                // Whoever commanded in the steps before has gone: what can be asked for does not change meanwhile.
                 await page.getByRole("button", { name: "Take control" }).waitFor();
                 const controls = await page.evaluate(gatherControls);
                 assert.ok(controls.length > PAGES.length, `expected controls, found ${controls.join(", ")}`);
