@@ -236,6 +236,9 @@ impl Drop for Station {
             drop(runtime.block_on(async { tokio::time::timeout(END_WITHIN, pages_gone).await }));
             runtime.shutdown_timeout(END_WITHIN);
         }
+        // Last, because what is refused until here is to be written down too.
+        let rest = self.context.notices().take_all(self.context.clock.now());
+        self.context.note_all(rest);
     }
 }
 
@@ -654,10 +657,7 @@ async fn tell_status(context: Arc<Context>) {
                 let due = context.notices().take(context.clock.now());
                 context.note_all(due);
             }
-            () = context.ended() => {
-                let rest = context.notices().take_all(context.clock.now());
-                return context.note_all(rest);
-            }
+            () = context.ended() => return,
         }
     }
 }
