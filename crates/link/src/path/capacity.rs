@@ -2,8 +2,8 @@
 //!
 //! What arrives while something waits in a queue on the way is what the path carries. So: when packets take longer than
 //! the fastest of late by more than a packet's time and a margin, or many are lost, the estimate falls at once to a bit less
-//! than what arrives. When nothing waits and the sender would send more, it rises: fast until the first queue, and after
-//! one slowly at first.
+//! than what arrives. When nothing waits and the sender would send more, it rises: fast until the first queue; after one
+//! steadily up to what arrived then, and slowly at first where nobody knows what happens.
 
 use bowline_node::Time;
 use std::collections::VecDeque;
@@ -22,8 +22,11 @@ const MAX_LOSS: f64 = 0.2;
 /// How much is sent of what the path carries, and how much while a queue drains.
 const PACE: f64 = 0.92;
 const DRAIN: f64 = 0.5;
-/// After a decrease the estimate rises by so much a second, and each second faster, up to that much.
-const SLOW_GROWTH: f64 = 0.05;
+/// After a decrease the estimate rises by so much a second up to what is known to arrive.
+const RETURN_GROWTH: f64 = 0.05;
+/// Beyond, it rises by so much a second, and each second faster, up to that much: what is too much waits in a queue that is
+/// heard of late, and a shaper that lets bursts through hides it for longer.
+const SLOW_GROWTH: f64 = 0.02;
 const FAST_GROWTH: f64 = 0.4;
 const GROWTH_OF_GROWTH: f64 = 0.6;
 /// What arrives is measured over so long, and so many bytes: fewer say nothing about a rate, and on a path that is known to
@@ -69,6 +72,8 @@ pub(crate) struct Capacity {
     loss: f64,
     is_starting: bool,
     is_draining: bool,
+    /// What arrived when a queue was last seen, bytes a second.
+    proven: f64,
     growth: f64,
     learned_at: Time,
     decide_at: Time,
@@ -88,6 +93,7 @@ impl Capacity {
             loss: 0.0,
             is_starting: true,
             is_draining: false,
+            proven: 0.0,
             growth: SLOW_GROWTH,
             learned_at: Time::ZERO,
             decide_at: Time::ZERO,
@@ -133,6 +139,7 @@ impl Capacity {
                 // One measurement may be of a moment when little was sent.
                 self.bytes_per_s = less.max(self.bytes_per_s * 0.25).clamp(LEAST, self.limit);
                 self.is_starting = false;
+                self.proven = delivered;
                 self.growth = SLOW_GROWTH;
                 self.decide_at = now + sample.rtt.max(Duration::from_millis(20));
                 self.marks.drain(..self.marks.len().saturating_sub(1));
@@ -158,10 +165,14 @@ impl Capacity {
             }
             // Nor does what was not even sent.
             false if delivered.is_none_or(|it| it < self.bytes_per_s * 0.6) => 1.0,
-            false => 1.0 + self.growth * elapsed.as_secs_f64(),
+            false if self.bytes_per_s < self.proven => 1.0 + RETURN_GROWTH * elapsed.as_secs_f64(),
+            false => {
+                let faster = 1.0 + GROWTH_OF_GROWTH * elapsed.as_secs_f64();
+                let growth = self.growth;
+                self.growth = (growth * faster).min(FAST_GROWTH);
+                1.0 + growth * elapsed.as_secs_f64()
+            }
         };
-        self.growth =
-            (self.growth * (1.0 + GROWTH_OF_GROWTH * elapsed.as_secs_f64())).min(FAST_GROWTH);
         self.bytes_per_s = (self.bytes_per_s * factor).min(self.limit);
     }
 

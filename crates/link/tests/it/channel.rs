@@ -19,6 +19,7 @@ pub(crate) enum Outage {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) bytes_per_s: f64,
+    burst: f64,
     pub(crate) delay: Duration,
     pub(crate) max_queue: usize,
     /// Of a thousand packets.
@@ -30,6 +31,9 @@ pub(crate) struct Channel {
     queue: VecDeque<Vec<u8>>,
     queued: usize,
     served_at: Option<Time>,
+    /// What is in the bucket, and when that was so.
+    tokens: f64,
+    filled_at: Time,
     flying: VecDeque<(Time, Vec<u8>)>,
     outage: Option<Outage>,
     kept: Option<Vec<u8>>,
@@ -41,6 +45,7 @@ impl Channel {
     pub(crate) fn new(kbit_per_s: f64, delay: Duration) -> Self {
         Self {
             bytes_per_s: kbit_per_s * 125.0,
+            burst: 0.0,
             delay,
             max_queue: 20_000,
             lost_of_1000: 0,
@@ -50,12 +55,19 @@ impl Channel {
             queue: VecDeque::new(),
             queued: 0,
             served_at: None,
+            tokens: 0.0,
+            filled_at: Time::ZERO,
             flying: VecDeque::new(),
             outage: None,
             kept: None,
             n_dropped: 0,
             n_changed: 0,
         }
+    }
+
+    /// That lets so many bytes go at once after a rest, as a shaper's bucket does.
+    pub(crate) fn with_burst(self, burst: f64) -> Self {
+        Self { burst, ..self }
     }
 
     pub(crate) fn begin_outage(&mut self, outage: Outage) {
@@ -106,10 +118,17 @@ impl Channel {
     }
 
     fn serve(&mut self, now: Time) {
+        let earned = self.bytes_per_s * now.since(self.filled_at).as_secs_f64();
+        self.tokens = (self.tokens + earned).min(self.burst);
+        self.filled_at = now;
         let first = self.queue.front().map(|packet| packet.len() + OVERHEAD);
         self.served_at = first.map(|size| {
             let size = f64::from(u32::try_from(size).expect("it is a packet"));
-            now + Duration::try_from_secs_f64(size / self.bytes_per_s).expect("a rate")
+            let missing = (size - self.tokens).max(0.0);
+            let served_at = Duration::try_from_secs_f64(missing / self.bytes_per_s);
+            self.tokens = (self.tokens - size).max(0.0);
+            self.filled_at = now + served_at.expect("a rate");
+            self.filled_at
         });
     }
 

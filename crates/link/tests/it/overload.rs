@@ -37,7 +37,11 @@ fn sources(kbit_per_s: u32, factor: u32) -> Vec<Source> {
 }
 
 fn overloaded(scheduler: &str, kbit_per_s: u32) -> World {
-    let channel = || Channel::new(f64::from(kbit_per_s), DELAY);
+    overload(scheduler, kbit_per_s, 0.0)
+}
+
+fn overload(scheduler: &str, kbit_per_s: u32, burst: f64) -> World {
+    let channel = || Channel::new(f64::from(kbit_per_s), DELAY).with_burst(burst);
     let sources = sources(kbit_per_s, 3);
     let mut world = World::new(scheduler, sources, vec![[channel(), channel()]]);
     world.run(Duration::from_secs(20));
@@ -69,6 +73,18 @@ fn commands_stay_within_a_round_trip_and_two_packets_at_threefold_overload() {
         }
         let n_lost = 1_200_usize.saturating_sub(world.got(COMMAND).count());
         assert!(n_lost <= 2, "{kbit_per_s} kbit/s: {n_lost} commands lost");
+    }
+}
+
+/// What Linux's token bucket needs at least, to let a large packet through, is a fifth of a second of 64 kbit/s.
+#[test]
+fn commands_stay_as_fast_behind_a_shaper_that_lets_bursts_through() {
+    for kbit_per_s in [64, 256, 1_000] {
+        let world = overload("value", kbit_per_s, 1_600.0);
+        let aim = 2 * DELAY + 2 * packet_time(&world, kbit_per_s);
+        let p99 = world.age(COMMAND, 99);
+        println!("{kbit_per_s} kbit/s, bursts: {p99:?} (aim {aim:?})");
+        assert!(p99 <= aim, "{kbit_per_s} kbit/s: {p99:?} of {aim:?}");
     }
 }
 
