@@ -334,40 +334,89 @@ fn a_scanner_that_misbehaves_gives_a_stream_in_which_nothing_is_false() {
     assert!(device["n_restarts"].as_i64() > Some(0), "{device}");
 }
 
+/// A robot of `robots/` with a real line in it: a pseudo-terminal, and a process at either end.
+struct Wired {
+    folder: PathBuf,
+    name: String,
+    bus: Bus,
+    hub: Hub,
+}
+
+impl Wired {
+    /// The robot of a file, with what the process at its end of the line is told, and the one at the twin's end.
+    fn new(robot: &str, line: &str, tty: &str) -> Self {
+        let folder = scratch(robot);
+        let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+        let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
+        let name = format!("{robot}{}", std::process::id());
+        let args = |text: &str| {
+            let quoted: Vec<String> = text.split(' ').map(|it| format!("{it:?}")).collect();
+            quoted.join(", ")
+        };
+        let text = format!(
+            r#"
+            [robot]
+            name = "{name}"
+            like = "{}"
+            bus = "{}"
+            [component.line]
+            command = ["{bowline}", "serial", "{link}", {}]
+            [sim.component.tty]
+            command = ["{bowline}", "serial", "--pty", "{link}", {}]
+            "#,
+            root().join(format!("robots/{robot}.toml")).display(),
+            hub.url(),
+            args(line),
+            args(tty),
+            link = link.display(),
+        );
+        fs::write(folder.join("robot.toml"), text).unwrap();
+        let bus = Bus::open(&hub.url().to_string()).unwrap();
+        Self {
+            folder,
+            name,
+            bus,
+            hub,
+        }
+    }
+
+    fn start(&self) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_bowline"))
+            .args(["run", "robot.toml", "--source", "sim"])
+            .current_dir(&self.folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary is built")
+    }
+
+    fn pull_the_cable(&self) {
+        self.order("stop");
+    }
+
+    fn plug_it_in(&self) {
+        self.order("start");
+    }
+
+    fn order(&self, verb: &str) {
+        let url = self.hub.url().to_string();
+        let args = [verb, "tty", "--robot", &self.name, "--url", &url];
+        let output = bowline_in(&self.folder, &args, b"");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulled() {
-    let folder = scratch("scanner-pty");
-    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
-    let url = hub.url().to_string();
-    let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
-    let like = root().join("robots/scanner_pty.toml");
-    let name = format!("scanner{}", std::process::id());
-    let text = format!(
-        r#"
-        [robot]
-        name = "{name}"
-        like = "{}"
-        bus = "{url}"
-        [component.line]
-        command = ["{bowline}", "serial", "{link}", "--baud", "57600", "--from", "scanner.answers", "--to", "scanner.questions"]
-        [sim.component.tty]
-        command = ["{bowline}", "serial", "--pty", "{link}", "--from", "twin.questions", "--to", "twin.answers"]
-        "#,
-        like.display(),
-        link = link.display(),
+    let robot = Wired::new(
+        "scanner_pty",
+        "--baud 57600 --from scanner.answers --to scanner.questions",
+        "--from twin.questions --to twin.answers",
     );
-    let robot = folder.join("robot.toml");
-    fs::write(&robot, text).unwrap();
-    let bus = Bus::open(&url).unwrap();
+    let bus = &robot.bus;
     let devices = bus.subscribe::<Device>("scanner.device").unwrap();
     let experiments = bus.subscribe::<Experiment>("bowline.experiment").unwrap();
-    let mut child = Command::new(bowline)
-        .args(["run", &robot.display().to_string(), "--source", "sim"])
-        .current_dir(&folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary is built");
+    let mut child = robot.start();
     let wait = |what: &str, is_so: &dyn Fn(&Device) -> bool| loop {
         let device = devices.recv_timeout(PATIENCE).expect("the bus is there");
         let device = device.unwrap_or_else(|| panic!("nothing was heard of the scanner: {what}"));
@@ -383,7 +432,7 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
     let experiment = experiment.expect("it is told every second");
     assert_eq!(
         (&experiment.robot, &experiment.name),
-        (&name, &"looking".to_owned())
+        (&robot.name, &"looking".to_owned())
     );
     let ports = experiment.components.iter().flat_map(|it| &it.ports);
     let channels: Vec<(&str, &str)> = ports
@@ -393,14 +442,9 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
         channels.contains(&("scanner.ranges", "bowline.range3d_t")),
         "{channels:?}"
     );
-    let stop = |verb: &str| {
-        let args = [verb, "tty", "--robot", &name, "--url", &url];
-        let output = bowline_in(&folder, &args, b"");
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    };
-    stop("stop");
+    robot.pull_the_cable();
     wait("without a cable", &|device| device.state == Device::SILENT);
-    stop("start");
+    robot.plug_it_in();
     wait("with a cable again", &|device| {
         device.state == Device::WORKING
     });
@@ -410,38 +454,15 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
 /// A thrust driver and a motor controller with a real line between them.
 #[test]
 fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_pulled() {
-    let folder = scratch("thrusters-pty");
-    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
-    let url = hub.url().to_string();
-    let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
-    let like = root().join("robots/thrusters_pty.toml");
-    let name = format!("thrusters{}", std::process::id());
-    let text = format!(
-        r#"
-        [robot]
-        name = "{name}"
-        like = "{}"
-        bus = "{url}"
-        [component.line]
-        command = ["{bowline}", "serial", "{link}", "--baud", "115200", "--from", "thrusters.answers", "--to", "thrusters.line"]
-        [sim.component.tty]
-        command = ["{bowline}", "serial", "--pty", "{link}", "--from", "twin.line", "--to", "twin.answers"]
-        "#,
-        like.display(),
-        link = link.display(),
+    let robot = Wired::new(
+        "thrusters_pty",
+        "--baud 115200 --from thrusters.answers --to thrusters.line",
+        "--from twin.line --to twin.answers",
     );
-    let robot = folder.join("robot.toml");
-    fs::write(&robot, text).unwrap();
-    let bus = Bus::open(&url).unwrap();
+    let bus = &robot.bus;
     let gives = bus.subscribe::<Thrust>("motors.thrust").unwrap();
     let devices = bus.subscribe::<Device>("thrusters.device").unwrap();
-    let mut child = Command::new(bowline)
-        .args(["run", &robot.display().to_string(), "--source", "sim"])
-        .current_dir(&folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary is built");
+    let mut child = robot.start();
     let mut utime = 0;
     // Commands go on while something is waited for, as a gate sends them.
     let mut command = || {
@@ -464,13 +485,8 @@ fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_
         assert!(found, "{what}: the motors never gave {expected:?}");
     };
     wait("at first", (-0.25, 0.5));
-    let order = |verb: &str| {
-        let args = [verb, "tty", "--robot", &name, "--url", &url];
-        let output = bowline_in(&folder, &args, b"");
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    };
     // Nobody tells the controller to stop: it stops because it hears nothing any more.
-    order("stop");
+    robot.pull_the_cable();
     wait("without a cable", (0.0, 0.0));
     let silent = (0..1_200).any(|_| {
         let device = devices
@@ -482,44 +498,21 @@ fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_
         silent,
         "the driver never said that the controller is silent"
     );
-    order("start");
+    robot.plug_it_in();
     wait("with a cable again", (-0.25, 0.5));
     interrupt(&mut child);
 }
 
 #[test]
 fn fixes_go_over_a_real_line_as_sentences_and_come_out_as_they_went_in() {
-    let folder = scratch("gps-pty");
-    let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
-    let url = hub.url().to_string();
-    let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
-    let like = root().join("robots/gps_pty.toml");
-    let text = format!(
-        r#"
-        [robot]
-        name = "gps{}"
-        like = "{}"
-        bus = "{url}"
-        [component.line]
-        command = ["{bowline}", "serial", "{link}", "--baud", "38400", "--from", "gps.line"]
-        [sim.component.tty]
-        command = ["{bowline}", "serial", "--pty", "{link}", "--from", "twin.heard", "--to", "twin.line"]
-        "#,
-        std::process::id(),
-        like.display(),
-        link = link.display(),
+    let robot = Wired::new(
+        "gps_pty",
+        "--baud 38400 --from gps.line",
+        "--from twin.heard --to twin.line",
     );
-    let robot = folder.join("robot.toml");
-    fs::write(&robot, text).unwrap();
-    let bus = Bus::open(&url).unwrap();
+    let bus = &robot.bus;
     let fixes = bus.subscribe::<GpsFix>("gps.fix").unwrap();
-    let mut child = Command::new(bowline)
-        .args(["run", &robot.display().to_string(), "--source", "sim"])
-        .current_dir(&folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary is built");
+    let mut child = robot.start();
     let sent = GpsFix {
         utime: 1_700_000_000_000_000,
         lat_deg: 44.651_234_5,

@@ -85,6 +85,8 @@ fn commands_stay_as_fast_behind_a_shaper_that_lets_bursts_through() {
         let p99 = world.age(COMMAND, 99);
         println!("{kbit_per_s} kbit/s, bursts: {p99:?} (aim {aim:?})");
         assert!(p99 <= aim, "{kbit_per_s} kbit/s: {p99:?} of {aim:?}");
+        let n_lost = 1_200_usize.saturating_sub(world.got(COMMAND).count());
+        assert!(n_lost <= 2, "{kbit_per_s} kbit/s: {n_lost} commands lost");
     }
 }
 

@@ -55,6 +55,36 @@ fn a_fifth_of_random_loss_costs_a_fifth_and_not_the_rate() {
     assert!((850..=1_100).contains(&n), "{n} of 1200");
 }
 
+/// Hands the receiver a packet of the peer's life with one part in it, by this clock of the receiver.
+fn hand_over(world: &mut World, sequence: u32, part: Data<'_>, now: Time) {
+    let header = Header {
+        generation: 0,
+        life: 17,
+        sequence,
+        sent_utime: world.now.utime(),
+    };
+    let mut packet = Vec::new();
+    header.encode(&mut packet);
+    Frame::Data(part).encode(&mut packet);
+    seal(&mut packet);
+    world.receiver.receive(0, &packet, now);
+}
+
+/// A part of a message, as nobody asked for it.
+fn part<'a>(channel: &str, message: u32, payload: &'a [u8]) -> Data<'a> {
+    Data {
+        keep: 0,
+        is_urgent: false,
+        stream: stream_id(channel),
+        message,
+        age_us: 0,
+        left_us: 1_000_000,
+        first_block: 0,
+        n_blocks: 1,
+        payload,
+    }
+}
+
 /// A receiver that knows a peer of life 17 whose packets it got.
 fn world() -> World {
     let sources = vec![
@@ -208,7 +238,6 @@ fn a_stranger_who_never_answers_delivers_nothing_and_drives_nobody_out() {
 fn half_messages_by_the_thousand_are_counted_and_only_the_last_is_kept() {
     let mut world = world();
     let now = world.now + Duration::from_secs(3_600);
-    let mut packet = Vec::new();
     let incomplete = |world: &World| {
         world
             .receiver
@@ -218,27 +247,12 @@ fn half_messages_by_the_thousand_are_counted_and_only_the_last_is_kept() {
     };
     let before = incomplete(&world).expect("there are two");
     for message in 100..10_100 {
-        let header = Header {
-            generation: 0,
-            life: 17,
-            sequence: 1_000 + message,
-            sent_utime: world.now.utime(),
-        };
-        header.encode(&mut packet);
         let data = Data {
-            keep: 0,
-            is_urgent: false,
-            stream: stream_id("camera.image"),
-            message,
-            age_us: 0,
-            left_us: 1_000_000,
             first_block: 3,
             n_blocks: 16_384,
-            payload: &[0; 640],
+            ..part("camera.image", message, &[0; 640])
         };
-        Frame::Data(data).encode(&mut packet);
-        seal(&mut packet);
-        world.receiver.receive(0, &packet, now);
+        hand_over(&mut world, 1_000 + message, data, now);
         assert_eq!(world.receiver.deliver(), None);
     }
     let after = incomplete(&world).expect("there are two");
@@ -382,7 +396,6 @@ fn every_message_that_begins_to_arrive_is_delivered_or_counted_as_dropped() {
 fn what_nobody_takes_from_a_session_is_counted_with_the_stream_that_it_was_of() {
     let mut world = world();
     let now = world.now + Duration::from_secs(3_600);
-    let mut packet = Vec::new();
     let counts = |world: &World| -> Vec<(u64, u64)> {
         let streams = world.receiver.receives();
         streams
@@ -392,31 +405,12 @@ fn what_nobody_takes_from_a_session_is_counted_with_the_stream_that_it_was_of() 
     let before = counts(&world);
     // Ten of one stream, then as many as there is room for of the other.
     for nth in 0..4_106 {
-        let (channel, message) = match nth {
-            0..10 => ("camera.image", 1_000 + nth),
-            _ => ("operator.thrust", 1_000 + nth),
+        let channel = match nth {
+            0..10 => "camera.image",
+            _ => "operator.thrust",
         };
-        let header = Header {
-            generation: 0,
-            life: 17,
-            sequence: 1_000 + nth,
-            sent_utime: world.now.utime(),
-        };
-        header.encode(&mut packet);
-        let data = Data {
-            keep: 0,
-            is_urgent: false,
-            stream: stream_id(channel),
-            message,
-            age_us: 0,
-            left_us: 1_000_000,
-            first_block: 0,
-            n_blocks: 1,
-            payload: &[0; 16],
-        };
-        Frame::Data(data).encode(&mut packet);
-        seal(&mut packet);
-        world.receiver.receive(0, &packet, now);
+        let data = part(channel, 1_000 + nth, &[0; 16]);
+        hand_over(&mut world, 1_000 + nth, data, now);
     }
     let after = counts(&world);
     assert_eq!(after[0], (before[0].0 + 4_096, 0));
@@ -429,29 +423,15 @@ fn a_part_that_is_refused_is_not_acknowledged() {
     let now = world.now + Duration::from_secs(3_600);
     let mut packet = Vec::new();
     while world.receiver.transmit(now, &mut packet).is_some() {}
-    let header = Header {
-        generation: 0,
-        life: 17,
-        sequence: 5_000,
-        sent_utime: world.now.utime(),
-    };
-    let part = |first_block, n_blocks| Data {
+    let block = |first_block, n_blocks| Data {
         keep: 2,
-        is_urgent: false,
-        stream: stream_id("operator.task"),
-        message: 500,
-        age_us: 0,
-        left_us: 1_000_000,
         first_block,
         n_blocks,
-        payload: &[0; 64],
+        ..part("operator.task", 500, &[0; 64])
     };
     // The first is kept; the second contradicts it.
-    for (data, n_acks) in [(part(0, 3), 1), (part(1, 4), 0)] {
-        header.encode(&mut packet);
-        Frame::Data(data).encode(&mut packet);
-        seal(&mut packet);
-        world.receiver.receive(0, &packet, now);
+    for (data, n_acks) in [(block(0, 3), 1), (block(1, 4), 0)] {
+        hand_over(&mut world, 5_000, data, now);
         let mut n_found = 0;
         while world.receiver.transmit(now, &mut packet).is_some() {
             let (_, frames) = unseal(&packet).and_then(decode).expect("it is whole");

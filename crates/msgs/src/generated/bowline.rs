@@ -778,7 +778,8 @@ pub struct Audit {
     pub role: String,
     /// where they were, as host and port
     pub address: String,
-    /// what they did, in one word: join, leave, login, publish, service, player, acknowledge
+    /// what they did, in one word: join, leave, login, logout, publish, service, player, acknowledge; answer: what came of a
+    /// service; request and refused: what could not be understood or was let in nowhere
     pub action: String,
     /// what it was about: a channel, a service, an alarm
     pub subject: String,
@@ -893,7 +894,8 @@ pub struct AuditRef<'a> {
     pub role: &'a str,
     /// where they were, as host and port
     pub address: &'a str,
-    /// what they did, in one word: join, leave, login, publish, service, player, acknowledge
+    /// what they did, in one word: join, leave, login, logout, publish, service, player, acknowledge; answer: what came of a
+    /// service; request and refused: what could not be understood or was let in nowhere
     pub action: &'a str,
     /// what it was about: a channel, a service, an alarm
     pub subject: &'a str,

@@ -132,6 +132,7 @@ class App {
     }
 
     logOut(): void {
+        this.commander.releaseAll();
         void logOut().then((isOut) => isOut && window.location.reload());
     }
 

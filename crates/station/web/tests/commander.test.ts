@@ -85,6 +85,17 @@ describe("whoever looks at the page", () => {
         expect(page.channels()).toEqual(["operator.lease", "operator.task"]);
     });
 
+    it("gives up what it holds, and nothing else, when it logs out", () => {
+        const page = new Page({}, ["heron.", "tern."]);
+        const [heron] = page.store.vehicles;
+        page.commander.take(heron!);
+        page.grant("heron.");
+        page.sent.length = 0;
+        page.commander.releaseAll();
+        expect(page.channels()).toEqual(["heron.operator.lease"]);
+        expect(LeaseRequest.decode(page.sent[0]!.bytes).ask).toBe(LeaseRequest.RELEASE);
+    });
+
     it("cannot command as a viewer, but can stop", () => {
         const page = new Page({ role: "viewer" });
         const [vehicle] = page.store.vehicles;

@@ -5,6 +5,7 @@ import { Authority } from "../src/generated/bowline/authority_t.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Imu } from "../src/generated/bowline/imu_t.js";
 import { Refusal } from "../src/generated/bowline/refusal_t.js";
+import type { Hello } from "../src/protocol/frames.js";
 import type { Panel, PanelKind, Picture } from "../src/panels/panel.js";
 import { AuthorityBar } from "../src/shell/authority.js";
 import { Banners } from "../src/shell/banners.js";
@@ -16,6 +17,7 @@ import { Guard } from "../src/shell/guard.js";
 import { leftOut, wantedPanels } from "../src/shell/layout.js";
 import { Login, logOut } from "../src/shell/login.js";
 import { frontOf, type Place } from "../src/shell/place.js";
+import { PlayerBar } from "../src/shell/player.js";
 import { StopButton } from "../src/shell/stop.js";
 import { type Choices, TopBar } from "../src/shell/topbar.js";
 import { Store, VehicleView } from "../src/store/store.js";
@@ -42,7 +44,7 @@ class Bench {
     private readonly ids = new Map<string, number>();
     view: VehicleView | undefined;
 
-    constructor(prefixes: readonly string[] = [""], hello: { user?: string; version?: number } = {}) {
+    constructor(prefixes: readonly string[] = [""], hello: Partial<Hello> = {}) {
         const rest = {
             role: "operator",
             station: "bridge/anna",
@@ -391,6 +393,29 @@ describe("logging in and out", () => {
         expect(fetch).toHaveBeenCalledWith("logout", { method: "POST" });
         vi.stubGlobal("fetch", () => Promise.reject(new Error("not there")));
         expect(await logOut()).toBe(false);
+    });
+});
+
+describe("the player of a log", () => {
+    const bars = (role: Hello["role"]): PlayerBar => {
+        const bench = new Bench([""], { role, source: "replay" });
+        const player = { log: "a.log", state: "playing", rate: 1, utime: 5, first_utime: 0, last_utime: 10 } as const;
+        const status = { utime: 5, player: { ...player, is_looping: false, bookmarks: [] } };
+        bench.store.apply({ kind: "status", status }, performance.now());
+        const bar = new PlayerBar(bench.store, bench.commander);
+        bar.render(bench.picture());
+        return bar;
+    };
+    const isDisabled = (it: Element): boolean => (it as HTMLButtonElement).disabled;
+
+    it("is played by operators, and says to viewers that it is not theirs", () => {
+        const [operator, viewer] = [bars("operator").element, bars("viewer").element];
+        const controls = (bar: HTMLElement): Element[] => [...bar.querySelectorAll("button, input, select")];
+        expect(controls(operator).length).toBeGreaterThan(6);
+        expect(controls(operator).some(isDisabled)).toBe(false);
+        expect(controls(viewer).every(isDisabled)).toBe(true);
+        expect(operator.querySelector<HTMLElement>(".hint")!.hidden).toBe(true);
+        expect(viewer.querySelector<HTMLElement>(".hint")!.hidden).toBe(false);
     });
 });
 

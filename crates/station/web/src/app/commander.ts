@@ -94,6 +94,12 @@ export class Commander {
         this.command(vehicle, (session, now) => session.release(now));
     }
 
+    /** Gives up everything that is held: whoever leaves by their own will is not lost. */
+    releaseAll(): void {
+        const held = this.store.vehicles.filter((it) => this.bridges.get(it.prefix)?.session.isHolder() ?? false);
+        held.forEach((it) => this.release(it));
+    }
+
     consent(vehicle: Vehicle): void {
         this.bridge(vehicle)?.control.disengage("handed over");
         this.command(vehicle, (session, now) => session.consent(now));

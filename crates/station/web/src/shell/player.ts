@@ -3,7 +3,7 @@
 import type { Commander } from "../app/commander.js";
 import type { Picture } from "../panels/panel.js";
 import type { Store } from "../store/store.js";
-import { button, el, setAttribute, setShown, setText } from "./dom.js";
+import { button, el, setAttribute, setEnabled, setShown, setText } from "./dom.js";
 import { clockTime, duration, number } from "./format.js";
 
 const RATES = [0.25, 0.5, 1, 2, 5, 10];
@@ -27,6 +27,8 @@ export class PlayerBar {
     );
     private readonly loop: HTMLButtonElement;
     private readonly marks = el("select", { "aria-label": "Bookmarks" });
+    private readonly controls: readonly (HTMLButtonElement | HTMLInputElement | HTMLSelectElement)[];
+    private readonly hint = el("span", { class: "hint", hidden: true }, "You are a viewer: operators play.");
     private isDragging = false;
     private shownMarks = "";
 
@@ -46,18 +48,23 @@ export class PlayerBar {
         this.slider.addEventListener("change", () => this.seek());
         this.rate.addEventListener("change", () => this.ask("rate", Number(this.rate.value)));
         this.marks.addEventListener("change", () => this.marks.value && this.ask("bookmark", this.marks.value));
+        const steps = [
+            button("Step", () => this.ask("step")),
+            button("−10 s", () => this.ask("seek_by", -10)),
+            button("+10 s", () => this.ask("seek_by", 10)),
+        ];
+        this.controls = [this.toggle, ...steps, this.slider, this.rate, this.loop, this.marks];
         this.element = el(
             "section",
             { class: "player", "aria-label": "Log player", hidden: true },
             this.toggle,
-            button("Step", () => this.ask("step")),
-            button("−10 s", () => this.ask("seek_by", -10)),
-            button("+10 s", () => this.ask("seek_by", 10)),
+            ...steps,
             this.slider,
             this.where,
             this.rate,
             this.loop,
             this.marks,
+            this.hint,
         );
     }
 
@@ -70,6 +77,9 @@ export class PlayerBar {
         if (player === undefined) {
             return;
         }
+        const isViewer = this.store.hello?.role === "viewer";
+        this.controls.forEach((it) => setEnabled(it, !isViewer));
+        setShown(this.hint, isViewer);
         setText(this.toggle, player.state === "playing" ? "Pause" : player.state === "ended" ? "Again" : "Play");
         const span = Math.max(1, player.last_utime - player.first_utime);
         const at = Math.min(player.last_utime, Math.max(player.first_utime, utime ?? player.utime));

@@ -21,7 +21,10 @@ export class Audit {
     role: string;
     /** where they were, as host and port */
     address: string;
-    /** what they did, in one word: join, leave, login, publish, service, player, acknowledge */
+    /**
+     * what they did, in one word: join, leave, login, logout, publish, service, player, acknowledge; answer: what came of a
+     * service; request and refused: what could not be understood or was let in nowhere
+     */
     action: string;
     /** what it was about: a channel, a service, an alarm */
     subject: string;
