@@ -20,6 +20,17 @@ const N_PRESSES = Number(options.presses);
 const SECONDS = Number(options.seconds);
 const figures = [];
 
+/** What is large or often among what a vessel says. */
+const HEAVY = { pictures: "camera.image", pings: "multibeam.ping", maps: "bathymetry" };
+const N_MESSAGES = 1_000;
+
+/** What a page has of a day: channels, and how often at most it asks for them, times a second. */
+const OF_A_DAY = { pose: 30, "sounder.depth": 10, "spectrometer.spectrum": 10, "multibeam.ping": 30, bathymetry: 1 };
+/** The share of maps that are fed: a day of them is more than a machine carries, and only the last one is kept. */
+const MAPS_FED = 1 / 120;
+/** What a day may cost beside what is there from the beginning: its map, once as it came and once decoded, and as much again. */
+const MAX_GROWTH_MB = 32;
+
 /** A figure with its aim; `isMet` is undefined where there is none. */
 function figure(name, value, unit, aim, isMet) {
     figures.push({ name, value: Number(value.toFixed(2)), unit, aim, isMet });
@@ -103,10 +114,6 @@ function watchFirstView() {
     requestAnimationFrame(look);
 }
 
-/** What is large or often among what a vessel says. */
-const HEAVY = { pictures: "camera.image", pings: "multibeam.ping", maps: "bathymetry" };
-const N_MESSAGES = 1_000;
-
 /** Pictures a second while so many messages a second come to the page: what one vessel says, said by several. */
 async function load(world, station, url) {
     const page = await world.page(station.url, { isWatched: false });
@@ -179,13 +186,6 @@ async function pictures(page) {
         };
     }, SECONDS);
 }
-
-/** What a page has of a day: channels, and how often at most it asks for them, times a second. */
-const OF_A_DAY = { pose: 30, "sounder.depth": 10, "spectrometer.spectrum": 10, "multibeam.ping": 30, bathymetry: 1 };
-/** The share of maps that are fed: a day of them is more than a machine carries, and only the last one is kept. */
-const MAPS_FED = 1 / 120;
-/** What a day may cost beside what is there from the beginning: its map, once as it came and once decoded, and as much again. */
-const MAX_GROWTH_MB = 32;
 
 /**
  * A day at a page that was there from the beginning: poses, depths, spectra and pings as often as the vessel says them, and
