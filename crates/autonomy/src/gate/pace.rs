@@ -144,6 +144,16 @@ mod tests {
     }
 
     #[test]
+    fn names_are_kept_as_far_as_a_gate_takes_them() {
+        for (len, n_kept) in [(MAX_STATION, 1), (MAX_STATION + 1, 0), (1_000, 0)] {
+            let mut paces = Paces::default();
+            let named = by(&"x".repeat(len), 3);
+            assert!(paces.allow(START, &named, Reason::Malformed), "{len}");
+            assert_eq!(paces.sessions.len(), n_kept, "{len}");
+        }
+    }
+
+    #[test]
     fn sessions_that_are_made_up_share_what_is_left_and_memory_is_bounded() {
         let mut paces = Paces::default();
         let crowd = |paces: &mut Paces, now: Time| -> usize {

@@ -101,6 +101,22 @@ fn a_task_that_something_else_came_after_is_not_confirmed() {
 }
 
 #[test]
+fn a_task_is_not_confirmed_by_the_same_number_of_another_session_at_the_station() {
+    let (mut bench, mut first) = Bench::ready(Rules::default());
+    let mut second = Session::new("bridge", 8, 0);
+    give(&mut bench, &mut first, 5, "goto 1,1").unwrap();
+    bench.lease(&mut first, LeaseRequest::RELEASE).unwrap();
+    bench.lease(&mut second, LeaseRequest::TAKE).unwrap();
+    give(&mut bench, &mut second, 5, "goto 2,2").unwrap();
+    bench.lease(&mut second, LeaseRequest::RELEASE).unwrap();
+    bench.lease(&mut first, LeaseRequest::TAKE).unwrap();
+    assert_eq!(ids(&mut bench), [5, 5]);
+    let again = give(&mut bench, &mut first, 5, "goto 1,1");
+    assert_eq!(again, Err(Reason::Repeated));
+    assert!(bench.tasks.is_empty());
+}
+
+#[test]
 fn what_waited_in_a_queue_is_as_old_as_it_is() {
     let (mut bench, mut bridge) = Bench::ready(Rules {
         lease: ms(60_000),

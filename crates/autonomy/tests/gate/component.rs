@@ -3,9 +3,12 @@
 use crate::bench::{ms, task, thrust};
 use bowline_autonomy::gate::{GateComponent, GateParameters};
 use bowline_autonomy::operator::Session;
-use bowline_msgs::{Gate, GateToken, LeaseRequest, PoseTransform, Refusal, TaskCommand, Thrust};
+use bowline_msgs::{
+    Gate, GateToken, LeaseRequest, Parameters, ParametersRequest, PoseTransform, Refusal,
+    StopCommand, TaskCommand, Thrust,
+};
 use bowline_node::engine::{Arrival, Engine, Instance, Sent, Sink};
-use bowline_node::{Kind, Parcel, Rig, Time};
+use bowline_node::{Build as _, Kind, Parcel, Ports, Rig, Time};
 use bowline_wire::{Decode, Message};
 use std::collections::BTreeMap;
 
@@ -68,6 +71,7 @@ fn a_pose_that_is_too_uncertain_is_no_place_and_the_vehicle_stops_in_time() {
     for (what, covariance, is_place) in [
         ("certain", [0.0, 0.0, 0.0], true),
         ("just certain enough", good, true),
+        ("along a narrow pier", [20.0, 0.0, 0.0], true),
         ("east of north", [25.1, 0.0, 0.1], false),
         ("north of east", [0.1, 0.0, 25.1], false),
         // Along the diagonal it is 5.5 m, which neither axis says.
@@ -138,6 +142,148 @@ fn whose_commands_are_refused_is_told_whatever_noise_another_makes() {
     assert_eq!(first, Some(1), "the first of each sort is said");
     // All of them are counted.
     assert_eq!(state(&mut rig).n_refused, 606);
+}
+
+fn refused(parameters: GateParameters) -> Option<String> {
+    let built = GateComponent::<Thrust>::build(parameters, &mut Ports::default());
+    built.err().map(|error| error.to_string())
+}
+
+#[test]
+fn rules_that_contradict_themselves_or_say_nothing_are_refused_when_it_is_built() {
+    let leases = [(249, false), (250, true), (251, true)];
+    for (lease_ms, is_good) in leases {
+        let error = refused(GateParameters {
+            ttl: ms(250),
+            lease: ms(lease_ms),
+            ..GateParameters::default()
+        });
+        assert_eq!(error.is_none(), is_good, "{lease_ms} ms: {error:?}");
+    }
+    for text in ["bridge", "bridge=", "bridge=two", "bridge=-1", "2"] {
+        let error = refused(GateParameters {
+            ranks: vec!["deck=1".to_owned(), text.to_owned()],
+            ..GateParameters::default()
+        });
+        assert!(error.unwrap().ends_with(&format!("found {text:?}")));
+    }
+    let error = refused(GateParameters {
+        fence_m: vec![0.0, 0.0, 9.0, 0.0, 9.0],
+        ..GateParameters::default()
+    });
+    assert_eq!(error.unwrap(), "fence_m has an x without a y");
+}
+
+#[test]
+fn who_takes_over_by_rank_is_the_robots_choice() {
+    let mut rig = Rig::new::<GateComponent<Thrust>>(GateParameters {
+        ranks: vec!["mate=1".to_owned(), " captain = 2 ".to_owned()],
+        lease: ms(60_000),
+        ..GateParameters::default()
+    });
+    let mut ask = |station: &str, session, ask| {
+        let mut session = Session::new(station, session, 99);
+        rig.advance(ms(250));
+        last_token(&mut rig, &mut session);
+        rig.send("leases", session.request(rig.now(), ask));
+        let state = state(&mut rig);
+        (state.holder, state.rank)
+    };
+    let is = |holder: &str, rank| (holder.to_owned(), rank);
+    assert_eq!(ask("bridge", 7, LeaseRequest::TAKE), is("bridge", 0));
+    assert_eq!(ask("deck", 8, LeaseRequest::PREEMPT), is("bridge", 0));
+    assert_eq!(ask("mate", 9, LeaseRequest::PREEMPT), is("mate", 1));
+    assert_eq!(ask("captain", 10, LeaseRequest::PREEMPT), is("captain", 2));
+}
+
+#[test]
+fn what_it_allows_can_be_asked_for_and_not_be_changed_while_it_guards() {
+    let mut rig = Rig::new::<GateComponent<Thrust>>(GateParameters::default());
+    let mut ask = |names: &[&str], values: &[&str]| {
+        let owned = |texts: &[&str]| texts.iter().map(|&it| it.to_owned()).collect();
+        let request = ParametersRequest {
+            names: owned(names),
+            values: owned(values),
+            ..ParametersRequest::default()
+        };
+        rig.call("parameters", &request.with_lengths());
+        rig.answers::<Parameters>("parameters").pop().unwrap()
+    };
+    let ttl = |parameters: Parameters| {
+        let mut all = parameters.parameters.into_iter();
+        all.find(|it| it.name == "ttl").unwrap().value
+    };
+    assert_eq!(ttl(ask(&[], &[]).unwrap()), "\"250ms\"");
+    assert!(ask(&["ttl"], &["\"1s\""]).is_err());
+    assert_eq!(ttl(ask(&[], &[]).unwrap()), "\"250ms\"");
+}
+
+#[test]
+fn it_says_how_it_is_five_times_a_second_and_issues_tokens_twenty_times() {
+    let (mut rig, _) = under_way(5.0);
+    let (said, told) = (rig.take::<Gate>("state"), rig.take::<GateToken>("token"));
+    drop((said, told));
+    for _ in 0..100 {
+        // What changes nothing is not told each time.
+        rig.send("wish", thrust(0.1));
+        rig.send("pose", pose(&rig, 0.0, [0.01, 0.0, 0.01]));
+        rig.advance(ms(100));
+    }
+    let n_states = rig.take::<Gate>("state").len();
+    let n_tokens = rig.take::<GateToken>("token").len();
+    assert!((49..=51).contains(&n_states), "{n_states} in 10 s");
+    assert!((199..=201).contains(&n_tokens), "{n_tokens} in 10 s");
+}
+
+#[test]
+fn a_refusal_says_what_was_asked_for_and_how_old_it_was_as_far_as_the_gate_can_know() {
+    let (mut rig, mut bridge) = under_way(5.0);
+    let strangers = (100..).map(|number| Session::new("stranger", number, 0));
+    let asks = [
+        (LeaseRequest::RENEW, "renew"),
+        (LeaseRequest::RELEASE, "release"),
+        (LeaseRequest::CONSENT, "consent"),
+        (LeaseRequest::DENY, "deny"),
+        (LeaseRequest::PREEMPT, "preempt"),
+        (77, "lease"),
+    ];
+    rig.advance(ms(50));
+    let token = rig.take::<GateToken>("token").pop().unwrap();
+    rig.advance(ms(30));
+    let last = |rig: &mut Rig| rig.take::<Refusal>("refusal").pop().unwrap();
+    for (mut stranger, (ask, word)) in strangers.clone().zip(asks) {
+        stranger.hear(&token);
+        rig.send("leases", stranger.request(rig.now(), ask));
+        let refusal = last(&mut rig);
+        assert_eq!(refusal.command, word, "{}", refusal.text);
+    }
+    let [mut clears, mut stops, mut takes] = [1, 2, 3].map(|it| Session::new("deck", it, 0));
+    clears.hear(&token);
+    rig.send("stops", clears.clear(rig.now()));
+    assert_eq!(last(&mut rig).command, "clear");
+    let nonsense = StopCommand {
+        ask: 77,
+        ..stops.stop(rig.now(), "")
+    };
+    rig.send("stops", nonsense);
+    assert_eq!(last(&mut rig).command, "stop");
+    // Too late: it is known by how much.
+    bridge.hear(&token);
+    let command = bridge.thrust(rig.now(), 0.0, 0.0);
+    rig.advance(ms(400));
+    rig.send("direct", command);
+    let refusal = last(&mut rig);
+    assert_eq!((&*refusal.command, &*refusal.reason), ("thrust", "stale"));
+    assert!((400_000..500_000).contains(&refusal.age_us), "{refusal:?}");
+    // Nobody knows how old what it never issued is.
+    takes.hear(&GateToken {
+        token: 1 << 60,
+        ..token
+    });
+    rig.send("leases", takes.request(rig.now(), LeaseRequest::TAKE));
+    let refusal = last(&mut rig);
+    assert_eq!((&*refusal.command, &*refusal.reason), ("take", "unknown"));
+    assert_eq!(refusal.age_us, -1);
 }
 
 #[derive(Default)]

@@ -105,6 +105,18 @@ describe("freshness", () => {
         expect(store.channel("sounder.depth")!.freshness(store.now(62_300 + 600))).toBe("stale");
     });
 
+    it("is as often there as there is news, not as often as several speak in one breath", () => {
+        const feed = new Feed();
+        for (let ms = 0; ms <= 5_000; ms += 1_000) {
+            [0, 0.3, 0.7].forEach((later) => feed.say("bowline.experiment", new Sounding(), ms + later));
+            feed.status(ms);
+        }
+        const channel = feed.store.channel("bowline.experiment")!;
+        expect(ageOf(channel, feed.store.now(5_400))).toBe("1.0 Hz");
+        expect(channel.freshness(feed.store.now(5_999))).toBe("fresh");
+        expect(channel.freshness(feed.store.now(6_800))).toBe("stale");
+    });
+
     it("says the age of everything that has not come anew for a second, also of what comes rarely", () => {
         const feed = new Feed();
         [0, 4_000, 8_000].forEach((ms) => feed.say("sounder.depth", new Sounding(), ms).status(ms));

@@ -14,6 +14,8 @@ export type Freshness = "none" | "fresh" | "stale";
 /** Of so many intervals the middle one counts: an outage among them says nothing of how often there are messages. */
 const N_INTERVALS = 8;
 const SECOND_US = 1_000_000;
+/** What comes within this is one occasion: several may speak on a channel in one breath, and then not for a second. */
+const ONE_BREATH_US = 5_000;
 /** What is older than this is never shown without saying so: as stale, or with its age. */
 const OLD_AFTER_S = 1;
 /** Up to this period a channel is faster than 1 Hz; beyond, its messages may just be a little late. */
@@ -28,9 +30,11 @@ export class Channel {
     nMessages = 0;
     /** Messages that the station had and this page was not sent. */
     nSkipped = 0;
-    /** Usual time between messages here, microseconds; undefined before the second. */
+    /** Usual time between messages here, or between occasions of several, microseconds; undefined before the second. */
     periodUs: number | undefined;
     private readonly intervals: number[] = [];
+    /** When the occasion began that the last message is of. */
+    private occasionUtime: number | undefined;
     private isPast = false;
     /** What is not newer was heard over an earlier connection: the past that comes again with the next one. */
     private knownUntil = Number.NEGATIVE_INFINITY;
@@ -54,8 +58,11 @@ export class Channel {
     take(bytes: Uint8Array, utime: number, nSkipped: number, isPast = false): void {
         const wasPast = this.isPast;
         this.isPast = isPast;
-        if (this.utime !== undefined && !isPast && !wasPast) {
-            this.noteInterval(Math.max(0, utime - this.utime));
+        if (this.occasionUtime === undefined || isPast || wasPast || utime < this.occasionUtime) {
+            this.occasionUtime = utime;
+        } else if (utime - this.occasionUtime >= ONE_BREATH_US) {
+            this.noteInterval(utime - this.occasionUtime);
+            this.occasionUtime = utime;
         }
         this.utime = utime;
         this.bytes = bytes;
@@ -69,6 +76,7 @@ export class Channel {
         this.utime = undefined;
         this.bytes = undefined;
         this.periodUs = undefined;
+        this.occasionUtime = undefined;
         this.intervals.length = 0;
         this.decoded = undefined;
         this.knownUntil = Number.NEGATIVE_INFINITY;
