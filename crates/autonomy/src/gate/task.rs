@@ -94,7 +94,6 @@ pub(super) fn pause() -> Task {
 /// Of the gate's own. It has no id, because it is never a repetition of what a person said.
 fn task(kind: i8, name: String) -> Task {
     Task {
-        id: 0,
         name,
         kind,
         placing: Task::NEXT,
@@ -167,5 +166,40 @@ pub(super) fn understand(task: &Task) -> Result<Wanted, Refusal> {
         }
         Task::SETPOINT => Ok(Wanted::Go(Level::Setpoint)),
         kind => malformed(format!("expected a kind of task from 0 to 6, found {kind}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_helm_is_told_by_the_gate_itself_leaves_the_mission_for_a_person_to_resume() {
+        let contingencies = Contingency::ALL.into_iter().filter_map(Contingency::task);
+        let told: Vec<Task> = contingencies.chain([pause()]).collect();
+        let names: Vec<(&str, i8)> = told.iter().map(|it| (it.name.as_str(), it.kind)).collect();
+        let expected = [
+            ("contingency: station", Task::STATION),
+            ("contingency: return", Task::RETURN),
+            ("contingency: hold", Task::HOLD),
+            ("paused by the gate", Task::HOLD),
+        ];
+        assert_eq!(names, expected);
+        for task in told {
+            assert_eq!((task.id, task.placing), (0, Task::NEXT), "{task:?}");
+            let wishes = [task.heading_rad, task.speed_mps, task.lane_spacing_m];
+            assert!(wishes.iter().all(|it| it.is_nan()), "{task:?}");
+        }
+    }
+
+    #[test]
+    fn a_contingency_is_known_by_its_word_alone() {
+        for contingency in Contingency::ALL {
+            assert_eq!(
+                Contingency::from_word(contingency.word()),
+                Some(contingency)
+            );
+        }
+        assert_eq!(Contingency::from_word("Hold"), None);
     }
 }

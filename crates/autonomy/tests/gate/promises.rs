@@ -565,7 +565,7 @@ fn nonsense_is_refused_whoever_says_it() {
     bridge.hear(&bench.token);
     let nan = f64::NAN;
     let good = bench.task_command(&mut bridge, "goto 1,2").task;
-    let spoilt: [(&str, Spoil<'_>); 13] = [
+    let spoilt: [(&str, Spoil<'_>); 15] = [
         ("kind 7", &|it| it.kind = 7),
         ("kind -1", &|it| it.kind = -1),
         ("placing 3", &|it| it.placing = 3),
@@ -583,6 +583,12 @@ fn nonsense_is_refused_whoever_says_it() {
         ("a long name", &|it| it.name = "x".repeat(129)),
         ("an area without", &|it| it.kind = Task::SURVEY),
         ("a setpoint without", &|it| it.kind = Task::SETPOINT),
+        ("a setpoint without a speed", &|it| {
+            (it.kind, it.heading_rad) = (Task::SETPOINT, 1.0);
+        }),
+        ("a setpoint without a heading", &|it| {
+            (it.kind, it.speed_mps) = (Task::SETPOINT, 1.0);
+        }),
     ];
     for (what, spoil) in spoilt {
         let mut command = bridge.task(bench.now, good.clone());
