@@ -346,7 +346,7 @@ impl Wired {
     /// The robot of a file, with what the process at its end of the line is told, and the one at the twin's end.
     fn new(robot: &str, line: &str, tty: &str) -> Self {
         let folder = scratch(robot);
-        let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
+        let hub = Hub::open("tcpq://127.0.0.1:0").expect("loopback is there");
         let (link, bowline) = (folder.join("tty"), env!("CARGO_BIN_EXE_bowline"));
         let name = format!("{robot}{}", std::process::id());
         let args = |text: &str| {
@@ -370,8 +370,8 @@ impl Wired {
             args(tty),
             link = link.display(),
         );
-        fs::write(folder.join("robot.toml"), text).unwrap();
-        let bus = Bus::open(&hub.url().to_string()).unwrap();
+        fs::write(folder.join("robot.toml"), text).expect("a folder to write to");
+        let bus = Bus::open(&hub.url().to_string()).expect("the hub is there");
         Self {
             folder,
             name,
