@@ -21,38 +21,26 @@ import { map } from "../src/panels/map.js";
 import { type Context, type Panel, type PanelKind, worstOf } from "../src/panels/panel.js";
 import { simulation } from "../src/panels/simulation.js";
 import { truth } from "../src/panels/truth.js";
-import type { Reply } from "../src/protocol/frames.js";
+import type { Hello, Reply } from "../src/protocol/frames.js";
 import { wantedPanels } from "../src/shell/layout.js";
 import { Readout } from "../src/shell/readout.js";
 import { Store, VehicleView } from "../src/store/store.js";
-
-interface Encodes {
-    encode(): Uint8Array;
-}
+import { type Encodes, Voice } from "./voice.js";
 
 /** A page that hears these channels at a time, seconds. */
 class Page {
     readonly store = new Store();
     readonly request = vi.fn((): Promise<Reply> => Promise.resolve({ ok: true }));
-    private readonly ids = new Map<string, number>();
+    private readonly voice = new Voice(this.store);
     private readonly commander = new Commander(this.store, { publish: () => true, request: this.request });
 
-    constructor(role = "operator", source = "live") {
-        const hello = { version: 1, user: "", role, station: "bridge", source, utime: 0, charts: [], rank: 0 };
-        this.store.connection = "open";
-        this.store.apply({ kind: "hello", hello: hello as never }, 0);
+    constructor(role: Hello["role"] = "operator", source: Hello["source"] = "live") {
+        this.voice.hello({ role, source });
         this.store.apply({ kind: "status", status: { utime: 0 } }, performance.now());
     }
 
     say(name: string, message: Encodes, s = 0): this {
-        const bytes = message.encode();
-        const fingerprint = new DataView(bytes.buffer).getBigUint64(0);
-        const id = this.ids.get(name) ?? this.ids.size;
-        if (!this.ids.has(name)) {
-            this.ids.set(name, id);
-            this.store.apply({ kind: "channel", id, fingerprint, name }, 0);
-        }
-        this.store.apply({ kind: "message", id, utime: s * 1e6, nSkipped: 0, bytes }, 0);
+        this.voice.say(name, message, s * 1e6);
         return this;
     }
 
@@ -216,7 +204,7 @@ describe("the simulation's panel", () => {
         expect(kinds(simulated(new Page()))).toContain("simulation");
     });
 
-    it.each([
+    it.each<[Hello["role"], Hello["source"], boolean]>([
         ["operator", "live", false],
         ["viewer", "live", true],
         ["operator", "replay", true],

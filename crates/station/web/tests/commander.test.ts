@@ -7,10 +7,7 @@ import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
 import type { Hello, Reply } from "../src/protocol/frames.js";
 import * as tasks from "../src/session/tasks.js";
 import { Store } from "../src/store/store.js";
-
-interface Encodes {
-    encode(): Uint8Array;
-}
+import { type Encodes, Voice } from "./voice.js";
 
 /** A page with one or more vehicles, and what it published. */
 class Page {
@@ -27,36 +24,18 @@ class Page {
         },
         request: async (): Promise<Reply> => this.reply,
     });
-    private readonly ids = new Map<string, number>();
+    private readonly voice = new Voice(this.store);
 
     constructor(hello: Partial<Hello> = {}, prefixes: readonly string[] = [""]) {
-        const whole: Hello = {
-            version: 1,
-            user: "anna",
-            role: "operator",
-            station: "bridge/anna",
-            source: "live",
-            utime: 0,
-            charts: [],
-            rank: 1,
-            ...hello,
-        };
-        this.store.apply({ kind: "hello", hello: whole }, performance.now());
-        this.store.connection = "open";
+        this.voice.hello(hello, performance.now());
         for (const prefix of prefixes) {
             this.say(`${prefix}gate.state`, new Gate({ name: "harbour", state: Gate.IDLE }));
         }
     }
 
     say(name: string, message: Encodes): void {
-        const bytes = message.encode();
-        const id = this.ids.get(name) ?? this.ids.size;
-        if (!this.ids.has(name)) {
-            this.ids.set(name, id);
-            this.store.apply({ kind: "channel", id, fingerprint: new DataView(bytes.buffer).getBigUint64(0), name }, 0);
-        }
         const nowMs = performance.now();
-        this.store.apply({ kind: "message", id, utime: this.store.now(nowMs)!, nSkipped: 0, bytes }, nowMs);
+        this.voice.say(name, message, this.store.now(nowMs)!, nowMs);
     }
 
     /** The gate of a vehicle gives the lease to whoever asked for it last. */

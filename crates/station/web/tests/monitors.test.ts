@@ -25,32 +25,15 @@ import { Journal } from "../src/store/journal.js";
 import { noteSilence } from "../src/store/silence.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import { Track } from "../src/store/track.js";
-
-interface Encodes {
-    encode(): Uint8Array;
-}
+import { type Encodes, Voice } from "./voice.js";
 
 /** A store that has heard these, in their order. */
 class Heard {
     readonly store = new Store();
-    private readonly ids = new Map<string, number>();
-
-    /** Says anew which channels there are, as after a hello. */
-    announce(): void {
-        for (const [name, id] of this.ids) {
-            this.store.apply({ kind: "channel", id, fingerprint: 0n, name }, 0);
-        }
-    }
+    readonly voice = new Voice(this.store);
 
     say(name: string, message: Encodes, utime = 0): this {
-        const bytes = message.encode();
-        const fingerprint = new DataView(bytes.buffer).getBigUint64(0);
-        const id = this.ids.get(name) ?? this.ids.size;
-        if (!this.ids.has(name)) {
-            this.ids.set(name, id);
-            this.store.apply({ kind: "channel", id, fingerprint, name }, 0);
-        }
-        this.store.apply({ kind: "message", id, utime, nSkipped: 0, bytes }, 0);
+        this.voice.say(name, message, utime);
         return this;
     }
 }
@@ -350,7 +333,7 @@ describe("a second connection", () => {
         histories.alarms.acknowledge(histories.alarms.list()[0]!.key);
         store.listen(heardAgain);
         store.apply(hello(10e6), 6_000);
-        heard.announce();
+        heard.voice.announce();
         past(heard);
         expect(histories.track("pose").flat()).toEqual([1, 0, 2, 0, 3, 0]);
         expect(histories.journal.newest(9).length).toBe(1);
@@ -366,7 +349,7 @@ describe("a second connection", () => {
             heard.store.apply(hello(4e6), 0);
             past(heard);
             heard.store.apply(again, 6_000);
-            heard.announce();
+            heard.voice.announce();
             heard.say("pose", pose(7), 1.2e6);
             expect(heard.store.histories.track("pose").flat()).toEqual([7, 0]);
         }

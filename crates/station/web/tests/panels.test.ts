@@ -23,20 +23,14 @@ import { wantedPanels } from "../src/shell/layout.js";
 import { decades } from "../src/shell/plot.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import { ownerOf } from "../src/store/vehicles.js";
+import { type Encodes, Voice } from "./voice.js";
 
 const UNKNOWN = [0xf1, 0xe1, 0x03, 0x86, 0xa1, 0x78, 0xc7, 0x0a];
 
-interface Encodes {
-    encode(): Uint8Array;
-}
-
 function storeWith(messages: Readonly<Record<string, Encodes>>): Store {
     const store = new Store();
-    Object.entries(messages).forEach(([name, message], id) => {
-        const bytes = message.encode();
-        store.apply({ kind: "channel", id, fingerprint: new DataView(bytes.buffer).getBigUint64(0), name }, 0);
-        store.apply({ kind: "message", id, utime: 0, nSkipped: 0, bytes }, 0);
-    });
+    const voice = new Voice(store);
+    Object.entries(messages).forEach(([name, message]) => voice.say(name, message, 0));
     return store;
 }
 

@@ -22,10 +22,7 @@ import { StopButton } from "../src/shell/stop.js";
 import { type Choices, TopBar } from "../src/shell/topbar.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import type { Vehicle } from "../src/store/vehicles.js";
-
-interface Encodes {
-    encode(): Uint8Array;
-}
+import { type Encodes, Voice } from "./voice.js";
 
 /** A page with vehicles, and a clock that is told what to show. */
 class Bench {
@@ -41,34 +38,19 @@ class Bench {
         },
         request: () => Promise.resolve({ ok: true }),
     });
-    private readonly ids = new Map<string, number>();
+    private readonly voice = new Voice(this.store);
     view: VehicleView | undefined;
 
     constructor(prefixes: readonly string[] = [""], hello: Partial<Hello> = {}) {
-        const rest = {
-            role: "operator",
-            station: "bridge/anna",
-            source: "live",
-            utime: 0,
-            charts: [],
-            rank: 1,
-        } as const;
-        this.store.apply({ kind: "hello", hello: { version: 1, user: "", ...rest, ...hello } }, 0);
-        this.store.connection = "open";
+        this.voice.hello({ user: "", ...hello });
         prefixes.forEach((prefix) => this.say(`${prefix}gate.state`, new Gate({ name: "harbour", state: Gate.IDLE })));
         const [first] = this.store.vehicles;
         this.view = first && new VehicleView(this.store, first);
     }
 
     say(name: string, message: Encodes): void {
-        const bytes = message.encode();
-        const id = this.ids.get(name) ?? this.ids.size;
-        if (!this.ids.has(name)) {
-            this.ids.set(name, id);
-            this.store.apply({ kind: "channel", id, fingerprint: new DataView(bytes.buffer).getBigUint64(0), name }, 0);
-        }
         const nowMs = performance.now();
-        this.store.apply({ kind: "message", id, utime: nowMs * 1_000, nSkipped: 0, bytes }, nowMs);
+        this.voice.say(name, message, nowMs * 1_000, nowMs);
     }
 
     /** Time goes on; the station is heard. */

@@ -4,14 +4,7 @@ import { Gate } from "../src/generated/bowline/gate_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Sounding } from "../src/generated/bowline/sounding_t.js";
 import { Alarm } from "../src/generated/bowline/alarm_t.js";
-import {
-    type FromStation,
-    FrameError,
-    publishFrame,
-    readFrame,
-    requestFrame,
-    subscribeFrame,
-} from "../src/protocol/frames.js";
+import { FrameError, publishFrame, readFrame, requestFrame, subscribeFrame } from "../src/protocol/frames.js";
 import { ageOf } from "../src/shell/card.js";
 import { Alarms } from "../src/store/alarms.js";
 import { staleAfterS } from "../src/store/channel.js";
@@ -21,44 +14,18 @@ import { Store, VehicleView } from "../src/store/store.js";
 import { Track } from "../src/store/track.js";
 import { Trips } from "../src/store/trips.js";
 import { isOf } from "../src/store/vehicles.js";
-
-const hello: FromStation = {
-    kind: "hello",
-    hello: {
-        version: 1,
-        user: "anna",
-        role: "operator",
-        station: "bridge/anna",
-        source: "live",
-        utime: 0,
-        charts: [],
-        rank: 1,
-    },
-};
-
-interface Encodes {
-    encode(): Uint8Array;
-}
+import { type Encodes, Voice } from "./voice.js";
 
 class Feed {
     readonly store = new Store();
-    private readonly ids = new Map<string, number>();
+    readonly voice = new Voice(this.store);
 
     constructor() {
-        this.store.apply(hello, 0);
-        this.store.connection = "open";
+        this.voice.hello();
     }
 
     say(name: string, message: Encodes, ms: number): this {
-        const bytes = message.encode();
-        let id = this.ids.get(name);
-        if (id === undefined) {
-            id = this.ids.size;
-            this.ids.set(name, id);
-            const fingerprint = new DataView(bytes.buffer).getBigUint64(0);
-            this.store.apply({ kind: "channel", id, fingerprint, name }, ms);
-        }
-        this.store.apply({ kind: "message", id, utime: ms * 1_000, nSkipped: 0, bytes }, ms);
+        this.voice.say(name, message, ms * 1_000, ms);
         return this;
     }
 
@@ -212,7 +179,7 @@ describe("the store", () => {
     it("keeps what it knows when the station comes back under other numbers", () => {
         const feed = new Feed().say("sounder.depth", new Sounding({ depth_m: 3 }), 0);
         const { store } = feed;
-        store.apply(hello, 2_000);
+        feed.voice.hello({}, 2_000);
         store.apply({ kind: "channel", id: 9, fingerprint: Sounding.FINGERPRINT, name: "sounder.depth" }, 2_000);
         const bytes = new Sounding({ depth_m: 4 }).encode();
         store.apply({ kind: "message", id: 9, utime: 2_000_000, nSkipped: 3, bytes }, 2_000);
