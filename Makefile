@@ -1,49 +1,29 @@
-# What people run; each says what it needs. CI runs `make test` and nothing else.
+# What people run; each names what it needs. CI runs `make test` and nothing else.
 SHELL := /bin/bash
 CARGO ?= cargo
-PEERS := target/peers
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Built for the benchmark only, each in a workspace of its own; zenoh takes minutes, once.
 BENCH_PEERS := iceoryx2 zenoh
 BENCH ?=
-# How many inputs `make test` tries on each parser: the same ones every time, some ten seconds' worth. `make soak` looks
-# for new ones, so many seconds on each.
-FUZZ_RUNS := datagrams=3000 dynamic=50000 eventlog=50000 gate=20000 generated=50000 language=5000 link_frames=50000 \
-	log_damage=1500 log_files=4000 log_index=15000 models=6000 nmea=40000 robot_files=3000 roboteq=40000 scanner=40000 \
-	station_frames=40000 tcpq=200000 worlds=6000
-SOAK_SECONDS ?= 1200
+# The steps of the test run, each a target of its own; scripts/test has them.
+STEPS := peers format lints docs build tests doctests page browser models
 
-.PHONY: demo test gen liblcm python bench soak peers check binary page browser models mutants fuzz
+.PHONY: demo test $(STEPS) gen liblcm python bench soak mutants fuzz
 
+# The development build: the demonstration needs a fiftieth of its speed, and `make test` goes on from what it built.
 demo: ## a simulated vessel surveys a harbour, and the page shows it
-	$(CARGO) run --quiet --release -p bowline -- demo
+	$(CARGO) build --workspace --all-features --bin bowline
+	$(TARGET)/debug/bowline demo
 
-test: peers check page browser models fuzz ## everything: peers, formatting, lints, tests, the page in a browser, schedules, fuzzing
-	@echo "make test: all passed"
+test: ## everything: peers, formatting, lints, documents, tests, the page in a browser, schedules
+	@scripts/test
 
-check:
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
-	$(CARGO) test --workspace --all-features
+$(STEPS):
+	@scripts/test $@
 
-# The same features as `check`, so that nothing is built twice.
-BOWLINE := $(TARGET)/debug/bowline
-binary:
-	$(CARGO) build --quiet --workspace --all-features --bin bowline
-
-page: peers binary ## the operator's page: its promises, and that what is committed is what is built
-	@scripts/check-page $(BOWLINE)
-
-browser: peers binary ## the operator's page in a browser, against the real station
-	@BOWLINE=$(abspath $(BOWLINE)) npm --silent --prefix tests/browser test
-
-models: ## the bus under thousands of schedules, and twins of it that must fail
-	$(CARGO) test --quiet --locked --manifest-path tests/models/Cargo.toml --target-dir target/models
-
-mutants: ## the gate and the lease, broken in every way: the tests must find out
-	@scripts/mutants
+mutants: ## the gate and the lease, broken in every way: the tests must notice; `scripts/mutants --list` has other rows
+	@scripts/mutants gate
 
 gen: ## types/ -> crates/msgs, and the page's own
 	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated --typescript crates/station/web/src/generated types/
@@ -64,11 +44,8 @@ bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" fo
 	done
 	./target/release/bowline-bench $(BENCH)
 
-peers: ## the real peers: the lcm wheel and TypeScript in target/peers, a browser, and what builds the page
-	@scripts/setup-peers $(PEERS)
+fuzz: ## every parser and decoder under libFuzzer, ten seconds each; `make test` replays the corpora
+	@scripts/fuzz 10
 
-fuzz: ## every parser and decoder against hostile input, the same every time
-	@scripts/fuzz runs $(FUZZ_RUNS)
-
-soak: ## the same for as long as one likes, looking for what nobody thought of
-	@scripts/fuzz $(SOAK_SECONDS) $(FUZZ_RUNS)
+soak: ## what `make test` samples run whole, new cases for properties, fuzzing, mutants; prints a ledger of what ran when
+	@scripts/soak

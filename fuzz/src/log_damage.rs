@@ -1,8 +1,6 @@
 //! Of a log that was damaged, with its index beside it, nothing is read that was not written.
-#![no_main]
 
 use bowline_log::{Compression, IndexUse, LogEvent, McapOptions, OwnedEvent, Reader, Writer, WriterOptions, recover};
-use libfuzzer_sys::fuzz_target;
 use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +39,7 @@ fn is_part_of(part: &[OwnedEvent], whole: &[OwnedEvent]) -> bool {
 }
 
 // A kind, a number of events, their payloads, then edits: two bytes of place, bytes to remove, bytes to insert.
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let mut rest = bytes;
     let Some(([kind, n_events], after)) = rest.split_first_chunk() else { return };
     rest = after;
@@ -88,4 +86,4 @@ fuzz_target!(|bytes: &[u8]| {
     recover(&mut log, &mut writer, &mut |_, _| {}).expect("memory can be written");
     let again = read(&again, IndexUse::Ignore);
     assert_eq!(again.len(), found.len());
-});
+}

@@ -1,15 +1,13 @@
 //! Any bytes from a motor controller that is being told what to do: nothing panics, what it says moves no motor beyond what
 //! was asked for, and there is always a moment at which to look again.
-#![no_main]
 
 use bowline_drivers::roboteq::{Reply, Roboteq, RoboteqParameters, SHAPE, faults, parse};
 use bowline_drivers::{Actuator as _, Arrived, Counts, Line, Splitter};
 use bowline_msgs::Thrust;
 use bowline_node::Time;
-use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let (mut splitter, mut counts) = (Splitter::new(SHAPE), Counts::default());
     for line in splitter.split(bytes, &mut counts) {
         if let Ok(Reply::Faults(bits)) = parse(&line) {
@@ -30,4 +28,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(said.is_ascii() && said.len() < 100);
         assert!(wake.is_some_and(|wake| wake > now), "it never waits for ever, and never spins");
     }
-});
+}

@@ -1,12 +1,10 @@
 //! Any file is a world or says what is wrong with it, in bounded time and memory; a world can be drawn.
-#![no_main]
 
 use bowline_sim::{Barn, World, world_to_svg};
-use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     // The world, then a file that it may name, with a NUL between them: as every format.
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     let world = parts.next().unwrap_or_default();
@@ -26,4 +24,4 @@ fuzz_target!(|bytes: &[u8]| {
     {
         assert!(!barn.world().bodies.is_empty());
     }
-});
+}

@@ -1,13 +1,11 @@
 //! Any bytes on an NMEA line, in pieces of any size: nothing panics, what is read is within its limits, and it makes no
 //! difference how the bytes are spread.
-#![no_main]
 
 use bowline_drivers::nmea::{Nmea, NmeaParameters, NmeaReading};
 use bowline_drivers::{Line, Sensor as _};
 use bowline_node::Time;
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let Some((piece, bytes)) = data.split_first() else {
         return;
     };
@@ -35,4 +33,4 @@ fuzz_target!(|data: &[u8]| {
             NmeaReading::Depth(depth) => assert!(depth.depth_m.is_nan() || (0.0..=12_000.0).contains(&depth.depth_m)),
         }
     }
-});
+}

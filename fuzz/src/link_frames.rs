@@ -1,11 +1,9 @@
 //! Any bytes are packets of a link or an error, and a session that hears them from its peer delivers nothing larger than it
 //! declared, answers within bounds, and goes on.
-#![no_main]
 
 use bowline_link::packet::{Frame, HEADER_LEN, Header, MAX_PACKET, decode, seal, unseal};
 use bowline_link::{Carriage, Incoming, Outgoing, Session, Setup, schedule};
 use bowline_node::Time;
-use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
 const STREAMS: [&str; 3] = ["a", "b", "c"];
@@ -37,7 +35,7 @@ fn acquainted() -> (Session, Session, Time) {
     (ours, theirs, now)
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     // Whoever seals is believed; of all others a seal lets next to nobody through.
     let mut sealed = bytes.to_vec();
     seal(&mut sealed);
@@ -79,4 +77,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(ours.wakes_at(now) >= now);
         now = now + Duration::from_millis(7);
     }
-});
+}

@@ -1,12 +1,10 @@
 //! A gate that is told anything, at any time: whatever comes, nothing moves without a reason.
-#![no_main]
 
 use bowline_autonomy::gate::{Contingency, Gate, Input, Rules};
 use bowline_msgs::{
     Authority, Gate as Report, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
 };
 use bowline_node::Time;
-use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
 /// Bytes as a row of choices; at the end everything is 0.
@@ -68,7 +66,7 @@ fn waited(now: Time, choices: &mut Choices<'_>) -> Time {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub(crate) fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let rules = Rules {
         contingency: Contingency::ALL[usize::from(choices.byte() % 4)],
@@ -183,4 +181,4 @@ fuzz_target!(|data: &[u8]| {
         assert!(n_events <= 8 * (data.len() + 1));
         assert!(gate.deadline().is_none_or(|deadline| deadline > now), "a deadline that has passed goes round");
     }
-});
+}

@@ -1,10 +1,8 @@
 //! Any bytes are read to their end as a log of either format, with and without an index, and what is recovered from them
 //! opens clean.
-#![no_main]
 
 use bowline_log::{Format, IndexUse, LogEvent, OwnedEvent, Reader, Writer, WriterOptions, recover};
 use bowline_wire::eventlog::SYNC;
-use libfuzzer_sys::fuzz_target;
 use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +33,7 @@ fn key(event: &OwnedEvent) -> (i64, u16, &str, &[u8]) {
     (event.utime, event.nanos, &event.channel, &event.payload)
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let folder = folder();
     let (path, again) = (folder.join("log"), folder.join("again"));
     let _none = fs::remove_file(folder.join("log.index"));
@@ -73,4 +71,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(found.iter().map(key).eq(plain.iter().map(key)), "and all of it");
         }
     }
-});
+}

@@ -1,11 +1,9 @@
 //! The generated decoders take any bytes, and agree with the dynamic decoder about what is a message.
-#![no_main]
 
 use bowline_lang::{Rules, Source, compile};
 use bowline_msgs::TYPES;
 use bowline_wire::schema::{Primitive, Type, TypeId, TypeSet};
 use bowline_wire::{DecodeFault, RecodeError};
-use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 
 static SCHEMA: LazyLock<TypeSet> = LazyLock::new(|| {
@@ -20,7 +18,7 @@ static SCHEMA: LazyLock<TypeSet> = LazyLock::new(|| {
     compiled.types
 });
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     // The first byte picks the type, so that the fuzzer need not guess fingerprints.
     let Some((pick, body)) = bytes.split_first() else { return };
     let entry = &TYPES[usize::from(*pick) % TYPES.len()];
@@ -53,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
         let borrowed = recode_borrowed(&message).map_err(|error| error.to_string());
         assert_eq!(borrowed, typed.map_err(|error| error.to_string()));
     }
-});
+}
 
 fn has_boolean(id: TypeId) -> bool {
     let boolean = Type::Primitive(Primitive::Boolean);

@@ -1,14 +1,12 @@
 //! Any bytes as frames of a scanner, and any bytes from a device that is just being asked: nothing panics, a frame that
 //! is understood is the only way to write what it says, and a scan is within the device's limits.
-#![no_main]
 
 use bowline_drivers::scanner::{SHAPE, Scanner, ScannerParameters, decode, encode};
 use bowline_drivers::{Counts, Line, Sensor as _, Splitter};
 use bowline_node::Time;
-use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let (mut splitter, mut counts) = (Splitter::new(SHAPE), Counts::default());
     for frame in splitter.split(bytes, &mut counts) {
         if let Ok(payload) = decode(&frame) {
@@ -34,4 +32,4 @@ fuzz_target!(|bytes: &[u8]| {
         let (_, wake) = line.into_parts();
         assert!(wake.is_some_and(|wake| wake > now), "it never waits for ever, and never spins");
     }
-});
+}

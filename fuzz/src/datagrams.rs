@@ -1,11 +1,9 @@
 //! Datagrams of several senders, lost, repeated, exchanged and corrupted: what is delivered, and when, is what a model
 //! says that keeps a map of bytes for each message; memory stays within its limits whatever comes.
-#![no_main]
 
 use bowline_wire::datagram::{Cut, Datagram, Fragment, Short, write_short_header};
 use bowline_wire::reassembly::{Counts, DropReason, Limits, Outcome, Reassembler};
 use bowline_wire::sequence::Track;
-use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 
 const N_SENDERS: u8 = 8;
@@ -27,7 +25,7 @@ const AMPLE: Limits = Limits {
 /// Much has to give way: nothing wrong may be delivered, and memory is bounded.
 const TIGHT: Limits = Limits { large_from: 1_024, small_bytes: 8_192, large_bytes: 10_000, max_partial: 6, ..AMPLE };
 
-fuzz_target!(|program: &[u8]| {
+pub(crate) fn run(program: &[u8]) {
     let mut program = Program(program);
     let is_ample = program.byte() % 2 == 0;
     let mut run = Run {
@@ -41,7 +39,7 @@ fuzz_target!(|program: &[u8]| {
     while !program.0.is_empty() && run.sent.len() < MAX_DATAGRAMS {
         run.step(&mut program);
     }
-});
+}
 
 /// The input as a list of small numbers; zeros when it has ended.
 struct Program<'a>(&'a [u8]);

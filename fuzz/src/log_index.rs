@@ -1,8 +1,6 @@
 //! Any bytes beside a log are survived as its index, and an edited index is believed only as far as its checksums go.
-#![no_main]
 
 use bowline_log::{IndexUse, LogEvent, Reader, Writer, WriterOptions, is_index};
-use libfuzzer_sys::fuzz_target;
 use std::cell::OnceCell;
 use std::fs;
 
@@ -43,7 +41,7 @@ fn count(place: &Place, index: &[u8]) -> (i64, bool) {
     (n_events, log.damages().is_lossy())
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     PLACE.with(|place| {
         let place = place.get_or_init(make);
         is_index(bytes);
@@ -57,4 +55,4 @@ fuzz_target!(|bytes: &[u8]| {
         let (n_events, is_lossy) = count(place, &edited);
         assert_eq!((n_events, is_lossy), (N_EVENTS, false), "a damaged index costs nothing");
     });
-});
+}

@@ -1,8 +1,6 @@
 //! Any bytes are read to their end as a log; and of a log that was damaged, every undamaged record is found.
-#![no_main]
 
 use bowline_wire::eventlog::{HEADER_LEN, MAX_CHANNEL_LEN, SYNC, Step, parse, write_header};
-use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 12;
 const MAX_EDITS: usize = 4;
@@ -50,7 +48,7 @@ fn is_untouched(traced: &[Traced]) -> bool {
     origin.is_some_and(|origin| traced.iter().zip(origin..).all(|((_, at), expected)| *at == Some(expected)))
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let whole = read(bytes, bytes.len().max(1));
     assert_eq!(read(bytes, 1), whole, "the pieces do not matter");
 
@@ -92,4 +90,4 @@ fuzz_target!(|bytes: &[u8]| {
         let hides = |(other, n): &(usize, usize)| *other < at && at < other + n && !is_untouched(&traced[*other..other + 12]);
         assert!(found.iter().any(hides), "the record at {at} is lost: {found:?}");
     }
-});
+}

@@ -1,16 +1,17 @@
 //! Any text is a robot or gets problems, each with a place and a text; a robot can be drawn and planned for every source.
-#![no_main]
 
 use bowline_log::{Catalog, Schemas};
 use bowline_node::graph::Graph;
 use bowline_node::robot::{LoadError, Loader, Programs, Source, parse};
 use bowline_node::{Kind, kinds};
-use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
 const KINDS: &[Kind] = &[Kind::of::<kinds::Heartbeat>("heartbeat", "Beats.")];
 
-fuzz_target!(|text: &str| {
+pub(crate) fn run(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let loader = Loader {
         kinds: KINDS,
         types: &|_| Ok(Catalog::new(Schemas::default())),
@@ -36,4 +37,4 @@ fuzz_target!(|text: &str| {
         }
         Err(error) => panic!("{error}"),
     }
-});
+}

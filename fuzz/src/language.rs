@@ -1,13 +1,11 @@
 //! Any text compiles or gets diagnostics, in bounded time and memory; what compiles can be printed in every language,
 //! written as a compact schema and read back.
-#![no_main]
 
 use bowline_lang::emit::{self, LANGUAGES, Settings};
 use bowline_lang::{Rules, Source, compile, diff, lint};
 use bowline_wire::schema::{Docs, TypeSet};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     let sources = [Source::from_bytes("fuzz.lcm", bytes)];
     for lcm_compat in [false, true] {
         let compiled = compile(&sources, &Rules { lcm_compat, ..Rules::default() });
@@ -26,4 +24,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(files.iter().all(|file| !file.text.is_empty() || file.path.ends_with("__init__.py")));
         }
     }
-});
+}

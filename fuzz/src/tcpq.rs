@@ -1,8 +1,6 @@
 //! Any bytes are frames or an error, the same in whatever pieces they come; what is read can be written again.
-#![no_main]
 
 use bowline_wire::tcpq::{BadFrame, Limits, Side, parse};
-use libfuzzer_sys::fuzz_target;
 
 const LIMITS: Limits = Limits { channel_len: 63, pattern_len: 100, payload_len: 1000 };
 
@@ -25,7 +23,7 @@ fn read_slowly(bytes: &[u8]) -> (Vec<u8>, Result<(), BadFrame>) {
     (said, Ok(()))
 }
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     for side in [Side::Client, Side::Server] {
         match side.read_hello(bytes) {
             Ok(Some(_)) => assert_eq!(bytes[..4], side.hello()[..4]),
@@ -48,4 +46,4 @@ fuzz_target!(|bytes: &[u8]| {
         }
     };
     assert_eq!((said, at_once), (slowly, end), "the pieces do not matter");
-});
+}

@@ -1,13 +1,11 @@
 //! Any files are a model or get mistakes with places, in bounded time and memory; what is a model can be asked, drawn
 //! and exported, and the export is a model of the same frames.
-#![no_main]
 
 use bowline_geometry::{Model, load, to_sdf, to_svg, to_tree};
-use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-fuzz_target!(|bytes: &[u8]| {
+pub(crate) fn run(bytes: &[u8]) {
     // The first file, then those that it may use, with a NUL between them: a.xml, b.xml, c.xml.
     let names = ["a.xml", "b.xml", "c.xml"].map(PathBuf::from);
     let parts = bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec);
@@ -37,4 +35,4 @@ fuzz_target!(|bytes: &[u8]| {
     {
         assert_eq!(again.frames().count(), model.frames().count());
     }
-});
+}
