@@ -26,6 +26,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
+	$(CARGO) build --workspace --all-features --lib --bins --tests
 	$(CARGO) test --workspace --all-features
 
 # The same features as `check`, so that nothing is built twice.

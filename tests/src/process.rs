@@ -245,19 +245,3 @@ fn keep(mut pipe: impl Read, kept: &Mutex<String>) {
         }
     }
 }
-
-/// A program of this crate (`src/bin/`), which cargo builds with the tests.
-#[must_use]
-pub fn own_program(name: &str) -> std::path::PathBuf {
-    let test = std::env::current_exe().expect("a program knows where it is");
-    let folder = test.parent().and_then(std::path::Path::parent);
-    let path = folder
-        .expect("tests are two folders below target/")
-        .join(name);
-    assert!(
-        path.exists(),
-        "expected {}, found none; run: cargo build -p bowline-tests --bins",
-        path.display()
-    );
-    path
-}

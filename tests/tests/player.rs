@@ -2,9 +2,10 @@
 //! in Python drives ours over the bus, and people do at a terminal.
 
 use bowline_bus::{Bus, Event, Inbox, Queue};
+use bowline_tests::built::own_program;
 use bowline_tests::netns::Namespace;
 use bowline_tests::peers::{Peers, run, workspace};
-use bowline_tests::process::{Process, own_program};
+use bowline_tests::process::Process;
 use bowline_tests::terminal::Terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
