@@ -31,11 +31,9 @@ pub mod dump;
 pub mod hostile;
 pub mod lcm_datagram;
 pub mod liblcm;
-pub mod netns;
 pub mod peers;
 pub mod process;
 pub mod python;
-pub mod random;
 pub mod relay;
 pub mod report;
 pub mod service_peers;
@@ -44,3 +42,5 @@ pub mod tap;
 pub mod terminal;
 pub mod trees;
 pub mod values;
+
+pub use bowline_testing::{network as netns, random};

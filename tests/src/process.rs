@@ -3,14 +3,13 @@
 //! Ending on a closed stdin is what keeps a machine clean: when a test process dies, however it dies, so does everything
 //! that it started.
 
+use bowline_testing::patience::PATIENCE;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// How long a program may say nothing before a test gives up. Only guards against waiting for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Lines that may wait to be read: more than any test should leave. When there are more, the program has to wait.
 const MAX_LINES: usize = 1 << 20;
 /// What is kept of stderr.
