@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !names.contains(&own) {
             break;
         }
-        drop(inbox.recv_timeout(SHORT)?);
+        std::thread::park_timeout(SHORT);
         names = other_threads()?;
     }
     print!("{}", names.concat());
