@@ -9,7 +9,7 @@ BENCH ?=
 # The steps of the test run, each a target of its own; scripts/test has them.
 STEPS := peers format lints docs build tests doctests page browser models
 
-.PHONY: demo test $(STEPS) gen liblcm python bench soak mutants fuzz
+.PHONY: demo test $(STEPS) gen liblcm python packages bench soak mutants fuzz
 
 # The development build: the demonstration needs a fiftieth of its speed, and `make test` goes on from what it built.
 demo: ## a simulated vessel surveys a harbour, and the page shows it
@@ -36,8 +36,11 @@ liblcm: ## LCM's C library on our bus, for programs that exist: target/release/l
 python: ## the Python module: a wheel in target/wheels, for every Python since 3.9
 	python3 -m pip wheel --quiet --no-deps --wheel-dir target/wheels ./bindings/python
 
+packages: ## crates, archive, .deb, wheel, sdist and npm package in target/packages, each installed and used in a clean place
+	@scripts/packages
+
 bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" for a part
-	$(CARGO) build --quiet --release -p bowline -p bowline-bench -p bench-worker
+	$(CARGO) build --quiet --release -p bowline -p bowline-bench
 	for peer in $(BENCH_PEERS); do \
 		$(CARGO) build --quiet --release --locked --manifest-path bench/$$peer/Cargo.toml \
 			--target-dir target/bench-peers/$$peer || exit 1; \

@@ -1,9 +1,44 @@
 // Answers questions with generated Rust: driver FOLDER. The table of types follows below.
 //
-// Reads FOLDER/questions, decodes each message owned and borrowed, encodes both, and writes FOLDER/answers. An empty
-// message asks for the fingerprint. The formats are in tests/src/cases.rs.
+// Reads FOLDER/questions, decodes each message owned, borrowed and into a value that is there, encodes all three, and
+// writes FOLDER/answers. An empty message asks for the fingerprint. The formats are in tests/src/cases.rs.
 
 use bowline_wire::{Decode, IntoOwned, Message};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+static N_ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts allocations. This program has one thread.
+struct Counting;
+
+// SAFETY: everything is handed to the system's allocator as it came; what grows comes by way of `alloc`.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        N_ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+/// Decodes a message into a value that had the same one before, which allocates nothing where `reuses` says so.
+fn decode_again<'m, M: Message + Decode<'m>>(reuses: bool, message: &'m [u8]) -> Result<Vec<u8>, String> {
+    let mut value = M::decode(message).map_err(|error| error.to_string())?;
+    let before = N_ALLOCATIONS.load(Ordering::Relaxed);
+    value.decode_into(message).map_err(|error| format!("decoded once, but not again: {error}"))?;
+    let n = N_ALLOCATIONS.load(Ordering::Relaxed) - before;
+    if reuses && n > 0 {
+        return Ok(format!("decoded again with {n} allocations").into_bytes());
+    }
+    value.encode().map_err(|error| error.to_string())
+}
 
 /// What the type makes of the message; decoding and encoding again.
 fn round_trip<'m, M: Message + Decode<'m>>(message: &'m [u8]) -> Result<(M, Vec<u8>), String> {
@@ -29,12 +64,30 @@ where
     }
 }
 
+/// What both ways of decoding make of a message, if that is the same.
+fn once_and_again<'m, O: Message + Decode<'m>>(
+    once: Result<Vec<u8>, String>,
+    reuses: bool,
+    message: &'m [u8],
+) -> Result<Vec<u8>, String> {
+    let again = decode_again::<O>(reuses, message);
+    if once.is_ok() && once != again { again.or_else(|error| Ok(error.into_bytes())) } else { once }
+}
+
 macro_rules! answer {
-    ($owned:ty, $message:expr) => {
-        if $message.is_empty() { fingerprint::<$owned>() } else { round_trip::<$owned>($message).map(|(_, bytes)| bytes) }
+    ($reuses:expr, $owned:ty, $message:expr) => {
+        if $message.is_empty() {
+            fingerprint::<$owned>()
+        } else {
+            once_and_again::<$owned>(round_trip::<$owned>($message).map(|(_, bytes)| bytes), $reuses, $message)
+        }
     };
-    ($owned:ty, $borrowed:ty, $message:expr) => {
-        if $message.is_empty() { fingerprint::<$owned>() } else { round_trips::<$owned, $borrowed>($message) }
+    ($reuses:expr, $owned:ty, $borrowed:ty, $message:expr) => {
+        if $message.is_empty() {
+            fingerprint::<$owned>()
+        } else {
+            once_and_again::<$owned>(round_trips::<$owned, $borrowed>($message), $reuses, $message)
+        }
     };
 }
 

@@ -15,7 +15,9 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <lcm/lcm.h>
@@ -24,6 +26,18 @@
 #define QUIET_MS 50
 
 static const char *url;
+
+// The clock of this program and of all its libraries. One that fails is what Rust's standard library panics on.
+static volatile int is_clock_broken;
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    if (is_clock_broken) {
+        errno = EINVAL;
+        return -1;
+    }
+    return syscall(SYS_clock_gettime, id, now);
+}
 
 static lcm_t *create(void)
 {
@@ -689,6 +703,33 @@ static void log_seek(const char *path)
     lcm_eventlog_destroy(log);
 }
 
+// What panics inside our library fails, and what is called afterwards works.
+static void panics(void)
+{
+    lcm_t *lcm = create();
+    lcm_subscription_t *subscription = lcm_subscribe(lcm, "P", print_message, "p");
+    is_clock_broken = 1;
+    for (int i = 0; i < 3; i++) {
+        int status = lcm_handle_timeout(lcm, QUIET_MS);
+        printf("handle without a clock: %d\n", status);
+    }
+    // These may need a clock or not.
+    lcm_t *other = lcm_create(url);
+    lcm_publish(lcm, "OTHER", "x", 1);
+    lcm_subscription_t *others = lcm_subscribe(lcm, "NONE", print_message, "none");
+    lcm_get_fileno(lcm);
+    lcm_subscription_set_queue_capacity(subscription, 10);
+    lcm_subscription_get_queue_size(subscription);
+    is_clock_broken = 0;
+    if (others)
+        printf("unsubscribe: %d\n", lcm_unsubscribe(lcm, others));
+    say(lcm, "P", "x");
+    printf("handle: %d\n", lcm_handle_timeout(lcm, LONG_MS));
+    if (other)
+        lcm_destroy(other);
+    lcm_destroy(lcm);
+}
+
 static void log_modes(const char *path)
 {
     printf("mode x: %s\n", lcm_eventlog_create(path, "x") ? "taken" : "refused");
@@ -730,6 +771,7 @@ static const case_t cases[] = {
     {"destroy_inside", destroy_inside},
     {"destroy_elsewhere", destroy_elsewhere},
     {"many_descriptors", many_descriptors},
+    {"panics", panics},
 };
 
 // liblcm CASE URL, or liblcm log-CASE PATH.

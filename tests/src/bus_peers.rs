@@ -19,11 +19,12 @@
 //!
 //! A new implementation is one row in [`IMPLEMENTATIONS`].
 
+use crate::built::{own_program, scratch_root};
 use crate::content::{content, digest};
 use crate::liblcm;
 use crate::netns::Namespace;
 use crate::peers::{Peers, run, workspace};
-use crate::process::{Process, own_program};
+use crate::process::Process;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt;
@@ -285,7 +286,7 @@ pub(crate) fn source(name: &str) -> PathBuf {
 
 fn build_c(peers: &Peers) -> Vec<OsString> {
     let library = peers.library();
-    let program = built("peer", &source("peer.c"), |target| {
+    let program = compiled("peer", &source("peer.c"), |target| {
         let mut gcc = Command::new("gcc");
         gcc.args(["-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-I"])
             .arg(peers.include());
@@ -298,7 +299,7 @@ fn build_c(peers: &Peers) -> Vec<OsString> {
 }
 
 fn build_java(peers: &Peers) -> Vec<OsString> {
-    let classes = built("java", &source("Peer.java"), |target| {
+    let classes = compiled("java", &source("Peer.java"), |target| {
         let mut javac = Command::new("javac");
         javac.args(["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-cp"]);
         run(javac
@@ -324,13 +325,13 @@ fn build_java(peers: &Peers) -> Vec<OsString> {
     words
 }
 
-/// What is built from a source, below `target/`, once for each text of the source.
+/// What is built from a source, below the target folder, once for each text of the source.
 ///
 /// Tests run at the same time, in several threads and maybe processes, so it is built under another name and then moved.
-pub(crate) fn built(name: &str, source: &Path, build: impl FnOnce(&Path)) -> PathBuf {
+pub(crate) fn compiled(name: &str, source: &Path, build: impl FnOnce(&Path)) -> PathBuf {
     static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let text = std::fs::read(source).expect("the source of a peer can be read");
-    let folder = workspace().join("target/bus-peers");
+    let folder = scratch_root().join("bus-peers");
     let target = folder.join(format!("{name}-{:08x}", digest(&text)));
     let _one_at_a_time = BUILDING
         .lock()

@@ -6,7 +6,7 @@
 //!
 //! For the bus: networks of their own ([`netns`]), programs at both ends of a bus that all take the same commands
 //! ([`bus_peers`]), a bad network between them ([`relay`]), a sender that means harm ([`hostile`]), and a listener that
-//! knows what was on the wire ([`tap`]). [`python`] installs our Python module.
+//! knows what was on the wire ([`tap`]). [`python`] has our Python module.
 //!
 //! For robots: whole drives in simulated time ([`drive`]).
 //!
@@ -21,6 +21,7 @@
     reason = "this crate is only for tests, which fail by panicking"
 )]
 
+pub mod built;
 pub mod bus_peers;
 pub mod cases;
 pub mod content;
@@ -30,15 +31,16 @@ pub mod dump;
 pub mod hostile;
 pub mod lcm_datagram;
 pub mod liblcm;
-pub mod netns;
 pub mod peers;
 pub mod process;
 pub mod python;
-pub mod random;
 pub mod relay;
 pub mod report;
 pub mod service_peers;
+pub mod sweep;
 pub mod tap;
 pub mod terminal;
 pub mod trees;
 pub mod values;
+
+pub use bowline_testing::{network as netns, random};

@@ -2,41 +2,39 @@
 //!
 //! They are linked with LCM's own `liblcm.so.1`, but do not say where it is: `LD_LIBRARY_PATH` does.
 
-use crate::bus_peers::{built, source};
-use crate::peers::{Peers, run, workspace};
+use crate::built::{built, scratch_root};
+use crate::bus_peers::{compiled, source};
+use crate::peers::{Peers, run};
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The folder of our `liblcm.so.1`, built as it is for a user but for the profile.
+/// The folder of our `liblcm.so.1`, as cargo built it beside the tests.
 #[must_use]
 pub fn our_library() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let build = || {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        run(Command::new(cargo)
-            .args(["build", "--quiet", "-p", "bowline-liblcm"])
-            .current_dir(workspace()));
+    let name = || {
         let folder = scratch("ours");
-        let built = workspace().join("target/debug/liblcm.so");
-        // Another test process may run from it: put in place whole, never written over.
-        let copy = folder.join(format!("liblcm.so.1.{}", std::process::id()));
-        fs::copy(&built, &copy).expect("cargo leaves the library there");
-        fs::rename(&copy, folder.join("liblcm.so.1")).expect("it can be put in place");
+        // Another test process may name it at the same time: put in place whole.
+        let link = folder.join(format!("liblcm.so.1.{}", std::process::id()));
+        symlink(built("liblcm.so"), &link).expect("a scratch folder can be written");
+        fs::rename(&link, folder.join("liblcm.so.1")).expect("it can be put in place");
         folder
     };
-    FOLDER.get_or_init(build).clone()
+    FOLDER.get_or_init(name).clone()
 }
 
 /// The C program.
 #[must_use]
 pub fn c_program(peers: &Peers) -> PathBuf {
     let source = source("liblcm.c");
-    built("liblcm-c", &source, |target| {
+    compiled("liblcm-c", &source, |target| {
         let mut gcc = Command::new("gcc");
-        gcc.args(["-std=gnu11", "-O1", "-Wall", "-Wextra"]);
+        // The library uses the program's own clock.
+        gcc.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-rdynamic"]);
         link(peers, gcc.arg(&source), target);
     })
 }
@@ -45,7 +43,7 @@ pub fn c_program(peers: &Peers) -> PathBuf {
 #[must_use]
 pub fn cpp_program(peers: &Peers) -> PathBuf {
     let source = source("liblcm.cpp");
-    built("liblcm-cpp", &source, |target| {
+    compiled("liblcm-cpp", &source, |target| {
         let types = scratch("types");
         let text = "package drop_in; struct sample_t { int64_t utime; string name; int32_t n; double values[n]; }";
         fs::write(types.join("sample_t.lcm"), text).expect("a type can be written");
@@ -77,7 +75,7 @@ pub fn on_library(folder: &Path, program: &Path) -> Vec<OsString> {
 }
 
 fn scratch(name: &str) -> PathBuf {
-    let folder = workspace().join("target/tmp/liblcm").join(name);
+    let folder = scratch_root().join("liblcm").join(name);
     fs::create_dir_all(&folder).expect("a scratch folder can be made");
     folder
 }

@@ -2,6 +2,7 @@
 //!
 //! `scripts/setup-peers` puts them below `target/peers`, or where `BOWLINE_PEERS` says.
 
+use crate::built::built;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -93,17 +94,11 @@ impl Peers {
     }
 }
 
-/// Our binary, built by cargo as it would be for a user but for the profile.
+/// Our binary, as cargo built it beside the tests.
 #[must_use]
 pub fn bowline() -> PathBuf {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        run(Command::new(cargo)
-            .args(["build", "--quiet", "-p", "bowline"])
-            .current_dir(workspace()));
-    });
-    workspace().join("target/debug/bowline")
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| built("bowline")).clone()
 }
 
 /// The root of the workspace.

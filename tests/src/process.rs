@@ -3,14 +3,13 @@
 //! Ending on a closed stdin is what keeps a machine clean: when a test process dies, however it dies, so does everything
 //! that it started.
 
+use bowline_testing::patience::PATIENCE;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// How long a program may say nothing before a test gives up. Only guards against waiting for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Lines that may wait to be read: more than any test should leave. When there are more, the program has to wait.
 const MAX_LINES: usize = 1 << 20;
 /// What is kept of stderr.
@@ -244,20 +243,4 @@ fn keep(mut pipe: impl Read, kept: &Mutex<String>) {
             kept.push_str(&String::from_utf8_lossy(&buffer[..n]));
         }
     }
-}
-
-/// A program of this crate (`src/bin/`), which cargo builds with the tests.
-#[must_use]
-pub fn own_program(name: &str) -> std::path::PathBuf {
-    let test = std::env::current_exe().expect("a program knows where it is");
-    let folder = test.parent().and_then(std::path::Path::parent);
-    let path = folder
-        .expect("tests are two folders below target/")
-        .join(name);
-    assert!(
-        path.exists(),
-        "expected {}, found none; run: cargo build -p bowline-tests --bins",
-        path.display()
-    );
-    path
 }

@@ -1,62 +1,36 @@
-//! Our Python module, installed as its users install it, and its own tests.
+//! Our Python module, as cargo built it beside the tests, and its own tests.
 //!
-//! `pip install` takes a minute or two when the module or a crate below it has changed, and nothing otherwise.
+//! It lies in a package like that of its wheel; `make packages` proves that the wheel can be installed.
 
+use crate::built::built;
 use crate::netns::Namespace;
 use crate::peers::{Peers, run, workspace};
 use bowline_lang::emit::{LANGUAGES, Settings, emit};
 use bowline_lang::{Rules, Source, compile};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::symlink;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use tempfile::TempDir;
 
-/// What the module is made of. Its tests are not part of it.
-const INGREDIENTS: &[&str] = &[
-    "Cargo.lock",
-    "Cargo.toml",
-    "bindings/python/Cargo.toml",
-    "bindings/python/README.md",
-    "bindings/python/bowline_bus.pyi",
-    "bindings/python/pyproject.toml",
-    "bindings/python/src",
-    "crates/bus/Cargo.toml",
-    "crates/bus/src",
-    "crates/msgs/Cargo.toml",
-    "crates/msgs/src",
-    "crates/wire/Cargo.toml",
-    "crates/wire/src",
-    "tests/src/python.rs",
-];
+/// What makes a package of the library, as maturin writes it.
+const INIT: &str = "from .bowline_bus import *\n\n__doc__ = bowline_bus.__doc__\n";
 
 /// The types that both compilers make Python of.
 const TYPES: &str = "bindings/python/tests/types/pose_t.lcm";
 
-/// A Python that has our module.
+/// The reference's Python, with our module and the code of both compilers.
 #[derive(Debug)]
 pub struct Python {
-    folder: PathBuf,
+    folder: TempDir,
 }
 
 impl Python {
-    /// Installs the module below `target/`, unless the very same is installed.
+    /// Puts the module and the code into a folder of their own.
     #[must_use]
     pub fn with_our_module(peers: &Peers) -> Self {
-        static INSTALLING: Mutex<()> = Mutex::new(());
-        let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-        let python = Self {
-            folder: workspace().join("target/python"),
-        };
-        let (stamp, path) = (stamp(), python.folder.join("installed"));
-        if std::fs::read_to_string(&path).is_ok_and(|old| old == stamp) {
-            return python;
-        }
-        if python.folder.exists() {
-            std::fs::remove_dir_all(&python.folder).expect("the target folder can be written");
-        }
-        python.install();
+        let folder = TempDir::new().expect("a scratch folder can be made");
+        let python = Self { folder };
+        python.pack();
         python.generate(peers);
-        std::fs::write(path, stamp).expect("the target folder can be written");
         python
     }
 
@@ -64,34 +38,41 @@ impl Python {
     pub fn run_tests(&self, peers: &Peers, module: &str) {
         let place = Namespace::new();
         place.limit_rate("lo", 1000);
-        run(place
-            .command(self.program())
+        let output = place
+            .command(peers.python())
             .args(["-B", "-m", "unittest", module])
             .current_dir(workspace().join("bindings/python/tests"))
-            // The reference's module beside ours: both are for the same Python.
-            .env("PYTHONPATH", peers.site_packages())
-            .env("GENERATED", self.folder.join("generated")));
+            .env("PYTHONPATH", self.folder.path())
+            .env("GENERATED", self.folder.path().join("generated"))
+            .output()
+            .expect("nsenter is there");
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{module}: {report}");
+        let n_run = report.lines().find_map(|line| line.strip_prefix("Ran "));
+        println!("{module}: {}", n_run.unwrap_or("no report"));
+        assert!(n_run.is_some_and(|n| !n.starts_with("0 ")), "{report}");
     }
 
-    fn program(&self) -> PathBuf {
-        self.folder.join("venv/bin/python")
-    }
-
-    fn install(&self) {
-        let venv = self.folder.join("venv");
-        run(Command::new("python3").args(["-m", "venv"]).arg(venv));
-        let pip = || {
-            let mut pip = Command::new(self.program());
-            pip.args(["-m", "pip", "install", "--quiet"]);
-            pip.arg("--disable-pip-version-check");
-            pip
+    fn pack(&self) {
+        let package = self.folder.path().join("bowline_bus");
+        let source = workspace().join("bindings/python");
+        let write = |name: &str, text: &[u8]| {
+            std::fs::write(package.join(name), text).expect("a scratch folder can be written");
         };
-        run(pip().arg(workspace().join("bindings/python")));
-        run(pip().arg("numpy"));
+        std::fs::create_dir(&package).expect("a scratch folder can be written");
+        write("__init__.py", INIT.as_bytes());
+        write("py.typed", b"");
+        let stub = std::fs::read(source.join("bowline_bus.pyi"));
+        write(
+            "__init__.pyi",
+            &stub.expect("the stub is beside the module"),
+        );
+        let library = package.join("bowline_bus.abi3.so");
+        symlink(built("libbowline_python.so"), library).expect("a scratch folder can be written");
     }
 
     fn generate(&self, peers: &Peers) {
-        let generated = self.folder.join("generated");
+        let generated = self.folder.path().join("generated");
         let (reference, ours) = (generated.join("reference"), generated.join("ours"));
         let source = workspace().join(TYPES);
         std::fs::create_dir_all(&reference).expect("the target folder can be written");
@@ -113,33 +94,5 @@ impl Python {
             std::fs::create_dir_all(folder).expect("the target folder can be written");
             std::fs::write(&file.path, &file.text).expect("the target folder can be written");
         }
-    }
-}
-
-/// What changes when anything does that the module is made of.
-fn stamp() -> String {
-    let mut hasher = DefaultHasher::new();
-    for ingredient in INGREDIENTS.iter().chain([&TYPES]) {
-        hash(&workspace().join(ingredient), &mut hasher);
-    }
-    format!("{:016x}\n", hasher.finish())
-}
-
-fn hash(path: &Path, hasher: &mut DefaultHasher) {
-    path.hash(hasher);
-    if !path.is_dir() {
-        let bytes = std::fs::read(path);
-        bytes
-            .expect("what the module is made of is there")
-            .hash(hasher);
-        return;
-    }
-    let entries = std::fs::read_dir(path).expect("a source folder can be read");
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.expect("a source folder can be read").path())
-        .collect();
-    paths.sort();
-    for path in paths {
-        hash(&path, hasher);
     }
 }

@@ -1,4 +1,4 @@
-//! Work in two threads, and failures told in full but not all at once.
+//! Work in several threads, and failures told in full but not all at once.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,13 +21,23 @@ fn do_all(jobs: &Mutex<VecDeque<Job<'_>>>, panics: &Mutex<Vec<Box<dyn Any + Send
 
 /// Does all jobs, two at a time, in their order. The first that panics panics here, after all are done.
 pub fn in_two_threads(jobs: Vec<Job<'_>>) {
+    in_threads(2, jobs);
+}
+
+/// Does all jobs at the same time, at most eight: for those that mostly wait.
+pub fn at_once(jobs: Vec<Job<'_>>) {
+    in_threads(8, jobs);
+}
+
+fn in_threads(n_threads: usize, jobs: Vec<Job<'_>>) {
+    let n_threads = n_threads.min(jobs.len());
     let jobs = Mutex::new(VecDeque::from(jobs));
     let panics: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::default();
     std::thread::scope(|scope| {
-        for name in ["driver 1", "driver 2"] {
+        for nth in 1..=n_threads {
             let work = || do_all(&jobs, &panics);
             std::thread::Builder::new()
-                .name(name.to_string())
+                .name(format!("driver {nth}"))
                 .spawn_scoped(scope, work)
                 .expect("a thread can start");
         }

@@ -2,11 +2,8 @@
 
 use crate::netns::Namespace;
 use crate::peers::run;
+use bowline_testing::patience::is_so_in_time;
 use std::process::Command;
-use std::time::{Duration, Instant};
-
-/// Only guards against a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal, as tmux is one. Dropped, it is gone with all that runs in it.
 #[derive(Debug)]
@@ -72,15 +69,13 @@ impl Terminal {
 
     /// Waits until the screen is as it should be, and returns it.
     pub fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
-        let deadline = now() + PATIENCE;
-        loop {
-            let screen = self.tmux(&["capture-pane", "-p"]);
-            if is_so(&screen) {
-                return screen;
-            }
-            assert!(now() < deadline, "waited for {what}:\n{screen}");
-            std::thread::yield_now();
-        }
+        let mut screen = String::new();
+        let is_shown = is_so_in_time(|| {
+            screen = self.tmux(&["capture-pane", "-p"]);
+            is_so(&screen)
+        });
+        assert!(is_shown, "waited for {what}:\n{screen}");
+        screen
     }
 }
 
@@ -89,12 +84,4 @@ impl Drop for Terminal {
         let mut command = Command::new("tmux");
         let _ended = command.args(["-L", &self.socket, "kill-server"]).output();
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a deadline that guards against waiting for ever"
-)]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -1,6 +1,7 @@
 //! In place of lcm-gen: the same flags, the same files, and code that mixes with its own in one program.
 
-use bowline_tests::peers::{Peers, bowline, run, workspace};
+use bowline_tests::built::rustc;
+use bowline_tests::peers::{Peers, bowline, run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -270,14 +271,81 @@ fn awkward_names_compile_in_every_language() {
     ]);
     run(tsc.args(of("ts")).current_dir(&folder));
 
-    let wire = workspace().join("crates/wire").display().to_string();
-    let manifest = format!(
-        "[package]\nname = \"awkward\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\npath = \"src/mod.rs\"\n\
-         [dependencies]\nbowline-wire = {{ path = {wire:?} }}\n[workspace]\n"
-    );
-    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    run(Command::new(env!("CARGO"))
-        .args(["check", "--quiet", "--offline"])
-        .env("RUSTFLAGS", "-D warnings")
+    run(rustc(Path::new("src/mod.rs"))
+        .args(["--crate-type", "lib", "--crate-name", "awkward"])
+        .args(["--emit", "metadata"])
         .current_dir(&folder));
+}
+
+/// Encodes with the reference's class and with ours, and decodes with ours: of each argument, the text's letters by number.
+const TEXTS_MAIN: &str = r#"
+import java.io.*;
+class Texts {
+    static String letters(String text) {
+        StringBuilder out = new StringBuilder();
+        text.codePoints().forEach(letter -> out.append(' ').append(letter));
+        return out.toString();
+    }
+    static byte[] bytes(lcm.lcm.LCMEncodable message) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        message.encode(new DataOutputStream(out));
+        return out.toByteArray();
+    }
+    static void show(String who, byte[] message) throws IOException {
+        StringBuilder hex = new StringBuilder();
+        // A fingerprint, a length, the text and its NUL.
+        for (int i = 12; i < message.length - 1; i++) hex.append(String.format("%02x", message[i]));
+        System.out.println(who + " " + hex + letters(new ours.text_t(message).text));
+    }
+    public static void main(String[] args) throws IOException {
+        String text = new String(new int[] {'c', 'a', 'f', 0xe9}, 0, 4);
+        theirs.text_t theirs = new theirs.text_t();
+        theirs.text = text;
+        show("theirs", bytes(theirs));
+        ours.text_t ours = new ours.text_t();
+        ours.text = text;
+        show("ours", bytes(ours));
+        // Every byte beyond ASCII, by itself, as Latin-1 has it.
+        byte[] message = bytes(theirs);
+        for (int letter = 0x80; letter < 0x100; letter++) {
+            message[15] = (byte) letter;
+            int read = new ours.text_t(message).text.codePointAt(3);
+            if (read != letter) System.out.println(letter + " was read as " + read);
+        }
+    }
+}
+"#;
+
+#[test]
+fn generated_java_sends_utf_8_and_reads_latin_1_where_a_string_is_not_utf_8() {
+    let (peers, bowline) = (Peers::find(), bowline());
+    let folder = scratch("texts");
+    for (package, command) in [
+        ("theirs", &mut Command::new(peers.lcm_gen())),
+        ("ours", Command::new(bowline).arg("gen")),
+    ] {
+        let file = format!("{package}.lcm");
+        let text = format!("package {package}; struct text_t {{ string text; }}");
+        fs::write(folder.join(&file), text).unwrap();
+        run(command.args(["-j", &file]).current_dir(&folder));
+    }
+    fs::write(folder.join("Texts.java"), TEXTS_MAIN).unwrap();
+    run(Command::new("javac")
+        .args(["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-cp"])
+        .arg(peers.jar())
+        .args(["-d", "classes", "Texts.java"])
+        .args(["theirs/text_t.java", "ours/text_t.java"])
+        .current_dir(&folder));
+    let mut java = Command::new("java");
+    java.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"]);
+    let output = java
+        .arg(format!("classes:{}", peers.jar().display()))
+        .arg("Texts")
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let expected = "theirs 636166e9 99 97 102 233\nours 636166c3a9 99 97 102 233\n";
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }

@@ -1,12 +1,13 @@
 //! Hostile datagrams: that they arrive, and what a victim makes of the good traffic beside them.
 
+use bowline_tests::built::own_program;
 use bowline_tests::bus_peers::{
     Implementation, Pace, Sending, URL, await_datagrams, implementation,
 };
 use bowline_tests::hostile::{ATTACKS, Attack, Hostile, N_SOURCES};
 use bowline_tests::netns::Namespace;
 use bowline_tests::peers::Peers;
-use bowline_tests::process::{Process, own_program};
+use bowline_tests::process::Process;
 use bowline_tests::report::{Job, in_two_threads};
 use bowline_tests::tap::Heard;
 use serde_json::Value;
@@ -104,7 +105,7 @@ fn hostile_of(heard: &[Heard], attack: &Attack) -> Vec<Heard> {
 
 #[test]
 fn every_attack_reaches_the_wire_whole() {
-    for attack in ATTACKS {
+    let check = |attack: &Attack| {
         // The reference may die of it; this is about whether it was there.
         let siege = besiege(implementation("Python"), attack);
         let sent = (attack.datagrams)();
@@ -112,7 +113,12 @@ fn every_attack_reaches_the_wire_whole() {
         let sources: BTreeSet<_> = siege.hostile.iter().map(|heard| heard.source).collect();
         let spoofed: BTreeSet<_> = sent.iter().filter_map(|hostile| hostile.source).collect();
         assert_eq!(sources.len(), spoofed.len().max(1), "{}", attack.name);
-    }
+    };
+    assert!(ATTACKS.len() >= 5, "{} attacks", ATTACKS.len());
+    let jobs = ATTACKS
+        .iter()
+        .map(|attack| -> Job<'_> { Box::new(move || check(attack)) });
+    in_two_threads(jobs.collect());
 }
 
 #[test]

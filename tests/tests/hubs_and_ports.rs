@@ -2,6 +2,7 @@
 //! channels spread over ports.
 
 use bowline_bus::{Bus, Hub, Inbox};
+use bowline_testing::patience::PATIENCE;
 use bowline_tests::bus_peers::{Implementation, Pace, Sending, implementation};
 use bowline_tests::content::{content, digest};
 use bowline_tests::netns::Namespace;
@@ -12,8 +13,6 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(60);
 /// Between two attempts.
 const SHORT: Duration = Duration::from_millis(100);
 const MAX_ATTEMPTS: usize = 600;
@@ -54,7 +53,7 @@ fn inside(test: impl FnOnce(&Namespace) + Send) {
 }
 
 fn our_line(inbox: &Inbox) -> String {
-    let event = inbox.recv_timeout(LONG).expect("the bus works");
+    let event = inbox.recv_timeout(PATIENCE).expect("the bus works");
     let (_, event) = event.expect("a message comes in time");
     let (size, digest) = (event.payload.len(), digest(&event.payload));
     format!("{} {size} {digest:08x}", event.channel)

@@ -157,6 +157,7 @@ fn what_our_publisher_says_is_decoded_where_there_are_no_files() {
         &["echo", "far", "--json", "-n", "3"],
     ));
     let expected: Value = serde_json::from_str(&nested.json).expect("JSON");
+    assert_eq!(shown.len(), 3);
     for line in &shown {
         assert_eq!(line["type"], "golden.nested_t");
         assert_eq!(line["message"], expected);

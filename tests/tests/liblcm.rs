@@ -205,6 +205,29 @@ fn what_liblcm_does_not_survive_ours_does() {
 }
 
 #[test]
+fn a_panic_in_the_library_is_a_failed_call_and_the_next_call_works() {
+    let bench = Bench::new();
+    let program = c_program(&bench.peers);
+    for url in [URL, MEMQ, PORTS] {
+        let output = bench.output(&our_library(), &program, ["panics", url]);
+        let [stdout, stderr] = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(
+            output.status.success(),
+            "{}: {stdout}{stderr}",
+            output.status
+        );
+        assert!(
+            stderr.contains("panicked at"),
+            "there was a panic: {stderr}"
+        );
+        let failed = "handle without a clock: -1\n".repeat(3);
+        let expected = format!("{failed}unsubscribe: 0\n  p got P: x\nhandle: 1\n");
+        assert_eq!(stdout, expected, "{url}: {stderr}");
+    }
+}
+
+#[test]
 fn a_log_that_one_library_wrote_the_other_reads() {
     let bench = Bench::new();
     let program = c_program(&bench.peers);
@@ -280,8 +303,13 @@ fn appending_goes_on_counting_and_damage_ends_nothing() {
 fn the_library_is_called_and_exports_what_lcms_does() {
     let peers = Peers::find();
     let [theirs, ours] = [peers.library(), our_library()].map(|folder| folder.join("liblcm.so.1"));
-    assert_eq!(functions(&ours), functions(&theirs));
-    assert_eq!(functions(&ours).len(), 16);
+    let (ours_export, theirs_export) = (functions(&ours), functions(&theirs));
+    assert_eq!(theirs_export.len(), 16);
+    let missing: Vec<_> = theirs_export.difference(&ours_export).collect();
+    assert_eq!(missing, [""; 0]);
+    // What shared memory brings, as the README has it: it is one of the features that tests are built with.
+    let more: Vec<_> = ours_export.difference(&theirs_export).collect();
+    assert_eq!(more, ["__internal_default_logger"]);
     let dynamic = text(Command::new("readelf").arg("--dynamic").arg(&ours));
     assert!(dynamic.contains("soname: [liblcm.so.1]"), "{dynamic}");
 }

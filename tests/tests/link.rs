@@ -2,10 +2,11 @@
 //! here; `bench/src/link.rs` does that.
 
 use bowline_bus::{Bus, Inbox};
-use bowline_msgs::{Authority, Experiment, GateToken, StopCommand};
+use bowline_msgs::{Authority, Experiment, GateToken, Link, LinkPath, LinkStream, StopCommand};
 use bowline_tests::netns::{Namespace, Port};
 use bowline_tests::peers::{bowline, run, workspace};
 use bowline_tests::process::Process;
+use bowline_tests::terminal::Terminal;
 use bowline_wire::Message as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -369,4 +370,110 @@ fn a_file_that_is_wrong_is_refused_with_the_place_of_each_mistake() {
     ] {
         assert!(said.contains(expected), "expected {expected:?} in\n{said}");
     }
+}
+
+#[test]
+fn a_key_file_that_is_missing_or_no_key_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("it is written");
+    };
+    for name in ["one", "other"] {
+        let mut keygen = Command::new(bowline());
+        run(keygen
+            .args(["link", "keygen", name])
+            .current_dir(folder.path()));
+    }
+    let [one, other] = ["one", "other"].map(|name| {
+        let text = std::fs::read_to_string(folder.path().join(name)).expect("a key");
+        let (key, certificate) = text.split_once("-----BEGIN CERTIFICATE").expect("both");
+        (
+            key.to_owned(),
+            format!("-----BEGIN CERTIFICATE{certificate}"),
+        )
+    });
+    write("nothing", "");
+    write("text", "this is no key\n");
+    write("without-key", &one.1);
+    write("without-certificate", &one.0);
+    write("of-two", &format!("{}{}", one.0, other.1));
+    let key = format!("sha256:{}", "0".repeat(64));
+    let not_a_key = "expected a private key and a certificate in ";
+    for (name, expected) in [
+        ("missing", "`bowline link keygen "),
+        ("nothing", not_a_key),
+        ("text", not_a_key),
+        ("without-key", not_a_key),
+        ("without-certificate", not_a_key),
+        ("of-two", "found a certificate of another key"),
+    ] {
+        let file = format!(
+            "[link]\nname = 'a'\nbus = 'memq://'\nkey = '{name}'\n[peer]\nname = 'b'\nkey = '{key}'\n\
+             [[path]]\ncarrier = 'quic'\nlisten = '127.0.0.1:0'\n[send.pose]\n"
+        );
+        write("link.toml", &file);
+        let verbs: [&[&str]; 2] = [&["link", "key", name], &["link", "link.toml"]];
+        for verb in verbs {
+            let mut command = Command::new(bowline());
+            let output = command.args(verb).current_dir(folder.path()).output();
+            let output = output.expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_ne!(output.status.code(), Some(0), "{verb:?}: {said}");
+            assert!(said.contains(expected), "{name}, {verb:?}: {said}");
+            assert!(said.contains(name), "{name}, {verb:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn status_that_is_watched_follows_the_link_until_it_is_interrupted() {
+    let terminal = Terminal::new("link-watch");
+    let bus = bus_in(terminal.namespace());
+    let report = |state: i8, n_sent: i64| {
+        let path = LinkPath {
+            name: "radio".to_owned(),
+            state,
+            is_active: state == LinkPath::READY,
+            ..LinkPath::default()
+        };
+        let stream = LinkStream {
+            channel: "gate.token".to_owned(),
+            name: "gate.token".to_owned(),
+            is_sent: true,
+            n_sent,
+            ..LinkStream::default()
+        };
+        let link = Link {
+            name: "harbour".to_owned(),
+            peer: "bridge".to_owned(),
+            scheduler: "value".to_owned(),
+            paths: vec![path],
+            streams: vec![stream],
+            ..Link::default()
+        };
+        let published = bus.publish("link.state", &link.with_lengths());
+        published.expect("it is published");
+    };
+    terminal.kind(&format!(
+        "clear; {} link status --watch -l '{URL}'; echo code $?",
+        bowline().display()
+    ));
+    let shows = |what: &str, texts: &[&str], state: i8, n_sent: i64| {
+        terminal.wait_until(what, |screen| {
+            report(state, n_sent);
+            texts.iter().all(|text| screen.contains(text))
+        })
+    };
+    let texts = ["harbour to bridge, by value", "radio", "in use", "4711"];
+    shows("a link that works", &texts, LinkPath::READY, 4_711);
+    let screen = shows(
+        "a link that stalls",
+        &["stalled", "4712"],
+        LinkPath::STALLED,
+        4_712,
+    );
+    assert!(!screen.contains("4711"), "it is drawn over:\n{screen}");
+    terminal.keys(&["C-c"]);
+    let screen = terminal.wait_for(&["code 1"]);
+    assert!(screen.contains("stalled"), "the last is left:\n{screen}");
 }

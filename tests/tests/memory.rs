@@ -1,6 +1,8 @@
-//! Hostile messages cannot make a decoder allocate: what it takes is in proportion to the bytes that are there.
+//! Hostile messages cannot make a decoder allocate: what it takes is in proportion to the bytes that are there. Nor can
+//! many channels make a bus grow.
 
 use crate::our_types;
+use bowline_bus::{Bus, Queue};
 use bowline_lang::{Rules, Source, compile};
 use bowline_msgs::TYPES;
 use bowline_wire::schema::TypeSet;
@@ -23,6 +25,18 @@ struct Counting;
 
 thread_local! {
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
+    /// What was allocated and not freed, by this thread. It may free what others allocated.
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Adds to what the thread holds.
+fn hold(n_bytes: isize) {
+    // Gone while its thread ends, when nothing is counted.
+    let _gone = HELD.try_with(|held| {
+        held.set(held.get() + n_bytes);
+        let _gone = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
+    });
 }
 
 #[expect(unsafe_code, reason = "counting allocations takes an allocator")]
@@ -31,11 +45,13 @@ unsafe impl std::alloc::GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: std::alloc::Layout) -> *mut u8 {
         // Gone while its thread ends, when nobody counts.
         let _gone = ALLOCATED.try_with(|allocated| allocated.set(allocated.get() + layout.size()));
+        hold(layout.size().cast_signed());
         // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: std::alloc::Layout) {
+        hold(-layout.size().cast_signed());
         // SAFETY: the caller's promises are passed on.
         unsafe { System.dealloc(ptr, layout) }
     }
@@ -48,6 +64,37 @@ fn allocated<T>(work: impl FnOnce() -> T) -> usize {
     let after = ALLOCATED.get();
     drop(result);
     after - before
+}
+
+/// The most that the thread held at once during `work`.
+fn peak(work: impl FnOnce()) -> isize {
+    PEAK.set(HELD.get());
+    work();
+    PEAK.get()
+}
+
+#[test]
+fn a_bus_needs_no_more_memory_for_many_channels_than_for_those_that_it_remembers() {
+    // What one more allocation of the same kind may differ by.
+    const SLACK: isize = 64 << 10;
+    let bus = Bus::open("memq://").expect("the bus opens");
+    let inbox = bus.inbox();
+    let subscribed = inbox.subscribe("C.*7", Queue::default());
+    subscribed.expect("a pattern");
+    let publish = |numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            let published = bus.publish_bytes(&format!("C{number}"), b"");
+            published.expect("it is published");
+            while inbox.try_recv().expect("the bus works").is_some() {}
+        }
+    };
+    let before = HELD.get();
+    // More than twice what is remembered.
+    let some = peak(|| publish(0..40_000)) - before;
+    let many = peak(|| publish(40_000..160_000)) - before;
+    println!("{some} bytes for 40,000 channels, {many} for 160,000");
+    assert!(some > 0, "the routes are on this thread");
+    assert!(many <= some + SLACK, "{some}, then {many}");
 }
 
 /// Bodies that claim more than they hold.

@@ -5,13 +5,15 @@ use bowline_tests::drivers::{DIALECTS, Extra, RUNS, Run};
 use bowline_tests::dump::hex;
 use bowline_tests::peers::Peers;
 use bowline_tests::report::{Failures, Job, in_two_threads};
+use bowline_tests::sweep;
 use bowline_tests::trees::{Tree, compile_all};
 use bowline_wire::schema::TypeSet;
 use std::path::{Path, PathBuf};
 
 /// Other trees than those of the fingerprints.
 const FIRST_SEED: u64 = 10_000;
-const N_TREES: u64 = 1000;
+/// In a sample, and in the whole.
+const N_TREES: [u64; 2] = [250, 1000];
 const N_MESSAGES: usize = 3;
 
 struct Bench {
@@ -48,7 +50,9 @@ fn messages_of_random_types_are_byte_equal_in_every_language() {
 
 impl Bench {
     fn new() -> Self {
-        let trees: Vec<Tree> = (FIRST_SEED..FIRST_SEED + N_TREES)
+        let n_trees = sweep::pick(N_TREES[0], N_TREES[1]);
+        println!("{n_trees} of {} trees of types", N_TREES[1]);
+        let trees: Vec<Tree> = (FIRST_SEED..FIRST_SEED + n_trees)
             .map(Tree::random)
             .collect();
         let types = compile_all(&trees).types;
@@ -57,7 +61,8 @@ impl Bench {
             cases.extend(Case::fingerprints(&types, place, tree.seed));
             cases.extend(Case::messages(&types, place, tree, N_MESSAGES));
         }
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("messages");
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(sweep::pick("messages", "messages-whole"));
         Self {
             peers: Peers::find(),
             folder,

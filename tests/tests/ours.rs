@@ -1,11 +1,15 @@
 //! What our bus promises beside the others: room for stock receivers, datagrams that fit, and times of arrival.
 
+use bowline_bus::Hub;
+use bowline_bus::eventlog::Writer;
+use bowline_bus::transport::SCHEMES;
+use bowline_tests::built::own_program;
 use bowline_tests::bus_peers::{
     Pace, Sending, URL, URL_ACROSS_LINKS, ask_counts, await_datagrams, implementation,
 };
 use bowline_tests::netns::{Namespace, Port};
 use bowline_tests::peers::{Peers, run};
-use bowline_tests::process::{Process, own_program};
+use bowline_tests::process::Process;
 use bowline_tests::tap::Heard;
 use std::collections::BTreeSet;
 use std::fs;
@@ -199,4 +203,114 @@ fn two_java_senders_of_one_host_get_all_short_messages_through_and_nothing_mixed
         .flat_map(|sending| (0..20).map(|index| sending.line(index)))
         .collect();
     assert!(heard.iter().all(|line| whole.contains(line)), "{counts}");
+    println!("of 40 large messages {} arrived: {counts}", heard.len());
+    // What did not arrive is counted.
+    let causes = [
+        "lost",
+        "late",
+        "duplicates",
+        "incomplete",
+        "partial",
+        "conflicts",
+    ];
+    let n_counted: u64 = causes.iter().filter_map(|name| counts[name].as_u64()).sum();
+    assert!(heard.len() == 40 || n_counted > 0, "{counts}");
+}
+
+/// Publishes messages with options of the bus, to a stock receiver and a tap, and returns what the tap received and how
+/// often the sender asked the system to send.
+fn publish_with(options: &str, sending: &Sending<'_>) -> (Vec<Heard>, usize) {
+    let peers = &Peers::find();
+    let place = Namespace::new();
+    let folder = tempfile::tempdir().expect("a scratch folder can be made");
+    let trace = folder.path().join("trace");
+    let group = "239.255.76.67:7667";
+    let tap = Process::start_ready("tap", place.command(own_program("tap")).arg(group));
+    let receiver = implementation("C").receive(peers, &place, URL, sending.channel, sending.count);
+    let mut sender = place.command("strace");
+    sender.args(["-f", "-qq", "-e", "trace=sendmmsg,sendmsg,sendto", "-o"]);
+    sender.arg(&trace).arg(own_program("peer")).arg("send");
+    sender.arg(format!("{URL}{options}")).arg(sending.channel);
+    sender.args([1, sending.seed, sending.count].map(|n| n.to_string()));
+    sender.args([sending.pace.to_string(), sending.sizes[0].to_string()]);
+    let sender = Process::start_ready("sender", &mut sender);
+    for index in 0..sending.count {
+        assert_eq!(receiver.line(), sending.line(index), "{options:?}");
+    }
+    drop(sender.finish());
+    // A channel, a message, and what is before them. The receiver sends something to itself besides.
+    let size = 8 + sending.channel.len() + 1 + sending.sizes[0];
+    let heard = tap.finish();
+    let heard = heard.iter().map(|line| Heard::from_line(line));
+    let heard = heard.filter(|heard| heard.size == size).collect();
+    let trace = fs::read_to_string(trace).expect("strace writes it");
+    let n_calls = trace.lines().filter(|line| line.contains(" send")).count();
+    (heard, n_calls)
+}
+
+#[test]
+fn a_bus_that_batches_sends_the_same_datagrams_with_fewer_calls() {
+    const N_MESSAGES: u64 = 200;
+    let sending = Sending {
+        count: N_MESSAGES,
+        pace: Pace::PerSecond(0),
+        ..sending("batch", &[100])
+    };
+    let (one_by_one, n_calls) = publish_with("&announce=off", &sending);
+    let (batched, n_calls_batched) = publish_with("&announce=off&batch=20ms", &sending);
+    println!("{N_MESSAGES} messages: {n_calls} calls, batched {n_calls_batched}");
+    let datagrams = |heard: &[Heard]| -> Vec<_> {
+        let parts = |it: &Heard| (it.id, it.size, it.digest);
+        heard.iter().map(parts).collect()
+    };
+    assert_eq!(one_by_one.len(), 200);
+    assert!(one_by_one.iter().all(|heard| heard.id.is_some()), "LCM's");
+    assert_eq!(datagrams(&batched), datagrams(&one_by_one));
+    assert!(n_calls >= 200, "{n_calls} without batches");
+    assert!(
+        (1..=50).contains(&n_calls_batched),
+        "{n_calls_batched} with batches"
+    );
+}
+
+#[test]
+fn no_transport_starts_a_thread_of_its_own_for_a_subscriber() {
+    let place = Namespace::new();
+    let folder = tempfile::tempdir().expect("a scratch folder can be made");
+    let log = folder.path().join("log");
+    let mut writer = Writer::create(&log).expect("a log can be written");
+    writer.write(1, "X", b"x").expect("an event can be written");
+    writer.flush().expect("a log can be written");
+    let hub = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("inside".to_owned());
+        let bind = || {
+            place.enter();
+            Hub::bind("127.0.0.1:0").expect("a hub starts")
+        };
+        let hub = thread.spawn_scoped(scope, bind).expect("a thread").join();
+        hub.expect("a hub starts")
+    });
+    let urls = [
+        format!("file://{}?speed=0", log.display()),
+        "memq://".to_owned(),
+        "mpudpm://239.255.76.67:7667?ttl=0&nports=10".to_owned(),
+        format!("shm://threads-{}", std::process::id()),
+        hub.url(),
+        URL.to_owned(),
+    ];
+    assert_eq!(urls.len(), SCHEMES.len(), "one for each");
+    for (url, scheme) in urls.iter().zip(SCHEMES) {
+        assert!(url.starts_with(scheme.name), "{url} for {}", scheme.name);
+        let output = place.command(own_program("threads")).arg(url).output();
+        let output = output.expect("nsenter is there");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{url}: {stderr}");
+        // The bus has one for when no thread waits, except within the process, where no kernel has a buffer.
+        let expected = if scheme.name == "memq" {
+            "received\n"
+        } else {
+            "received\nbowline-relief\n"
+        };
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{url}");
+    }
 }

@@ -2,19 +2,18 @@
 //! in Python drives ours over the bus, and people do at a terminal.
 
 use bowline_bus::{Bus, Event, Inbox, Queue};
+use bowline_testing::patience::PATIENCE;
+use bowline_tests::built::own_program;
 use bowline_tests::netns::Namespace;
 use bowline_tests::peers::{Peers, run, workspace};
-use bowline_tests::process::{Process, own_program};
+use bowline_tests::process::Process;
 use bowline_tests::terminal::Terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
-
-/// Only guards against a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Channel and payload of each event.
 type Seen = Vec<(String, Vec<u8>)>;

@@ -1,9 +1,10 @@
 //! The relay itself: it must be bad in just the way that its record says.
 
+use bowline_tests::built::own_program;
 use bowline_tests::bus_peers::{Pace, Sending, URL_ACROSS_LINKS, implementation};
 use bowline_tests::lcm_datagram::Id;
 use bowline_tests::peers::Peers;
-use bowline_tests::process::{Process, own_program};
+use bowline_tests::process::Process;
 use bowline_tests::relay::decide::Faults;
 use bowline_tests::relay::network::BadNetwork;
 use bowline_tests::relay::{Entry, Event, Fate, Way};

@@ -1,12 +1,14 @@
 //! Services between programs: over a bad network, across the deaths of a server, and from the command line.
 
+use bowline_tests::built::own_program;
 use bowline_tests::bus_peers::{URL, URL_ACROSS_LINKS};
 use bowline_tests::netns::Namespace;
 use bowline_tests::peers::bowline;
-use bowline_tests::process::{Process, own_program};
+use bowline_tests::process::Process;
 use bowline_tests::relay::decide::Faults;
 use bowline_tests::relay::network::BadNetwork;
-use bowline_tests::report::{Job, in_two_threads};
+use bowline_tests::report::{Job, at_once};
+use bowline_tests::sweep;
 use std::process::Output;
 
 const SERVICE: &str = "harbour.find";
@@ -28,18 +30,19 @@ fn caller(place: &Namespace, url: &str, count: u32, timeout_ms: &str) -> Process
 
 /// Every call has its reply and is executed once, whatever the network does to calls and answers.
 fn check_bad_network(seed: u64, faults: &str) {
-    const N_CALLS: u32 = 40;
+    let n_calls = sweep::pick(12, 40);
+    println!("seed {seed}: {n_calls} calls, of 40");
     let faults = Faults::from_text(faults).expect("written below");
     let network = BadNetwork::new(seed, faults, faults);
     let server = server(&network.there, URL_ACROSS_LINKS);
-    let caller = caller(&network.here, URL_ACROSS_LINKS, N_CALLS, TIMEOUT_MS);
-    for number in 0..N_CALLS {
+    let caller = caller(&network.here, URL_ACROSS_LINKS, n_calls, TIMEOUT_MS);
+    for number in 0..n_calls {
         assert_eq!(caller.line(), format!("call-{number} reply"), "seed {seed}");
     }
     assert_eq!(caller.finish(), [""; 0]);
     let (_hosts, _record) = network.end();
     let executed = server.finish();
-    let expected: Vec<String> = (0..N_CALLS)
+    let expected: Vec<String> = (0..n_calls)
         .map(|number| format!("executed call-{number}"))
         .collect();
     assert_eq!(executed, expected, "seed {seed}");
@@ -55,7 +58,7 @@ fn calls_are_executed_once_and_answered_over_a_bad_network() {
     ];
     let jobs = cases
         .map(|(seed, faults)| -> Job<'_> { Box::new(move || check_bad_network(seed, faults)) });
-    in_two_threads(jobs.into());
+    at_once(jobs.into());
 }
 
 #[test]

@@ -19,8 +19,6 @@ mod file;
 mod folder;
 #[path = "it/hub.rs"]
 mod hub;
-#[path = "it/namespace.rs"]
-mod namespace;
 #[path = "it/queues.rs"]
 mod queues;
 #[cfg(feature = "shm")]

@@ -2,8 +2,10 @@
 //! file has. No authority signs anything, and nothing expires: a peer is the one whose fingerprint was written down.
 
 use rcgen::{CertificateParams, KeyPair};
+use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -90,10 +92,24 @@ impl Identity {
         let bad = || LoadKeyError::NoKey {
             path: path.to_owned(),
         };
-        Ok(Self {
+        let identity = Self {
             certificate: CertificateDer::from_pem_slice(&text).ok().ok_or_else(bad)?,
             key: PrivateKeyDer::from_pem_slice(&text).ok().ok_or_else(bad)?,
-        })
+        };
+        match identity.is_of_one_key() {
+            Some(true) => Ok(identity),
+            Some(false) => Err(LoadKeyError::Mismatch {
+                path: path.to_owned(),
+            }),
+            None => Err(bad()),
+        }
+    }
+
+    /// Whether the certificate is of the key; `None` when the key is of no kind that is known.
+    fn is_of_one_key(&self) -> Option<bool> {
+        let key = any_supported_type(&self.key).ok()?;
+        let pair = CertifiedKey::new(vec![self.certificate.clone()], key);
+        Some(pair.keys_match().is_ok())
     }
 
     /// What the other end's file has to say.
@@ -119,6 +135,14 @@ pub enum LoadKeyError {
         "expected a private key and a certificate in {path:?}, as `bowline link keygen` writes them, found something else"
     )]
     NoKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The key is of another certificate.
+    #[error(
+        "expected a private key and its certificate in {path:?}, as `bowline link keygen` writes them, found a certificate of another key"
+    )]
+    Mismatch {
         /// The file.
         path: PathBuf,
     },

@@ -1,7 +1,7 @@
 //! Writes a log of either format.
 
 use crate::event::LogEvent;
-use crate::format::Format;
+use crate::format::{Format, MCAP_MAGIC};
 use crate::index::{Builder, LogShape, index_path};
 use crate::mcap::{McapEncoder, McapOptions, Provenance};
 use crate::output::Output;
@@ -14,7 +14,7 @@ use bowline_wire::{EncodeError, Fingerprint, Message as _};
 use mcap::records::{AttachmentHeader, Metadata};
 use std::collections::{HashSet, VecDeque};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ impl Writer {
     pub fn append(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self, WriteError> {
         let path = path.as_ref();
         let format = options.format.unwrap_or_else(|| Format::of_name(path));
-        if format == Format::Mcap {
+        if format == Format::Mcap || is_mcap(path) {
             return Err(WriteError::AppendMcap {
                 path: path.to_owned(),
             });
@@ -557,6 +557,14 @@ impl Sidecar {
             self.give_up(error);
         }
     }
+}
+
+/// Whether a file begins like MCAP, whatever its name is. One that cannot be read is left to what opens it.
+fn is_mcap(path: &Path) -> bool {
+    let mut front = Vec::new();
+    let n_bytes = MCAP_MAGIC.len() as u64;
+    let read = File::open(path).and_then(|file| file.take(n_bytes).read_to_end(&mut front));
+    read.is_ok() && Format::of_bytes(&front) == Format::Mcap
 }
 
 /// Why a log was not written.

@@ -83,6 +83,21 @@ pub trait Decode<'a>: Sized {
     fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], DecodeError> {
         reader.array(Self::read)
     }
+
+    /// Reads exactly `N` values into those that are there already, and keeps what they have allocated.
+    ///
+    /// # Errors
+    /// When one of them is malformed.
+    #[inline]
+    fn read_array_into<const N: usize>(
+        items: &mut [Self; N],
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        for (i, item) in items.iter_mut().enumerate() {
+            item.read_into(reader).map_err(|error| error.at_index(i))?;
+        }
+        Ok(())
+    }
 }
 
 /// A cursor over the bytes of a message.

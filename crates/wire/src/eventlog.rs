@@ -222,6 +222,8 @@ enum Crossing {
 
 impl<'a> Log<'a> {
     fn look(&self, at: usize) -> Look<'a> {
+        #[cfg(test)]
+        tests::WORK.with(|work| work.set(work.get() + 1));
         let rest = self.bytes.get(at..).unwrap_or_default();
         let shown = SYNC
             .iter()
@@ -415,6 +417,10 @@ fn syncs(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
     let words = bytes.get(from..).unwrap_or_default().windows(SYNC.len());
     words
         .enumerate()
+        .inspect(|_| {
+            #[cfg(test)]
+            tests::WORK.with(|work| work.set(work.get() + 1));
+        })
         .filter(|(_, word)| **word == SYNC)
         .map(move |(i, _)| from + i)
 }

@@ -87,9 +87,10 @@ pub trait Message: Encode {
         decoded.map_err(|error| error.in_message(Self::NAME))
     }
 
-    /// Decodes a whole message into a value that is there already, and keeps what that has allocated: a loop over
-    /// messages of one type allocates nothing once its value has grown large enough. After an error the value is some
-    /// value of the type.
+    /// Decodes a whole message into a value that is there already, and keeps what that has allocated: a message whose
+    /// strings and arrays are no longer than those of the value is decoded without allocating. What an array loses when
+    /// it gets shorter is freed; arrays with a length below their first dimension are allocated anew. After an error the
+    /// value is some value of the type.
     ///
     /// # Errors
     /// When `message` is not exactly one message of this type.

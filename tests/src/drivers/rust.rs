@@ -1,18 +1,21 @@
-//! Rust: a crate of the generated modules and a table of their types.
+//! Rust: a program of the generated modules and a table of their types.
 
 use super::{Build, Language, driver_source, files_below, write_if_changed};
+use crate::built::{rustc, wire};
 use crate::dump::Bytes;
-use crate::peers::{run, workspace};
-use std::collections::BTreeMap;
+use crate::peers::run;
+use bowline_wire::schema::{Dim, Type, TypeSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::process::Command;
 
 pub(super) const RUST: Language = Language {
     name: "rust",
     lcm_gen: |_| panic!("the reference has no Rust"),
     switches: &[],
-    build,
+    build: |build| build.unless_built(&recipe(), || self::build(build)),
     command: |_, encoder, folder| {
-        let mut command = Command::new(encoder.folder.join("target/debug/driver"));
+        let mut command = Command::new(encoder.folder.join("driver"));
         command.arg(folder);
         command
     },
@@ -20,32 +23,7 @@ pub(super) const RUST: Language = Language {
     extras: &[],
 };
 
-const MANIFEST: &str = r#"[package]
-name = "driver"
-version = "0.0.0"
-edition = "2024"
-
-[[bin]]
-name = "driver"
-path = "main.rs"
-
-[dependencies]
-bowline-wire = { path = "WIRE" }
-
-[profile.dev]
-debug = false
-incremental = false
-codegen-units = 16
-
-[workspace]
-"#;
-
 fn build(build: &Build<'_>) {
-    let wire = workspace().join("crates/wire");
-    write_if_changed(
-        &build.folder.join("Cargo.toml"),
-        &MANIFEST.replace("WIRE", &wire.to_string_lossy()),
-    );
     let driver = std::fs::read_to_string(driver_source("driver.rs"))
         .expect("the driver is beside this crate");
     let main = format!(
@@ -53,18 +31,23 @@ fn build(build: &Build<'_>) {
         table(build)
     );
     write_if_changed(&build.folder.join("main.rs"), &main);
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .args(["build", "--quiet", "--offline", "--target-dir", "target"])
-        .current_dir(&build.folder);
-    run(cargo
-        .env_remove("CARGO_TARGET_DIR")
-        .env("RUSTFLAGS", "-Dwarnings"));
+    run(rustc(&build.folder.join("main.rs"))
+        .args(["--crate-name", "driver", "-C", "codegen-units=16", "-o"])
+        .arg(build.folder.join("driver")));
+}
+
+/// How it is built: our library of the wire is part of it.
+fn recipe() -> String {
+    let library = std::fs::read(wire()).expect("cargo has built it");
+    let mut hasher = DefaultHasher::new();
+    library.hash(&mut hasher);
+    format!("{:016x} {}", hasher.finish(), include_str!("rust.rs"))
 }
 
 /// The types by name, as the generated code itself says them: each with its owned and its borrowed Rust type.
 fn table(build: &Build<'_>) -> String {
     let code = &build.code();
+    let types = build.content.expect("known while building").types;
     let is_root: BTreeMap<String, bool> = build.structs().into_iter().collect();
     let mut rows = Vec::new();
     for path in files_below(code) {
@@ -95,24 +78,52 @@ fn table(build: &Build<'_>) -> String {
     let arms: String = rows
         .chunk_by(|one, two| one.0 == two.0)
         // Not enums, which nobody asks about by themselves.
-        .filter(|types| is_root.contains_key(&types[0].0))
-        .map(|types| {
-            let (name, _) = &types[0];
-            let owned = types
+        .filter(|rows| is_root.contains_key(&rows[0].0))
+        .map(|rows| {
+            let (name, _) = &rows[0];
+            let owned = rows
                 .iter()
                 .find(|(_, ty)| !ty.contains('<'))
                 .map_or("", |(_, ty)| ty);
-            let borrowed = types.iter().find_map(|(_, ty)| ty.strip_suffix("<'_>"));
+            let borrowed = rows.iter().find_map(|(_, ty)| ty.strip_suffix("<'_>"));
             match borrowed {
                 _ if !is_root[name] => format!("        {name:?} => fingerprint::<{owned}>(),\n"),
                 Some(borrowed) => {
-                    format!("        {name:?} => answer!({owned}, {borrowed}, message),\n")
+                    let reuses = reuses_memory(types, name);
+                    format!(
+                        "        {name:?} => answer!({reuses}, {owned}, {borrowed}, message),\n"
+                    )
                 }
-                None => format!("        {name:?} => answer!({owned}, message),\n"),
+                None => {
+                    let reuses = reuses_memory(types, name);
+                    format!("        {name:?} => answer!({reuses}, {owned}, message),\n")
+                }
             }
         })
         .collect();
     format!(
         "fn answer(name: &str, message: &[u8]) -> Result<Vec<u8>, String> {{\n    match name {{\n{arms}        _ => panic!(\"expected a known type, found {{name}}\"),\n    }}\n}}\n"
     )
+}
+
+/// Whether decoding into a value that had the same message allocates nothing: unless an array within has a length below
+/// its first dimension, see `Message::decode_into`.
+fn reuses_memory(types: &TypeSet, name: &str) -> bool {
+    let mut left = vec![types.by_name(name).expect("it is built")];
+    let mut seen = BTreeSet::new();
+    while let Some(id) = left.pop() {
+        let members = types.as_struct(id).map_or(&[][..], |body| &body.members);
+        for member in members {
+            let inner = member.dims.iter().skip(1);
+            if inner.clone().any(|dim| matches!(dim, Dim::Variable { .. })) {
+                return false;
+            }
+            if let Type::Named(id) = member.ty
+                && seen.insert(id)
+            {
+                left.push(id);
+            }
+        }
+    }
+    true
 }

@@ -2,8 +2,9 @@
 
 use super::decide::Faults;
 use super::{Entry, Event, Way};
+use crate::built::own_program;
 use crate::netns::{Namespace, Port};
-use crate::process::{Process, own_program};
+use crate::process::Process;
 
 /// Two hosts, and what is bad about the network between them.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use bowline_tests::peers::Peers;
 use bowline_tests::process::Process;
 use bowline_tests::random::Random;
 use bowline_tests::report::{Job, in_two_threads};
+use bowline_tests::sweep;
 use nix::sys::signal::Signal;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ use std::time::Duration;
 
 /// What was there for longer than this when the recorder was killed must be in the file.
 const MAX_LOST_US: i64 = 100_000;
-const N_ROUNDS: usize = 25;
+/// In a sample, and in the whole.
+const N_ROUNDS: [usize; 2] = [4, 25];
 const FORMATS: [&str; 4] = ["0.log", "1.log", "2.mcap", "3.mcap"];
 
 /// A recorder that was killed.
@@ -112,7 +114,8 @@ fn kill_recorders(name: &str, rate_hz: u32, size: usize) {
     let witness = recorder(&place, &witness_path);
     let sender = implementation("bowline").send(&peers, &place, URL, &sending);
     let mut random = Random::new(u64::from(rate_hz));
-    let rounds = (0..N_ROUNDS).map(|number| round(&place, &folder, number, &mut random));
+    let n_rounds = sweep::pick(N_ROUNDS[0], N_ROUNDS[1]);
+    let rounds = (0..n_rounds).map(|number| round(&place, &folder, number, &mut random));
     let victims: Vec<Victim> = rounds.flatten().collect();
     drop(sender);
     signal(&witness, Signal::SIGTERM);
@@ -122,8 +125,9 @@ fn kill_recorders(name: &str, rate_hz: u32, size: usize) {
     assert_eq!(damages, []);
     let n_due: usize = victims.iter().map(|victim| check(victim, &witnessed)).sum();
     println!(
-        "{name}: {} recorders killed, {n_due} events had to be there",
-        victims.len()
+        "{name}: {} of {} recorders killed, {n_due} events had to be there",
+        victims.len(),
+        N_ROUNDS[1] * FORMATS.len()
     );
     assert!(
         n_due > victims.len(),

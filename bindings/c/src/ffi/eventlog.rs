@@ -87,9 +87,11 @@ unsafe extern "C" fn lcm_eventlog_destroy(log: *mut EventLog) {
     let log = unsafe { Box::from_raw(log) };
     // SAFETY: the stream is open until here.
     let stream = unsafe { log.stream() };
-    if let Err(error) = stream.close() {
-        complain(format_args!("lcm_eventlog_destroy: {error}"));
-    }
+    guarded((), || {
+        if let Err(error) = stream.close() {
+            complain(format_args!("lcm_eventlog_destroy: {error}"));
+        }
+    });
 }
 
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! `bowline bench`: that it measures, not what.
 
-use crate::namespace::{HEALTHY, Namespace};
 use crate::{bowline_in, scratch, stderr, stdout};
+use bowline_testing::network::Namespace;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn parses_as_xml(path: &Path) -> bool {
 #[test]
 fn the_echo_test_has_figures_for_us_and_for_liblcm_and_a_plot() {
     let folder = scratch("bench-echo");
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let output = namespace
         .command(env!("CARGO_BIN_EXE_bowline"))
         .args([
@@ -161,7 +161,7 @@ fn help_offers_nothing_that_is_refused_and_says_where_the_plot_goes() {
 
 #[test]
 fn a_network_without_multicast_is_diagnosed_instead_of_measured() {
-    let namespace = Namespace::new("true");
+    let namespace = Namespace::bare();
     let output = namespace
         .command(env!("CARGO_BIN_EXE_bowline"))
         .args(["bench", "oneway", "--quick"])
@@ -178,7 +178,7 @@ fn a_network_without_multicast_is_diagnosed_instead_of_measured() {
 #[test]
 fn an_interrupted_run_leaves_nobody_behind() {
     let folder = scratch("bench-interrupted");
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let mut bench = namespace
         .command(env!("CARGO_BIN_EXE_bowline"))
         .args([

@@ -1,7 +1,7 @@
 //! The doctor in network namespaces that are ill in one way each. The best test of a prescription: run it, ask again.
 
-use crate::namespace::{HEALTHY, Namespace};
 use crate::{bowline_in, scratch, stdout, write};
+use bowline_testing::network::Namespace;
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,7 +10,13 @@ use std::process::{Child, Output, Stdio};
 /// What the doctor asks the host about. No namespace isolates it, so tests must not fail for it, nor change it.
 const OF_THE_HOST: &[&str] = &["buffers", "clock", "shared memory"];
 
-impl Namespace {
+/// A doctor who is called to a network.
+trait Patient {
+    fn doctor(&self, arguments: &[&str]) -> Output;
+    fn diagnose(&self, url: &[&str]) -> Diagnosis;
+}
+
+impl Patient for Namespace {
     fn doctor(&self, arguments: &[&str]) -> Output {
         let mut command = self.command(env!("CARGO_BIN_EXE_bowline"));
         command
@@ -66,12 +72,12 @@ impl Diagnosis {
 
 /// Makes a network ill, and sees that the doctor notices, says by which check, and knows the cure.
 fn cure(illness: &str, check: &str, verdict: &str, url: &[&str]) {
-    let namespace = Namespace::new(HEALTHY);
-    namespace.sh(illness);
+    let namespace = Namespace::new();
+    namespace.run(illness);
     let ill = namespace.diagnose(url);
     assert!(ill.checks(verdict).contains(&check), "{illness}: {ill:#?}");
     for fix in ill.fixes() {
-        namespace.sh(fix);
+        namespace.run(fix);
     }
     let well = namespace.diagnose(url);
     assert_eq!(
@@ -84,7 +90,7 @@ fn cure(illness: &str, check: &str, verdict: &str, url: &[&str]) {
 
 #[test]
 fn a_healthy_network_is_exit_code_0_and_a_message_came_back() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let diagnosis = namespace.diagnose(&[]);
     assert_eq!(diagnosis.checks("bad"), [""; 0], "{diagnosis:#?}");
     assert_eq!(diagnosis.checks("warn"), [""; 0], "{diagnosis:#?}");
@@ -145,8 +151,9 @@ fn the_commands_for_every_firewall_cure_it() {
 
 #[test]
 fn a_firewall_that_lets_messages_pass_is_no_illness() {
-    let namespace = Namespace::new(HEALTHY);
-    namespace.sh("nft -f - <<'END'
+    let namespace = Namespace::new();
+    namespace.run(
+        "nft -f - <<'END'
 table inet filter {
   chain input {
     type filter hook input priority 0; policy drop;
@@ -155,7 +162,8 @@ table inet filter {
     iifname \"lo\" accept
   }
 }
-END");
+END",
+    );
     let diagnosis = namespace.diagnose(&[]);
     assert_eq!(diagnosis.checks("bad"), [""; 0], "{diagnosis:#?}");
     assert_eq!(diagnosis.checks("warn"), [""; 0], "{diagnosis:#?}");
@@ -192,7 +200,7 @@ impl Drop for Holder {
 
 #[test]
 fn a_program_that_does_not_share_the_port_is_named_and_can_be_ended() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let holder = Holder::new(&namespace, "s.bind(('', 7667))");
     let ill = namespace.diagnose(&[]);
     assert!(ill.checks("bad").contains(&"port"), "{ill:#?}");
@@ -202,14 +210,14 @@ fn a_program_that_does_not_share_the_port_is_named_and_can_be_ended() {
         "{found}"
     );
     assert_eq!(ill.fixes(), [format!("kill {}", holder.0.id())]);
-    namespace.sh(ill.fixes()[0]);
+    namespace.run(ill.fixes()[0]);
     drop(holder);
     assert_eq!(namespace.diagnose(&[]).checks("bad"), [""; 0]);
 }
 
 #[test]
 fn receivers_that_share_the_port_are_named_and_so_are_those_that_lose() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let _slow = Holder::new(
         &namespace,
         "group = ('239.255.76.67', 7667)
@@ -230,35 +238,35 @@ for i in range(100):
 
 #[test]
 fn a_route_that_changed_under_a_receiver_is_found() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let _receiver = Holder::new(
         &namespace,
         "s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 s.bind(('239.255.76.67', 7667))
 s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton('239.255.76.67') + bytes(4))",
     );
-    namespace.sh(
+    namespace.run(
         "ip link add v0 type veth peer name v1 && ip addr add 10.76.67.1/24 dev v0 && ip link set v0 up && \
          ip link set v1 up && ip route replace 224.0.0.0/4 dev v0",
     );
     let ill = namespace.diagnose(&[]);
     assert_eq!(ill.checks("bad"), ["membership"], "{ill:#?}");
-    namespace.sh(ill.fixes()[0]);
+    namespace.run(ill.fixes()[0]);
     assert_eq!(namespace.diagnose(&[]).checks("bad"), [""; 0]);
 }
 
 #[test]
 fn messages_that_should_leave_the_host_get_a_route_out() {
     let url = ["udpm://239.255.76.67:7667?ttl=1"];
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let alone = namespace.diagnose(&url);
     assert!(alone.checks("warn").contains(&"route"), "{alone:#?}");
-    namespace.sh(
+    namespace.run(
         "ip link add v0 type veth peer name v1 && ip addr add 10.76.67.1/24 dev v0 && ip link set v0 up && ip link set v1 up",
     );
     let ill = namespace.diagnose(&url);
     assert_eq!(ill.checks("bad"), ["route"], "{ill:#?}");
-    namespace.sh(ill.fixes()[0]);
+    namespace.run(ill.fixes()[0]);
     let well = namespace.diagnose(&url);
     assert_eq!(well.checks("bad"), [""; 0], "{well:#?}");
     let on_v0 = namespace.diagnose(&["udpm://239.255.76.67:7667?ttl=1&iface=v0"]);
@@ -272,18 +280,18 @@ fn messages_that_should_leave_the_host_get_a_route_out() {
 
 #[test]
 fn nothing_is_sent_when_that_is_forbidden() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let diagnosis = namespace.diagnose(&["--no-send"]);
     assert!(
         diagnosis.checks("unseen").contains(&"live test"),
         "{diagnosis:#?}"
     );
-    namespace.sh("grep -A1 '^Udp: In' /proc/net/snmp | tail -n1 | grep '^Udp: 0 0 0 0 '");
+    namespace.run("grep -A1 '^Udp: In' /proc/net/snmp | tail -n1 | grep '^Udp: 0 0 0 0 '");
 }
 
 #[test]
 fn lines_fit_a_terminal_but_commands_stay_whole() {
-    let namespace = Namespace::new("true");
+    let namespace = Namespace::bare();
     let text = stdout(&namespace.doctor(&[]));
     assert!(
         text.contains("\n    ip route replace 224.0.0.0/4 dev lo\n"),

@@ -1,7 +1,7 @@
 //! `bowline list` beside publishers, good and bad.
 
-use crate::namespace::{HEALTHY, Namespace};
 use crate::{bowline_in, scratch, stderr, stdout};
+use bowline_testing::network::Namespace;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -64,7 +64,7 @@ fn list(namespace: &Namespace, arguments: &[&str]) -> Output {
 
 #[test]
 fn channels_are_listed_with_their_traffic() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let _publisher = Publisher::ours(&namespace);
     let output = list(&namespace, &["--for", "1s", "--json", URL]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -97,7 +97,7 @@ fn channels_are_listed_with_their_traffic() {
 
 #[test]
 fn whatever_was_lost_is_shown() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let _publisher = Publisher::bad(&namespace);
     let output = list(&namespace, &["--for", "1s", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("--json prints JSON");
@@ -115,7 +115,7 @@ fn whatever_was_lost_is_shown() {
 
 #[test]
 fn a_table_for_people_is_harmless_and_complete() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let _publisher = Publisher::bad(&namespace);
     let text = stdout(&list(&namespace, &["--for", "500ms", "-v"]));
     assert!(
@@ -144,7 +144,7 @@ fn a_table_for_people_is_harmless_and_complete() {
 
 #[test]
 fn counters_that_are_0_are_left_out_and_a_line_says_that_nothing_was_lost() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let _publisher = Publisher::ours(&namespace);
     let text = stdout(&list(&namespace, &["--for", "500ms"]));
     assert!(text.contains("\nnothing was lost\n"), "{text}");
@@ -155,7 +155,7 @@ fn counters_that_are_0_are_left_out_and_a_line_says_that_nothing_was_lost() {
 
 #[test]
 fn silence_is_exit_code_1_and_a_hint() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let output = list(&namespace, &["--for", "10ms", URL]);
     assert_eq!(output.status.code(), Some(1));
     // One word for a shell.
@@ -174,7 +174,7 @@ fn where_nobody_can_be_heard_it_says_so() {
 
 #[test]
 fn a_hub_that_is_not_there_is_trouble_and_not_silence() {
-    let namespace = Namespace::new(HEALTHY);
+    let namespace = Namespace::new();
     let hub = "tcpq://127.0.0.1:7700";
     let output = list(&namespace, &["--for", "10ms", hub]);
     assert_eq!(output.status.code(), Some(1));
@@ -189,7 +189,7 @@ fn a_hub_that_is_not_there_is_trouble_and_not_silence() {
 
 #[test]
 fn an_error_says_each_thing_once() {
-    let namespace = Namespace::new("true");
+    let namespace = Namespace::bare();
     let output = list(&namespace, &["--for", "10ms", URL]);
     let text = stderr(&output);
     assert_eq!(text.matches("os error").count(), 1, "{text}");

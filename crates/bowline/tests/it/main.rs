@@ -9,7 +9,6 @@ mod hub;
 mod list;
 mod log_tools;
 mod model;
-mod namespace;
 mod operate;
 mod run;
 mod serial;

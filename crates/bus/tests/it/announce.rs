@@ -1,15 +1,13 @@
 //! What publishers say about their types.
 
-use crate::namespace;
 use bowline_bus::{Bus, Queue, SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
 use bowline_msgs::{Path, Pose, Schema, SchemaRequest, Waypoint};
+use bowline_testing::network;
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::schema::TypeSet;
 use bowline_wire::{Fingerprint, Message as _};
-use std::time::Duration;
 
 const UDPM: &str = "udpm://239.255.76.67:7667?ttl=0";
-/// Only a hang takes longer.
-const LONG: Duration = Duration::from_secs(30);
 
 fn open(url: &str) -> Bus {
     Bus::open(url).unwrap()
@@ -20,7 +18,10 @@ fn heard(inbox: &bowline_bus::Inbox, n: usize) -> (Vec<String>, Vec<Schema>) {
     let mut channels = Vec::new();
     let mut schemas = Vec::new();
     for _ in 0..n {
-        let (_, event) = inbox.recv_timeout(LONG).unwrap().expect("an event in time");
+        let (_, event) = inbox
+            .recv_timeout(PATIENCE)
+            .unwrap()
+            .expect("an event in time");
         if event.channel.as_str() == SCHEMA_CHANNEL {
             schemas.push(Schema::decode(&event.payload).unwrap());
         }
@@ -31,7 +32,7 @@ fn heard(inbox: &bowline_bus::Inbox, n: usize) -> (Vec<String>, Vec<Schema>) {
 
 #[test]
 fn a_type_is_described_before_its_first_message_and_for_each_channel() {
-    namespace::run(|| {
+    network::alone(|| {
         for url in [UDPM, "memq://", "mpudpm://239.255.76.67:7667?ttl=0"] {
             let (publisher, watcher) = match url {
                 "memq://" => {
@@ -119,7 +120,7 @@ fn types_known_at_run_time_can_be_described_too() {
 
 #[test]
 fn a_bus_that_is_read_answers_requests_with_its_next_message() {
-    namespace::run(|| {
+    network::alone(|| {
         let publisher = open(UDPM);
         let listening = publisher.inbox();
         listening.subscribe("other", Queue::default()).unwrap();
@@ -143,7 +144,7 @@ fn a_bus_that_is_read_answers_requests_with_its_next_message() {
         late.publish("other", &Pose::default()).unwrap();
         // What comes after the request: whoever has read this has read the request.
         listening
-            .recv_timeout(LONG)
+            .recv_timeout(PATIENCE)
             .unwrap()
             .expect("what was published");
         publisher.publish("a", &Path::default()).unwrap();

@@ -1,13 +1,12 @@
 //! What every transport promises, each promise once, run over all of them.
 
-use crate::namespace::{self, wait_until};
 use bowline_bus::transport::SCHEMES;
 use bowline_bus::{Bus, Event, Hub, Inbox, Queue};
+use bowline_testing::network;
+use bowline_testing::patience::{PATIENCE, wait_until};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(30);
 /// Long enough to believe that nothing comes.
 const QUIET: Duration = Duration::from_millis(50);
 
@@ -97,7 +96,7 @@ fn every_transport_keeps_every_promise() {
         .iter()
         .filter(|scheme| !ONE_WAY.contains(&scheme.name))
     {
-        namespace::run(move || {
+        network::alone(move || {
             for (name, promise) in PROMISES {
                 let subject = subject(scheme.name)
                     .unwrap_or_else(|| panic!("no subject for {}", scheme.name));
@@ -109,7 +108,7 @@ fn every_transport_keeps_every_promise() {
 }
 
 fn next(inbox: &Inbox) -> Event {
-    let received = inbox.recv_timeout(LONG).expect("the transport works");
+    let received = inbox.recv_timeout(PATIENCE).expect("the transport works");
     received.expect("a message comes in time").1
 }
 
@@ -201,7 +200,7 @@ fn patterns(subject: &Subject) {
         ("ABD", "AB.*"),
     ];
     for (channel, pattern) in expected {
-        let (id, event) = inbox.recv_timeout(LONG).unwrap().expect("a match");
+        let (id, event) = inbox.recv_timeout(PATIENCE).unwrap().expect("a match");
         assert_eq!((event.channel.as_str(), ids[&id]), (channel, pattern));
     }
     for channel in channels {
@@ -232,7 +231,7 @@ fn unsubscribe(subject: &Subject) {
     inbox.unsubscribe(first);
     publisher.publish_bytes("X", b"2").unwrap();
     let (id, event) = inbox
-        .recv_timeout(LONG)
+        .recv_timeout(PATIENCE)
         .unwrap()
         .expect("the other one still has it");
     assert_eq!((id, event.payload[0]), (second, b'2'));
@@ -274,7 +273,7 @@ fn taken_once(subject: &Subject) {
     }
     let mut wanted_by = Vec::new();
     for (channel, expected) in published {
-        let event = inbox.recv_for_all(Some(LONG), &mut wanted_by).unwrap();
+        let event = inbox.recv_for_all(Some(PATIENCE), &mut wanted_by).unwrap();
         let event = event.expect("a message comes in time");
         assert_eq!(
             (event.channel.as_str(), &wanted_by[..]),
@@ -307,7 +306,7 @@ fn closed_inbox(subject: &Subject) {
     std::thread::scope(|scope| {
         scope.spawn(|| tell.send(inbox.recv()).unwrap());
         inbox.close();
-        let outcome = told.recv_timeout(LONG).expect("the reader is let go");
+        let outcome = told.recv_timeout(PATIENCE).expect("the reader is let go");
         assert!(outcome.unwrap_err().is_end());
     });
     assert!(inbox.try_recv().unwrap_err().is_end(), "and stays closed");
@@ -425,8 +424,8 @@ fn callbacks(subject: &Subject) {
     for payload in [b"one", b"bad", b"two"] {
         publisher.publish_bytes("CALL", payload).unwrap();
     }
-    assert_eq!(&told.recv_timeout(LONG).unwrap()[..], b"one");
-    assert_eq!(&told.recv_timeout(LONG).unwrap()[..], b"two");
+    assert_eq!(&told.recv_timeout(PATIENCE).unwrap()[..], b"one");
+    assert_eq!(&told.recv_timeout(PATIENCE).unwrap()[..], b"two");
     assert_eq!(subscriber.counts().callback_panics, 1);
     drop(callback);
     publisher.publish_bytes("CALL", b"late").unwrap();

@@ -3,13 +3,11 @@
 use crate::folder::Folder;
 use bowline_bus::eventlog::{Reader, Writer};
 use bowline_bus::{Bus, Queue};
+use bowline_testing::patience::PATIENCE;
 use futures_core::Stream as _;
 use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
-
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(30);
 
 /// A log of `n_events`, a millisecond apart, on channels A and B in turn.
 fn log(path: &Path, n_events: u32) {
@@ -90,7 +88,7 @@ fn subscriptions_get_what_they_ask_for_and_all_see_the_end() {
     }
     assert!(other.recv().unwrap_err().is_end());
     let late = bus.events("A").unwrap();
-    assert!(late.recv_timeout(LONG).unwrap_err().is_end());
+    assert!(late.recv_timeout(PATIENCE).unwrap_err().is_end());
     assert_eq!((bus.counts().received, bus.counts().lost()), (1_000, 0));
 }
 
@@ -209,7 +207,7 @@ fn callbacks_get_everything() {
         .on_event(".*", move |event| tell.send(number(&event)).unwrap())
         .unwrap();
     for expected in 0..1_000 {
-        assert_eq!(told.recv_timeout(LONG).unwrap(), expected);
+        assert_eq!(told.recv_timeout(PATIENCE).unwrap(), expected);
     }
 }
 
@@ -260,7 +258,7 @@ fn playing_starts_where_it_is_asked_to_and_at_once() {
     writer.flush().unwrap();
     let bus = play(&path, "start_timestamp=3599999999&time=log");
     let inbox = bus.events("A").unwrap();
-    let (_, event) = inbox.recv_timeout(LONG).unwrap().unwrap();
+    let (_, event) = inbox.recv_timeout(PATIENCE).unwrap().unwrap();
     assert_eq!(&event.payload[..], b"now");
     assert_eq!(event.arrival.utime(), 3_600_000_000);
     assert_eq!(event.arrival.sequence, Some(1));

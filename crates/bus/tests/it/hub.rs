@@ -1,16 +1,14 @@
 //! The hub and its clients: what one does must not hurt the others, and what breaks must mend by itself.
 
-use crate::namespace;
 use bowline_bus::hub::{self, Happened};
 use bowline_bus::transport::SendError;
 use bowline_bus::{Bus, Hub, Inbox, PublishError, Queue};
+use bowline_testing::network;
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::tcpq::{self, Frame, HELLO_LEN, Limits, Side};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
-
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(30);
 
 /// Looks again and again until something is so.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
@@ -20,13 +18,13 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(started.elapsed() < LONG, "expected {what}");
+        assert!(started.elapsed() < PATIENCE, "expected {what}");
         std::thread::yield_now();
     }
 }
 
 fn next(inbox: &Inbox) -> Vec<u8> {
-    let received = inbox.recv_timeout(LONG).expect("the transport works");
+    let received = inbox.recv_timeout(PATIENCE).expect("the transport works");
     received
         .expect("a message comes in time")
         .1
@@ -51,7 +49,7 @@ impl Raw {
 
     fn say(hub: &Hub, bytes: &[u8]) -> Self {
         let mut stream = TcpStream::connect(hub.address()).expect("the hub listens");
-        stream.set_read_timeout(Some(LONG)).expect("a timeout");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         stream.write_all(bytes).expect("the hub takes it");
         Self {
             stream,
@@ -305,7 +303,7 @@ fn there_are_no_more_clients_than_the_hub_can_take() {
 
 #[test]
 fn a_bus_opens_without_a_hub_says_so_and_goes_on_trying() {
-    namespace::run(|| {
+    network::alone(|| {
         let bus = Bus::open("tcpq://127.0.0.1:7700").unwrap();
         let inbox = bus.events("X").unwrap();
         let error = bus.publish_bytes("X", b"").unwrap_err();
@@ -336,7 +334,7 @@ fn a_bus_opens_without_a_hub_says_so_and_goes_on_trying() {
 
 #[test]
 fn a_hub_that_comes_back_is_told_all_subscriptions() {
-    namespace::run(|| {
+    network::alone(|| {
         let first = Hub::bind("127.0.0.1:7700").unwrap();
         let (publisher, subscriber) =
             (Bus::open("tcpq://").unwrap(), Bus::open("tcpq://").unwrap());
@@ -455,7 +453,8 @@ fn large_messages_are_not_copied_between_the_socket_and_the_reader() {
     let bus = Bus::open(&hub.url()).unwrap();
     let (one, other) = (bus.events("X").unwrap(), bus.events(".*").unwrap());
     bus.publish_bytes("X", &vec![1; 1 << 20]).unwrap();
-    let payloads = [one, other].map(|inbox| inbox.recv_timeout(LONG).unwrap().unwrap().1.payload);
+    let payloads =
+        [one, other].map(|inbox| inbox.recv_timeout(PATIENCE).unwrap().unwrap().1.payload);
     assert_eq!(payloads[0].as_ptr(), payloads[1].as_ptr());
     assert_eq!(payloads[0], vec![1; 1 << 20]);
 }
@@ -463,7 +462,7 @@ fn large_messages_are_not_copied_between_the_socket_and_the_reader() {
 #[test]
 fn an_unknown_host_is_named() {
     // Nobody can be asked in here, so no name is known.
-    let error = namespace::run(|| Bus::open("tcpq://no-such-host").unwrap_err().to_string());
+    let error = network::alone(|| Bus::open("tcpq://no-such-host").unwrap_err().to_string());
     assert!(
         error.contains("find the address of \"no-such-host\""),
         "{error}"

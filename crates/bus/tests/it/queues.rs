@@ -73,7 +73,7 @@ fn within_the_process_a_payload_is_not_copied() {
 }
 
 #[test]
-fn many_channels_are_routed_in_bounded_memory() {
+fn many_channels_are_routed_by_one_pattern() {
     let bus = Bus::open("memq://").unwrap();
     let inbox = bus.inbox();
     inbox.subscribe("C.*7", Queue::default()).unwrap();

@@ -1,13 +1,11 @@
 //! Shared memory between real processes, also when they are killed.
 
 use bowline_bus::{Bus, Event, Inbox, Queue, Sender};
+use bowline_testing::patience::PATIENCE;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(30);
 
 /// What a process that this test starts is to do.
 const ROLE: &str = "BOWLINE_TEST_SHM_ROLE";
@@ -15,7 +13,7 @@ const ROLE: &str = "BOWLINE_TEST_SHM_ROLE";
 const URL: &str = "shm://crash";
 
 fn next(inbox: &Inbox) -> Event {
-    let received = inbox.recv_timeout(LONG).expect("the transport works");
+    let received = inbox.recv_timeout(PATIENCE).expect("the transport works");
     received.expect("a message comes in time").1
 }
 
@@ -80,7 +78,7 @@ fn echo_for_ever() {
     let bus = Bus::open(URL).unwrap();
     let inbox = bus.events("ping").unwrap();
     let mut held = Vec::new();
-    while let Ok(Some((_, event))) = inbox.recv_timeout(LONG) {
+    while let Ok(Some((_, event))) = inbox.recv_timeout(PATIENCE) {
         bus.publish_shared("pong", &event.payload).unwrap();
         // Dies with some of them in its hands.
         held.push(event);

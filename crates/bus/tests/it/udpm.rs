@@ -1,16 +1,15 @@
 //! What `udpm` promises beyond what every transport does: interfaces, groups, sizes, filters, and manners.
 
-use crate::namespace::{self, ip, wait_until};
 use bowline_bus::{Bus, Event, Inbox, NetworkCounts, Queue, Sender};
+use bowline_testing::network::{self, ip};
+use bowline_testing::patience::{PATIENCE, wait_until};
+use bowline_testing::random::Random;
 use bowline_wire::datagram::{Cut, write_short_header};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
 
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(30);
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 const GROUP: &str = "239.255.76.67:7667";
 
@@ -19,7 +18,7 @@ fn open(url: &str) -> Bus {
 }
 
 fn next(inbox: &Inbox) -> Event {
-    let received = inbox.recv_timeout(LONG).expect("the transport works");
+    let received = inbox.recv_timeout(PATIENCE).expect("the transport works");
     let received =
         received.unwrap_or_else(|| panic!("none came in time: {:?}", inbox.bus().counts()));
     received.1
@@ -47,7 +46,7 @@ fn tap() -> UdpSocket {
     let address = "239.255.76.67".parse().unwrap();
     tap.join_multicast_v4(&address, &Ipv4Addr::UNSPECIFIED)
         .unwrap();
-    tap.set_read_timeout(Some(LONG)).unwrap();
+    tap.set_read_timeout(Some(PATIENCE)).unwrap();
     tap
 }
 
@@ -71,16 +70,9 @@ fn fragments(sequence: u32, channel: &str, payload: &[u8], body: usize) -> Vec<V
 
 /// Bytes of which no stretch is like another.
 fn noise(seed: u64, size: usize) -> Vec<u8> {
-    let mut x = seed;
-    let word = || {
-        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (z ^ (z >> 27)).to_le_bytes()
-    };
-    let mut bytes: Vec<u8> = std::iter::repeat_with(word)
-        .take(size.div_ceil(8))
-        .flatten()
-        .collect();
+    let mut random = Random::new(seed);
+    let words = std::iter::repeat_with(|| random.bits().to_le_bytes());
+    let mut bytes: Vec<u8> = words.take(size.div_ceil(8)).flatten().collect();
     bytes.truncate(size);
     bytes
 }
@@ -98,6 +90,14 @@ fn send_in_step(from: &UdpSocket, datagrams: &[Vec<u8>], to: &Bus) {
     }
 }
 
+/// What the kernel calls this thread: `ip` puts links into the network of a thread by it.
+fn thread_id() -> u32 {
+    let path = std::fs::read_link("/proc/thread-self").expect("proc is mounted");
+    let name = path.file_name().and_then(|name| name.to_str());
+    let id = name.and_then(|name| name.parse().ok());
+    id.expect("proc names threads by number")
+}
+
 /// A second host, joined to this one by a link with a device of the same name at both ends: 10.7.N.1 here and 10.7.N.2
 /// there. Runs what it is told to, one after the other.
 struct Host {
@@ -112,8 +112,8 @@ impl Host {
         let (outbox, done) = sync_channel(1);
         let (tell, id) = sync_channel(1);
         let live = move || {
-            namespace::run(move || {
-                tell.send(namespace::thread_id()).unwrap();
+            network::alone(move || {
+                tell.send(thread_id()).unwrap();
                 for task in inbox {
                     task();
                     outbox.send(()).unwrap();
@@ -125,13 +125,13 @@ impl Host {
         Self {
             tasks,
             done,
-            thread: id.recv_timeout(LONG).unwrap(),
+            thread: id.recv_timeout(PATIENCE).unwrap(),
         }
     }
 
     fn run(&self, task: impl FnOnce() + Send + 'static) {
         self.tasks.send(Box::new(task)).unwrap();
-        self.done.recv_timeout(LONG).unwrap();
+        self.done.recv_timeout(PATIENCE).unwrap();
     }
 
     /// Makes the link, with addresses of network `n`.
@@ -163,13 +163,13 @@ fn bring_up(device: &str, address: &str) {
 fn await_carrier(device: &str) {
     let link = format!("link show {device}");
     wait_until("a carrier", || {
-        namespace::ip_says(&link).contains("qdisc noqueue state UP")
+        network::ip_output(&link).contains("qdisc noqueue state UP")
     });
 }
 
 #[test]
 fn a_url_without_a_port_means_lcms() {
-    namespace::run(|| {
+    network::alone(|| {
         let inbox = open("udpm://239.255.76.67").events("PORT").unwrap();
         open(URL).publish_bytes("PORT", b"here").unwrap();
         assert_eq!(&next(&inbox).payload[..], b"here");
@@ -178,7 +178,7 @@ fn a_url_without_a_port_means_lcms() {
 
 #[test]
 fn a_subscription_sends_nothing() {
-    namespace::run(|| {
+    network::alone(|| {
         let tap = tap();
         let bus = open(URL);
         let inbox = bus.events(".*").unwrap();
@@ -196,7 +196,7 @@ fn a_subscription_sends_nothing() {
 fn the_granted_receive_buffer_is_reported() {
     let most = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
     let most: u64 = most.trim().parse().unwrap();
-    namespace::run(move || {
+    network::alone(move || {
         let inbox = open(URL).events("BUFFER").unwrap();
         assert!(network(&inbox).receive_buffer >= most.min(64 << 20));
         let inbox = open("udpm://?recv_buf_size=128k").events("BUFFER").unwrap();
@@ -206,10 +206,10 @@ fn the_granted_receive_buffer_is_reported() {
 
 #[test]
 fn the_ttl_is_the_urls() {
-    namespace::run(|| {
+    network::alone(|| {
         let _member = tap();
         let mut raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap();
-        raw.set_read_timeout(Some(LONG)).unwrap();
+        raw.set_read_timeout(Some(PATIENCE)).unwrap();
         for ttl in [0, 1, 5, 255] {
             let bus = open(&format!("udpm://?ttl={ttl}"));
             bus.publish_bytes("TTL", &[ttl]).unwrap();
@@ -223,7 +223,7 @@ fn the_ttl_is_the_urls() {
 
 #[test]
 fn traffic_goes_and_comes_through_the_interface_of_the_url_only() {
-    namespace::run(|| {
+    network::alone(|| {
         let host = Host::new();
         host.link("one", 1);
         host.link("two", 2);
@@ -251,7 +251,7 @@ fn traffic_goes_and_comes_through_the_interface_of_the_url_only() {
 
 #[test]
 fn ipv6_groups_work_those_of_one_link_too() {
-    namespace::run(|| {
+    network::alone(|| {
         ip("-6 route replace local ff00::/8 dev lo table local");
         for url in [
             "udpm://[ff05::4c43]:7667",
@@ -270,7 +270,7 @@ fn ipv6_groups_work_those_of_one_link_too() {
 
 #[test]
 fn a_group_is_joined_again_when_its_interface_comes_again() {
-    namespace::run(|| {
+    network::alone(|| {
         let host = Host::new();
         host.link("one", 1);
         let url = "udpm://?ttl=1&iface=one";
@@ -299,7 +299,7 @@ fn await_rejoin(inbox: &Inbox, times: u64) {
 
 #[test]
 fn a_group_is_joined_again_where_the_routes_lead() {
-    namespace::run(|| {
+    network::alone(|| {
         ip("route delete 224.0.0.0/4 dev lo");
         let host = Host::new();
         let link = |host: &Host| {
@@ -318,7 +318,7 @@ fn a_group_is_joined_again_where_the_routes_lead() {
 
 #[test]
 fn an_interface_that_goes_down_and_up_needs_nothing() {
-    namespace::run(|| {
+    network::alone(|| {
         let host = Host::new();
         host.link("one", 1);
         let url = "udpm://?ttl=1&iface=one";
@@ -334,7 +334,7 @@ fn an_interface_that_goes_down_and_up_needs_nothing() {
 
 #[test]
 fn changes_of_other_interfaces_lose_nothing() {
-    namespace::run(|| {
+    network::alone(|| {
         const N: u32 = 20_000;
         let bus = open(URL);
         let inbox = bus.events("STEADY").unwrap();
@@ -366,7 +366,7 @@ fn changes_of_other_interfaces_lose_nothing() {
 
 #[test]
 fn fragments_of_every_size_are_put_together() {
-    namespace::run(|| {
+    network::alone(|| {
         let bus = open(URL);
         let inbox = bus.events("CUT").unwrap();
         let reader = move || {
@@ -399,7 +399,7 @@ fn fragments_of_every_size_are_put_together() {
 #[test]
 fn large_messages_of_two_senders_that_come_interleaved_both_arrive() {
     const SIZE: usize = 64 << 20;
-    namespace::run(|| {
+    network::alone(|| {
         let bus = open(URL);
         let inbox = bus.events("LARGE").unwrap();
         let strangers = [stranger(), stranger()];
@@ -425,7 +425,7 @@ fn large_messages_of_two_senders_that_come_interleaved_both_arrive() {
 #[test]
 fn a_message_of_more_than_256_mib_arrives() {
     const SIZE: usize = (256 << 20) + 12_345;
-    namespace::run(|| {
+    network::alone(|| {
         let inbox = open(URL).events("HUGE").unwrap();
         let publish = || open(URL).publish_bytes("HUGE", &noise(8, SIZE)).unwrap();
         let thread = std::thread::Builder::new().spawn(publish).unwrap();
@@ -437,7 +437,7 @@ fn a_message_of_more_than_256_mib_arrives() {
 
 #[test]
 fn datagrams_are_as_large_as_the_url_says_and_the_path_carries() {
-    namespace::run(|| {
+    network::alone(|| {
         let tap = tap();
         let inbox = open(URL).events("MTU").unwrap();
         let sizes_of = |url: &str| {
@@ -466,7 +466,7 @@ fn datagrams_are_as_large_as_the_url_says_and_the_path_carries() {
 
 #[test]
 fn a_filter_in_the_kernel_loses_nothing_that_is_wanted() {
-    namespace::run(|| {
+    network::alone(|| {
         let bus = open(URL);
         let inbox = bus.inbox();
         for pattern in ["wanted.one", "prefix.*", "a\\.b"] {
@@ -503,7 +503,7 @@ fn a_filter_in_the_kernel_loses_nothing_that_is_wanted() {
 
 #[test]
 fn what_one_publishes_and_does_not_want_back_stays_in_the_kernel() {
-    namespace::run(|| {
+    network::alone(|| {
         let bus = open(URL);
         let inbox = bus.inbox();
         inbox.subscribe("wanted.*", Queue::default()).unwrap();
@@ -570,7 +570,7 @@ fn expect_numbers(inbox: &Inbox, channels: &[&str], end: u32) {
 
 #[test]
 fn senders_that_share_address_and_port_get_all_short_messages_through_and_never_mix() {
-    namespace::run(|| {
+    network::alone(|| {
         let bus = open(URL);
         let inbox = bus.events("SHARED").unwrap();
         // lcm.jar sends from the group's port, so all of a host look like one socket.

@@ -4,14 +4,12 @@ use bowline_bus::{Bus, SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
 use bowline_inspect::{Describing, Next, Source, SourceOptions};
 use bowline_log::{LogEvent, Writer, WriterOptions};
 use bowline_msgs::{Schema, SchemaRequest};
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::schema::{
     Docs, Member, Primitive, Struct, Type, TypeDef, TypeId, TypeKind, TypeSet,
 };
 use bowline_wire::{Fingerprint, Message as _, Value};
 use std::time::Duration;
-
-/// Only a hang takes longer.
-const LONG: Duration = Duration::from_secs(30);
 
 fn options(patterns: &[&str]) -> SourceOptions {
     SourceOptions {
@@ -100,7 +98,7 @@ fn a_type_that_is_described_on_the_bus_is_known_before_its_first_message_is_hand
     bus.describe("far", &types, ID);
     let payload = message(&types, 5);
     bus.publish_bytes("far", &payload).unwrap();
-    let Next::Event(event) = source.next(LONG).unwrap() else {
+    let Next::Event(event) = source.next(PATIENCE).unwrap() else {
         panic!("expected an event")
     };
     // The description itself was not asked for.
@@ -312,7 +310,7 @@ fn a_path_is_a_log_with_its_own_times_and_types() {
         }
         writer.finish().unwrap();
         let mut source = Source::open(path.to_str().unwrap(), options(&["far"])).unwrap();
-        let Next::Event(event) = source.next(LONG).unwrap() else {
+        let Next::Event(event) = source.next(PATIENCE).unwrap() else {
             panic!("expected an event of {name}")
         };
         assert_eq!(event.channel.as_str(), "far");
@@ -326,7 +324,7 @@ fn a_path_is_a_log_with_its_own_times_and_types() {
                 .name(),
             "far.away_t"
         );
-        assert!(matches!(source.next(LONG).unwrap(), Next::End));
+        assert!(matches!(source.next(PATIENCE).unwrap(), Next::End));
         assert!(source.bus().is_none() && source.log().is_some());
         assert!(source.name().ends_with(name));
     }

@@ -157,8 +157,10 @@ fn large_messages_get_through_beside_everything_else() {
 fn every_message_is_sent_or_counted_as_dropped() {
     for scheduler in ["round_robin", "priority", "value"] {
         let world = overloaded(scheduler, 64);
+        assert_eq!(world.sender.sends().count(), 4, "{scheduler}");
         for (stream, (declared, counts)) in world.sender.sends().enumerate() {
             assert_eq!(counts.n_offered, world.n_offered[stream]);
+            assert!(counts.n_offered > 0, "{scheduler}, {}", declared.channel);
             let n_known = counts.n_sent + counts.n_dropped();
             let n_waiting = counts.n_offered - n_known;
             let most = if declared.keep == Keep::Newest { 2 } else { 33 };
@@ -174,6 +176,8 @@ fn every_message_is_sent_or_counted_as_dropped() {
 #[test]
 fn the_receiver_knows_ages_though_its_clock_is_an_hour_ahead() {
     let world = overloaded("value", 256);
+    let n = world.got(COMMAND).count();
+    assert!(n > 1_100, "{n} of 1200 commands");
     for got in world.got(COMMAND) {
         let error = got.age.abs_diff(got.told_age);
         assert!(error <= Duration::from_millis(10), "{got:?}");

@@ -2,7 +2,8 @@
 
 use crate::support::{KINDS, events, format, open, options, read, rest, write};
 use bowline_log::{
-    IndexUse, LogEvent, OwnedEvent, Reader, SCHEMA_CHANNEL, Schemas, Writer, WriterOptions,
+    IndexUse, LogEvent, OwnedEvent, Reader, SCHEMA_CHANNEL, Schemas, WriteError, Writer,
+    WriterOptions,
 };
 use bowline_msgs::{Path as PathMessage, Waypoint};
 use bowline_wire::schema::TypeSet;
@@ -95,17 +96,46 @@ const HARD_LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/
 #[test]
 fn seeking_in_a_damaged_log_meets_the_events_that_reading_it_meets() {
     let folder = tempfile::tempdir().unwrap();
+    let (mut n_logs, mut n_events, mut n_damaged) = (0, 0, 0);
     for entry in std::fs::read_dir(HARD_LOGS).unwrap() {
         let hard = entry.unwrap().path();
         let path = folder.path().join(hard.file_name().unwrap());
         std::fs::copy(&hard, &path).unwrap();
         let mut reader = open(&path, IndexUse::Make);
         let met = rest(&mut reader);
+        n_logs += 1;
+        n_events += met.len();
+        n_damaged += usize::from(!reader.damages().is_empty());
         for utime in met.iter().map(|event| event.utime) {
             reader.seek_to(utime).unwrap();
             let from = met.iter().position(|event| event.utime >= utime).unwrap();
             assert_eq!(rest(&mut reader), met[from..], "{hard:?} from {utime}");
         }
+    }
+    println!("{n_logs} logs, {n_damaged} of them damaged, {n_events} events");
+    assert!(
+        n_logs >= 7 && n_damaged >= 3 && n_events >= 10,
+        "{n_logs} {n_damaged} {n_events}"
+    );
+}
+
+#[test]
+fn appending_to_mcap_is_refused_and_leaves_it_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.mcap", "mcap-by-another-name.log"] {
+        let path = folder.path().join(name);
+        let made = folder.path().join("made.mcap");
+        write(&made, WriterOptions::default(), &events(10), 1);
+        std::fs::rename(&made, &path).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let error = Writer::append(&path, WriterOptions::default()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            matches!(error, WriteError::AppendMcap { .. }),
+            "{name}: {text}"
+        );
+        assert!(text.contains(name), "{text}");
+        assert!(std::fs::read(&path).unwrap() == before, "{name}");
     }
 }
 

@@ -8,13 +8,10 @@ use bowline_log::play::{
 };
 use bowline_log::{IndexUse, OwnedEvent, SCHEMA_CHANNEL, Schemas, Writer, WriterOptions};
 use bowline_msgs::{PlayerRequest, PlayerStatus, Pose, Schema};
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use std::path::Path;
 use std::thread::JoinHandle;
-use std::time::Duration;
-
-/// Only guards against a hang.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 fn listen(bus: &Bus, pattern: &str) -> Inbox {
     let inbox = bus.inbox();

@@ -7561,7 +7561,7 @@ impl<'a> wire::Decode<'a> for Plan {
         wire::Decode::read_into(&mut self.n_actions, reader).in_field("n_actions")?;
         reader.list_into(&mut self.actions, self.n_actions).in_field("actions")?;
         wire::Decode::read_into(&mut self.n_states, reader).in_field("n_states")?;
-        reader.list(self.n_states).map(|value| self.states = value).in_field("states")?;
+        reader.list_into(&mut self.states, self.n_states).in_field("states")?;
         Ok(())
     }
 }
@@ -9189,7 +9189,7 @@ impl<'a> wire::Decode<'a> for Range3d {
         wire::Decode::read_into(&mut self.range_sd_per_m, reader).in_field("range_sd_per_m")?;
         wire::Decode::read_into(&mut self.bearing_sd_rad, reader).in_field("bearing_sd_rad")?;
         wire::Decode::read_into(&mut self.n_points, reader).in_field("n_points")?;
-        reader.list(self.n_points).map(|value| self.points = value).in_field("points")?;
+        reader.list_into(&mut self.points, self.n_points).in_field("points")?;
         Ok(())
     }
 }
@@ -12083,7 +12083,7 @@ impl<'a> wire::Decode<'a> for Task {
         wire::Decode::read_into(&mut self.speed_mps, reader).in_field("speed_mps")?;
         wire::Decode::read_into(&mut self.lane_spacing_m, reader).in_field("lane_spacing_m")?;
         wire::Decode::read_into(&mut self.n_points, reader).in_field("n_points")?;
-        reader.list(self.n_points).map(|value| self.points_m = value).in_field("points_m")?;
+        reader.list_into(&mut self.points_m, self.n_points).in_field("points_m")?;
         Ok(())
     }
 }

@@ -41,6 +41,19 @@ macro_rules! decode_numbers {
                 }
                 Ok(items)
             }
+
+            #[inline]
+            fn read_array_into<const N: usize>(
+                items: &mut [Self; N],
+                reader: &mut Reader<'a>,
+            ) -> Result<(), DecodeError> {
+                let bytes = reader.bytes(N * size_of::<Self>())?;
+                let (chunks, _) = bytes.as_chunks();
+                for (item, chunk) in items.iter_mut().zip(chunks) {
+                    *item = Self::from_be_bytes(*chunk);
+                }
+                Ok(())
+            }
         }
     )*};
 }
@@ -75,6 +88,15 @@ impl<'a> Decode<'a> for u8 {
     #[inline]
     fn read_array<const N: usize>(reader: &mut Reader<'a>) -> Result<[Self; N], DecodeError> {
         reader.take()
+    }
+
+    #[inline]
+    fn read_array_into<const N: usize>(
+        items: &mut [Self; N],
+        reader: &mut Reader<'a>,
+    ) -> Result<(), DecodeError> {
+        items.copy_from_slice(reader.bytes(N)?);
+        Ok(())
     }
 }
 
@@ -125,6 +147,11 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
     fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         T::read_array(reader)
     }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        T::read_array_into(self, reader)
+    }
 }
 
 impl<'a, const N: usize> Decode<'a> for &'a [u8; N] {
@@ -143,16 +170,27 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for Box<[T; N]> {
     /// By way of the heap, so that a large array never stands on the stack.
     fn read(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let missing = reader.truncated_by(N);
-        // `N` comes from the type, not from the message; 1 for the minimum keeps it free of charge.
-        let n = if T::MIN_SIZE == 0 {
-            N
-        } else {
-            reader.count(i64::try_from(N).unwrap_or(i64::MAX), T::MIN_SIZE)?
-        };
-        T::read_vec(reader, n)?
+        check_len::<T, N>(reader)?;
+        T::read_vec(reader, N)?
             .into_boxed_slice()
             .try_into()
             .ok()
             .ok_or_else(missing)
     }
+
+    fn read_into(&mut self, reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        check_len::<T, N>(reader)?;
+        T::read_array_into(self, reader)
+    }
+}
+
+/// Whether `N` elements can be there. `N` comes from the type, not from the message, so that elements without bytes are
+/// free of charge.
+fn check_len<'a, T: Decode<'a>, const N: usize>(
+    reader: &mut Reader<'a>,
+) -> Result<(), DecodeError> {
+    if T::MIN_SIZE > 0 {
+        reader.count(i64::try_from(N).unwrap_or(i64::MAX), T::MIN_SIZE)?;
+    }
+    Ok(())
 }

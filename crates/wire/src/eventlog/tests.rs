@@ -1,12 +1,20 @@
+extern crate std;
+
 use super::{
-    HEADER_LEN, MAX_CHANNEL_LEN, MAX_PAYLOAD_LEN, Record, SYNC, Step, WriteRecordError, parse,
-    write_header,
+    HEADER_LEN, MAX_CHANNEL_LEN, MAX_PAYLOAD_LEN, MAX_WITNESSES, Record, SYNC, Step,
+    WriteRecordError, parse, write_header,
 };
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::cell::Cell;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 const LIMIT: usize = 1 << 16;
+
+std::thread_local! {
+    /// How often a place or a byte of a log was looked at.
+    pub(super) static WORK: Cell<u64> = const { Cell::new(0) };
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Event {
@@ -244,18 +252,59 @@ fn headers_that_make_no_sense_are_damage() {
     }
 }
 
-#[test]
-fn hostile_logs_are_read_in_linear_time() {
-    // Every record claims to be as long as allowed and contains all that follow.
-    let mut log = Vec::new();
-    for number in 0..50_000 {
-        write_header(number * 3, 0, "a", LIMIT, &mut log).unwrap();
+/// Logs that are much work: so many records, each of which claims more than it has.
+fn hostile_logs(n_records: i64) -> [(&'static str, Vec<u8>); 4] {
+    let claims = |number: fn(i64) -> i64| {
+        let mut log = Vec::new();
+        for place in 0..n_records {
+            write_header(number(place), 0, "a", LIMIT, &mut log).unwrap();
+        }
+        log
+    };
+    let mut one_claims = Vec::new();
+    for number in 0..n_records {
+        // Every hundredth claims the next ones, which follow each other and do not end where it does.
+        let len = if number % 100 == 0 { LIMIT } else { 0 };
+        write_header(-number, 0, "a", len, &mut one_claims).unwrap();
     }
-    let found = read(&log, 1 << 20);
-    assert_eq!(
-        found.n_damaged + found.n_trailing + found.events.len() * (HEADER_LEN + 1 + LIMIT),
-        log.len()
-    );
+    let n_bytes = usize::try_from(n_records).unwrap() * HEADER_LEN;
+    [
+        ("each contains all that follow", claims(|place| place * 3)),
+        ("each contains those before", claims(|place| -place)),
+        ("some contain chains", one_claims),
+        ("nothing but sync words", SYNC.repeat(n_bytes / SYNC.len())),
+    ]
+}
+
+/// Looks at a place and at a byte, while a log is read.
+fn work(log: &[u8]) -> u64 {
+    let before = WORK.get();
+    let found = read(log, 1 << 20);
+    let n_events: usize = found
+        .events
+        .iter()
+        .map(|(_, event)| HEADER_LEN + event.channel.len() + event.payload.len())
+        .sum();
+    assert_eq!(found.n_damaged + found.n_trailing + n_events, log.len());
+    WORK.get() - before
+}
+
+#[test]
+fn reading_a_hostile_log_twice_as_long_is_twice_the_work() {
+    // Much longer than what one record may claim.
+    const N_RECORDS: i64 = 20_000;
+    let (short, long) = (hostile_logs(N_RECORDS), hostile_logs(2 * N_RECORDS));
+    for ((name, short), (_, long)) in short.iter().zip(&long) {
+        let (once, twice) = (work(short), work(long));
+        assert!(
+            once >= short.len() as u64 / 100,
+            "{name}: {once} is counted"
+        );
+        assert!(twice <= once * 21 / 10, "{name}: {once}, then {twice}");
+        // What one record may claim is looked through for it, and no more often than there are witnesses.
+        let most = (MAX_WITNESSES * LIMIT) as u64;
+        assert!(once <= most * N_RECORDS as u64, "{name}: {once}");
+    }
 }
 
 /// Something that happens to a log: at a place, bytes go and others come.

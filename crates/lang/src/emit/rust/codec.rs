@@ -189,14 +189,18 @@ impl StructCode<'_> {
         self.body.members.len() <= 8 && self.body.members.iter().all(is_plain)
     }
 
-    /// Whether a member has memory that the next message can use.
+    /// Whether a member has memory that the next message can use. Where a length lies below the first dimension, it has
+    /// memory but is read anew.
     fn can_reuse(&self, member: &Member) -> bool {
-        let is_list = matches!(member.dims.as_slice(), [Dim::Variable { .. }]);
+        let is_fixed = |dims: &[Dim]| dims.iter().all(|dim| matches!(dim, Dim::Fixed { .. }));
         let holds_memory = match member.ty {
             Type::Primitive(ty) => ty == Primitive::String,
             Type::Named(_) => true,
         };
-        is_list || (member.dims.is_empty() && holds_memory)
+        match member.dims.as_slice() {
+            [Dim::Variable { .. }, inner @ ..] => is_fixed(inner),
+            dims => is_fixed(dims) && (holds_memory || is_large(member)),
+        }
     }
 
     fn print_read_into(&self, code: &mut Code) {
@@ -209,8 +213,17 @@ impl StructCode<'_> {
         }
         for member in &self.body.members {
             let name = field(&member.name);
-            let read = match member.dims.as_slice() {
-                [Dim::Variable { member: place }] => {
+            let has_inner_length = member
+                .dims
+                .iter()
+                .skip(1)
+                .any(|dim| matches!(dim, Dim::Variable { .. }));
+            let read = match member.dims.first() {
+                _ if has_inner_length => {
+                    let read = self.read(member, 0, "reader", "self.");
+                    format!("{read}.map(|value| self.{name} = value)")
+                }
+                Some(Dim::Variable { member: place }) => {
                     let length = self
                         .body
                         .members
@@ -218,12 +231,8 @@ impl StructCode<'_> {
                         .map_or(String::new(), |length| field(&length.name));
                     format!("reader.list_into(&mut self.{name}, self.{length})")
                 }
-                [] | [Dim::Fixed { .. }] => {
+                Some(Dim::Fixed { .. }) | None => {
                     format!("wire::Decode::read_into(&mut self.{name}, reader)")
-                }
-                _ => {
-                    let read = self.read(member, 0, "reader", "self.");
-                    format!("{read}.map(|value| self.{name} = value)")
                 }
             };
             code.line(format!("{read}.in_field({:?})?;", member.name));

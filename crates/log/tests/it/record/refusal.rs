@@ -3,10 +3,7 @@
 use super::{contents, live};
 use bowline_log::record::{Phase, RECORDER_CHANNEL};
 use bowline_msgs::Recorder as RecorderMessage;
-use std::time::Duration;
-
-/// Only guards against waiting for ever.
-const PATIENCE: Duration = Duration::from_secs(30);
+use bowline_testing::patience::PATIENCE;
 
 #[test]
 fn below_the_quota_nothing_is_written_and_the_alarm_is_on_the_bus() {
