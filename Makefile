@@ -14,7 +14,7 @@ FUZZ_RUNS := datagrams=3000 dynamic=50000 eventlog=50000 gate=20000 generated=50
 	station_frames=40000 tcpq=200000 worlds=6000
 SOAK_SECONDS ?= 1200
 
-.PHONY: demo test gen liblcm python bench soak peers check binary page browser models mutants fuzz
+.PHONY: demo test gen liblcm python packages bench soak peers check binary page browser models mutants fuzz
 
 demo: ## a simulated vessel surveys a harbour, and the page shows it
 	$(CARGO) run --quiet --release -p bowline -- demo
@@ -56,8 +56,11 @@ liblcm: ## LCM's C library on our bus, for programs that exist: target/release/l
 python: ## the Python module: a wheel in target/wheels, for every Python since 3.9
 	python3 -m pip wheel --quiet --no-deps --wheel-dir target/wheels ./bindings/python
 
+packages: ## crates, archive, .deb, wheel, sdist and npm package in target/packages, each installed and used in a clean place
+	@scripts/packages
+
 bench: peers ## our figures and the peers', side by side; BENCH="bus --quick" for a part
-	$(CARGO) build --quiet --release -p bowline -p bowline-bench -p bench-worker
+	$(CARGO) build --quiet --release -p bowline -p bowline-bench
 	for peer in $(BENCH_PEERS); do \
 		$(CARGO) build --quiet --release --locked --manifest-path bench/$$peer/Cargo.toml \
 			--target-dir target/bench-peers/$$peer || exit 1; \
