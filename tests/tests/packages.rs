@@ -13,7 +13,7 @@ fn root() -> PathBuf {
 }
 
 fn read(name: &str) -> String {
-    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    fs::read_to_string(root().join(name)).expect("the document is there")
 }
 
 fn manifest() -> toml::Table {
@@ -34,10 +34,8 @@ fn packages() -> Vec<Value> {
         .output()
         .expect("cargo runs");
     let mut metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
-    match metadata["packages"].take() {
-        Value::Array(packages) => packages,
-        other => panic!("cargo lists packages, found {other}"),
-    }
+    let packages = metadata["packages"].as_array_mut();
+    std::mem::take(packages.expect("cargo lists packages"))
 }
 
 fn name(package: &Value) -> &str {

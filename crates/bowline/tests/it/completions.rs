@@ -1,13 +1,12 @@
 //! `bowline completions`, in the shell that every machine has.
 
-use super::{bowline_in, scratch, stdout};
-use std::fs;
+use super::{bowline_in, scratch, stdout, write};
 use std::process::Command;
 
 /// What bash offers after these words, the last of which is being typed.
 fn offered(script: &str, words: &[&str]) -> Vec<String> {
     let folder = scratch(&format!("completions {}", words.join(" ")));
-    fs::write(folder.join("bowline.bash"), script).unwrap();
+    write(&folder, "bowline.bash", script);
     // As bash calls a completion: the words, the index of the last, and the command, the word and the one before it.
     let program = format!(
         "set -u; source ./bowline.bash; COMP_WORDS=({}); COMP_CWORD={}; COMPREPLY=(); _bowline bowline '{}' '{}'; \

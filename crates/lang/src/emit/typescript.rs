@@ -1,8 +1,9 @@
 //! TypeScript, for browser pages and node programs.
 //!
 //! For each type one ES module, for each package an `index.ts` that re-exports its types, and at the root the codec,
-//! `bowline.ts`, which is the same for everyone; with `--typescript-runtime`, the npm package has it. A struct is a class; `_t` is dropped from its name. The classes of
-//! types that contain each other import each other, so no module uses another before all are loaded.
+//! `bowline.ts`, which is the same for all types; with `--typescript-runtime`, an npm package has it. A struct is a
+//! class; `_t` is dropped from its name. The classes of types that contain each other import each other, so no module
+//! uses another before all are loaded.
 //!
 //! lcm-gen has no TypeScript, so there is nobody whose types are compiled one file at a time: all must be given.
 
