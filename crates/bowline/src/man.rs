@@ -128,8 +128,9 @@ mod tests {
             .iter()
             .find(|(it, _)| *it == file)
             .unwrap_or_else(|| panic!("no {file}"));
-        // A hyphen is escaped in roff.
-        let page = String::from_utf8(page.clone()).unwrap().replace("\\-", "-");
+        // Hyphens and apostrophes are escaped in roff.
+        let page = String::from_utf8(page.clone()).unwrap();
+        let page = page.replace("\\-", "-").replace("\\*(Aq", "'");
         for option in command.get_arguments().filter(|it| !it.is_hide_set()) {
             let Some(long) = option.get_long() else {
                 continue;
