@@ -1,6 +1,6 @@
 //! The bus against liblcm, zenoh, iceoryx2 and bare sockets: who delivers what, how fast, at what cost.
 //!
-//! Every system is driven by a worker of its own with the same protocol (`bench/worker`), in a network namespace that
+//! Every system is driven by a worker of its own with the same protocol (`crates/measure`), in a network namespace that
 //! exists for the run only. Systems take turns within each case, so that a noisy moment hits all of them; tables show
 //! the median of the turns and what they ranged over.
 
@@ -13,7 +13,7 @@ pub(crate) use table::{Bound, aim};
 
 use crate::Length;
 
-use bench_worker::exchange::{self, Case, Outcome};
+use bowline_measure::exchange::{self, Case, Outcome};
 use systems::System;
 
 /// Answers the questions named, or all, inside the namespace.

@@ -25,7 +25,7 @@ mod supervise;
 mod terrain;
 
 use anyhow::ensure;
-use bench_worker::machine;
+use bowline_measure::machine;
 use namespace::IN_NAMESPACE;
 
 /// How long to measure.

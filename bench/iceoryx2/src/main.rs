@@ -4,7 +4,7 @@
 //! Loans are not zeroed; the message is copied in once, as our own bus has to.
 
 use anyhow::{Context as _, Result, bail};
-use bench_worker::{Endpoint, Handler, POLL, Publisher, Run, Settings, Subscriber, System};
+use bowline_measure::{Endpoint, Handler, POLL, Publisher, Run, Settings, Subscriber, System};
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
 use iceoryx2::prelude::{
@@ -25,7 +25,7 @@ const ATTEMPT_PERIOD: Duration = Duration::from_micros(200);
 
 fn main() -> Result<()> {
     set_log_level(LogLevel::Error);
-    bench_worker::main(&Iceoryx2)
+    bowline_measure::main(&Iceoryx2)
 }
 
 struct Iceoryx2;

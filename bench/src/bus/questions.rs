@@ -4,7 +4,7 @@ use super::measure;
 use super::systems::{BOWLINE, BOWLINE_SHM, ICEORYX2, LCM, LCM_TUNED, RAW, ZENOH_SHM, ZENOH_TCP};
 use super::table::{Bound, DELIVERED, GIGABYTES, IDLE_CPU, LOSS, P50, P99, PUBLISHER_CPU, aim};
 use crate::Length;
-use bench_worker::exchange::{Case, Pattern};
+use bowline_measure::exchange::{Case, Pattern};
 
 const MESSAGE: usize = 800;
 const MEGABYTE: usize = 1_000_000;

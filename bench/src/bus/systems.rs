@@ -1,7 +1,7 @@
 //! Who takes part. Another system is a worker and a row here.
 
 use crate::peers;
-use bench_worker::exchange::{Case, Launch};
+use bowline_measure::exchange::{Case, Launch};
 use std::path::PathBuf;
 use std::process::Command;
 

@@ -4,7 +4,7 @@
 //! Publishers block rather than drop, which is how zenoh loses nothing; its own batching is on.
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use bench_worker::{Endpoint, Handler, Publisher, Run, Settings, Subscriber, System};
+use bowline_measure::{Endpoint, Handler, Publisher, Run, Settings, Subscriber, System};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use zenoh::qos::CongestionControl;
@@ -19,7 +19,7 @@ const POOL_BYTES: usize = 64 << 20;
 const SETTLING: Duration = Duration::from_millis(300);
 
 fn main() -> Result<()> {
-    bench_worker::main(&Zenoh)
+    bowline_measure::main(&Zenoh)
 }
 
 struct Zenoh;

@@ -2,7 +2,7 @@
 //!
 //! `plan.rs` makes cases of the arguments, `contestant.rs` says who takes part and how its workers are started,
 //! `table.rs` and `plot.rs` write down what came of it. Pacing, counting and all that touches a bus is the library of
-//! `bench/worker`, which `make bench` uses too. Workers are processes: this binary, started again with a hidden verb.
+//! `crates/measure`, which `make bench` uses too. Workers are processes: this binary, started again with a hidden verb.
 
 mod contestant;
 mod plan;
@@ -13,8 +13,8 @@ mod table;
 use crate::input::Usage;
 use crate::{Outcome, doctor, output};
 use anyhow::Context as _;
-use bench_worker::exchange::{self, Pattern};
-use bench_worker::{Bowline, Liblcm};
+use bowline_measure::exchange::{self, Pattern};
+use bowline_measure::{Bowline, Liblcm};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches as _};
 use contestant::Contestant;
 use plan::{Plan, Point};
@@ -107,16 +107,17 @@ pub(crate) fn command() -> Command {
             "Messages a second; 0 is flat out",
             ONE_WAY_EXAMPLES,
         ))
-        .subcommand(
-            // What `contestant.rs` starts.
-            Command::new("worker").hide(true).arg(
-                Arg::new("arguments")
-                    .action(ArgAction::Append)
-                    .num_args(1..)
-                    .trailing_var_arg(true)
-                    .allow_hyphen_values(true),
-            ),
-        )
+}
+
+/// What `contestant.rs` starts.
+pub(crate) fn worker() -> Command {
+    Command::new("worker").hide(true).arg(
+        Arg::new("arguments")
+            .action(ArgAction::Append)
+            .num_args(1..)
+            .trailing_var_arg(true)
+            .allow_hyphen_values(true),
+    )
 }
 
 pub(crate) fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
@@ -136,8 +137,8 @@ fn work(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         .flatten()
         .cloned();
     match arguments.next().as_deref() {
-        Some("bowline") => bench_worker::run(&Bowline, arguments)?,
-        Some("liblcm") => bench_worker::run(&Liblcm, arguments)?,
+        Some("bowline") => bowline_measure::run(&Bowline, arguments)?,
+        Some("liblcm") => bowline_measure::run(&Liblcm, arguments)?,
         system => {
             return Err(Usage(format!("expected bowline or liblcm, found {system:?}")).into());
         }
@@ -157,9 +158,9 @@ fn measure(pattern: Pattern, args: &Bench) -> anyhow::Result<Outcome> {
             return Ok(Outcome::Diagnostics);
         }
     }
-    let machine = bench_worker::machine::describe();
+    let machine = bowline_measure::machine::describe();
     output::note(&machine);
-    output::note(&bench_worker::machine::describe_load());
+    output::note(&bowline_measure::machine::describe_load());
     let points = run_plan(&plan, &contestants)?;
     // The figures are what took the time: they are shown whatever becomes of the plots.
     let plotted = write_plots(&plan, &points, &plots, &machine);

@@ -3,6 +3,7 @@
 //! Each verb is a module with a `run`. Exit codes: 0 fine, 1 something is wrong with the input, 2 wrong usage.
 
 mod bench;
+mod completions;
 mod demo;
 mod doctor;
 mod echo;
@@ -18,6 +19,7 @@ mod list;
 mod listen;
 mod log;
 mod logs;
+mod man;
 mod model;
 mod operate;
 mod orders;
@@ -71,6 +73,17 @@ enum Outcome {
 }
 
 fn command() -> Command {
+    // What the binary starts itself as.
+    let component = run::component::Arguments::augment_args(Command::new("component"));
+    let keeper = run::keeper::Arguments::augment_args(Command::new("keeper"));
+    visible()
+        .subcommand(component.hide(true))
+        .subcommand(keeper.hide(true))
+        .mut_subcommand("bench", |bench| bench.subcommand(bench::worker()))
+}
+
+/// The verbs that people see: what completions and manual pages are made of.
+fn visible() -> Command {
     help::unwrapped(verbs())
 }
 
@@ -88,9 +101,10 @@ fn verbs() -> Command {
         .arg_required_else_help(true)
         .infer_long_args(false)
         .subcommand(bench::command())
+        .subcommand(completions::Arguments::augment_args(Command::new(
+            "completions",
+        )))
         .subcommand(demo::Arguments::augment_args(Command::new("demo")))
-        .subcommand(run::component::Arguments::augment_args(Command::new("component")).hide(true))
-        .subcommand(run::keeper::Arguments::augment_args(Command::new("keeper")).hide(true))
         .subcommand(doctor::Doctor::augment_args(Command::new("doctor")))
         .subcommand(echo::Arguments::augment_args(Command::new("echo")))
         .subcommand(generate::command())
@@ -100,6 +114,7 @@ fn verbs() -> Command {
         .subcommand(list::List::augment_args(Command::new("list")))
         .subcommand(log::command())
         .subcommand(logs::Arguments::augment_args(Command::new("logs")))
+        .subcommand(man::Arguments::augment_args(Command::new("man")))
         .subcommand(parameters::Arguments::augment_args(Command::new(
             "parameters",
         )))
@@ -125,6 +140,9 @@ fn verbs() -> Command {
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     match matches.subcommand() {
         Some(("bench", matches)) => bench::run(matches),
+        Some(("completions", matches)) => {
+            completions::run(&completions::Arguments::from_arg_matches(matches)?)
+        }
         Some(("component", matches)) => {
             run::component::run(&run::component::Arguments::from_arg_matches(matches)?)
         }
@@ -141,6 +159,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
         }
         Some(("log", matches)) => log::run(log::Verb::from_arg_matches(matches)?),
         Some(("logs", matches)) => logs::run(&logs::Arguments::from_arg_matches(matches)?),
+        Some(("man", matches)) => man::run(&man::Arguments::from_arg_matches(matches)?),
         Some(("parameters", matches)) => {
             parameters::run(&parameters::Arguments::from_arg_matches(matches)?)
         }

@@ -3,8 +3,8 @@
 use crate::input::Usage;
 use crate::output;
 use anyhow::Context as _;
-use bench_worker::exchange::{Case, Launch};
 use bowline_bus::Url;
+use bowline_measure::exchange::{Case, Launch};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use crate::input::Usage;
-use bench_worker::exchange::{Case, Outcome, Pattern};
+use bowline_measure::exchange::{Case, Outcome, Pattern};
 
 /// As in the papers.
 const BYTES_PER_POINT: u64 = 100_000_000;

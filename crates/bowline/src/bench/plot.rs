@@ -4,7 +4,7 @@
 use super::contestant;
 use super::plan::{Plan, Point, to_f64};
 use super::svg::{Area, Scale, Style, Svg};
-use bench_worker::exchange::Pattern;
+use bowline_measure::exchange::Pattern;
 
 const PANEL_WIDTH: f64 = 260.0;
 const GAP: f64 = 58.0;
@@ -249,7 +249,7 @@ fn expected_mbps(point: &Point) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench_worker::exchange::{Case, Outcome};
+    use bowline_measure::exchange::{Case, Outcome};
 
     fn point(system: &str) -> Point {
         Point {

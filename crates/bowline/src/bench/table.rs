@@ -3,7 +3,7 @@
 use super::PlotPath;
 use super::plan::{Plan, Point};
 use crate::output::table;
-use bench_worker::exchange::Pattern;
+use bowline_measure::exchange::Pattern;
 use serde_json::{Value, json};
 
 /// A column: its heading, and what it shows of a point.

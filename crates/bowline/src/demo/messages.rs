@@ -11,11 +11,11 @@ use bowline_wire::{FieldPath, Items, Value};
 const TYPES: &[(&str, &str)] = &[
     (
         "types/waypoint_t.lcm",
-        include_str!("../../../../types/waypoint_t.lcm"),
+        include_str!("../../files/types/waypoint_t.lcm"),
     ),
     (
         "types/path_t.lcm",
-        include_str!("../../../../types/path_t.lcm"),
+        include_str!("../../files/types/path_t.lcm"),
     ),
 ];
 

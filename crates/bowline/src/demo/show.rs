@@ -6,10 +6,10 @@ use bowline_node::robot::{Preset, Robot};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file of the repository, with its path in it.
+/// A file of the repository, with its path in it. `files/` has links to its folders, so that the crate is whole by itself.
 macro_rules! file {
     ($path:literal) => {
-        ($path, include_str!(concat!("../../../../", $path)))
+        ($path, include_str!(concat!("../../files/", $path)))
     };
 }
 

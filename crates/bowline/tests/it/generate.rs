@@ -137,3 +137,35 @@ fn a_folder_taken_for_the_output_is_named_when_no_input_is_left() {
         stderr(&output)
     );
 }
+
+#[test]
+fn typescript_on_a_runtime_from_a_package_imports_it_and_writes_none() {
+    let folder = scratch("typescript runtime");
+    write(&folder, "a.lcm", "package p; struct a { int8_t x; }");
+    let generate = |out: &str, more: &[&str]| {
+        let args: Vec<&str> = ["gen", "--typescript", out, "a.lcm"]
+            .iter()
+            .chain(more)
+            .copied()
+            .collect();
+        let output = bowline_in(&folder, &args, b"");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let read = |name: &str| fs::read_to_string(folder.join(out).join(name)).unwrap();
+        (read("p/a.ts"), read("index.ts"))
+    };
+    let (module, index) = generate("own", &[]);
+    assert!(module.contains("from \"../bowline.js\";"), "{module}");
+    assert!(
+        index.contains("EncodeError } from \"./bowline.js\";"),
+        "{index}"
+    );
+    assert!(folder.join("own/bowline.ts").exists());
+
+    let (module, index) = generate("packaged", &["--typescript-runtime", "bowline/wire"]);
+    assert!(module.contains("from \"bowline/wire\";"), "{module}");
+    assert!(
+        index.contains("EncodeError } from \"bowline/wire\";"),
+        "{index}"
+    );
+    assert!(!folder.join("packaged/bowline.ts").exists());
+}

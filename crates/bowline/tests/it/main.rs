@@ -1,6 +1,7 @@
 //! The `bowline` command as people and scripts use it.
 
 mod bench;
+mod completions;
 mod demo;
 mod doctor;
 mod echo;
@@ -8,6 +9,7 @@ mod generate;
 mod hub;
 mod list;
 mod log_tools;
+mod man;
 mod model;
 mod operate;
 mod run;
@@ -111,10 +113,12 @@ fn every_verb_explains_itself_with_an_example() {
         &["gen"][..],
         &["bench", "echo"],
         &["bench", "oneway"],
+        &["completions"],
         &["doctor"],
         &["echo"],
         &["halt"],
         &["list"],
+        &["man"],
         &["operate"],
         &["pub"],
         &["rate"],

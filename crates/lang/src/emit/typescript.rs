@@ -1,8 +1,9 @@
 //! TypeScript, for browser pages and node programs.
 //!
 //! For each type one ES module, for each package an `index.ts` that re-exports its types, and at the root the codec,
-//! `bowline.ts`, which is the same for everyone. A struct is a class; `_t` is dropped from its name. The classes of
-//! types that contain each other import each other, so no module uses another before all are loaded.
+//! `bowline.ts`, which is the same for all types; with `--typescript-runtime`, an npm package has it. A struct is a
+//! class; `_t` is dropped from its name. The classes of types that contain each other import each other, so no module
+//! uses another before all are loaded.
 //!
 //! lcm-gen has no TypeScript, so there is nobody whose types are compiled one file at a time: all must be given.
 
@@ -26,11 +27,18 @@ pub(super) const LANGUAGE: Language = Language {
     short: None,
     summary: "TypeScript: an ES module per type, for browsers and node",
     dirs: &["typescript-path"],
-    settings: &[Setting {
-        name: "typescript-path",
-        kind: SettingKind::Text("."),
-        help: "where bowline.ts and the packages' folders go",
-    }],
+    settings: &[
+        Setting {
+            name: "typescript-path",
+            kind: SettingKind::Text("."),
+            help: "where bowline.ts and the packages' folders go",
+        },
+        Setting {
+            name: "typescript-runtime",
+            kind: SettingKind::Text(""),
+            help: "import the codec from this module, such as bowline/wire of the npm package, and write no bowline.ts",
+        },
+    ],
     emit,
 };
 
@@ -45,19 +53,22 @@ fn emit(job: &Job<'_>) -> Result<Vec<OutputFile>, EmitError> {
     job.expect_all_defined()?;
     let root = PathBuf::from(job.text("typescript-path"));
     let modules = Modules::new(job.types);
-    let runtime = format!("{HEADER}\n\n{RUNTIME}");
-    let mut files = vec![OutputFile {
-        path: root.join("bowline.ts"),
-        text: runtime,
-    }];
+    let runtime = job.text("typescript-runtime");
+    let mut files = Vec::new();
+    if runtime.is_empty() {
+        files.push(OutputFile {
+            path: root.join("bowline.ts"),
+            text: format!("{HEADER}\n\n{RUNTIME}"),
+        });
+    }
     for (id, def) in job.types.iter() {
         let path = root.join(modules.file(id)).with_added_extension("ts");
         files.push(OutputFile {
             path,
-            text: module_text(job.types, &modules, id, def),
+            text: module_text(job, &modules, id, def),
         });
     }
-    for (package, text) in index_texts(job.types, &modules) {
+    for (package, text) in index_texts(job, &modules) {
         let folder: PathBuf = package.split('.').collect();
         files.push(OutputFile {
             path: root.join(folder).join("index.ts"),
@@ -68,7 +79,8 @@ fn emit(job: &Job<'_>) -> Result<Vec<OutputFile>, EmitError> {
 }
 
 /// For each package, and each package that has packages within: what it exports.
-fn index_texts(types: &TypeSet, modules: &Modules) -> BTreeMap<String, String> {
+fn index_texts(job: &Job<'_>, modules: &Modules) -> BTreeMap<String, String> {
+    let types = job.types;
     let mut exports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (id, def) in types.iter() {
         let line = format!(
@@ -88,11 +100,11 @@ fn index_texts(types: &TypeSet, modules: &Modules) -> BTreeMap<String, String> {
             inner = outer;
         }
     }
-    let errors = "export { DecodeError, EncodeError } from \"./bowline.js\";";
-    exports
-        .entry(String::new())
-        .or_default()
-        .insert(errors.to_string());
+    let errors = format!(
+        "export {{ DecodeError, EncodeError }} from {};",
+        runtime_module(job, "./")
+    );
+    exports.entry(String::new()).or_default().insert(errors);
     let text =
         |lines: BTreeSet<String>| format!("{HEADER}\n\n{}\n", Vec::from_iter(lines).join("\n"));
     exports
@@ -101,11 +113,20 @@ fn index_texts(types: &TypeSet, modules: &Modules) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn module_text(types: &TypeSet, modules: &Modules, id: TypeId, def: &TypeDef) -> String {
+/// The module of the codec, quoted, for a module that has the root `up` from itself.
+fn runtime_module(job: &Job<'_>, up: &str) -> String {
+    match job.text("typescript-runtime") {
+        "" => format!("\"{up}bowline.js\""),
+        module => format!("{module:?}"),
+    }
+}
+
+fn module_text(job: &Job<'_>, modules: &Modules, id: TypeId, def: &TypeDef) -> String {
+    let types = job.types;
     let mut code = Code::new();
     code.line(HEADER);
     code.gap();
-    let imports = Imports::new(types, modules, id);
+    let imports = Imports::new(job, modules, id);
     imports.print(&mut code);
     code.gap();
     match &def.kind {

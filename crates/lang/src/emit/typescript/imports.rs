@@ -1,8 +1,10 @@
 //! What a module takes from others, and under which names.
 
+use super::super::Job;
 use super::super::code::Code;
 use super::super::names::{camel_case, claim};
 use super::names::Modules;
+use super::runtime_module;
 use bowline_wire::schema::{Type, TypeId, TypeSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +16,8 @@ pub(super) struct Imports {
 }
 
 impl Imports {
-    pub(super) fn new(types: &TypeSet, modules: &Modules, id: TypeId) -> Self {
+    pub(super) fn new(job: &Job<'_>, modules: &Modules, id: TypeId) -> Self {
+        let types = job.types;
         let from = &types.def(id).package;
         let up = match from.split('.').filter(|part| !part.is_empty()).count() {
             0 => "./".to_string(),
@@ -22,7 +25,10 @@ impl Imports {
         };
         let mut idents = BTreeMap::from([(id, modules.ident(id).to_string())]);
         let mut taken = BTreeSet::from([modules.ident(id).to_string()]);
-        let mut lines = vec![format!("import * as wire from \"{up}bowline.js\";")];
+        let mut lines = vec![format!(
+            "import * as wire from {};",
+            runtime_module(job, &up)
+        )];
         for inner in contained(types, id) {
             let (def, ident) = (types.def(inner), modules.ident(inner));
             // Another package may have a type of the same name: then it is told apart by its package.

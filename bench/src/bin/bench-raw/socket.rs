@@ -5,7 +5,7 @@
     reason = "sizes of C structures in the types of C's arguments"
 )]
 
-use bench_worker::Handler;
+use bowline_measure::Handler;
 use std::io::{Error, ErrorKind, Result};
 use std::mem::{size_of, zeroed};
 use std::net::{SocketAddrV4, UdpSocket};

@@ -6,12 +6,12 @@
 mod socket;
 
 use anyhow::{Context as _, Result};
-use bench_worker::{Endpoint, Handler, POLL, Publisher, Run, Settings, Subscriber, System};
+use bowline_measure::{Endpoint, Handler, POLL, Publisher, Run, Settings, Subscriber, System};
 use socket::{Batch, Datagrams, Socket};
 use std::net::SocketAddrV4;
 
 fn main() -> Result<()> {
-    bench_worker::main(&Raw)
+    bowline_measure::main(&Raw)
 }
 
 struct Raw;
