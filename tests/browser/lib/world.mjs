@@ -355,23 +355,34 @@ export function thrustOf(bytes) {
     return { port: view.getFloat64(16), starboard: view.getFloat64(24) };
 }
 
-/** Who holds the lease, from a gate_t; empty: nobody. */
-export function holderOf(bytes) {
+/** What a gate reports, as far as scenarios look at it, from a gate_t. */
+export function gateOf(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // Fingerprint and time, name; state, level and two times; who is in control, and why.
-    let at = 16;
+    // Behind the fingerprint.
+    let at = 8;
+    const skip = (n) => (at += n);
+    const byte = () => view.getInt8(skip(1) - 1);
     const text = () => {
         const length = view.getUint32(at);
         const found = Buffer.from(bytes).toString("utf8", at + 4, at + 3 + length);
-        at += 4 + length;
+        skip(4 + length);
         return found;
     };
+    const utime = Number(view.getBigInt64(skip(8) - 8));
     text();
-    at += 2 + 16;
+    const state = STATES[byte()];
+    skip(1 + 16);
     text();
     text();
-    return text();
+    const holder = text();
+    skip(8 + 4 + 8 + 8);
+    text();
+    skip(8);
+    return { utime, state, holder, isStopped: byte() !== 0, stoppedBy: text(), stopReason: text() };
 }
+
+/** The states of a gate_t, in the order of its constants. */
+const STATES = ["stopped", "idle", "operated", "autonomous", "contingency"];
 
 /** A folder for pictures. */
 export function outFolder(...names) {

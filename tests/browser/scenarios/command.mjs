@@ -16,7 +16,6 @@ import {
     takeAndClear,
     until,
 } from "../lib/bridge.mjs";
-import { PATIENCE_MS } from "../lib/patience.mjs";
 import { portray } from "../lib/portrait.mjs";
 import { thrustOf, World } from "../lib/world.mjs";
 
@@ -164,12 +163,12 @@ test("one person commands one vehicle", (t) =>
             }
         });
 
-        await world.step(t, "values are marked as stale within a second of the last message", async () => {
+        await world.step(t, "values are marked as stale before the page shows them as a second old", async () => {
             await until(page, areFresh);
+            await page.evaluate(watchAges, POSE_FED);
             vessel.freeze();
-            const staleMs = await page.evaluate(staleAfterMs, [POSE_FED, PATIENCE_MS]);
-            t.diagnostic(`from the last pose to values that are marked as stale: ${staleMs.toFixed(0)} ms`);
-            assert.ok(staleMs < STALE_MS, `expected stale values within ${STALE_MS} ms, found ${staleMs} ms`);
+            await until(page, areStale, POSE_FED);
+            assert.deepEqual(await page.evaluate(() => globalThis.oldAndFresh), []);
             await says(seen(page).state, /^Was /);
             await until(page, () => document.querySelectorAll(".vitals .readout[data-fresh=fresh]").length === 0);
             await portray(page, "stale", { shows: page.locator(".panel-vitals[data-fresh=stale]") });
@@ -181,35 +180,41 @@ test("one person commands one vehicle", (t) =>
         });
     }));
 
-/** What is told from poses. */
+/** What is told from poses, which come often. */
 const POSE_FED = ["Heading", "Speed", "Position", "Uncertainty"];
-/** A second is promised; a machine that does other things too may draw late, but not that late. */
-const STALE_MS = 3_000;
 
 /** Runs in the page. */
 function areFresh() {
     return document.querySelector(".panel-vitals")?.dataset.fresh === "fresh";
 }
 
-/** Runs in the page: how long after the last pose all that is told from poses is marked as stale. */
-function staleAfterMs([labels, patienceMs]) {
-    const readouts = labels.map((label) =>
-        [...document.querySelectorAll(".vitals .readout")].find((it) => it.textContent.startsWith(label)),
+/** Runs in the page. */
+function areStale(labels) {
+    const readouts = [...document.querySelectorAll(".vitals .readout")];
+    return labels.every((label) => readouts.find((it) => it.textContent.startsWith(label))?.dataset.fresh === "stale");
+}
+
+/**
+ * Runs in the page: notes each picture in which a value was a second old by the station's clock and not marked as stale; such
+ * a one has its age beside it. How long a second is, is for the page's own tests: a machine that does other things too may
+ * draw late, but no picture may be wrong.
+ */
+function watchAges(labels) {
+    globalThis.oldAndFresh = [];
+    const readouts = [...document.querySelectorAll(".vitals .readout")].filter((it) =>
+        labels.some((label) => it.textContent.startsWith(label)),
     );
-    const startedMs = performance.now();
-    return new Promise((resolve, reject) => {
-        const look = () => {
-            const now = performance.now();
-            if (readouts.every((it) => it.dataset.fresh === "stale")) {
-                resolve(now - globalThis.heardMs.get("pose"));
-            } else if (now - startedMs > patienceMs) {
-                reject(new Error(`expected ${labels} to grow stale, found them fresh`));
-            } else {
-                requestAnimationFrame(look);
+    const look = () => {
+        for (const it of readouts) {
+            if (it.dataset.fresh !== "stale" && it.querySelector(".ago").textContent !== "") {
+                globalThis.oldAndFresh.push(it.textContent);
             }
-        };
-        look();
-    });
+        }
+    };
+    const observer = new MutationObserver(look);
+    for (const it of readouts) {
+        observer.observe(it, { attributes: true, childList: true, characterData: true, subtree: true });
+    }
 }
 
 /** Asks a stopped vehicle to go on, which is refused anew, and said on the page anew. */
