@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-    engage,
     goTo,
     isAhead,
     isZero,
@@ -12,6 +11,7 @@ import {
     press,
     says,
     seen,
+    steer,
     take,
     takeAndClear,
     until,
@@ -79,11 +79,11 @@ test("one person commands one vehicle", (t) =>
 
         await world.step(t, "the keyboard takes over from autonomy, and hands back", async () => {
             await goTo(page, FAR);
-            await engage(page);
-            await page.keyboard.down("KeyW");
-            await says(seen(page).state, "Operated");
-            await says(seen(page).level, "Level 0 · Direct thrust");
-            await thrust(bus, isAhead);
+            await steer(page, async () => {
+                await thrust(bus, isAhead);
+                await says(seen(page).state, "Operated");
+                await says(seen(page).level, "Level 0 · Direct thrust");
+            });
             await page.keyboard.up("KeyW");
             await thrust(bus, isZero);
             await press(page, "Hands off");
@@ -93,16 +93,26 @@ test("one person commands one vehicle", (t) =>
         });
 
         await world.step(t, "a finger on the stick drives, and lets go", async () => {
-            await engage(page);
-            const box = await page.locator(".stick").boundingBox();
-            const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-            const touch = await page.context().newCDPSession(page);
-            const at = (dy) => [{ x, y: y + dy }];
-            await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
-            await touch.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(-box.height / 3) });
-            await says(seen(page).teleop, "You are driving");
-            await thrust(bus, isAhead);
-            await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+            const cdp = await page.context().newCDPSession(page);
+            const touch = (type, touchPoints) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints });
+            const finger = {
+                down: async () => {
+                    const { x, y, width, height } = await page.locator(".stick").boundingBox();
+                    const at = (dy) => [{ x: x + width / 2, y: y + height / 2 + dy }];
+                    await touch("touchStart", at(0));
+                    await touch("touchMove", at(-height / 3));
+                },
+                up: () => touch("touchEnd", []),
+            };
+            await steer(
+                page,
+                async () => {
+                    await thrust(bus, isAhead);
+                    await says(seen(page).teleop, "You are driving");
+                },
+                finger,
+            );
+            await finger.up();
             await thrust(bus, isZero);
             await press(page, "Hands off");
         });
@@ -121,9 +131,9 @@ test("one person commands one vehicle", (t) =>
                 navigator.getGamepads = () => [pad, null, null, null];
                 globalThis.testPad = pad;
             });
-            await engage(page);
-            await page.evaluate(() => (globalThis.testPad.axes = [0, -1]));
-            await thrust(bus, isAhead);
+            const push = (axes) => page.evaluate((it) => (globalThis.testPad.axes = it), axes);
+            const thumb = { down: () => push([0, -1]), up: () => push([0, 0]) };
+            await steer(page, () => thrust(bus, isAhead), thumb);
             await page.evaluate(() => (globalThis.testPad.buttons[1].pressed = true));
             await says(seen(page).state, "Stopped");
             await thrust(bus, isZero);

@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
 import { goTo, PAGES, Pointer, press, says, seen, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
-import { assertFits, assertInSight, portray, SIZES, violations } from "../lib/portrait.mjs";
+import { assertFits, assertInSight, PICTURE, portray, SIZES, violations } from "../lib/portrait.mjs";
 import { outFolder, World } from "../lib/world.mjs";
 
 test("the page, with a vehicle under way", (t) =>
     World.run(async (world) => {
         const url = await world.hub();
-        await world.vessel(url);
+        // Pictures of walls take a slow machine long, and nobody is to lose the lease over them.
+        await world.vessel(url, { lease: "60s" });
         const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);
         const captain = await world.page(station.url);
         await takeAndClear(captain);
@@ -34,8 +35,8 @@ test("the page, with a vehicle under way", (t) =>
                 const folder = outFolder("shots", size);
                 for (const name of PAGES) {
                     await show(page, name);
-                    const file = path.join(folder, `page-${name.toLowerCase()}.png`);
-                    await page.screenshot({ path: file, fullPage: isPhone });
+                    const file = path.join(folder, `page-${name.toLowerCase()}.jpg`);
+                    await page.screenshot({ ...PICTURE, path: file, fullPage: isPhone });
                     if (!isPhone) {
                         await shootRest(page, folder, name.toLowerCase());
                     }
@@ -129,7 +130,8 @@ async function shootRest(page, folder, name) {
         const panel = await card.evaluate((it) =>
             `${it.dataset.panel} ${it.querySelector(".subtitle").textContent}`.trim(),
         );
-        await card.screenshot({ path: path.join(folder, `${name}-${panel.replace(/[^\w.-]+/g, "-")}.png`) });
+        const file = `${name}-${panel.replace(/[^\w.-]+/g, "-")}.jpg`;
+        await card.screenshot({ ...PICTURE, path: path.join(folder, file) });
     }
     await page.evaluate(() => window.scrollTo(0, 0));
 }
