@@ -55,7 +55,7 @@ try {
             await World.run(async (world) => {
                 const url = await world.hub();
                 // The gate as it is on the water, but for the fence: a vessel that is stopped again and again drifts.
-                await world.vessel(url, { args: ["--set", "gate.lease=4s", "--set", "gate.fence_m=[]"] });
+                await world.vessel(url, { args: ["--set", "gate.fence_m=[]"] });
                 const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);
                 await measure(world, station, url);
             }, PATIENCE);

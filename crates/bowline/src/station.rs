@@ -200,10 +200,7 @@ impl Doorway {
         let people = People::parse(&read(users)?);
         let people = people.with_context(|| format!("people of {}", users.display()))?;
         let certificate = match (&self.tls_cert, &self.tls_key) {
-            (Some(chain), Some(key)) => Some(Certificate {
-                chain_pem: read(chain)?,
-                key_pem: read(key)?,
-            }),
+            (Some(chain), Some(key)) => Some(read_certificate(chain, key)?),
             _ => None,
         };
         Ok(Access::LogIn {
@@ -211,6 +208,19 @@ impl Doorway {
             certificate,
         })
     }
+}
+
+/// A certificate with its key, such as browsers can be shown.
+fn read_certificate(chain: &Path, key: &Path) -> anyhow::Result<Certificate> {
+    let certificate = Certificate {
+        chain_pem: read(chain)?,
+        key_pem: read(key)?,
+    };
+    certificate.check().with_context(|| {
+        let (chain, key) = (chain.display(), key.display());
+        format!("cannot use the certificate {chain} with the key {key}")
+    })?;
+    Ok(certificate)
 }
 
 /// Says where the page is: for people, and for programs that wait for this line.

@@ -16,6 +16,9 @@ use tokio::time::timeout;
 /// What the system keeps beside what is on its way. More would be old by the time that it is sent; here it is replaced by
 /// something newer while it waits.
 const MAX_UNSENT: u32 = 16 << 10;
+/// How often it is looked, within the time in which something should move, whether it did: so much later than promised a
+/// line that stands still is given up at most.
+const LOOKS: u32 = 10;
 /// How long hanging up may take, and what is read meanwhile.
 const HANG_UP_WITHIN: Duration = Duration::from_millis(500);
 const MAX_UNHEARD: usize = 1 << 20;
@@ -120,12 +123,14 @@ async fn while_moving<T>(
     what: impl Future<Output = T>,
 ) -> Option<T> {
     let mut what = pin!(what);
+    let mut n_still = 0;
     loop {
         let before = n_moved();
-        match timeout(within, &mut what).await {
+        match timeout(within / LOOKS, &mut what).await {
             Ok(result) => return Some(result),
-            Err(_) if n_moved() == before => return None,
-            Err(_) => {}
+            Err(_) if n_moved() != before => n_still = 0,
+            Err(_) if n_still + 1 == LOOKS => return None,
+            Err(_) => n_still += 1,
         }
     }
 }
@@ -185,6 +190,23 @@ mod tests {
         };
         let done = while_moving(Duration::from_millis(1), n_moved, arrived.notified());
         assert_eq!(run(done), Some(()));
+    }
+
+    #[test]
+    fn what_moved_at_first_is_given_up_as_soon_as_it_stood_still_for_so_long() {
+        let n_looks = Cell::new(0_u64);
+        let n_moved = || {
+            n_looks.set(n_looks.get() + 1);
+            n_looks.get().min(4)
+        };
+        let done = while_moving(
+            Duration::from_millis(1),
+            n_moved,
+            std::future::pending::<()>(),
+        );
+        assert_eq!(run(done), None);
+        // Before and after each time that it waited: the fourth look is the last that finds anything new.
+        assert_eq!(n_looks.get(), 4 + 2 * u64::from(LOOKS));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use bowline_msgs::Audit;
 use bowline_node::clock;
 use bytes::Bytes;
 use serde::Serialize;
+use socket2::{Domain, Socket, Type};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -157,6 +158,9 @@ pub struct Station {
     runtime: Option<tokio::runtime::Runtime>,
 }
 
+/// Connections that the system keeps until they are let in or turned away. Beyond that it drops them without a word, and
+/// browsers try again after a second or three: a crowd must not keep those waiting who come with it.
+const MAX_WAITING: i32 = 1_024;
 /// How long pages get to hear that it ends.
 const END_WITHIN: Duration = Duration::from_secs(1);
 
@@ -266,9 +270,13 @@ fn check(options: &Options) -> Result<(), StartError> {
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     let bind = || {
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        Ok(listener)
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        // A station that is started again finds its port free.
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(MAX_WAITING)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket.into())
     };
     bind().map_err(|source| StartError::Listen { address, source })
 }

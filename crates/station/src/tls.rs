@@ -26,9 +26,12 @@ pub enum TlsError {
     /// There is none in the file.
     #[error("expected certificates as PEM, found none")]
     NoCertificate,
-    /// A file is no PEM.
-    #[error("expected PEM: {0}")]
-    Pem(#[from] rustls::pki_types::pem::Error),
+    /// What should be certificates is no PEM.
+    #[error("expected certificates as PEM: {0}")]
+    Chain(#[source] rustls::pki_types::pem::Error),
+    /// What should be the key is no PEM, or has none.
+    #[error("expected a private key as PEM: {0}")]
+    Key(#[source] rustls::pki_types::pem::Error),
     /// Certificate and key do not belong together, or are of a kind that is not known.
     #[error("certificate and key: {0}")]
     Tls(#[from] rustls::Error),
@@ -38,14 +41,22 @@ pub enum TlsError {
 }
 
 impl Certificate {
+    /// Whether a station could use it.
+    ///
+    /// # Errors
+    /// When one of the two is not what it should be, or they do not belong together.
+    pub fn check(&self) -> Result<(), TlsError> {
+        self.config().map(drop)
+    }
+
     pub(crate) fn config(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let chain: Result<Vec<_>, _> =
             CertificateDer::pem_slice_iter(self.chain_pem.as_bytes()).collect();
-        let chain = chain?;
+        let chain = chain.map_err(TlsError::Chain)?;
         if chain.is_empty() {
             return Err(TlsError::NoCertificate);
         }
-        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes())?;
+        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes()).map_err(TlsError::Key)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?

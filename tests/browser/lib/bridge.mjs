@@ -55,11 +55,25 @@ export async function takeAndClear(page) {
     await says(seen(page).state, "Idle");
 }
 
-/** Sends the vehicle to a place by typing where. */
+/**
+ * Sends the vehicle to a place by typing where. A gate takes no task that was given before its word of a cleared stop had
+ * come: who was that quick is told so, and asks again.
+ */
 export async function goTo(page, [x, y]) {
     await page.getByLabel("East, metres").fill(String(x));
     await page.getByLabel("North, metres").fill(String(y));
-    await press(page, "Go to");
+    const tooEarly = page.locator(".journal li", { hasText: /expected a command that was made after the stop/ });
+    const autonomous = seen(page).state.filter({ hasText: /^Autonomous$/ });
+    for (let n = 1; n < MOST_TRIES; n++) {
+        const another = tooEarly.nth(await tooEarly.count());
+        await press(page, "Go to");
+        // Whichever comes first.
+        await autonomous.or(another).first().waitFor();
+        if (await autonomous.isVisible()) {
+            return;
+        }
+        console.log("tried once more to give a task: it was given before the gate's word of the cleared stop had come");
+    }
     await says(seen(page).state, "Autonomous");
 }
 
@@ -131,10 +145,14 @@ export class Pointer {
 const MENU_OFFSET_PX = 10;
 
 /** How often a person tries again to drive by hand: each time there must be a cause, and it is told. */
-const MOST_TRIES = 3;
-/** The page gives up after 300 ms in which it had no turn, and after 500 ms without a token; some less is seen here. */
+const MOST_TRIES = 10;
+/**
+ * The page gives up after 300 ms in which it had no turn, after a second in which it drew nothing, of which it leaves out up
+ * to a quarter itself, and after 500 ms without a token; some less is seen here.
+ */
 const EXCUSES = [
-    [/held up|does not draw/, "page", 250],
+    [/held up/, "page", 250],
+    [/does not draw/, "picture", 700],
     [/not heard/, "token", 400],
 ];
 
@@ -148,29 +166,56 @@ export async function engage(page) {
         await press(page, "Drive by hand");
         await becomes(page, ["arming", "ready"]);
         await becomes(page, ["ready", "off"]);
-        if ((await page.locator(".teleop").getAttribute("data-state")) === "ready") {
+        if ((await stateOf(page)) === "ready") {
             return;
         }
         await excuse(page, since, n);
     }
 }
 
-/** Holds W until `hasThrust` has seen the vehicle go ahead; where the page gave up before that for a cause, once more. */
-export async function steer(page, hasThrust) {
+/** How hands are put to the controls, and taken off: by the key W. */
+const keyW = (page) => ({ down: () => page.keyboard.down("KeyW"), up: () => page.keyboard.up("KeyW") });
+
+/**
+ * Drives ahead by hand until `hasMoved` has seen what it waits for; where the page gave up before that for a cause, once more.
+ * The hands stay at the controls.
+ */
+export async function steer(page, hasMoved, hands = keyW(page)) {
     for (let n = 1; ; n++) {
         await engage(page);
         const since = await page.evaluate(() => performance.now());
-        const ahead = hasThrust().then(() => true);
-        await page.keyboard.down("KeyW");
-        const off = becomes(page, ["off"]).then(
+        const moved = hasMoved().then(() => true);
+        // Nobody waits for it any more where the page gave up.
+        moved.catch(() => undefined);
+        await hands.down();
+        const given = becomes(page, ["off", "arming"]).then(
             () => false,
-            () => ahead,
+            () => moved,
         );
-        if (await Promise.race([ahead, off])) {
+        if (await Promise.race([moved, given])) {
             return;
         }
-        await page.keyboard.up("KeyW");
-        await excuse(page, since, n);
+        await hands.up();
+        if ((await stateOf(page)) === "off") {
+            await excuse(page, since, n);
+        } else {
+            await excuseGate(page, n);
+        }
+    }
+}
+
+const stateOf = (page) => page.locator(".teleop").getAttribute("data-state");
+
+/** Looks whether the gate refused a command because it was late, after which it wants the controls to be let go first. */
+async function excuseGate(page, n) {
+    const refused = page.locator(".journal li", { hasText: /expected a token of at most|expected neutral input/ });
+    const why = await refused.first().textContent();
+    if (n >= MOST_TRIES) {
+        throw new Error(`expected to drive by hand at try ${n}, found: ${why}`);
+    }
+    console.log(`tried once more to drive by hand: ${why}`);
+    if ((await stateOf(page)) !== "off") {
+        await press(page, "Hands off");
     }
 }
 

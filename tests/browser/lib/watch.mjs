@@ -11,7 +11,7 @@ export function watch() {
     globalThis.nCells = 0;
     /** When the last message of each channel came, by the page's clock. */
     globalThis.heardMs = new Map();
-    /** Times without a turn of the page's timers, or without a token of a gate, that were long. */
+    /** Times without a turn of the page's timers, a picture of the screen, or a token of a gate, that were long. */
     globalThis.gaps = [];
     /** Clicks of which the map does not know yet whether they are the first half of a double click. */
     globalThis.nUndecided = 0;
@@ -45,6 +45,15 @@ export function watch() {
             return real.call(this, image, ...args);
         };
     }
+
+    let drawnMs = performance.now();
+    const draw = () => {
+        const now = performance.now();
+        note("picture", now - drawnMs, now);
+        drawnMs = now;
+        requestAnimationFrame(draw);
+    };
+    requestAnimationFrame(draw);
 
     let tickedMs = performance.now();
     setInterval(() => {

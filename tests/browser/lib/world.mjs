@@ -31,9 +31,12 @@ const FLAGS = [
     "--disable-sync",
 ];
 
+/** What a vessel is told on a machine on which it may have to wait for its turn. */
+const PATIENT = ["--set", "gate.place_ttl=20s"];
+
 const LAPTOP = { width: 1366, height: 768 };
 
-/** One browser for all scenarios. */
+/** One browser for all worlds of a process: that of a world which found none and ends it, or one that was opened before. */
 let browser;
 let nVessels = 0;
 
@@ -46,13 +49,16 @@ export async function openBrowser(moreFlags = []) {
 }
 
 export async function closeBrowser() {
-    await browser?.close();
+    const open = browser;
+    browser = undefined;
+    await open?.close();
 }
 
 /** Everything that one scenario has started. */
 export class World {
     #ends = [];
     #pages = [];
+    #hasOpened = false;
     /** What pages complained of: a scenario that expects something takes it out. */
     complaints = [];
     folder = mkdtempSync(path.join(tmpdir(), "bowline-browser-"));
@@ -112,7 +118,7 @@ export class World {
     async close() {
         // Pages first, then what they looked at, all at once: a robot takes a while to stop its components in order.
         await Promise.all(this.#pages.map((page) => page.context().close()));
-        await Promise.all(this.#ends.map((end) => end()));
+        await Promise.all([...this.#ends.map((end) => end()), this.#hasOpened && closeBrowser()]);
         rmSync(this.folder, { recursive: true, force: true });
     }
 
@@ -197,10 +203,11 @@ export class World {
     }
 
     /**
-     * The harbour vessel with nobody aboard but the gate, in simulation. The lease is longer than on the water, because
-     * machines that test do other things too; how old a direct command may get is as it is there.
+     * The harbour vessel with nobody aboard but the gate, in simulation. The lease is longer than on the water, and so is the
+     * time for which the fence is kept by the last known place, because machines that test do other things too; how old a
+     * direct command may get is as it is there.
      */
-    async vessel(url, { ranks = [], args = ["--set", "gate.lease=4s"] } = {}) {
+    async vessel(url, { ranks = [], lease = "4s", args = [] } = {}) {
         // A machine has one supervisor for each robot's name, and others may run one too.
         nVessels += 1;
         const name = `vessel${process.pid}n${nVessels}`;
@@ -208,7 +215,18 @@ export class World {
         const bus = await this.bus(url, "gate\\.state");
         const heard = bus.next((channel) => (channel === "gate.state" ? true : undefined), { what: "gate.state" });
         // It says nothing by itself: what it says is on the bus.
-        const { child, failed } = this.#spawn(["run", file, "--source", "sim", "-l", url, ...args]);
+        const { child, failed } = this.#spawn([
+            "run",
+            file,
+            "--source",
+            "sim",
+            "-l",
+            url,
+            ...PATIENT,
+            "--set",
+            `gate.lease=${lease}`,
+            ...args,
+        ]);
         await Promise.race([heard, failed]);
         bus.close();
         return {
@@ -241,6 +259,10 @@ export class World {
      * there is nobody else. `prepare` is called with the page before it is loaded.
      */
     async page(url, { hash = "", viewport = LAPTOP, user, prepare, isWatched = true, ...more } = {}) {
+        if (browser === undefined) {
+            this.#hasOpened = true;
+            await openBrowser();
+        }
         const context = await browser.newContext({ viewport, reducedMotion: "reduce", ...more });
         context.setDefaultTimeout(PATIENCE_MS);
         if (isWatched) {
@@ -322,10 +344,20 @@ function parentOf(pid) {
     }
 }
 
-/** A robot of ours without its scripted operator and without its link: pages take their place. */
+/**
+ * A robot of ours without its scripted operator and without its link: pages take their place. It runs in two processes, the
+ * vessel and the world that it is in, and not in one for each component: no page can tell, and machines that test have fewer
+ * cores than a vessel has components.
+ */
 function robotFile(file, name, ranks) {
     const text = readFileSync(path.join(ROOT, "robots", file), "utf8");
-    const sections = text.split(/^(?=\[)/m).filter((it) => !/^\[(component\.link|sim\.component\.operator)\b/.test(it));
+    const sections = text
+        .split(/^(?=\[)/m)
+        .filter((it) => !/^\[(component\.link|sim\.component\.operator)\b/.test(it))
+        .map((it) => {
+            const process = /^\[sim\./.test(it) ? "world" : "vessel";
+            return it.replace(/^process = .*\n/m, "").replace(/^kind = .*$/m, `$&\nprocess = "${process}"`);
+        });
     const external = ["lease_request", "stop_command", "task_command", "thrust_command"]
         .map((type) => `"operator.${type.split("_")[0]}" = "bowline.${type}_t"`)
         .join(", ");
@@ -355,23 +387,34 @@ export function thrustOf(bytes) {
     return { port: view.getFloat64(16), starboard: view.getFloat64(24) };
 }
 
-/** Who holds the lease, from a gate_t; empty: nobody. */
-export function holderOf(bytes) {
+/** What a gate reports, as far as scenarios look at it, from a gate_t. */
+export function gateOf(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // Fingerprint and time, name; state, level and two times; who is in control, and why.
-    let at = 16;
+    // Behind the fingerprint.
+    let at = 8;
+    const skip = (n) => (at += n);
+    const byte = () => view.getInt8(skip(1) - 1);
     const text = () => {
         const length = view.getUint32(at);
         const found = Buffer.from(bytes).toString("utf8", at + 4, at + 3 + length);
-        at += 4 + length;
+        skip(4 + length);
         return found;
     };
+    const utime = Number(view.getBigInt64(skip(8) - 8));
     text();
-    at += 2 + 16;
+    const state = STATES[byte()];
+    skip(1 + 16);
     text();
     text();
-    return text();
+    const holder = text();
+    skip(8 + 4 + 8 + 8);
+    text();
+    skip(8);
+    return { utime, state, holder, isStopped: byte() !== 0, stoppedBy: text(), stopReason: text() };
 }
+
+/** The states of a gate_t, in the order of its constants. */
+const STATES = ["stopped", "idle", "operated", "autonomous", "contingency"];
 
 /** A folder for pictures. */
 export function outFolder(...names) {

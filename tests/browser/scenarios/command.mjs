@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-    engage,
     goTo,
     isAhead,
     isZero,
@@ -12,11 +11,11 @@ import {
     press,
     says,
     seen,
+    steer,
     take,
     takeAndClear,
     until,
 } from "../lib/bridge.mjs";
-import { PATIENCE_MS } from "../lib/patience.mjs";
 import { portray } from "../lib/portrait.mjs";
 import { thrustOf, World } from "../lib/world.mjs";
 
@@ -80,11 +79,11 @@ test("one person commands one vehicle", (t) =>
 
         await world.step(t, "the keyboard takes over from autonomy, and hands back", async () => {
             await goTo(page, FAR);
-            await engage(page);
-            await page.keyboard.down("KeyW");
-            await says(seen(page).state, "Operated");
-            await says(seen(page).level, "Level 0 · Direct thrust");
-            await thrust(bus, isAhead);
+            await steer(page, async () => {
+                await thrust(bus, isAhead);
+                await says(seen(page).state, "Operated");
+                await says(seen(page).level, "Level 0 · Direct thrust");
+            });
             await page.keyboard.up("KeyW");
             await thrust(bus, isZero);
             await press(page, "Hands off");
@@ -94,16 +93,26 @@ test("one person commands one vehicle", (t) =>
         });
 
         await world.step(t, "a finger on the stick drives, and lets go", async () => {
-            await engage(page);
-            const box = await page.locator(".stick").boundingBox();
-            const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-            const touch = await page.context().newCDPSession(page);
-            const at = (dy) => [{ x, y: y + dy }];
-            await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(0) });
-            await touch.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(-box.height / 3) });
-            await says(seen(page).teleop, "You are driving");
-            await thrust(bus, isAhead);
-            await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+            const cdp = await page.context().newCDPSession(page);
+            const touch = (type, touchPoints) => cdp.send("Input.dispatchTouchEvent", { type, touchPoints });
+            const finger = {
+                down: async () => {
+                    const { x, y, width, height } = await page.locator(".stick").boundingBox();
+                    const at = (dy) => [{ x: x + width / 2, y: y + height / 2 + dy }];
+                    await touch("touchStart", at(0));
+                    await touch("touchMove", at(-height / 3));
+                },
+                up: () => touch("touchEnd", []),
+            };
+            await steer(
+                page,
+                async () => {
+                    await thrust(bus, isAhead);
+                    await says(seen(page).teleop, "You are driving");
+                },
+                finger,
+            );
+            await finger.up();
             await thrust(bus, isZero);
             await press(page, "Hands off");
         });
@@ -122,9 +131,9 @@ test("one person commands one vehicle", (t) =>
                 navigator.getGamepads = () => [pad, null, null, null];
                 globalThis.testPad = pad;
             });
-            await engage(page);
-            await page.evaluate(() => (globalThis.testPad.axes = [0, -1]));
-            await thrust(bus, isAhead);
+            const push = (axes) => page.evaluate((it) => (globalThis.testPad.axes = it), axes);
+            const thumb = { down: () => push([0, -1]), up: () => push([0, 0]) };
+            await steer(page, () => thrust(bus, isAhead), thumb);
             await page.evaluate(() => (globalThis.testPad.buttons[1].pressed = true));
             await says(seen(page).state, "Stopped");
             await thrust(bus, isZero);
@@ -164,12 +173,12 @@ test("one person commands one vehicle", (t) =>
             }
         });
 
-        await world.step(t, "values are marked as stale within a second of the last message", async () => {
+        await world.step(t, "values are marked as stale before the page shows them as a second old", async () => {
             await until(page, areFresh);
+            await page.evaluate(watchAges, POSE_FED);
             vessel.freeze();
-            const staleMs = await page.evaluate(staleAfterMs, [POSE_FED, PATIENCE_MS]);
-            t.diagnostic(`from the last pose to values that are marked as stale: ${staleMs.toFixed(0)} ms`);
-            assert.ok(staleMs < STALE_MS, `expected stale values within ${STALE_MS} ms, found ${staleMs} ms`);
+            await until(page, areStale, POSE_FED);
+            assert.deepEqual(await page.evaluate(() => globalThis.oldAndFresh), []);
             await says(seen(page).state, /^Was /);
             await until(page, () => document.querySelectorAll(".vitals .readout[data-fresh=fresh]").length === 0);
             await portray(page, "stale", { shows: page.locator(".panel-vitals[data-fresh=stale]") });
@@ -181,35 +190,41 @@ test("one person commands one vehicle", (t) =>
         });
     }));
 
-/** What is told from poses. */
+/** What is told from poses, which come often. */
 const POSE_FED = ["Heading", "Speed", "Position", "Uncertainty"];
-/** A second is promised; a machine that does other things too may draw late, but not that late. */
-const STALE_MS = 3_000;
 
 /** Runs in the page. */
 function areFresh() {
     return document.querySelector(".panel-vitals")?.dataset.fresh === "fresh";
 }
 
-/** Runs in the page: how long after the last pose all that is told from poses is marked as stale. */
-function staleAfterMs([labels, patienceMs]) {
-    const readouts = labels.map((label) =>
-        [...document.querySelectorAll(".vitals .readout")].find((it) => it.textContent.startsWith(label)),
+/** Runs in the page. */
+function areStale(labels) {
+    const readouts = [...document.querySelectorAll(".vitals .readout")];
+    return labels.every((label) => readouts.find((it) => it.textContent.startsWith(label))?.dataset.fresh === "stale");
+}
+
+/**
+ * Runs in the page: notes each picture in which a value was a second old by the station's clock and not marked as stale; such
+ * a one has its age beside it. How long a second is, is for the page's own tests: a machine that does other things too may
+ * draw late, but no picture may be wrong.
+ */
+function watchAges(labels) {
+    globalThis.oldAndFresh = [];
+    const readouts = [...document.querySelectorAll(".vitals .readout")].filter((it) =>
+        labels.some((label) => it.textContent.startsWith(label)),
     );
-    const startedMs = performance.now();
-    return new Promise((resolve, reject) => {
-        const look = () => {
-            const now = performance.now();
-            if (readouts.every((it) => it.dataset.fresh === "stale")) {
-                resolve(now - globalThis.heardMs.get("pose"));
-            } else if (now - startedMs > patienceMs) {
-                reject(new Error(`expected ${labels} to grow stale, found them fresh`));
-            } else {
-                requestAnimationFrame(look);
+    const look = () => {
+        for (const it of readouts) {
+            if (it.dataset.fresh !== "stale" && it.querySelector(".ago").textContent !== "") {
+                globalThis.oldAndFresh.push(it.textContent);
             }
-        };
-        look();
-    });
+        }
+    };
+    const observer = new MutationObserver(look);
+    for (const it of readouts) {
+        observer.observe(it, { attributes: true, childList: true, characterData: true, subtree: true });
+    }
 }
 
 /** Asks a stopped vehicle to go on, which is refused anew, and said on the page anew. */

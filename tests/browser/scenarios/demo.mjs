@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engage, press, says, seen, take, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
+import { press, says, seen, steer, take, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
 import { portray } from "../lib/portrait.mjs";
 import { isDrawn } from "../lib/watch.mjs";
 import { World } from "../lib/world.mjs";
@@ -151,13 +151,44 @@ test("the ground vehicle's demonstration", (t) =>
             await turnTo(page, "Operate");
             await says(seen(page).state, "Autonomous");
             await take(page);
-            await engage(page);
-            await page.keyboard.down("KeyW");
-            await says(seen(page).state, "Operated");
-            await says(seen(page).level, /^Level 0/);
+            await steer(page, async () => {
+                await says(seen(page).state, "Operated");
+                await says(seen(page).level, /^Level 0/);
+            });
             await page.keyboard.up("KeyW");
             await press(page, "Hands off");
             await press(page, "Hand over");
             await says(seen(page).lease, "nobody holds the lease");
+        });
+    }));
+
+test("the demonstration of the competition's robot", (t) =>
+    World.run(async (world) => {
+        const { page, child } = await demo(world, "igvc");
+
+        await world.step(t, "drives its course by itself, by votes on a map of lines and barrels", async () => {
+            await says(page.locator(".source"), "Simulated");
+            await says(seen(page).state, "Autonomous");
+            await turnTo(page, "Simulation");
+            await says(page.locator("[data-panel=votes] .headline"), /m\/s/);
+            await says(page.locator("[data-panel=votes] tbody th"), /avoidance/);
+            await isDrawn(page, "votes", [["stroke", "--accent"]]);
+            await isDrawn(page, "map", [
+                ["fill", "--vehicle"],
+                ["stroke", "--plan", "dashed"],
+                ["stroke", "--track"],
+            ]);
+            await page.locator(".map .legend", { hasText: /travers/ }).waitFor();
+            await says(page.locator(".truth .headline"), /m from the truth/);
+        });
+
+        await world.step(t, "is stopped by a person, and ends cleanly when it is interrupted", async () => {
+            await seen(page).stop.click();
+            await says(seen(page).state, "Stopped");
+            const gone = new Promise((resolve) => child.once("exit", (code, signal) => resolve(signal ?? code)));
+            child.kill("SIGINT");
+            assert.equal(await gone, 0);
+            await seen(page).cutOff.waitFor();
+            world.expectComplaints(/WebSocket|ERR_/);
         });
     }));

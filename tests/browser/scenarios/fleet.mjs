@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { goTo, panels, press, says, seen, take, takeAndClear, turnTo, until } from "../lib/bridge.mjs";
 import { portray } from "../lib/portrait.mjs";
-import { BOWLINE, World } from "../lib/world.mjs";
+import { BOWLINE, gateOf, World } from "../lib/world.mjs";
 
 test("two vehicles at one station", (t) =>
     World.run(async (world) => {
@@ -60,7 +60,7 @@ test("two vehicles at one station", (t) =>
             );
         });
 
-        await world.step(t, "are commanded one by one, and stopped one by one or all at once", async () => {
+        await world.step(t, "are commanded one by one, and stopped one by one", async () => {
             await takeAndClear(page);
             await choose("tern");
             await take(page);
@@ -69,8 +69,38 @@ test("two vehicles at one station", (t) =>
             await says(seen(page).state, "Stopped");
             await choose("heron");
             await says(seen(page).state, "Idle");
+        });
+
+        await world.step(t, "are stopped all at once, each by its own gate, whichever is in front", async () => {
+            await choose("tern");
+            await press(page, "Clear the stop");
+            await says(seen(page).state, "Idle");
+            const gates = Object.fromEntries(
+                await Promise.all(
+                    Object.entries({ heron: heronUrl, tern: ternUrl }).map(async ([name, url]) => [
+                        name,
+                        await world.bus(url, "gate\\.state"),
+                    ]),
+                ),
+            );
+            const gateThat = (name, is, what) =>
+                gates[name].next((_, bytes) => (is(gateOf(bytes)) ? gateOf(bytes) : undefined), {
+                    what: `a gate of ${name} that ${what}`,
+                });
+            const each = (is, what) => Promise.all(Object.keys(gates).map((name) => gateThat(name, is, what)));
+            await each((it) => it.state === "idle" && !it.isStopped, "is idle");
+            const stopped = each((it) => it.isStopped, "is stopped");
             await page.keyboard.press("Shift+Escape");
+            for (const { picked } of await stopped) {
+                assert.deepEqual(
+                    [picked.state, picked.stoppedBy, picked.stopReason],
+                    ["stopped", "bridge", "keys Shift Esc, for all vehicles"],
+                );
+            }
             await says(seen(page).state, "Stopped");
+            await choose("heron");
+            await says(seen(page).state, "Stopped");
+            Object.values(gates).forEach((it) => it.close());
         });
 
         await world.step(t, "offer experiments, and a monitor for one is the same again for the other", async () => {

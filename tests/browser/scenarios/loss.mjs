@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isAhead, isZero, press, says, seen, steer, takeAndClear, until } from "../lib/bridge.mjs";
 import { portray } from "../lib/portrait.mjs";
-import { holderOf, thrustOf, World } from "../lib/world.mjs";
+import { gateOf, thrustOf, World } from "../lib/world.mjs";
 
 /** A vehicle behind a link, and a person who steers it by keyboard. */
 async function steered(world) {
@@ -132,7 +132,7 @@ test("a station that is restarted", (t) =>
 
         await world.step(t, "leaves the vehicle without thrust, and the page says that it is cut off", async () => {
             const zero = thrust(isZero);
-            const free = gates.next((_, bytes) => (holderOf(bytes) === "" ? true : undefined));
+            const free = gates.next((_, bytes) => (gateOf(bytes).holder === "" ? true : undefined));
             await station.end("SIGKILL");
             await zero;
             await seen(page).cutOff.waitFor();

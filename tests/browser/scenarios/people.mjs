@@ -17,8 +17,8 @@ test("several people share one vehicle", (t) =>
     World.run(async (world) => {
         const url = await world.hub();
         // Time enough to look at being asked, on slow machines too.
-        const args = ["--set", "gate.lease=60s", "--set", "gate.answer_within=60s"];
-        await world.vessel(url, { ranks: ["bridge/carla=2"], args });
+        const args = ["--set", "gate.answer_within=60s"];
+        await world.vessel(url, { ranks: ["bridge/carla=2"], lease: "60s", args });
         const users = PEOPLE.map(
             ([name, role, rank]) => `[user.${name}]\nrole = "${role}"\nrank = ${rank}\npassword = '${hashOf(name)}'\n`,
         ).join("\n");

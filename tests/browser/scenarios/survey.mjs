@@ -17,7 +17,8 @@ const CORNERS = [
 test("a survey is drawn on the map, done to the end, and replayed in the same displays", (t) =>
     World.run(async (world) => {
         const url = await world.hub();
-        const vessel = await world.vessel(url);
+        // As fast as it can: nobody learns anything from waiting for it.
+        const vessel = await world.vessel(url, { args: ["--set", "helm.speed_mps=2.5"] });
         const log = world.file("survey.lcm");
         const recorder = await world.start(["log", "record", "-l", url, log], /./, { stream: "any" });
         const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);

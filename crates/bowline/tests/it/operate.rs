@@ -10,9 +10,9 @@ use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline_bus::{Bus, Hub, Queue, Subscription};
 use bowline_msgs::{Gate, Thrust};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 /// Longer than anything takes here; a test that waits for it has failed.
@@ -89,18 +89,18 @@ struct Robot {
 
 impl Robot {
     fn start(name: &str) -> Self {
-        Self::with(name, "")
+        Self::with(name, "", "")
     }
 
-    /// With more components, as a robot file has them.
-    fn with(name: &str, more: &str) -> Self {
+    /// With more parameters of its gate, and more components, as a robot file has them.
+    fn with(name: &str, parameters: &str, more: &str) -> Self {
         let folder = scratch(&format!("operate-{name}"));
         let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
         let url = hub.url().to_string();
         let text = format!(
             "[robot]\nname = \"{name}{}\"\nbus = \"{url}\"\n\
              [component.gate]\nkind = \"gate\"\nprocess = \"vessel\"\n\
-             parameters = {{ name = \"vessel\", ranks = [\"bridge=2\"] }}\n\
+             parameters = {{ name = \"vessel\", ranks = [\"bridge=2\"]{parameters} }}\n\
              [component.thrust_driver]\nkind = \"thrust_driver\"\nprocess = \"vessel\"\n{more}",
             std::process::id()
         );
@@ -374,6 +374,98 @@ fn what_makes_no_sense_is_said_before_anybody_is_asked() {
     }
 }
 
+/// `operate status --follow` as a script reads it: one line of JSON for each change.
+struct Following {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Following {
+    fn start(robot: &Robot) -> Self {
+        let args = ["operate", "status", "--follow", "--json"];
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
+            .args(robot.args("watch", &args))
+            .current_dir(&robot.folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        let n_bytes = self.lines.read_line(&mut line).unwrap();
+        assert!(n_bytes > 0, "it ended");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// The lines up to the one in which the vehicle is in a state.
+    fn until(&mut self, state: &str) -> Vec<Value> {
+        let mut lines = Vec::new();
+        loop {
+            lines.push(self.next());
+            let last = lines.last().unwrap();
+            if last["state"] == state {
+                return lines;
+            }
+            assert!(lines.len() < MOST, "never {state}: {last}");
+        }
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        // It has ended already, unless the test failed.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn operate_status_follow_reports_every_change_once_and_ends_with_ctrl_c() {
+    let robot = Robot::start("follow");
+    let mut following = Following::start(&robot);
+    assert_eq!(following.next()["state"], "stopped", "as it is at first");
+    let mut lines = Vec::new();
+    robot.do_so("bridge", &["operate", "clear"]);
+    lines.extend(following.until("idle"));
+    robot.do_so("bridge", &["operate", "goto", "40", "25", "name=buoy"]);
+    lines.extend(following.until("autonomous"));
+    assert_eq!(lines.last().unwrap()["in_control"], "autonomy: buoy");
+    robot.do_so("quay", &["halt", "a", "swimmer"]);
+    lines.extend(following.until("stopped"));
+    let last = lines.last().unwrap();
+    assert_eq!(
+        (&last["stopped_by"], &last["stop_reason"]),
+        (&"quay".into(), &"a swimmer".into())
+    );
+    // The gate reports its state all the time; only what differs is printed, so no line is like the one before.
+    let told = |it: &Value| {
+        [
+            "state",
+            "level",
+            "since_utime",
+            "session",
+            "epoch",
+            "asking",
+            "n_refused",
+        ]
+        .map(|key| it[key].clone())
+    };
+    assert!(told(last).iter().all(|it| !it.is_null()), "{last}");
+    for pair in lines.windows(2) {
+        assert_ne!(told(&pair[0]), told(&pair[1]), "{pair:?}");
+    }
+    let id = following.child.id().to_string();
+    let status = Command::new("kill").args(["-INT", &id]).status();
+    assert!(status.unwrap().success());
+    let mut rest = String::new();
+    following.lines.read_to_string(&mut rest).unwrap();
+    assert_eq!(following.child.wait().unwrap().code(), Some(0));
+}
+
 const ARM: &str = r#"
 [component.arm_gate]
 kind = "gate"
@@ -406,7 +498,8 @@ components = ["arm_gate", "arm_driver"]
 
 #[test]
 fn two_experiments_of_a_robot_are_commanded_from_two_stations_each_under_a_lease_of_its_own() {
-    let robot = Robot::with("two", ARM);
+    // Nobody at the bridge will answer.
+    let robot = Robot::with("two", ", answer_within = \"500ms\"", ARM);
     let status = |prefix: &str| -> Value {
         let args = ["operate", "--prefix", prefix, "status", "--json"];
         serde_json::from_str(&robot.do_so("watch", &args)).unwrap()
@@ -418,7 +511,8 @@ fn two_experiments_of_a_robot_are_commanded_from_two_stations_each_under_a_lease
     assert_eq!(found, ("bridge".into(), "lab".into()), "at the same time");
     assert_eq!(status("arm.")["name"], "arm");
     // Who holds the one has no say in the other, and stops concern one of them only.
-    robot.is_refused("lab", &["operate", "goto", "1", "2"], "");
+    robot.is_refused("lab", &["operate", "goto", "1", "2"], "unanswered: ");
+    assert_eq!(status("")["holder"], "bridge");
     drop(lab);
     robot.do_so("lab", &["operate", "--prefix", "arm.", "clear"]);
     assert_eq!(status("arm.")["state"], "idle");
@@ -441,7 +535,7 @@ fn two_experiments_of_a_robot_are_commanded_from_two_stations_each_under_a_lease
     assert_eq!(status("arm.")["state"], "stopped");
     robot.is_refused(
         "lab",
-        &["operate", "--prefix", "leg.", "--timeout", "1s", "clear"],
+        &["operate", "--prefix", "leg.", "--timeout", "200ms", "clear"],
         "leg.gate.token",
     );
 }

@@ -5,10 +5,14 @@ use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline_bus::Bus;
 use bowline_msgs::Gate;
 use bowline_wire::Message as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Nothing takes so long unless it hangs.
@@ -18,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Serving {
     child: Child,
     output: BufReader<ChildStdout>,
+    scheme: String,
     address: String,
 }
 
@@ -32,30 +37,60 @@ impl Serving {
             .spawn()
             .expect("the binary is built");
         let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
-        let address = loop {
+        let url = loop {
             let mut line = String::new();
             let n_read = output.read_line(&mut line).expect("it says something");
             assert!(n_read > 0, "it ended before it said where the page is");
-            if let Some(url) = line.trim_end().strip_prefix("station: http://") {
+            if let Some(url) = line.trim_end().strip_prefix("station: ") {
                 break url.trim_end_matches('/').to_owned();
             }
         };
+        let (scheme, address) = url.split_once("://").expect("a URL");
         Self {
             child,
             output,
-            address,
+            scheme: scheme.to_owned(),
+            address: address.to_owned(),
         }
     }
 
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a duration");
+        stream
+    }
+
     fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        assert_eq!(self.scheme, "http");
+        self.get_over(self.connect(), path).expect("it answers")
+    }
+
+    /// Asks over a connection.
+    fn get_over(&self, mut stream: impl Read + Write, path: &str) -> io::Result<String> {
         let address = &self.address;
         let request =
             format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).expect("it reads");
+        stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("it answers");
-        String::from_utf8_lossy(&answer).into_owned()
+        stream.read_to_end(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    /// Asks as a browser does that trusts these certificates and no others.
+    fn get_with_tls(&self, trusted_pem: &str, path: &str) -> io::Result<String> {
+        let mut roots = rustls::RootCertStore::empty();
+        let trusted = CertificateDer::from_pem_slice(trusted_pem.as_bytes()).expect("PEM");
+        roots.add(trusted).expect("a certificate");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("it has versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
+        let client = rustls::ClientConnection::new(Arc::new(config), name);
+        let client = client.expect("a configuration that is whole");
+        self.get_over(rustls::StreamOwned::new(client, self.connect()), path)
     }
 
     /// Presses ^C. Returns what it said last, and its exit code.
@@ -133,7 +168,7 @@ fn what_it_needs_is_made_by_itself_and_mistakes_say_what_to_do() {
         !folder.join("bridge.local.pem").exists(),
         "half of it is none"
     );
-    std::fs::remove_file(folder.join("bridge.local.key")).expect("it is there");
+    fs::remove_file(folder.join("bridge.local.key")).expect("it is there");
     assert_eq!(bowline_in(&folder, &named, b"").status.code(), Some(0));
     assert!(folder.join("bridge.local.pem").exists() && folder.join("bridge.local.key").exists());
     write(&folder, "bad.geojson", "{}");
@@ -176,9 +211,112 @@ fn what_it_needs_is_made_by_itself_and_mistakes_say_what_to_do() {
     }
 }
 
+/// People who may log in, and certificates with their keys: `NAME.pem` and `NAME.key` for each name.
+fn make_people_and_certificates(folder: &Path, names: &[&str]) {
+    let hash = stdout(&bowline_in(
+        folder,
+        &["station", "password"],
+        b"open sesame\n",
+    ));
+    let people = format!(
+        "[user.anna]\nrole = \"operator\"\npassword = '{}'\n",
+        hash.trim()
+    );
+    write(folder, "people.toml", &people);
+    for name in names {
+        let args = ["station", "certificate", "127.0.0.1", "-o", name];
+        let made = bowline_in(folder, &args, b"");
+        assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    }
+}
+
+#[test]
+fn station_with_tls_serves_its_page_to_a_client_that_trusts_its_certificate_and_to_no_other() {
+    let folder = scratch("station-tls");
+    make_people_and_certificates(&folder, &["bridge", "other"]);
+    let args = [
+        &["station", "-l", "memq://", "--users", "people.toml"][..],
+        &["--tls-cert", "bridge.pem", "--tls-key", "bridge.key"],
+    ];
+    let station = Serving::start(&folder, &args.concat());
+    assert_eq!(station.scheme, "https");
+    let pem = |name: &str| fs::read_to_string(folder.join(name)).expect("it was made");
+    let page = station.get_with_tls(&pem("bridge.pem"), "/");
+    let page = page.expect("it is trusted");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    assert!(page.contains("<html"), "{page}");
+    let who = station.get_with_tls(&pem("bridge.pem"), "/whoami");
+    let who = who.expect("it is trusted");
+    assert!(who.starts_with("HTTP/1.1 401"), "{who}");
+    let refused = station.get_with_tls(&pem("other.pem"), "/").unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.contains("invalid peer certificate"), "{refused}");
+    // Without TLS nothing is served, not even a refusal that could be taken for the page.
+    let plain = station.get_over(station.connect(), "/");
+    assert!(plain.is_err() || !plain.unwrap_or_default().contains("HTTP/1.1"));
+    assert_eq!(station.interrupt().1, Some(0));
+}
+
+#[test]
+fn station_names_the_tls_file_that_it_cannot_use_and_does_not_start() {
+    let folder = scratch("station-tls-files");
+    make_people_and_certificates(&folder, &["bridge", "other"]);
+    write(&folder, "text", "not a certificate\n");
+    let broken = "-----BEGIN CERTIFICATE-----\n!?\n-----END CERTIFICATE-----\n";
+    write(&folder, "broken.pem", broken);
+    fs::create_dir(folder.join("folder")).expect("a scratch folder can be made");
+    // What is said of a file, or of the two together.
+    let both = "cannot use the certificate {cert} with the key {key}";
+    #[rustfmt::skip]
+    let cases = [
+        ("none.pem",   "bridge.key", "cannot read none.pem", "No such file"),
+        ("bridge.pem", "none.key",   "cannot read none.key", "No such file"),
+        ("folder",     "bridge.key", "cannot read folder",   "Is a directory"),
+        ("bridge.pem", "folder",     "cannot read folder",   "Is a directory"),
+        ("text",       "bridge.key", both, "expected certificates as PEM, found none"),
+        ("broken.pem", "bridge.key", both, "expected certificates as PEM: "),
+        ("bridge.pem", "text",       both, "expected a private key as PEM: "),
+        ("bridge.pem", "bridge.pem", both, "expected a private key as PEM: "),
+        ("bridge.pem", "other.key",  both, "certificate and key: "),
+    ];
+    for (cert, key, what, why) in cases {
+        let args = [
+            &["station", "-l", "memq://", "--listen", "127.0.0.1:0"][..],
+            &[
+                "--users",
+                "people.toml",
+                "--tls-cert",
+                cert,
+                "--tls-key",
+                key,
+            ],
+        ];
+        let output = bowline_in(&folder, &args.concat(), b"");
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{cert} {key}: {errors}");
+        assert_eq!(stdout(&output), "", "it never started");
+        let what = what.replace("{cert}", cert).replace("{key}", key);
+        for expected in [&*what, why] {
+            assert!(errors.contains(expected), "{cert} {key}: {errors}");
+        }
+    }
+    for more in [
+        &["--tls-cert", "bridge.pem", "--tls-key", "bridge.key"][..],
+        &["--users", "people.toml", "--tls-cert", "bridge.pem"],
+        &["--users", "people.toml", "--tls-key", "bridge.key"],
+    ] {
+        let output = bowline_in(
+            &folder,
+            &[&["station", "-l", "memq://"][..], more].concat(),
+            b"",
+        );
+        assert_eq!(output.status.code(), Some(2), "{more:?} is not all of it");
+    }
+}
+
 /// What a process has in memory, in KiB.
 fn resident_kib(id: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
     let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"));
     let size = line.and_then(|it| it.trim().split(' ').next()?.parse().ok());
     size.expect("it has a size")

@@ -168,12 +168,19 @@ pub(crate) fn connect(
     address: SocketAddr,
     headers: &[(&str, &str)],
 ) -> Result<WebSocket<TcpStream>, u16> {
+    upgrade(TcpStream::connect(address).unwrap(), address, headers)
+}
+
+fn upgrade(
+    stream: TcpStream,
+    address: SocketAddr,
+    headers: &[(&str, &str)],
+) -> Result<WebSocket<TcpStream>, u16> {
     let mut request = format!("ws://{address}/ws").into_client_request().unwrap();
     for (name, value) in headers {
         let name: tungstenite::http::HeaderName = name.parse().unwrap();
         request.headers_mut().insert(name, value.parse().unwrap());
     }
-    let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     match tungstenite::client(request, stream) {
         Ok((socket, _)) => Ok(socket),
@@ -182,19 +189,38 @@ pub(crate) fn connect(
     }
 }
 
+/// Opens a page whose system keeps little of what it has not read. Returns how many bytes that are, too.
+pub(crate) fn connect_with(address: SocketAddr, received: usize) -> (Page, usize) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(received).unwrap();
+    socket.connect(&address.into()).unwrap();
+    let received = socket.recv_buffer_size().unwrap();
+    let origin = format!("http://{address}");
+    let socket = upgrade(socket.into(), address, &[("origin", &origin)]);
+    (Page::greeted(socket.unwrap()), received)
+}
+
 impl Page {
     pub(crate) fn open(address: SocketAddr) -> Self {
         Self::open_as(address, "")
     }
 
     pub(crate) fn open_as(address: SocketAddr, cookie: &str) -> Self {
+        Self::try_open_as(address, cookie).unwrap()
+    }
+
+    /// The status if it is refused.
+    pub(crate) fn try_open_as(address: SocketAddr, cookie: &str) -> Result<Self, u16> {
         let origin = format!("http://{address}");
         let headers = [
             ("origin", origin.as_str()),
             ("cookie", cookie),
             ("sec-websocket-protocol", "bowline"),
         ];
-        let socket = connect(address, &headers).unwrap();
+        Ok(Self::greeted(connect(address, &headers)?))
+    }
+
+    fn greeted(socket: WebSocket<TcpStream>) -> Self {
         let mut page = Self {
             socket,
             hello: Value::Null,
@@ -218,6 +244,11 @@ impl Page {
         drop(self.socket.get_mut().write_all(bytes));
     }
 
+    /// The connection itself.
+    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+        self.socket.get_mut()
+    }
+
     pub(crate) fn send_ping(&mut self) {
         drop(self.socket.send(Message::Ping(vec![7; 125].into())));
     }
@@ -239,12 +270,17 @@ impl Page {
         self.send(frame);
     }
 
-    /// Asks, and waits for the reply.
-    pub(crate) fn request(&mut self, id: u32, request: Value) -> Value {
+    /// Asks, and does not wait for the reply.
+    pub(crate) fn ask(&mut self, id: u32, request: &Value) {
         let mut frame = vec![0x13];
         frame.extend(id.to_be_bytes());
         frame.extend(request.to_string().into_bytes());
         self.send(frame);
+    }
+
+    /// Asks, and waits for the reply.
+    pub(crate) fn request(&mut self, id: u32, request: Value) -> Value {
+        self.ask(id, &request);
         self.wait(|sent| match sent {
             Sent::Reply(number, reply) if *number == id => Some(reply.clone()),
             _ => None,
@@ -288,11 +324,10 @@ impl Page {
     }
 
     pub(crate) fn wait_for_close(&mut self) -> (u16, String) {
-        loop {
-            if let Some(Sent::Closed(code, why)) = self.next() {
-                return (code, why);
-            }
-        }
+        self.wait(|sent| match sent {
+            Sent::Closed(code, why) => Some((*code, why.clone())),
+            _ => None,
+        })
     }
 
     fn next(&mut self) -> Option<Sent> {

@@ -10,6 +10,7 @@
 mod attacks;
 mod browser;
 mod commands;
+mod limits;
 mod log_in;
 mod pages;
 mod replays;

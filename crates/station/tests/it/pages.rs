@@ -183,6 +183,12 @@ fn a_page_that_comes_late_knows_the_past_it_asks_for() {
 fn when_the_station_ends_pages_are_told() {
     let (_bus, station) = open_station();
     let mut page = Page::open(station.address());
-    drop(station);
-    assert_eq!(page.wait_for_close(), (1001, "the station ends".to_owned()));
+    std::thread::scope(|scope| {
+        // It waits for pages that do not answer, and this one does.
+        let ending = std::thread::Builder::new().name("end".to_owned());
+        ending.spawn_scoped(scope, || drop(station)).unwrap();
+        let closed = page.wait_for_close();
+        drop(page);
+        assert_eq!(closed, (1001, "the station ends".to_owned()));
+    });
 }

@@ -64,10 +64,10 @@ fn player(page: &mut Page, action: &str, value: Value) -> Value {
 
 /// Asks, and does not wait for the reply.
 fn ask(page: &mut Page, action: &str, value: Value) {
-    let mut frame = vec![0x13, 0, 0, 0, 2];
-    let request = json!({ "what": "player", "action": action, "value": value });
-    frame.extend(request.to_string().into_bytes());
-    page.send(frame);
+    page.ask(
+        2,
+        &json!({ "what": "player", "action": action, "value": value }),
+    );
 }
 
 fn wait_for_player(page: &mut Page, is_it: impl Fn(&Value) -> bool) -> Value {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { codecFor, KNOWN_TYPES, Types } from "../src/decode/codec.js";
@@ -87,6 +87,9 @@ describe("run-time schemas", () => {
 
     it("computes every fingerprint of generated code", () => {
         const found = bowline.defs.map((def, i) => [fullName(def), bowline.fingerprints[i]]);
+        const files = readdirSync(new URL("../src/generated/bowline/", import.meta.url));
+        expect(found.length).toBe(files.filter((it) => it.endsWith("_t.ts")).length);
+        expect(found.length).toBeGreaterThan(20);
         const expected = found.map(([name]) => {
             const file = `src/generated/bowline/${String(name).split(".")[1]}.ts`;
             const source = readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
@@ -97,6 +100,7 @@ describe("run-time schemas", () => {
 
     it("refuses a schema cut short anywhere, and one whose counter comes later", () => {
         const bytes = schemaOfRust(repoFile("crates/msgs/src/generated/mod.rs"));
+        expect(bytes.length).toBeGreaterThan(1_000);
         for (let size = 0; size < bytes.length; size += 97) {
             expect(() => readSchema(bytes.subarray(0, size))).toThrow(SchemaError);
         }
@@ -128,6 +132,7 @@ describe("types that the page knows", () => {
     });
 
     it("are of the version that the repository has", () => {
+        expect(KNOWN_TYPES.length).toBeGreaterThan(20);
         for (const type of KNOWN_TYPES) {
             expect(bowline.fingerprints, type.NAME).toContain(type.FINGERPRINT);
         }

@@ -5,6 +5,7 @@ import { Authority } from "../src/generated/bowline/authority_t.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Imu } from "../src/generated/bowline/imu_t.js";
 import { Refusal } from "../src/generated/bowline/refusal_t.js";
+import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
 import type { Hello } from "../src/protocol/frames.js";
 import type { Panel, PanelKind, Picture } from "../src/panels/panel.js";
 import { AuthorityBar } from "../src/shell/authority.js";
@@ -28,11 +29,16 @@ import { type Encodes, Voice } from "./voice.js";
 class Bench {
     readonly store = new Store();
     readonly sent: string[] = [];
+    /** What of it are stops. */
+    readonly stops: { readonly channel: string; readonly stop: StopCommand }[] = [];
     isConnected = true;
     readonly commander = new Commander(this.store, {
-        publish: (channel) => {
+        publish: (channel, bytes) => {
             if (this.isConnected) {
                 this.sent.push(channel);
+                if (channel.endsWith("operator.stop")) {
+                    this.stops.push({ channel, stop: StopCommand.decode(bytes) });
+                }
             }
             return this.isConnected;
         },
@@ -232,6 +238,50 @@ describe("the stop", () => {
         expect([press(menu), press(search), press(field), press(el("div"))]).toEqual([0, 0, 1, 1]);
         search.value = "";
         expect(press(search), "nothing is cleared").toBe(1);
+    });
+
+    it("stops the vehicle in front by Esc, and every vehicle by Shift Esc, with its reason", () => {
+        const bench = new Bench(["auk.", "heron.", "tern."]);
+        stopOf(bench);
+        bench.view = new VehicleView(
+            bench.store,
+            bench.store.vehicles.find((it) => it.prefix === "heron.")!,
+        );
+        const press = (shiftKey: boolean): unknown[] => {
+            bench.sent.length = 0;
+            bench.stops.length = 0;
+            window.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", shiftKey }));
+            expect(bench.sent.length, "nothing but stops").toBe(bench.stops.length);
+            return bench.stops.map(({ channel, stop }) => [channel, stop.ask, stop.reason]);
+        };
+        expect(press(false)).toEqual([["heron.operator.stop", StopCommand.STOP, "key Esc"]]);
+        const forAll = (name: string): unknown[] => [
+            `${name}.operator.stop`,
+            StopCommand.STOP,
+            "keys Shift Esc, for all vehicles",
+        ];
+        expect(press(true).sort()).toEqual(["auk", "heron", "tern"].map(forAll));
+        bench.view = undefined;
+        expect(press(false), "none is in front").toEqual([]);
+        expect(press(true).sort(), "whichever is in front").toEqual(["auk", "heron", "tern"].map(forAll));
+    });
+
+    it("for all is confirmed by each gate for its own vehicle, and said again to the others", () => {
+        const bench = new Bench(["heron.", "tern."]);
+        const { stop, face } = stopOf(bench);
+        const [heron, tern] = bench.store.vehicles.map((it) => new VehicleView(bench.store, it));
+        stop.press("keys Shift Esc, for all vehicles", true);
+        bench.pass(100);
+        bench.say("heron.gate.state", new Gate({ is_stopped: true }));
+        bench.view = heron;
+        expect(face()).toEqual(["STOPPED", "heron · latched"]);
+        bench.view = tern;
+        expect(face()).toEqual(["STOP SENT", "tern · not confirmed yet"]);
+        bench.stops.length = 0;
+        bench.pass(100);
+        expect(bench.stops.map((it) => it.channel)).toEqual(["tern.operator.stop"]);
+        bench.say("tern.gate.state", new Gate({ is_stopped: true }));
+        expect(face()).toEqual(["STOPPED", "tern · latched"]);
     });
 
     it("can be given up where nobody confirms it", () => {
