@@ -188,3 +188,18 @@ pub(crate) fn output(
     });
     parts.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_reported_with_their_number_and_not_at_all_if_there_were_none() {
+        let expected = [
+            "",
+            "given more time once: the machine was busy",
+            "given more time 7 times: the machine was busy",
+        ];
+        assert_eq!([0, 1, 7].map(extensions), expected);
+    }
+}
