@@ -11,7 +11,9 @@ use bowline_msgs::{self as msgs, HeartbeatComponent};
 use bowline_node::Time;
 use bowline_node::clock::Live;
 use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
-use bowline_node::supervise::{self, Care, Heartbeat, News, Options, Plan, ProcessSpec, Ready};
+use bowline_node::supervise::{
+    self, Care, HEARTBEAT_LIMIT, Heartbeat, News, Options, Plan, ProcessSpec, Ready,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
@@ -165,7 +167,10 @@ fn plan(n_trials: usize, url: &str) -> Result<Plan> {
     let processes = (0..n_trials).map(|n| {
         let name = format!("p{n}");
         ProcessSpec {
-            heartbeat: Heartbeat::Presence(vec![name.clone()]),
+            heartbeat: Heartbeat::Presence {
+                components: vec![name.clone()],
+                within: HEARTBEAT_LIMIT,
+            },
             ready: Ready::FirstHeartbeat,
             ready_within: PATIENCE,
             ..ProcessSpec::new(name.clone(), [&program, BEAT, url, &name])

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let mut printer = Printer::default();
     if listener.source.bus().is_some() {
         let target = arguments.target.as_deref().unwrap_or(EVERYTHING);
-        let heard = Heard::open(&arguments.whom, |_| false)?;
+        let heard = Heard::open(&arguments.whom, |roster| arguments.whom.is_found(roster))?;
         let chosen = heard.choose(&arguments.whom, target)?;
         printer.names(&chosen, target);
         for supervisor in chosen {

@@ -62,12 +62,7 @@ pub(crate) fn run(verb: &str, arguments: &Arguments) -> anyhow::Result<Outcome> 
         _ => Order::RESTART,
     };
     let Arguments { target, whom, .. } = arguments;
-    let is_named = whom.robot.is_some() && whom.host.is_some();
-    let (robot, host) = (whom.robot.as_deref(), whom.host.as_deref());
-    // There is one of that name at most, so whoever is heard first is meant.
-    let mut heard = Heard::open(whom, |roster| {
-        is_named && roster.of(robot, host).next().is_some()
-    })?;
+    let mut heard = Heard::open(whom, |roster| whom.is_found(roster))?;
     let chosen: Vec<Supervisor> = heard.choose(whom, target)?.into_iter().cloned().collect();
     let mut concerned = Vec::new();
     for supervisor in &chosen {

@@ -53,6 +53,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let patterns = [SUPERVISOR_CHANNEL.to_owned()];
     let mut listener = Listener::open(whom.place.url.as_deref(), &patterns, None, None)?;
     let is_bus = listener.source.bus().is_some();
+    if let Some(bus) = listener.source.bus() {
+        whom.ask(bus);
+    }
     if is_bus && !arguments.watch {
         listener.end_after(whom.period.unwrap_or(supervisors::LISTEN));
     }
@@ -70,6 +73,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
             }
             Heard::Silence => {}
             Heard::Over => break,
+        }
+        if is_bus && !arguments.watch && whom.is_found(&roster) {
+            break;
         }
         if let Some(screen) = &mut screen
             && listener.elapsed() >= drawn_at + REFRESH

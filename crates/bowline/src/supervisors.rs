@@ -4,9 +4,10 @@ use crate::listen::{PLACES_HELP, Place};
 use crate::{doctor, input};
 use anyhow::{Context as _, bail};
 use bowline_bus::{Bus, Inbox};
-use bowline_msgs::Supervisor;
+use bowline_msgs::{PresenceRequest, Supervisor};
 use bowline_node::clock::Live;
-use bowline_node::supervise::{ChooseError, Roster, SUPERVISOR_CHANNEL};
+use bowline_node::presence::PRESENCE_REQUEST_CHANNEL;
+use bowline_node::supervise::{ChooseError, Roster, SUPERVISOR, SUPERVISOR_CHANNEL};
 use bowline_wire::Message as _;
 use clap::Args;
 use std::time::Duration;
@@ -33,6 +34,31 @@ pub(crate) struct Whom {
     pub(crate) period: Option<Duration>,
 }
 
+impl Whom {
+    /// Asks supervisors to report at once. They report every second anyway, so that nothing is lost if this is.
+    pub(crate) fn ask(&self, bus: &Bus) {
+        let process = |host: &String| format!("{SUPERVISOR}.{host}");
+        let request = PresenceRequest {
+            robot: self.robot.clone().unwrap_or_default(),
+            process: self.host.as_ref().map(process).unwrap_or_default(),
+            ..PresenceRequest::default()
+        };
+        drop(bus.publish(PRESENCE_REQUEST_CHANNEL, &request));
+    }
+
+    /// Whether the only supervisor that is meant was received from: robot and host together are one of a kind, so that
+    /// there is nothing else to wait for.
+    pub(crate) fn is_found(&self, roster: &Roster) -> bool {
+        let Self { robot, host, .. } = self;
+        robot.is_some()
+            && host.is_some()
+            && roster
+                .of(robot.as_deref(), host.as_deref())
+                .next()
+                .is_some()
+    }
+}
+
 /// Supervisors on a bus.
 pub(crate) struct Heard {
     pub(crate) bus: Bus,
@@ -47,6 +73,7 @@ impl Heard {
         let url = whom.place.url.as_deref().unwrap_or_default();
         let bus = Bus::open(url).with_context(|| format!("cannot open the bus {url:?}"))?;
         let inbox = bus.events(SUPERVISOR_CHANNEL)?;
+        whom.ask(&bus);
         let mut heard = Self {
             bus,
             inbox,

@@ -220,6 +220,8 @@ pub enum Program {
         kind: Kind,
         /// What the robot file sets, paths already relative to where we stand.
         settings: Vec<(String, Setting)>,
+        /// How long it may send no heartbeat before it counts as hung.
+        heartbeat_within: Duration,
     },
     /// Any program.
     Command(Command),

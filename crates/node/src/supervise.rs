@@ -24,6 +24,7 @@ mod report;
 mod roster;
 mod runner;
 mod slot;
+mod starvation;
 mod state;
 mod sys;
 mod takeover;
@@ -35,8 +36,8 @@ pub use keeper::keep;
 pub use news::{Care, News, Options};
 pub(crate) use plan::MIN_EVERY;
 pub use plan::{
-    ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, Plan, PlanFault, ProcessSpec, Publication,
-    Ready, Restart, SafeState, Start, StopSignal,
+    ALL, BadPlan, HEARTBEAT_LIMIT, Heartbeat, Limits, MAX_HEARTBEAT_LIMIT, MIN_HEARTBEAT_LIMIT,
+    Plan, PlanFault, ProcessSpec, Publication, Ready, Restart, SafeState, Start, StopSignal,
 };
 pub use report::{ALARM_CHANNEL, EXPERIMENT_CHANNEL, OUTPUT_CHANNEL, SUPERVISOR_CHANNEL};
 pub use roster::{ChooseError, Entry, Roster, meant};

@@ -32,8 +32,12 @@ mod service_hostile;
 mod service_simulator;
 #[path = "it/supervise.rs"]
 mod supervise;
+#[path = "it/supervise_busy.rs"]
+mod supervise_busy;
 #[path = "it/supervise_fixture.rs"]
 mod supervise_fixture;
+#[path = "it/supervise_plans.rs"]
+mod supervise_plans;
 #[path = "it/supervise_returns.rs"]
 mod supervise_returns;
 #[path = "it/verify.rs"]

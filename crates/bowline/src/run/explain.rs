@@ -1,6 +1,7 @@
 //! Kinds of components, for people: what can be set, what they read and write, and how to write one down.
 
 use crate::output::table_within;
+use bowline_node::supervise::HEARTBEAT_LIMIT;
 use bowline_node::{
     Change, Direction, Expect, Kind, Need, Parameter, PortInfo, Ports, Setting, TypeInfo,
 };
@@ -142,6 +143,10 @@ fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
     if !connected.is_empty() {
         text += &format!("channels = {{ {} }}\n", connected.join(", "));
     }
+    text += &format!(
+        "# heartbeat = {{ within = {:?} }}\n",
+        duration(HEARTBEAT_LIMIT)
+    );
     if !kind.parameters().is_empty() {
         text += &format!("\n[component.{}.parameters]\n", kind.name);
     }
@@ -185,7 +190,7 @@ fn one_line(doc: &str) -> String {
 }
 
 /// As robot files write it.
-fn duration(duration: Duration) -> String {
+pub(super) fn duration(duration: Duration) -> String {
     match bowline_node::ParameterValue::to_setting(&duration) {
         Setting::Text(text) => text,
         other @ (Setting::Boolean(_)
@@ -261,6 +266,7 @@ In a robot file
   # Others find it at heartbeat.beat.
   [component.heartbeat]
   kind = \"heartbeat\"
+  # heartbeat = { within = \"650ms\" }
 
   [component.heartbeat.parameters]
   rate_hz = 1.0

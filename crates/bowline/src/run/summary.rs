@@ -1,11 +1,14 @@
 //! What a robot is, in a few lines.
 
+use super::explain::duration;
 use crate::output::{self, count, table_within};
 use bowline_log::record::increments;
 use bowline_node::robot::{Component, Experiment, Problem, Program, Robot, Severity, Source};
+use bowline_node::supervise::HEARTBEAT_LIMIT;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(super) fn text(robot: &Robot, source: Source) -> String {
     let components: Vec<&Component> = robot.components(source).collect();
@@ -47,6 +50,12 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
     }
     for experiment in robot.experiments() {
         text += &experiment_line(experiment);
+    }
+    for component in &components {
+        if let Some(within) = heartbeat_within(component).filter(|it| *it != HEARTBEAT_LIMIT) {
+            let (name, within) = (&component.name, duration(within));
+            text += &format!("{name} counts as hung after {within} without a heartbeat\n");
+        }
     }
     if let Some(record) = robot.record() {
         text += &format!(
@@ -112,6 +121,16 @@ fn what(component: &Component) -> String {
     }
 }
 
+/// How long a component may send no heartbeat; `None` if it sends none.
+fn heartbeat_within(component: &Component) -> Option<Duration> {
+    match &component.program {
+        Program::Kind {
+            heartbeat_within, ..
+        } => Some(*heartbeat_within),
+        Program::Command(command) => command.heartbeat.as_ref().map(|it| it.within),
+    }
+}
+
 fn channels<'r>(components: &[&'r Component]) -> BTreeSet<&'r str> {
     let ports = components.iter().flat_map(|component| &component.ports);
     ports.filter_map(|port| port.channel.as_deref()).collect()
@@ -139,6 +158,7 @@ pub(super) fn json(robot: Option<&Robot>, source: Source, problems: &[Problem]) 
             "group": component.group,
             "host": component.host,
             "after": component.after,
+            "heartbeat_within_s": heartbeat_within(component).map(|it| it.as_secs_f64()),
         })
     };
     let experiment = |experiment: &Experiment| {

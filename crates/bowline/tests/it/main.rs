@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod echo;
 mod generate;
+mod graph;
 mod hub;
 mod list;
 mod log_tools;
@@ -23,6 +24,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
 
 /// The repository's own types.
 fn types_folder() -> PathBuf {
@@ -46,7 +50,10 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Runs `bowline` in a folder, with something to read on standard input.
+/// Longer than any command takes that ends by itself; one that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs `bowline` in a folder, with something to read on standard input. It must end in time.
 fn bowline_in(folder: &Path, args: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
         .args(args)
@@ -58,7 +65,17 @@ fn bowline_in(folder: &Path, args: &[&str], input: &[u8]) -> Output {
         .expect("bowline starts");
     // A command that does not read closes its end; that is its right.
     let _closed = child.stdin.take().expect("it is piped").write_all(input);
-    child.wait_with_output().expect("bowline ends")
+    let pid = child.id().to_string();
+    let (end, ended) = sync_channel(1);
+    let waiting = thread::Builder::new().spawn(move || end.send(child.wait_with_output()));
+    waiting.expect("a thread");
+    let output = ended.recv_timeout(PATIENCE);
+    if output.is_err() {
+        // It was not waited for, so that the number is still its own.
+        drop(Command::new("kill").args(["-KILL", &pid]).status());
+    }
+    assert!(output.is_ok(), "bowline {args:?} runs after {PATIENCE:?}");
+    output.expect("it is in time").expect("bowline ends")
 }
 
 fn stdout(output: &Output) -> String {

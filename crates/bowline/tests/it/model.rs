@@ -1,26 +1,21 @@
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A folder whose only model is the Raptor.
-fn alone() -> PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = scratch("model-alone");
-        let (from, to) = (root().join("models/raptor"), folder.join("models/raptor"));
-        fs::create_dir_all(&to).expect("a folder can be made");
-        for entry in fs::read_dir(from).expect("the Raptor is there") {
-            let entry = entry.expect("it can be listed");
-            fs::copy(entry.path(), to.join(entry.file_name())).expect("a file can be copied");
-        }
-        folder
-    });
-    folder.clone()
+/// A folder of a test's own whose only model is the Raptor.
+fn alone(test: &str) -> PathBuf {
+    let folder = scratch(&format!("model-alone-{test}"));
+    let (from, to) = (root().join("models/raptor"), folder.join("models/raptor"));
+    fs::create_dir_all(&to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("the Raptor is there") {
+        let entry = entry.expect("it can be listed");
+        fs::copy(entry.path(), to.join(entry.file_name())).expect("a file can be copied");
+    }
+    folder
 }
 
 #[test]
@@ -48,7 +43,7 @@ fn a_transform_is_printed_as_a_matrix_and_as_shift_and_turn() {
         "Flea:ImagePlane",
         "Raptor:FrontBumperCenter",
     ];
-    let output = bowline_in(&alone(), &args, b"");
+    let output = bowline_in(&alone("transform"), &args, b"");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     for part in [
@@ -98,12 +93,13 @@ fn joints_that_nobody_moved_are_said_to_be_at_rest() {
         "Laser:ScanCenter",
         "Raptor:RearAxleCenter",
     ];
-    let report = stderr(&bowline_in(&alone(), &args, b""));
+    let report = stderr(&bowline_in(&alone("joints"), &args, b""));
     assert!(report.contains("the joint Pan is at rest, 0"), "{report}");
 }
 
 #[test]
 fn what_is_not_there_is_a_wrong_use_with_a_suggestion() {
+    let folder = alone("wrong");
     for (args, expected) in [
         (
             vec!["transform", "Flea:ImagePlan", "Raptor:RearAxleCenter"],
@@ -136,7 +132,7 @@ fn what_is_not_there_is_a_wrong_use_with_a_suggestion() {
         ),
     ] {
         let args = [vec!["model"], args].concat();
-        let output = bowline_in(&alone(), &args, b"");
+        let output = bowline_in(&folder, &args, b"");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
@@ -151,25 +147,27 @@ fn what_is_not_there_is_a_wrong_use_with_a_suggestion() {
 }
 
 #[test]
-fn an_export_is_sdf_unless_somebody_says_otherwise() {
-    let plain = bowline_in(&alone(), &["model", "export"], b"");
+fn export_without_a_format_is_sdf() {
+    let folder = alone("export");
+    let plain = bowline_in(&folder, &["model", "export"], b"");
     assert_eq!(plain.status.code(), Some(0), "{}", stderr(&plain));
     assert!(stdout(&plain).contains("<sdf "), "{}", stdout(&plain));
-    let named = bowline_in(&alone(), &["model", "export", "--sdf"], b"");
+    let named = bowline_in(&folder, &["model", "export", "--sdf"], b"");
     assert_eq!(stdout(&plain), stdout(&named));
 }
 
 #[test]
 fn bodies_and_frames_are_listed_in_the_order_of_the_files() {
-    let bodies = stdout(&bowline_in(&alone(), &["model", "bodies"], b""));
+    let folder = alone("list");
+    let bodies = stdout(&bowline_in(&folder, &["model", "bodies"], b""));
     assert!(bodies.starts_with("Raptor\nFrontLeftWheel\n"), "{bodies}");
-    let frames = stdout(&bowline_in(&alone(), &["model", "frames", "Flea"], b""));
+    let frames = stdout(&bowline_in(&folder, &["model", "frames", "Flea"], b""));
     assert_eq!(
         frames,
         "Flea:BottomCenter\nFlea:ImagePlane\nFlea:LensFront\nFlea:Optical\n"
     );
     let json = stdout(&bowline_in(
-        &alone(),
+        &folder,
         &["model", "frames", "INS", "--json"],
         b"",
     ));

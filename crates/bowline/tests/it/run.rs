@@ -213,3 +213,102 @@ fn experiments_are_told_in_lockstep_too_once_a_second_of_its_time() {
     let output = bowline_in(&folder, &args, b"");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
+
+#[test]
+fn explain_lists_every_kind_and_what_it_shows_of_one_can_be_pasted_and_checked() {
+    let folder = scratch("run-explain");
+    let all = bowline_in(&folder, &["run", "--explain"], b"");
+    assert_eq!(all.status.code(), Some(0), "{}", stderr(&all));
+    let listed = stdout(&all);
+    let json = stdout(&bowline_in(&folder, &["run", "--explain", "--json"], b""));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let kinds: Vec<&str> = json
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|kind| kind["kind"].as_str().expect("a name"))
+        .collect();
+    assert!(
+        kinds.contains(&"heartbeat") && kinds.contains(&"relay"),
+        "{kinds:?}"
+    );
+    for kind in &kinds {
+        let is_line = |line: &str| line.split_whitespace().next() == Some(kind);
+        assert!(listed.lines().any(is_line), "{kind} is missing:\n{listed}");
+    }
+
+    let one = bowline_in(&folder, &["run", "--explain", "heartbeat"], b"");
+    assert_eq!(one.status.code(), Some(0), "{}", stderr(&one));
+    let text = stdout(&one);
+    for part in [
+        "\nParameters\n",
+        "rate_hz",
+        "\nPorts\n",
+        "writes  beat",
+        "bowline.beat_t",
+    ] {
+        assert!(text.contains(part), "expected {part:?} in\n{text}");
+    }
+    let (_, snippet) = text
+        .split_once("\nIn a robot file\n")
+        .expect("a part to paste");
+    let robot = format!("[robot]\nname = \"pasted\"\n{snippet}");
+    write(&folder, "robot.toml", &robot);
+    let check = bowline_in(&folder, &["run", "robot.toml", "--check"], b"");
+    assert_eq!(check.status.code(), Some(0), "{robot}\n{}", stderr(&check));
+    assert!(
+        stdout(&check).starts_with("pasted: 1 component"),
+        "{}",
+        stdout(&check)
+    );
+    // What is shown as a comment can be set, too.
+    write(
+        &folder,
+        "robot.toml",
+        &robot.replace("# heartbeat = ", "heartbeat = "),
+    );
+    let check = bowline_in(&folder, &["run", "robot.toml", "--check"], b"");
+    assert_eq!(check.status.code(), Some(0), "{robot}\n{}", stderr(&check));
+
+    let json = stdout(&bowline_in(
+        &folder,
+        &["run", "--explain", "relay", "--json"],
+        b"",
+    ));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!(
+        (&json["kind"], &json["ports"][0]["name"]),
+        (&"relay".into(), &"heard".into())
+    );
+
+    let wrong = bowline_in(&folder, &["run", "--explain", "zebra"], b"");
+    assert_eq!(wrong.status.code(), Some(2));
+    let report = stderr(&wrong);
+    assert!(
+        report.contains("unknown kind \"zebra\": expected one of ") && report.contains("relay"),
+        "{report}"
+    );
+}
+
+#[test]
+fn check_shows_a_heartbeat_limit_that_is_not_the_default() {
+    let folder = scratch("run-heartbeat");
+    let robot = "[robot]\nname = \"patrol\"\nheartbeat = { within = \"2s\" }\n\
+                 [component.a]\nkind = \"heartbeat\"\nheartbeat = { within = \"650ms\" }\n\
+                 [component.b]\nkind = \"heartbeat\"\n";
+    write(&folder, "robot.toml", robot);
+    let text = stdout(&bowline_in(&folder, &["run", "robot.toml", "--check"], b""));
+    assert!(
+        text.contains("b counts as hung after 2s without a heartbeat\n"),
+        "{text}"
+    );
+    assert!(!text.contains("a counts as hung"), "{text}");
+    let json = stdout(&bowline_in(
+        &folder,
+        &["run", "robot.toml", "--check", "--json"],
+        b"",
+    ));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let limits = [0, 1].map(|n| json["components"][n]["heartbeat_within_s"].as_f64());
+    assert_eq!(limits, [Some(0.65), Some(2.0)]);
+}

@@ -95,16 +95,17 @@ impl Beacon {
         self.presence_due = now;
     }
 
-    /// Somebody wants to know what the process is made of.
-    pub fn on_request(&mut self, now: Time, request: &PresenceRequest) {
-        let is_meant = |asked: &str, own: &str| asked.is_empty() || asked == own;
-        if is_meant(&request.robot, &self.identity.robot)
-            && is_meant(&request.process, &self.identity.process)
-        {
+    /// Takes a request for what the process is made of. Whether it is for this process.
+    pub fn on_request(&mut self, now: Time, request: &PresenceRequest) -> bool {
+        let is_equal = |asked: &str, own: &str| asked.is_empty() || asked == own;
+        let is_meant = is_equal(&request.robot, &self.identity.robot)
+            && is_equal(&request.process, &self.identity.process);
+        if is_meant {
             // Whoever floods us with requests gets no flood of answers.
             let earliest = self.presence_at.map_or(now, |at| at + MIN_PRESENCE_GAP);
             self.presence_due = self.presence_due.min(earliest.max(now));
         }
+        is_meant
     }
 
     /// When [`on_time`](Self::on_time) has something to say.

@@ -36,11 +36,10 @@ impl Presenter {
         inbox.subscribe_to(channel, Queue::latest())
     }
 
-    /// Takes a request.
-    pub fn on_event(&mut self, now: Time, event: &Event) {
-        if let Ok(request) = PresenceRequest::decode(&event.payload) {
-            self.beacon.on_request(now, &request);
-        }
+    /// Takes a request. Whether it is for this process.
+    pub fn on_event(&mut self, now: Time, event: &Event) -> bool {
+        PresenceRequest::decode(&event.payload)
+            .is_ok_and(|request| self.beacon.on_request(now, &request))
     }
 
     /// When [`on_time`](Self::on_time) has something to say.

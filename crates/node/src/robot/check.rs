@@ -20,6 +20,7 @@ use bowline_bus::{BadUrl, Pattern, Url, check_url};
 use bowline_log::{Catalog, Schemas};
 use bowline_wire::datagram::check_channel;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A component with the places of its parts.
 struct Checked {
@@ -38,6 +39,8 @@ struct Context<'a> {
     common: &'a [(&'static str, Setting)],
     /// The same for parameters of any kind.
     shared: &'a [(Word, &'a Value<'a>)],
+    /// How long components of a kind may be silent that set no limit of their own.
+    heartbeat_within: Option<Duration>,
     /// Components that do not run here and now, because something else takes their place.
     replaced: &'a [Word],
 }
@@ -79,6 +82,7 @@ pub(super) fn check(
         types: &types_known,
         common: &common,
         shared: &draft.parameters,
+        heartbeat_within: draft.heartbeat_within,
         replaced: replaced_here(draft, loader),
     };
     let record = draft
@@ -280,7 +284,8 @@ fn check_service(name: &str, at: Span, problems: &mut Problems<'_>) -> bool {
         Err(_) => {
             let most = bowline_wire::datagram::MAX_CHANNEL_LEN - SERVICE_PREFIX.len();
             let message = format!(
-                "no service can be called {name:?}: expected at most {most} bytes without NUL"
+                "no service can be called {name:?}: expected at most {most} bytes without NUL, found {}",
+                name.len()
             );
             problems.error(at, message);
             false

@@ -4,6 +4,8 @@
 use super::{Restart, Start, StopSignal};
 use crate::document::{Problems, Span};
 use crate::document::{Table, Value, Word, describe};
+use crate::parameter::ParameterValue as _;
+use crate::supervise::{MAX_HEARTBEAT_LIMIT, MIN_HEARTBEAT_LIMIT};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -14,6 +16,8 @@ pub(super) struct Draft<'v, 'i> {
     pub(super) bus: Option<Word>,
     pub(super) model: Option<Word>,
     pub(super) types: Vec<Word>,
+    /// How long components of a kind may be silent that set no limit of their own.
+    pub(super) heartbeat_within: Option<Duration>,
     /// Of every component that has them.
     pub(super) parameters: Vec<(Word, &'v Value<'i>)>,
     /// Channel and type.
@@ -55,6 +59,8 @@ pub(super) struct ComponentDraft<'v, 'i> {
 pub(super) enum ProgramDraft<'v, 'i> {
     Kind {
         kind: Word,
+        /// How long it may be silent.
+        heartbeat_within: Option<Duration>,
         parameters: Vec<(Word, &'v Value<'i>)>,
         /// Port and channel.
         channels: Vec<(Word, Word)>,
@@ -105,7 +111,8 @@ pub(super) struct SafeMessageDraft<'v, 'i> {
     pub(super) channel: Word,
     pub(super) type_name: Word,
     pub(super) message: &'v Value<'i>,
-    pub(super) every: Option<Duration>,
+    /// Where it is written, and how long.
+    pub(super) every: Option<(Span, Duration)>,
 }
 
 /// Reads what can be read; what cannot is among the problems.
@@ -164,6 +171,7 @@ fn read_robot<'v, 'i>(
     draft.bus = table.text("bus", problems);
     draft.model = table.text("model", problems);
     draft.types = table.texts("types", problems).unwrap_or_default();
+    draft.heartbeat_within = read_heartbeat_limit(&mut table, problems);
     if let Some(parameters) = table.table("parameters", "[robot.parameters]", problems) {
         draft.parameters = parameters.entries();
     }
@@ -261,21 +269,14 @@ fn read_component<'v, 'i>(
     // What is wrong with these was said.
     table.allow(&KIND_ONLY);
     table.allow(&COMMAND_ONLY);
+    table.allow(&["heartbeat"]);
     table.finish(problems);
     component
 }
 
 const KIND_ONLY: [&str; 3] = ["kind", "parameters", "channels"];
-const COMMAND_ONLY: [&str; 9] = [
-    "command",
-    "env",
-    "folder",
-    "reads",
-    "writes",
-    "serves",
-    "calls",
-    "heartbeat",
-    "stop",
+const COMMAND_ONLY: [&str; 8] = [
+    "command", "env", "folder", "reads", "writes", "serves", "calls", "stop",
 ];
 
 /// Keys of the other sort of component.
@@ -285,9 +286,6 @@ fn refuse(table: &Table<'_, '_>, keys: &[&str], belongs_to: &str, problems: &mut
             let message =
                 format!("{key} belongs to components with a {belongs_to}, and this one has none");
             let help = match (*key, belongs_to) {
-                ("heartbeat", _) => {
-                    "built-in components have a heartbeat of their own; take this out"
-                }
                 ("env" | "parameters", _) => {
                     "a kind takes parameters, a command takes arguments and env"
                 }
@@ -308,8 +306,10 @@ fn read_kind<'v, 'i>(
     let kind = table.text("kind", problems);
     let parameters = table.table("parameters", "parameters", problems);
     let channels = table.pairs("channels", problems);
+    let heartbeat_within = read_heartbeat_limit(table, problems);
     Some(ProgramDraft::Kind {
         kind: kind?,
+        heartbeat_within,
         parameters: parameters.map_or(Vec::new(), |parameters| parameters.entries()),
         channels,
     })
@@ -348,6 +348,38 @@ fn read_command(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) -> Comma
     // Whatever is wrong with it was said; the rest is looked at all the same.
     draft.command = command.unwrap_or_default();
     draft
+}
+
+/// The heartbeat of components of a kind, which they send by themselves: only its limit can be set.
+fn read_heartbeat_limit(
+    table: &mut Table<'_, '_>,
+    problems: &mut Problems<'_>,
+) -> Option<Duration> {
+    let mut table = table.table("heartbeat", "heartbeat", problems)?;
+    if let Some(at) = table.key("channel") {
+        let message = "the heartbeat of a component with a kind has no channel to choose";
+        let help = "it sends heartbeats by itself; set only how long it may be silent: heartbeat = { within = \"650ms\" }";
+        problems.error(at, message).help(help);
+        table.allow(&["channel"]);
+    }
+    let within = table.duration("within", problems);
+    table.require("within", "heartbeat = { within = \"650ms\" }", problems);
+    let at = table.value("within").map_or(0..0, Spanned::span);
+    table.finish(problems);
+    let (least, most) = (MIN_HEARTBEAT_LIMIT, MAX_HEARTBEAT_LIMIT);
+    let within = within?;
+    if !(least..=most).contains(&within) {
+        let text = |duration: Duration| duration.to_setting().to_string();
+        let message = format!(
+            "within is a duration from {} to {}, found {}",
+            text(least),
+            text(most),
+            text(within)
+        );
+        let help = "heartbeats come every 200ms; one that is lost must not end a component, and one that hangs must be found";
+        problems.error(at, message).help(help);
+    }
+    Some(within)
 }
 
 fn read_heartbeat(
@@ -460,11 +492,12 @@ fn read_safe_message<'v, 'i>(
         table.require(key, help, problems);
     }
     let every = table.duration("every", problems);
+    let every_at = table.value("every").map_or(0..0, Spanned::span);
     table.finish(problems);
     Some(SafeMessageDraft {
         channel: channel?,
         type_name: type_name?,
         message: message?,
-        every,
+        every: every.map(|every| (every_at, every)),
     })
 }

@@ -10,7 +10,7 @@ impl Component {
     /// # Errors
     /// When it refuses, which it did not when the file was checked: a file that it needs has gone.
     pub fn make(&self) -> Option<Result<Instance, MakeError>> {
-        let Program::Kind { kind, settings } = &self.program else {
+        let Program::Kind { kind, settings, .. } = &self.program else {
             return None;
         };
         let settings: Vec<_> = settings

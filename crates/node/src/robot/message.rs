@@ -174,7 +174,7 @@ pub(super) fn safe_message(
             message,
             payload,
             types: types.closure(id),
-            every: draft.every.unwrap_or(SAFE_EVERY),
+            every: draft.every.as_ref().map_or(SAFE_EVERY, |(_, every)| *every),
             utime_at: is_stamped.then_some(UTIME_AT),
         }),
         Err((at, error)) => {

@@ -2,7 +2,9 @@
 
 use super::{Command, Component, Experiment, Process, Program, Record, Robot, SafeMessage, Source};
 use crate::parameter::Setting;
-use crate::supervise::{Heartbeat, Plan, ProcessSpec, Ready, SafeState, StopSignal};
+use crate::supervise::{
+    HEARTBEAT_LIMIT, Heartbeat, Plan, ProcessSpec, Ready, SafeState, StopSignal,
+};
 use bowline_log::record::RECORDER_CHANNEL;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -127,7 +129,17 @@ impl Robot {
         programs: &Programs<'_>,
     ) -> ProcessSpec {
         let mut spec = ProcessSpec::new(process.name, (programs.host)(process));
-        spec.heartbeat = Heartbeat::Presence(names);
+        // They agree on the limit.
+        let within = process.components.iter().find_map(|it| match &it.program {
+            Program::Kind {
+                heartbeat_within, ..
+            } => Some(*heartbeat_within),
+            Program::Command(_) => None,
+        });
+        spec.heartbeat = Heartbeat::Presence {
+            components: names,
+            within: within.unwrap_or(HEARTBEAT_LIMIT),
+        };
         spec.ready = Ready::FirstHeartbeat;
         spec.env = self.bus_env();
         let parts: Vec<String> = process.components.iter().map(|it| describe(it)).collect();
@@ -207,7 +219,7 @@ impl Process<'_> {
 
 /// All that makes a component what it is, as one text: another text, another component.
 fn describe(component: &Component) -> String {
-    let Program::Kind { kind, settings } = &component.program else {
+    let Program::Kind { kind, settings, .. } = &component.program else {
         return String::new();
     };
     let setting = |(name, value): &(String, Setting)| format!("{name}={value}");

@@ -225,7 +225,9 @@ where
             Ok(Some((id, event))) if id == calls => {
                 answer(&mut responder, &clock, &event, &mut handle);
             }
-            Ok(Some((_, event))) => presenter.on_event(clock.now(), &event),
+            Ok(Some((_, event))) => {
+                presenter.on_event(clock.now(), &event);
+            }
             Err(error) if error.is_end() => return Ok(()),
             Err(error) => return Err(error.into()),
         }

@@ -45,6 +45,8 @@ pub(crate) struct Desk {
 /// What somebody asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
+    /// Which components it has; a client that asks that wants its status, too.
+    Status,
     Order {
         id: CallId,
         verb: Verb,
@@ -129,8 +131,7 @@ impl Desk {
             id if id == self.orders.0 => &mut self.orders.1,
             id if id == self.outputs.0 => &mut self.outputs.1,
             id if id == self.requests => {
-                self.presenter.on_event(now, event);
-                return None;
+                return self.presenter.on_event(now, event).then_some(Asked::Status);
             }
             _ => return None,
         };

@@ -32,10 +32,20 @@ impl Exit {
 /// Why the supervisor ended a run by force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hang {
-    /// No heartbeat came for so long.
-    Silent(Duration),
-    /// It was not ready after so long.
-    NotReady(Duration),
+    /// No heartbeat came.
+    Silent {
+        /// For so long.
+        limit: Duration,
+        /// And for so long besides, which did not count: the machine or the supervisor was busy.
+        extension: Duration,
+    },
+    /// It was not ready.
+    NotReady {
+        /// After so long.
+        limit: Duration,
+        /// And after so long besides, which did not count.
+        extension: Duration,
+    },
     /// It was asked to stop, and did not for so long.
     NotStopped(Duration),
 }
@@ -98,10 +108,15 @@ impl fmt::Display for Exit {
 
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Silent(limit) => write!(f, "no heartbeat for {} s", limit.as_secs_f32()),
-            Self::NotReady(limit) => write!(f, "not ready after {} s", limit.as_secs_f32()),
-            Self::NotStopped(limit) => write!(f, "{NOT_STOPPED} {} s", limit.as_secs_f32()),
+        let (text, limit, extension) = match self {
+            Self::Silent { limit, extension } => ("no heartbeat for", limit, *extension),
+            Self::NotReady { limit, extension } => ("not ready after", limit, *extension),
+            Self::NotStopped(limit) => (NOT_STOPPED, limit, Duration::ZERO),
+        };
+        write!(f, "{text} {} s", limit.as_secs_f32())?;
+        match extension.is_zero() {
+            true => Ok(()),
+            false => write!(f, " and {:.2} s of a busy machine", extension.as_secs_f32()),
         }
     }
 }
@@ -126,8 +141,17 @@ mod tests {
             assert_eq!(exit.to_string(), expected);
         }
         assert_eq!(
-            Hang::Silent(Duration::from_millis(700)).to_string(),
-            "no heartbeat for 0.7 s"
+            Hang::NotStopped(Duration::from_secs(3)).to_string(),
+            "did not stop within 3 s"
+        );
+        let silent = |extension_ms| Hang::Silent {
+            limit: Duration::from_millis(700),
+            extension: Duration::from_millis(extension_ms),
+        };
+        assert_eq!(silent(0).to_string(), "no heartbeat for 0.7 s");
+        assert_eq!(
+            silent(1_234).to_string(),
+            "no heartbeat for 0.7 s and 1.23 s of a busy machine"
         );
     }
 }

@@ -6,11 +6,13 @@
 //!
 //! Deliberately absent: processes, clocks and buses. `supervise/runner.rs` has those.
 
+mod silence;
 mod unit;
 
 #[cfg(test)]
 mod tests;
 
+pub use silence::{MAX_HOLD_UPS, MAX_SILENCE};
 pub use unit::{LIVED, MAX_BACK_OFF, MAX_RESTARTS, MIN_BACK_OFF, RESTART_WINDOW};
 
 use super::exit::{Exit, Hang};
@@ -19,7 +21,7 @@ use crate::suggest;
 use crate::time::Time;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use unit::{Down, Effect, Happening, Others, State, Unit, Want};
+use unit::{Down, Effect, Happening, Judged, Others, State, Unit, Want};
 
 /// Whoever is told the time less often than this was held up, and cannot say who was silent meanwhile.
 const HELD_UP: Duration = Duration::from_millis(300);
@@ -66,7 +68,7 @@ struct Safe {
 pub enum Event {
     /// The plan is to be carried out.
     Begin,
-    /// It is so late.
+    /// It is so late, and all signs of life that came were given: what was silent for too long hangs.
     Tick,
     /// A process runs already as the plan has it, started by a supervisor that is gone.
     Adopted(usize),
@@ -85,6 +87,9 @@ pub enum Event {
     /// A sign of life, from one of those in the process that give them, and when it came: a supervisor that is late
     /// takes what has waited for it, and must not think that somebody lived until now.
     Beat(usize, usize, Time),
+    /// Processes waited for a processor, and for how long since they were looked at last: that time does not count
+    /// against them. To be given before the [`Tick`](Event::Tick) that judges them.
+    Starved(Vec<(usize, Duration)>),
     /// Everything is to be stopped, for good.
     End,
 }
@@ -151,6 +156,8 @@ pub struct View<'a> {
     pub since: Option<Time>,
     /// How often it was restarted by itself.
     pub n_restarts: u64,
+    /// How often its time was extended because the machine or the supervisor was busy.
+    pub n_extensions: u64,
     /// How the run before ended; empty if there was none.
     pub last_exit: &'a str,
     /// How it is doing, in words; empty where nothing is known.
@@ -202,9 +209,21 @@ impl Machine {
     pub fn handle(&mut self, plan: &Plan, now: Time, event: Event) -> Vec<Action> {
         let mut actions = Vec::new();
         self.tell_time(now);
+        let silence = match event == Event::Tick {
+            true => Judged::Now,
+            false => Judged::Later,
+        };
         match event {
             Event::Begin => self.begin(plan),
             Event::Tick => {}
+            Event::Starved(waited) => {
+                for (unit, waited) in waited {
+                    if let Some(unit) = self.units.get_mut(unit) {
+                        unit.starve(waited);
+                    }
+                }
+                return actions;
+            }
             Event::Adopted(unit) => self.step(now, unit, Happening::Adopted, &mut actions),
             Event::Leftover(unit) => self.step(now, unit, Happening::Leftover, &mut actions),
             Event::Inherited(alarms) => self.inherit(now, alarms, &mut actions),
@@ -229,7 +248,7 @@ impl Machine {
                 self.n_changes += 1;
             }
         }
-        self.settle(now, &mut actions);
+        self.settle(now, silence, &mut actions);
         self.publish(now, &mut actions);
         actions
     }
@@ -275,7 +294,7 @@ impl Machine {
             self.safe.due = None;
             actions.push(Action::LeaveSafeState);
         }
-        self.settle(now, &mut actions);
+        self.settle(now, Judged::Later, &mut actions);
         Ok((actions, concerned))
     }
 
@@ -300,7 +319,7 @@ impl Machine {
             State::Down(Down::GivenUp) => Phase::GivenUp,
             State::Waiting { .. } => Phase::Waiting,
             State::Resting { .. } => Phase::Resting,
-            State::Spawning | State::Starting { .. } => Phase::Starting,
+            State::Spawning | State::Starting => Phase::Starting,
             State::Ready => Phase::Running,
             State::Stopping { .. } | State::Killing { .. } => Phase::Stopping,
         };
@@ -308,10 +327,20 @@ impl Machine {
             phase,
             since: unit.is_alive().then_some(unit.since),
             n_restarts: unit.n_restarts,
+            n_extensions: unit.n_extensions,
             last_exit: &unit.last_exit,
             health: unit.health(now),
             alarm,
         })
+    }
+
+    /// Processes whose time may soon be over: for how long they waited for a processor since the last
+    /// look is to be given with [`Event::Starved`].
+    pub fn doubtful(&self, now: Time) -> impl Iterator<Item = usize> {
+        let units = self.units.iter().enumerate();
+        units
+            .filter(move |(_, unit)| unit.is_doubtful(now))
+            .map(|(index, _)| index)
     }
 
     /// Why a process is being killed, if it hangs.
@@ -414,7 +443,7 @@ impl Machine {
     }
 
     /// Has every process look at the others until nothing changes any more.
-    fn settle(&mut self, now: Time, actions: &mut Vec<Action>) {
+    fn settle(&mut self, now: Time, silence: Judged, actions: &mut Vec<Action>) {
         // Each process moves a few steps at most before it waits for something outside.
         for _ in 0..=8 * self.units.len() {
             let n_changes = self.n_changes;
@@ -422,6 +451,7 @@ impl Machine {
                 let happening = Happening::Look(Others {
                     may_start: self.may_start(index),
                     may_stop: self.may_stop(index),
+                    silence,
                 });
                 self.step(now, index, happening, actions);
             }

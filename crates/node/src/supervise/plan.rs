@@ -10,9 +10,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a process that sends heartbeats may be silent: 3 of 5 a second missed, and a moment to arrive. What is
-/// promised is 0.7 s, and it takes a moment to notice and to kill, too.
+/// How long a process that sends heartbeats may be silent unless its robot file sets another limit: 3 of 5 a second
+/// missed, and a moment to arrive. What is promised is 0.7 s, and it takes a moment to notice and to kill, too.
 pub const HEARTBEAT_LIMIT: Duration = Duration::from_millis(650);
+/// The shortest limit that makes sense: a single heartbeat that is lost on the network must not kill a process.
+pub const MIN_HEARTBEAT_LIMIT: Duration = Duration::from_millis(400);
+/// The longest limit: a process that may be silent for longer is not supervised.
+pub const MAX_HEARTBEAT_LIMIT: Duration = Duration::from_mins(1);
 
 /// What a supervisor runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -150,8 +154,13 @@ pub enum Restart {
 pub enum Heartbeat {
     /// It is alive as long as it runs.
     None,
-    /// These components say that they are there, all of them at least every [`HEARTBEAT_LIMIT`].
-    Presence(Vec<String>),
+    /// These components send heartbeats.
+    Presence {
+        /// Their names.
+        components: Vec<String>,
+        /// How long each may be silent; [`HEARTBEAT_LIMIT`] unless the robot file sets another limit.
+        within: Duration,
+    },
     /// There are messages on a channel, whoever they are from.
     Traffic {
         /// The channel.
@@ -357,7 +366,7 @@ impl Plan {
         }
         let has_heartbeat = match &spec.heartbeat {
             Heartbeat::None => false,
-            Heartbeat::Presence(components) => !components.is_empty(),
+            Heartbeat::Presence { components, .. } => !components.is_empty(),
             Heartbeat::Traffic { .. } => true,
         };
         let why = match spec.ready {
@@ -585,7 +594,10 @@ mod tests {
         let spec = process("a", &[]);
         let mut watched = spec.clone();
         watched.grace = Duration::from_secs(9);
-        watched.heartbeat = Heartbeat::Presence(vec!["a".to_owned()]);
+        watched.heartbeat = Heartbeat::Presence {
+            components: vec!["a".to_owned()],
+            within: HEARTBEAT_LIMIT,
+        };
         assert_eq!(spec.digest(), watched.digest());
         let mut other = spec.clone();
         other.revision = "2".to_owned();

@@ -3,6 +3,7 @@
 use rustix::process::Pid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 /// What a process is started with, so that what it leaves behind can be found.
 pub(crate) const MARKER: &str = "BOWLINE_RUN";
@@ -47,6 +48,54 @@ pub(crate) fn stats() -> Vec<Stat> {
     };
     let pids = folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse().ok());
     pids.filter_map(|pid| stat(Pid::from_raw(pid)?)).collect()
+}
+
+/// What the scheduler did with a thread so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thread {
+    pub(crate) tid: i32,
+    /// Whether it runs, or waits for a processor.
+    pub(crate) is_runnable: bool,
+    /// Time on processors.
+    pub(crate) ran_ns: u64,
+    /// Time that it waited for a processor. The kernel adds a wait when it is over.
+    pub(crate) waited_ns: u64,
+    /// How often it got a processor.
+    pub(crate) n_turns: u64,
+}
+
+/// The threads of a process; none where the kernel does not keep such figures (`CONFIG_SCHED_INFO`).
+pub(crate) fn threads(pid: i32) -> Vec<Thread> {
+    let Ok(folders) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let folders = folders.filter_map(Result::ok);
+    folders.filter_map(|it| thread(&it.path())).collect()
+}
+
+/// The thread that asks.
+pub(crate) fn own_thread() -> Option<Thread> {
+    thread(Path::new("/proc/thread-self"))
+}
+
+fn thread(folder: &Path) -> Option<Thread> {
+    let figures = fs::read_to_string(folder.join("schedstat")).ok()?;
+    let stat = fs::read(folder.join("stat")).ok()?;
+    parse_thread(&figures, &String::from_utf8_lossy(&stat))
+}
+
+fn parse_thread(figures: &str, stat: &str) -> Option<Thread> {
+    let mut figures = figures.split_whitespace().map(str::parse::<u64>);
+    let mut figure = || figures.next()?.ok();
+    let (tid, rest) = stat.split_once(" (")?;
+    let (_, fields) = rest.rsplit_once(") ")?;
+    Some(Thread {
+        tid: tid.parse().ok()?,
+        ran_ns: figure()?,
+        waited_ns: figure()?,
+        n_turns: figure()?,
+        is_runnable: fields.starts_with("R "),
+    })
 }
 
 /// Marks that were read already.
@@ -169,6 +218,33 @@ mod tests {
         for broken in ["", "42", "42 (a", "42 (a) S 1", "x (a) S 1 2 3"] {
             assert_eq!(parse_stat(broken), None, "{broken:?}");
         }
+    }
+
+    #[test]
+    fn a_thread_that_runs_is_runnable_and_its_figures_grow() {
+        let stat = |state: &str| format!("42 (a) R 1 (b)) {state} 7 42");
+        let expected = Thread {
+            tid: 42,
+            is_runnable: true,
+            ran_ns: 5,
+            waited_ns: 6,
+            n_turns: 7,
+        };
+        assert_eq!(parse_thread("5 6 7\n", &stat("R")), Some(expected));
+        let sleeping = parse_thread("5 6 7\n", &stat("S")).expect("a thread");
+        assert!(!sleeping.is_runnable);
+        for (figures, stat) in [
+            ("5 6", stat("R")),
+            ("", stat("R")),
+            ("5 6 7", String::new()),
+        ] {
+            assert_eq!(parse_thread(figures, &stat), None, "{figures:?} {stat:?}");
+        }
+        let before = own_thread().expect("the kernel keeps figures");
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        assert!(before.is_runnable && threads(pid).iter().any(|it| it.tid == before.tid));
+        while own_thread().expect("it runs").ran_ns == before.ran_ns {}
+        assert_eq!(threads(0), []);
     }
 
     #[test]

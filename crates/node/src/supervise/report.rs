@@ -86,6 +86,8 @@ fn supervised(
         true => view.health,
         false => slot.health.clone(),
     };
+    let health = [health, extensions(view.n_extensions)];
+    let health: Vec<String> = health.into_iter().filter(|it| !it.is_empty()).collect();
     let supervised = Supervised {
         name: spec.name.clone(),
         group: spec.group.clone(),
@@ -98,13 +100,22 @@ fn supervised(
         started_utime: slot.started_utime,
         cpu_ratio: slot.usage.cpu_ratio,
         memory_bytes: slot.usage.memory_bytes,
-        health,
+        health: health.join("; "),
         n_lines: slot.lines.n_lines,
         n_lines_dropped: slot.lines.n_dropped,
         n_bytes_skipped: i64::try_from(slot.n_skipped()).unwrap_or(i64::MAX),
         ..Supervised::default()
     };
     Some(supervised.with_lengths())
+}
+
+/// How often a process was given more time, in words; nothing if it never was.
+fn extensions(n: u64) -> String {
+    match n {
+        0 => String::new(),
+        1 => "given more time once: the machine was busy".to_owned(),
+        n => format!("given more time {n} times: the machine was busy"),
+    }
 }
 
 fn state(phase: Phase) -> i8 {
@@ -176,4 +187,19 @@ pub(crate) fn output(
         output.with_lengths()
     });
     parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_reported_with_their_number_and_not_at_all_if_there_were_none() {
+        let expected = [
+            "",
+            "given more time once: the machine was busy",
+            "given more time 7 times: the machine was busy",
+        ];
+        assert_eq!([0, 1, 7].map(extensions), expected);
+    }
 }

@@ -16,6 +16,7 @@ use super::plan::{BadPlan, Plan, ProcessSpec};
 use super::proc::{self, Marks, Survey};
 use super::report;
 use super::slot::{CHUNK, Slot};
+use super::starvation::Starvation;
 use super::state::{self, Folder, LockError};
 use super::usage::Meter;
 use crate::clock::Live;
@@ -38,6 +39,8 @@ use std::time::Duration;
 const STATUS_EVERY: Duration = Duration::from_secs(1);
 /// How soon it may say so again because something has changed.
 const STATUS_AGAIN: Duration = Duration::from_millis(50);
+/// How soon it may say so again because it was asked, however often it is.
+const STATUS_ASKED: Duration = Duration::from_millis(250);
 /// How often it looks at what processes print.
 const OUTPUT_EVERY: Duration = Duration::from_millis(100);
 /// How often it says that it wants a name.
@@ -96,6 +99,7 @@ struct Runner {
     prefix: String,
     n_runs: u64,
     meter: Meter,
+    starvation: Starvation,
     due: Due,
     /// For what processes print.
     buffer: Vec<u8>,
@@ -162,6 +166,7 @@ impl Runner {
             prefix,
             n_runs: 0,
             meter: Meter::default(),
+            starvation: Starvation::default(),
             due: Due {
                 status: now,
                 soonest_status: now,
@@ -223,6 +228,7 @@ impl Runner {
             }
             self.take_messages(tell);
             self.take_ends(tell);
+            self.look_for_starvation(tell);
             self.tell_machine(Event::Tick, tell);
             self.do_what_is_due(care, tell);
         }
@@ -306,6 +312,10 @@ impl Runner {
 
     fn answer(&mut self, now: Time, asked: Asked, tell: &mut dyn FnMut(&News<'_>)) {
         match asked {
+            Asked::Status => {
+                let reported = self.due.status - STATUS_EVERY;
+                self.due.status = self.due.status.min(reported + STATUS_ASKED);
+            }
             Asked::Order { id, verb, target } => {
                 let result = self.machine.order(now, verb, &target);
                 let result = result.map_err(|error| error.to_string());
@@ -465,6 +475,20 @@ impl Runner {
         let bytes = publication.at(self.clock.now().utime());
         drop(self.bus.publish_bytes(&publication.channel, &bytes));
         None
+    }
+
+    /// Has the machine know which of the processes that may hang got no processor, before it judges them.
+    fn look_for_starvation(&mut self, tell: &mut dyn FnMut(&News<'_>)) {
+        let now = self.clock.now();
+        let doubtful = self.machine.doubtful(now).filter_map(|unit| {
+            let run = self.slots.get(unit)?.run.as_ref()?;
+            Some((unit, run.pid.as_raw_nonzero().get()))
+        });
+        let is_due = self.machine.deadline().is_some_and(|at| now >= at);
+        let starved = self.starvation.look(now, is_due, &doubtful.collect());
+        if !starved.is_empty() {
+            self.tell_machine(Event::Starved(starved), tell);
+        }
     }
 
     /// Sees which processes have ended, and of which nothing is left.

@@ -62,6 +62,7 @@ fn a_drawing_is_the_same_every_time_and_shows_everything() {
     let graph = Graph::of_robot(&robot, Source::Live);
     let svg = graph.to_svg();
     assert_eq!(svg, graph.to_svg());
+    assert!(graph.nodes.len() > 5, "{:?}", graph.nodes);
     for node in &graph.nodes {
         assert!(
             svg.contains(&format!(">{}</text>", node.name)),

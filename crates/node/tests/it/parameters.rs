@@ -117,6 +117,7 @@ fn what_is_set_is_read_back_as_it_would_be_written() {
 #[test]
 fn the_table_documents_everything() {
     let all = All::default();
+    assert!(!all.table().is_empty());
     for parameter in all.table() {
         assert!(!parameter.doc.trim().is_empty());
         assert_eq!((parameter.default)(), all.get(parameter.name).unwrap());

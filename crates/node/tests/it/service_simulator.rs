@@ -504,6 +504,7 @@ fn without_loss_every_call_has_its_reply_whatever_comes_twice_or_out_of_order() 
         for outcome in world.outcomes() {
             assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
         }
+        assert_eq!(world.made.len() as u64, MILD.n_calls, "seed {seed}");
         assert_eq!(world.executed.len(), world.made.len(), "seed {seed}");
     }
 }
@@ -521,6 +522,7 @@ fn loss_is_survived_by_asking_again() {
         n_calls += world.outcomes().count();
         n_replies += world.outcomes().filter(|outcome| outcome.is_ok()).count();
     }
+    assert_eq!(n_calls as u64, 500 * weather.n_calls);
     // A call fails only if each of the ten and more messages of it, or their answers, is lost.
     assert!(
         n_calls - n_replies <= n_calls / 200,
@@ -551,6 +553,7 @@ fn the_same_seed_gives_the_same_world() {
             world.trace = Some(Vec::new());
             world.run().trace.unwrap()
         });
+        assert!(!traces[0].is_empty(), "seed {seed}");
         assert_eq!(traces[0], traces[1], "seed {seed}");
     }
 }

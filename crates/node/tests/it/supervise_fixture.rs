@@ -1,12 +1,14 @@
 //! A supervisor for a test: its plan, its thread or process, and what it says. Nothing that it starts outlives it.
 
+use crate::supervise_plans::HOST;
 use bowline_bus::{Bus, Subscription};
 use bowline_msgs::{Order, OrderReply, Output, OutputRequest, Supervised, Supervisor};
 use bowline_node::Time;
 use bowline_node::clock::Live;
 use bowline_node::service::{self, ClientError};
 use bowline_node::supervise::{
-    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SuperviseError,
+    self, Care, HEARTBEAT_LIMIT, Heartbeat, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, Ready,
+    SUPERVISOR_CHANNEL, SuperviseError,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -20,7 +22,8 @@ use tempfile::TempDir;
 
 /// Nothing takes so long unless it hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-pub(crate) const HOST: &str = "bench";
+/// The program of `process.rs`.
+pub(crate) const PROCESS: &str = env!("CARGO_BIN_EXE_bowline-node-test-process");
 
 /// A moment until which something must have happened.
 #[derive(Clone, Copy)]
@@ -52,17 +55,27 @@ pub(crate) fn plan(processes: Vec<ProcessSpec>) -> Plan {
     }
 }
 
-/// A process that runs a script.
-pub(crate) fn script(name: &str, text: &str) -> ProcessSpec {
+/// A process with one component, which sends heartbeats on a bus.
+pub(crate) fn beating(name: &str, component: &str, url: &str, robot: &str) -> ProcessSpec {
     ProcessSpec {
-        grace: Duration::from_secs(20),
-        ..ProcessSpec::new(name, ["sh", "-c", text])
+        heartbeat: Heartbeat::Presence {
+            components: vec![component.to_owned()],
+            within: HEARTBEAT_LIMIT,
+        },
+        ready: Ready::FirstHeartbeat,
+        ready_within: PATIENCE,
+        ..ProcessSpec::new(name, [PROCESS, "beat", url, robot, component])
     }
 }
 
-/// A process that does nothing, for ever.
-pub(crate) fn idle(name: &str) -> ProcessSpec {
-    ProcessSpec::new(name, ["sleep", "1000"])
+/// Whether a run ended because no heartbeat came for so many seconds; a busy machine may have extended that.
+pub(crate) fn is_of_silence(last_exit: &str, limit_s: &str) -> bool {
+    let text = format!("no heartbeat for {limit_s} s");
+    let rest = last_exit.strip_prefix(&text);
+    let rest = rest.and_then(|rest| rest.strip_suffix(", killed by SIGKILL"));
+    rest.is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(" and ") && rest.ends_with(" s of a busy machine")
+    })
 }
 
 /// A supervisor in a thread of the test.

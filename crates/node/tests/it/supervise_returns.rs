@@ -1,16 +1,16 @@
 //! Supervisors that die, come back, and meet others of their name.
 
 use crate::supervise_fixture::{
-    Deadline, HOST, Supervision, idle, kill_marked, marked, order, plan, process, script, send,
-    wait_for, wait_for_lines,
+    Deadline, PROCESS, Supervision, beating, is_of_silence, kill_marked, marked, order, plan,
+    process, send, wait_for, wait_for_lines,
 };
+use crate::supervise_plans::{HOST, idle};
 use bowline_bus::{Bus, Hub, Subscription};
-use bowline_msgs::{Alarm, Heartbeat, HeartbeatComponent, Order, Output, Supervised, Supervisor};
+use bowline_msgs::{Alarm, Order, Output, Supervised, Supervisor};
 use bowline_node::clock::Epoch;
-use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
 use bowline_node::supervise::{
-    self, ALARM_CHANNEL, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, Restart,
-    SUPERVISOR_CHANNEL, SafeState, Start, SuperviseError,
+    self, ALARM_CHANNEL, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL,
+    SuperviseError,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -23,149 +23,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use tempfile::TempDir;
 
-/// How the process below is told what to do.
-const ARGUMENTS: &str = "BOWLINE_TEST_SUPERVISOR";
-
-/// The plans that a supervisor in a process of its own can have.
-fn processes(which: &str) -> Vec<ProcessSpec> {
-    let counting = script(
-        "counter",
-        "i=0; while :; do echo line $i; i=$((i + 1)); sleep 0.02; done",
-    );
-    match which {
-        "counting" => vec![counting],
-        "first" => vec![idle("same"), idle("other"), idle("superfluous")],
-        "second" => vec![idle("same"), ProcessSpec::new("other", ["sleep", "2000"])],
-        "orphans" => vec![script(
-            "parent",
-            "for i in $(seq 40); do (sleep 0.01 &); done; sleep 0.2; echo done; exec sleep 1000",
-        )],
-        "flooding" => vec![script(
-            "flood",
-            "line=$(head -c 1000000 /dev/zero | tr '\\0' x); while :; do echo $line; sleep 0.01; done",
-        )],
-        "failing" => vec![
-            ProcessSpec {
-                restart: Restart::Never,
-                ..script("lidar", "exit 3")
-            },
-            idle("motor"),
-            ProcessSpec {
-                start: Start::OnOrder,
-                ..idle("brake")
-            },
-            idle("radio"),
-        ],
-        _ => panic!("no such plan: {which}"),
-    }
-}
-
-/// What they do when something is given up.
-fn safe_state(which: &str) -> SafeState {
-    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-    match which {
-        "failing" => SafeState {
-            stop: names(&["motor"]),
-            start: names(&["brake"]),
-            publish: Vec::new(),
-        },
-        _ => SafeState::default(),
-    }
-}
-
-/// Nothing is promised here: this is what the tests below start as a process of its own.
-#[test]
-#[expect(clippy::disallowed_methods, reason = "a test has no other arguments")]
-fn a_supervisor_in_a_process_of_its_own() {
-    let Ok(arguments) = std::env::var(ARGUMENTS) else {
-        return;
-    };
-    let parts: Vec<&str> = arguments.split('|').collect();
-    let [url, folder, robot, which] = parts[..] else {
-        panic!("{arguments}");
-    };
-    let plan = Plan {
-        robot: robot.to_owned(),
-        host: HOST.to_owned(),
-        processes: processes(which),
-        safe_state: safe_state(which),
-        ..Plan::default()
-    };
-    let stdin = std::io::stdin();
-    let options = Options {
-        folder: Some(folder.into()),
-        until: stdin.as_fd(),
-        care: Care::Everything,
-        keeper: keeper(),
-        tell: &mut |_| {},
-    };
-    supervise::run(&plan, &Bus::open(url).unwrap(), options).unwrap();
-}
-
-/// What the process below is called.
-const KEEPER: &str = "supervise_returns::a_keeper_in_a_process_of_its_own";
-
-fn keeper() -> Vec<String> {
-    let program = std::env::current_exe().unwrap().display().to_string();
-    [program.as_str(), "--exact", KEEPER]
-        .map(str::to_owned)
-        .into()
-}
-
-/// Nothing is promised here: this is what supervisors of the tests below start.
-#[test]
-fn a_keeper_in_a_process_of_its_own() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [exact, test, folder, name, pid] = &arguments[..]
-        && (exact.as_str(), test.as_str()) == ("--exact", KEEPER)
-    {
-        supervise::keep(Path::new(folder), name, pid.parse().unwrap());
-    }
-}
-
-/// How the process below is told what to say.
-const BEAT: &str = "BOWLINE_TEST_BEAT";
-
-/// Nothing is promised here: this is a process with a component, as the test below starts it.
-#[test]
-#[expect(clippy::disallowed_methods, reason = "a test has no other arguments")]
-fn a_process_that_says_that_it_lives() {
-    let Ok(arguments) = std::env::var(BEAT) else {
-        return;
-    };
-    let (url, robot) = arguments.split_once('|').unwrap();
-    let bus = Bus::open(url).unwrap();
-    let nothing = bus.events("nothing").unwrap();
-    let heartbeat = Heartbeat {
-        robot: robot.to_owned(),
-        pid: i32::try_from(std::process::id()).unwrap(),
-        components: vec![HeartbeatComponent {
-            name: "lidar".to_owned(),
-            health: HeartbeatComponent::DEGRADED,
-            text: "dusty".to_owned(),
-            ..HeartbeatComponent::default()
-        }],
-        ..Heartbeat::default()
-    };
-    let heartbeat = heartbeat.with_lengths();
-    // Until it is killed, or the hub is gone.
-    while bus.publish(HEARTBEAT_CHANNEL, &heartbeat).is_ok() {
-        nothing.recv_timeout(HEARTBEAT_PERIOD).unwrap();
-    }
-}
-
 #[test]
 fn a_process_that_hangs_is_killed_and_restarted() {
     let hub = Hub::open("tcpq://127.0.0.1:0").unwrap();
     let mut plan = plan(Vec::new());
-    let program = std::env::current_exe().unwrap().display().to_string();
-    let test = "supervise_returns::a_process_that_says_that_it_lives";
     plan.processes = vec![ProcessSpec {
-        env: vec![(BEAT.to_owned(), format!("{}|{}", hub.url(), plan.robot))],
-        heartbeat: supervise::Heartbeat::Presence(vec!["lidar".to_owned()]),
-        ready: supervise::Ready::FirstHeartbeat,
         components: vec!["lidar".to_owned()],
-        ..ProcessSpec::new("sensors", [program.as_str(), "--exact", test])
+        ..beating("sensors", "lidar", &hub.url(), &plan.robot)
     }];
     let supervision = Supervision::start_on(plan, Bus::open(&hub.url()).unwrap());
     let running = supervision.wait_until_running("sensors");
@@ -174,10 +38,8 @@ fn a_process_that_hangs_is_killed_and_restarted() {
     let restarted = supervision.wait_for_process("sensors", "restarted", |it| {
         it.state == Supervised::RUNNING && it.pid != running.pid
     });
-    assert_eq!(
-        restarted.last_exit,
-        "no heartbeat for 0.65 s, killed by SIGKILL"
-    );
+    let last_exit = &restarted.last_exit;
+    assert!(is_of_silence(last_exit, "0.65"), "{last_exit}");
     supervision.stop();
 }
 
@@ -207,15 +69,11 @@ impl Place {
     }
 
     fn start(&self, which: &str) -> Process {
-        let folder = self.folder.path().display();
-        let arguments = format!("{}|{folder}|{}|{which}", self.hub.url(), self.robot);
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut command = Command::new(PROCESS);
         command
-            .args([
-                "--exact",
-                "supervise_returns::a_supervisor_in_a_process_of_its_own",
-            ])
-            .env(ARGUMENTS, arguments)
+            .args(["supervise", &self.hub.url()])
+            .arg(self.folder.path())
+            .args([&self.robot, which])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -231,6 +89,7 @@ impl Place {
         let pid = i32::try_from(by.0.id()).unwrap();
         self.wait_for("all to run", |status| {
             status.pid == pid
+                && !status.processes.is_empty()
                 && status
                     .processes
                     .iter()
@@ -296,8 +155,9 @@ fn a_supervisor_that_comes_back_finds_its_processes_and_no_line_is_lost() {
         (pid, true, 0)
     );
     let last = *seen.last().unwrap();
-    seen.extend(numbers(last + 100));
-    let expected: BTreeSet<usize> = (0..=last + 100).collect();
+    // More than are printed while no supervisor is there.
+    seen.extend(numbers(last + 60));
+    let expected: BTreeSet<usize> = (0..=last + 60).collect();
     assert_eq!(
         expected.difference(&seen).collect::<Vec<_>>(),
         [&0_usize; 0],
@@ -378,6 +238,7 @@ fn without_a_word_from_the_supervisor_before_its_processes_are_replaced() {
     fs::remove_file(place.folder.path().join(word)).unwrap();
     let second = place.start("second");
     let after = place.wait_until_running(&second);
+    assert_eq!((before.processes.len(), after.processes.len()), (2, 2));
     for (before, after) in before.processes.iter().zip(&after.processes) {
         assert_ne!(before.pid, after.pid);
     }

@@ -13,7 +13,9 @@ use crate::robot::{
     Command, Component, Heartbeat, MessageType, Port, Program, Restart, STOP_GRACE, Source, Start,
     StopSignal,
 };
+use crate::supervise::HEARTBEAT_LIMIT;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Ports with their places.
 type Located = Vec<(Port, Span)>;
@@ -27,12 +29,16 @@ pub(super) fn check(
     let made = match &draft.program {
         Some(ProgramDraft::Kind {
             kind,
+            heartbeat_within,
             parameters,
             channels,
         }) => {
             let draft = KindDraft {
                 component: &draft.name,
                 kind,
+                heartbeat_within: heartbeat_within
+                    .or(context.heartbeat_within)
+                    .unwrap_or(HEARTBEAT_LIMIT),
                 parameters,
                 channels,
             };
@@ -121,6 +127,7 @@ pub(super) fn named_port(
 struct KindDraft<'d, 'v, 'i> {
     component: &'d Word,
     kind: &'d Word,
+    heartbeat_within: Duration,
     parameters: &'d [(Word, &'v Value<'i>)],
     channels: &'d [(Word, Word)],
 }
@@ -159,7 +166,12 @@ impl KindDraft<'_, '_, '_> {
         self.check_names(&infos, problems);
         let ports = infos.iter().map(|info| self.connect(info, problems));
         let ports = ports.collect();
-        is_whole.then_some((Program::Kind { kind, settings }, ports))
+        let program = Program::Kind {
+            kind,
+            settings,
+            heartbeat_within: self.heartbeat_within,
+        };
+        is_whole.then_some((program, ports))
     }
 
     fn check_names(&self, infos: &[&PortInfo], problems: &mut Problems<'_>) {

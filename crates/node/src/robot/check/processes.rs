@@ -3,6 +3,7 @@
 use super::ring::way_back;
 use crate::document::Problems;
 use crate::document::{Word, did_you_mean};
+use crate::parameter::ParameterValue as _;
 use crate::robot::draft::{ComponentDraft, Draft, ProgramDraft};
 use crate::robot::{Restart, Start};
 use bowline_bus::Url;
@@ -134,11 +135,19 @@ fn check_agreement(
         Some(Restart::Never) => "\"never\"".to_owned(),
         Some(Restart::Always) | None => "\"always\"".to_owned(),
     };
+    let heartbeat = |component: &ComponentDraft<'_, '_>| match &component.program {
+        Some(ProgramDraft::Kind {
+            heartbeat_within: Some(within),
+            ..
+        }) => format!("{{ within = {} }}", within.to_setting()),
+        Some(ProgramDraft::Kind { .. } | ProgramDraft::Command(_)) | None => "none".to_owned(),
+    };
     let pairs = [
         ("host", word(&first.host), word(&second.host)),
         ("group", word(&first.group), word(&second.group)),
         ("start", start(first), start(second)),
         ("restart", restart(first), restart(second)),
+        ("heartbeat", heartbeat(first), heartbeat(second)),
     ];
     for (what, one, other) in pairs {
         if one == other {

@@ -3,6 +3,7 @@
 use super::{Checked, Context, check_channel_name};
 use crate::document::Problems;
 use crate::document::{Word, did_you_mean};
+use crate::parameter::ParameterValue as _;
 use crate::port::Direction;
 use crate::robot::draft::Draft;
 use crate::robot::message::{SafeMessage, safe_message};
@@ -34,12 +35,12 @@ pub(super) fn check(
     }
     for message in &draft.safe_state.publish {
         check_channel_name(&message.channel, problems);
-        let is_often = message.every.is_some_and(|every| every < MIN_EVERY);
-        if is_often {
-            let told = "safe_state publishes more than 100 times a second";
+        if let Some((at, every)) = message.every.as_ref().filter(|(_, it)| *it < MIN_EVERY) {
+            let [least, found] = [MIN_EVERY, *every].map(|it| it.to_setting());
+            let message = format!("every is a duration from {least} on, found {found}");
             problems
-                .error(message.channel.span(), told)
-                .help("every = \"10ms\" or more");
+                .error(at.clone(), message)
+                .help("safe_state publishes at most 100 times a second");
         }
         let made = safe_message(message, context.types, problems);
         if let Some(made) = made {

@@ -5,7 +5,7 @@
 mod by_hand;
 
 use super::*;
-use crate::supervise::plan::{Heartbeat, Publication, Ready, Restart, SafeState};
+use crate::supervise::plan::{HEARTBEAT_LIMIT, Heartbeat, Publication, Ready, Restart, SafeState};
 use std::collections::BTreeMap;
 
 const N_SCHEDULES: u64 = 5_000;
@@ -138,7 +138,10 @@ fn random_process(random: &mut Random, place: usize) -> ProcessSpec {
         spec.restart = Restart::Always;
     }
     if random.is_one_in(2) {
-        spec.heartbeat = Heartbeat::Presence(vec!["c".to_owned()]);
+        spec.heartbeat = Heartbeat::Presence {
+            components: vec!["c".to_owned()],
+            within: HEARTBEAT_LIMIT,
+        };
         if random.is_one_in(2) {
             spec.ready = Ready::FirstHeartbeat;
         }

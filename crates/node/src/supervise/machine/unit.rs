@@ -1,8 +1,9 @@
 //! One supervised process, as a state machine that is told the time.
 
+use super::silence::Silence;
 use crate::presence::HEARTBEAT_PERIOD;
 use crate::supervise::exit::{Exit, Hang};
-use crate::supervise::plan::{HEARTBEAT_LIMIT, Heartbeat, ProcessSpec, Ready, Restart};
+use crate::supervise::plan::{Heartbeat, ProcessSpec, Ready, Restart};
 use crate::time::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -54,9 +55,7 @@ pub(crate) enum State {
     /// The system was asked for a process.
     Spawning,
     /// It runs, and is not ready.
-    Starting {
-        ready_by: Time,
-    },
+    Starting,
     Ready,
     /// It was asked to stop.
     Stopping {
@@ -125,6 +124,16 @@ pub(crate) struct Others {
     pub(crate) may_start: bool,
     /// Nothing that depends on it has to be stopped first.
     pub(crate) may_stop: bool,
+    pub(crate) silence: Judged,
+}
+
+/// When silence is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judged {
+    /// All signs of life that came are known.
+    Now,
+    /// Some may not have been given yet.
+    Later,
 }
 
 /// What is to be done about it.
@@ -146,8 +155,10 @@ pub(crate) struct Unit {
     pub(crate) state: State,
     /// When the run began, if there is one.
     pub(crate) since: Time,
-    /// When each of those that give signs of life did so last, in this run.
-    beats: Vec<Option<Time>>,
+    /// Since it was started.
+    start: Silence,
+    /// Of each of those that give signs of life, since it did so last in this run.
+    beats: Vec<Option<Silence>>,
     exit: Option<Exit>,
     /// Why the run was ended by force, if it was.
     pub(crate) hang: Option<Hang>,
@@ -155,8 +166,24 @@ pub(crate) struct Unit {
     restarts: VecDeque<Time>,
     back_off: Duration,
     pub(crate) n_restarts: u64,
+    /// How often it was not killed although its time was over, because the machine or the supervisor was busy.
+    pub(crate) n_extensions: u64,
     /// How the last run ended.
     pub(crate) last_exit: String,
+}
+
+/// Something that must come from it.
+struct Due {
+    /// Which of those that give signs of life; `None` is that it is ready.
+    source: Option<usize>,
+    silence: Silence,
+    limit: Duration,
+}
+
+impl Due {
+    fn over_at(&self) -> Time {
+        self.silence.over_at(self.limit)
+    }
 }
 
 /// What the plan says about it.
@@ -175,7 +202,9 @@ impl Unit {
     pub(crate) fn new(spec: &ProcessSpec) -> Self {
         let (n_beats, silence, listen) = match &spec.heartbeat {
             Heartbeat::None => (0, Duration::MAX, Duration::MAX),
-            Heartbeat::Presence(components) => (components.len(), HEARTBEAT_LIMIT, LISTEN),
+            Heartbeat::Presence { components, within } => {
+                (components.len(), *within, LISTEN.min(*within))
+            }
             // Nobody knows how often there is traffic, only how often at least.
             Heartbeat::Traffic { channel: _, within } => (1, *within, *within),
         };
@@ -191,12 +220,14 @@ impl Unit {
             want: Want::Down,
             state: State::Down(Down::New),
             since: Time::ZERO,
+            start: Silence::new(Time::ZERO),
             beats: vec![None; n_beats],
             exit: None,
             hang: None,
             restarts: VecDeque::new(),
             back_off: MIN_BACK_OFF,
             n_restarts: 0,
+            n_extensions: 0,
             last_exit: String::new(),
         }
     }
@@ -210,7 +241,7 @@ impl Unit {
             }
             State::Waiting { .. }
             | State::Spawning
-            | State::Starting { .. }
+            | State::Starting
             | State::Ready
             | State::Stopping { .. }
             | State::Killing { .. } => {}
@@ -229,7 +260,7 @@ impl Unit {
             }
             State::Down(Down::New | Down::Ordered | Down::Finished)
             | State::Spawning
-            | State::Starting { .. }
+            | State::Starting
             | State::Ready
             | State::Stopping { .. }
             | State::Killing { .. } => {}
@@ -249,7 +280,7 @@ impl Unit {
     /// Somebody wants another run of it.
     pub(crate) fn restart(&mut self) {
         match self.state {
-            State::Spawning | State::Starting { .. } | State::Ready => self.want = Want::Again,
+            State::Spawning | State::Starting | State::Ready => self.want = Want::Again,
             State::Down(_)
             | State::Waiting { .. }
             | State::Resting { .. }
@@ -273,7 +304,7 @@ impl Unit {
                 self.exit = Some(Exit::NotStarted(why));
                 self.ended(now, Ending::Unasked)
             }
-            (State::Starting { .. } | State::Ready, Happening::Exited(exit)) => {
+            (State::Starting | State::Ready, Happening::Exited(exit)) => {
                 self.exit = Some(exit);
                 self.kill(now, Ending::Unasked)
             }
@@ -281,12 +312,10 @@ impl Unit {
                 self.exit = Some(exit);
                 None
             }
-            (State::Starting { .. } | State::Ready, Happening::Gone) => {
-                self.ended(now, Ending::Unasked)
-            }
+            (State::Starting | State::Ready, Happening::Gone) => self.ended(now, Ending::Unasked),
             (State::Stopping { .. }, Happening::Gone) => self.ended(now, Ending::Ordered),
             (State::Killing { ending, .. }, Happening::Gone) => self.ended(now, *ending),
-            (State::Starting { .. } | State::Ready, Happening::Beat(source, at)) => {
+            (State::Starting | State::Ready, Happening::Beat(source, at)) => {
                 self.heard(source, at.min(now))
             }
             (_, Happening::Look(others)) => self.look(now, others),
@@ -296,7 +325,7 @@ impl Unit {
                 | State::Waiting { .. }
                 | State::Resting { .. }
                 | State::Spawning
-                | State::Starting { .. }
+                | State::Starting
                 | State::Ready
                 | State::Stopping { .. }
                 | State::Killing { .. },
@@ -326,13 +355,10 @@ impl Unit {
                 self.state = State::Waiting { is_restart: true };
                 None
             }
-            State::Starting { .. } | State::Ready if self.want != Want::Up && others.may_stop => {
+            State::Starting | State::Ready if self.want != Want::Up && others.may_stop => {
                 self.ask_to_stop(now)
             }
-            State::Starting { .. } | State::Ready => {
-                self.hang = self.hang_at(now);
-                self.hang.and_then(|_| self.kill(now, Ending::Unasked))
-            }
+            State::Starting | State::Ready if others.silence == Judged::Now => self.judge(now),
             State::Stopping { kill_at } if now >= kill_at => {
                 self.hang = Some(Hang::NotStopped(self.rules.grace));
                 self.kill(now, Ending::Ordered)
@@ -342,9 +368,18 @@ impl Unit {
             | State::Waiting { .. }
             | State::Resting { .. }
             | State::Spawning
+            | State::Starting
+            | State::Ready
             | State::Stopping { .. }
             | State::Killing { .. } => None,
         }
+    }
+
+    /// Whether it hangs.
+    fn judge(&mut self, now: Time) -> Option<Effect> {
+        self.n_extensions += u64::from(self.is_extended_anew(now));
+        self.hang = self.hang_at(now);
+        self.hang.and_then(|_| self.kill(now, Ending::Unasked))
     }
 
     /// When it has to be looked at again, whatever happens.
@@ -352,28 +387,46 @@ impl Unit {
         match self.state {
             State::Down(_) | State::Waiting { .. } | State::Spawning => None,
             State::Resting { until } => Some(until),
-            State::Starting { ready_by } => {
-                Some(self.silent_at().map_or(ready_by, |at| at.min(ready_by)))
-            }
-            State::Ready => self.silent_at(),
+            State::Starting | State::Ready => self.first().map(|due| due.over_at()),
             State::Stopping { kill_at } => Some(kill_at),
             State::Killing { again_at, .. } => Some(again_at),
         }
     }
 
-    /// The supervisor itself was held up, and cannot tell who was silent meanwhile: whoever lives has a while from now to
-    /// say so.
+    /// The supervisor itself was held up, and does not know which processes were silent meanwhile: each has a while from
+    /// now for its next sign of life.
     pub(crate) fn forgive(&mut self, now: Time, held_up: Duration) {
         let Rules {
-            silence, listen, ..
+            silence,
+            listen,
+            ready_within,
+            ..
         } = self.rules;
-        let recent = now - silence.saturating_sub(listen);
         for beat in self.beats.iter_mut().flatten() {
-            *beat = (*beat).max(recent.min(*beat + held_up));
+            beat.hold_up(now, held_up, silence, listen);
         }
-        if let State::Starting { ready_by } = &mut self.state {
-            *ready_by = *ready_by + held_up;
+        self.start.hold_up(now, held_up, ready_within, ready_within);
+    }
+
+    /// It waited for a processor for so long since it was looked at last: that time does not count.
+    pub(crate) fn starve(&mut self, waited: Duration) {
+        let Rules {
+            silence,
+            ready_within,
+            ..
+        } = self.rules;
+        for beat in self.beats.iter_mut().flatten() {
+            beat.starve(waited, silence);
         }
+        self.start.starve(waited, ready_within);
+    }
+
+    /// Whether it may hang, so that what it waits for matters.
+    pub(crate) fn is_doubtful(&self, now: Time) -> bool {
+        matches!(self.state, State::Starting | State::Ready)
+            && self
+                .first()
+                .is_some_and(|due| due.silence.is_doubtful(now, due.limit))
     }
 
     /// Whether there is, or may be, something of it in the system.
@@ -381,7 +434,7 @@ impl Unit {
         match self.state {
             State::Down(_) | State::Waiting { .. } | State::Resting { .. } => false,
             State::Spawning
-            | State::Starting { .. }
+            | State::Starting
             | State::Ready
             | State::Stopping { .. }
             | State::Killing { .. } => true,
@@ -397,7 +450,7 @@ impl Unit {
             | State::Waiting { .. }
             | State::Resting { .. }
             | State::Spawning
-            | State::Starting { .. }
+            | State::Starting
             | State::Stopping { .. }
             | State::Killing { .. } => false,
         }
@@ -405,7 +458,7 @@ impl Unit {
 
     /// Whether signs of life are waited for.
     pub(crate) fn is_watched(&self) -> bool {
-        !self.beats.is_empty() && matches!(self.state, State::Starting { .. } | State::Ready)
+        !self.beats.is_empty() && matches!(self.state, State::Starting | State::Ready)
     }
 
     /// How it is doing, in words; nothing where there is nothing to say.
@@ -413,9 +466,10 @@ impl Unit {
         if !self.is_watched() {
             return String::new();
         }
-        match self.beats.iter().min().copied().flatten() {
+        let began = self.beats.iter().map(|beat| beat.map(|it| it.began));
+        match began.min().flatten() {
             None => "no heartbeat yet".to_owned(),
-            Some(at) => format!("heartbeat {:.1} s ago", now.since(at).as_secs_f32()),
+            Some(began) => format!("heartbeat {:.1} s ago", now.since(began).as_secs_f32()),
         }
     }
 
@@ -423,19 +477,21 @@ impl Unit {
         self.since = now;
         self.exit = None;
         self.hang = None;
+        self.start = Silence::new(now);
         self.beats.fill(None);
         self.state = match self.rules.ready {
             Ready::Immediately => State::Ready,
-            Ready::FirstHeartbeat | Ready::AtEnd => State::Starting {
-                ready_by: now + self.rules.ready_within,
-            },
+            Ready::FirstHeartbeat | Ready::AtEnd => State::Starting,
         };
         None
     }
 
     fn heard(&mut self, source: usize, at: Time) -> Option<Effect> {
         if let Some(beat) = self.beats.get_mut(source) {
-            *beat = (*beat).max(Some(at));
+            match beat {
+                Some(silence) => silence.end(at),
+                None => *beat = Some(Silence::new(at)),
+            }
         }
         if self.rules.ready != Ready::AtEnd && self.beats.iter().all(Option::is_some) {
             self.state = State::Ready;
@@ -458,23 +514,51 @@ impl Unit {
         Some(Effect::Kill)
     }
 
-    /// When the first of those that give signs of life has been silent for too long.
-    fn silent_at(&self) -> Option<Time> {
-        let first = self.beats.iter().min()?;
-        Some(match first {
-            Some(beat) => *beat + self.rules.silence,
-            None => self.since + self.rules.ready_within,
-        })
+    /// What is over first. As long as one of those that give signs of life never gave any, only the start counts.
+    fn first(&self) -> Option<Due> {
+        let Rules {
+            silence: limit,
+            ready_within,
+            ..
+        } = self.rules;
+        let is_one_missing = self.beats.iter().any(Option::is_none);
+        let is_waited_for = self.state == State::Starting || is_one_missing;
+        let start = is_waited_for.then_some(Due {
+            source: None,
+            silence: self.start,
+            limit: ready_within,
+        });
+        let beats = self.beats.iter().enumerate().filter(|_| !is_one_missing);
+        let beats = beats.filter_map(|(source, beat)| {
+            Some(Due {
+                source: Some(source),
+                silence: (*beat)?,
+                limit,
+            })
+        });
+        beats.chain(start).min_by_key(Due::over_at)
+    }
+
+    /// Whether the time of what is over first was extended. True once.
+    fn is_extended_anew(&mut self, now: Time) -> bool {
+        let Some(Due { source, limit, .. }) = self.first() else {
+            return false;
+        };
+        let silence = match source {
+            Some(source) => self.beats.get_mut(source).and_then(Option::as_mut),
+            None => Some(&mut self.start),
+        };
+        silence.is_some_and(|silence| silence.is_extended_anew(now, limit))
     }
 
     fn hang_at(&self, now: Time) -> Option<Hang> {
-        let is_never_heard = self.beats.iter().any(Option::is_none);
-        if self.silent_at().is_some_and(|at| now >= at) && !is_never_heard {
-            return Some(Hang::Silent(self.rules.silence));
-        }
-        self.deadline()
-            .is_some_and(|at| now >= at)
-            .then_some(Hang::NotReady(self.rules.ready_within))
+        let due = self.first().filter(|due| now >= due.over_at())?;
+        let Due { source, limit, .. } = due;
+        let extension = due.silence.extension();
+        Some(match source {
+            Some(_) => Hang::Silent { limit, extension },
+            None => Hang::NotReady { limit, extension },
+        })
     }
 
     /// Nothing of a run is left: what now?

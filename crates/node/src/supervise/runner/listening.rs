@@ -40,7 +40,9 @@ impl Listening {
         for (unit, spec) in plan.processes.iter().enumerate() {
             match &spec.heartbeat {
                 Heartbeat::None => {}
-                Heartbeat::Presence(names) => {
+                Heartbeat::Presence {
+                    components: names, ..
+                } => {
                     for (source, name) in names.iter().enumerate() {
                         components
                             .entry(name.clone())

@@ -70,7 +70,10 @@ impl Hand {
 
 fn beating(name: &str) -> ProcessSpec {
     ProcessSpec {
-        heartbeat: Heartbeat::Presence(vec![name.to_owned()]),
+        heartbeat: Heartbeat::Presence {
+            components: vec![name.to_owned()],
+            within: HEARTBEAT_LIMIT,
+        },
         ready: Ready::FirstHeartbeat,
         ..ProcessSpec::new(name, ["x"])
     }
@@ -171,6 +174,160 @@ fn after_it_was_held_up_a_supervisor_blames_nobody_who_says_something_within_a_b
         hand.now = beat_at;
         hand.beat();
     }
+    assert_eq!(hand.phase(0), Phase::Running);
+}
+
+#[test]
+fn heartbeat_limit_of_a_process_is_the_one_of_its_plan() {
+    let within = Duration::from_secs(3);
+    let mut hand = Hand::new(vec![ProcessSpec {
+        heartbeat: Heartbeat::Presence {
+            components: vec!["a".to_owned()],
+            within,
+        },
+        ..beating("a")
+    }]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.beat();
+    let heard = hand.now;
+    assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
+    assert_eq!(hand.now.since(heard), within);
+    hand.die(0);
+    let view = hand.machine.view(0, hand.now).expect("it is there");
+    assert_eq!(view.last_exit, "no heartbeat for 3 s, exit code 1");
+}
+
+/// Waits until something is to be done, while the process waits for a processor for a part of the time. The actions, and
+/// how long it took.
+fn wait_starved(hand: &mut Hand, percent: u32) -> (Vec<Action>, Duration) {
+    let began = hand.now;
+    loop {
+        let before = hand.now;
+        let wanted = hand.machine.deadline().expect("something to wait for");
+        hand.now = wanted.min(before + Duration::from_millis(100));
+        let elapsed = hand.now.since(before);
+        if hand.machine.doubtful(before).any(|unit| unit == 0) {
+            let waited = elapsed * percent / 100;
+            assert_eq!(hand.tell(Event::Starved(vec![(0, waited)])), []);
+        }
+        let actions = hand.tell(Event::Tick);
+        if !actions.is_empty() {
+            return (actions, hand.now.since(began));
+        }
+    }
+}
+
+#[test]
+fn process_without_a_processor_has_more_time_up_to_the_bound() {
+    // Half of the limit passes before anything is looked at; of the rest, what it waited does not count.
+    for (percent, from_ms, to_ms) in [
+        (0, 650, 650),
+        (50, 850, 1_000),
+        (80, 1_500, 2_000),
+        (100, 3_250, 3_250),
+    ] {
+        let mut hand = heard_now();
+        let (actions, took) = wait_starved(&mut hand, percent);
+        assert_eq!(actions, [Action::Kill(0)], "{percent} %");
+        let expected = Duration::from_millis(from_ms)..=Duration::from_millis(to_ms);
+        assert!(expected.contains(&took), "{percent} %: {took:?}");
+        let n_extensions = hand
+            .machine
+            .view(0, hand.now)
+            .expect("it is there")
+            .n_extensions;
+        assert_eq!(n_extensions, u64::from(percent > 0), "{percent} %");
+    }
+}
+
+#[test]
+fn heartbeat_after_starvation_ends_the_extension_and_each_is_counted() {
+    let mut hand = heard_now();
+    for n_extensions in 1..=3 {
+        hand.wait(Duration::from_millis(400));
+        assert_eq!(
+            hand.tell(Event::Starved(vec![(0, Duration::from_millis(500))])),
+            []
+        );
+        hand.wait(Duration::from_millis(290));
+        assert_eq!(
+            hand.tell(Event::Tick),
+            [],
+            "its limit is over, and it was starved"
+        );
+        let view = hand.machine.view(0, hand.now).expect("it is there");
+        assert_eq!(
+            (view.phase, view.n_extensions),
+            (Phase::Running, n_extensions)
+        );
+        hand.beat();
+    }
+    let heard = hand.now;
+    assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
+    assert_eq!(hand.now.since(heard), HEARTBEAT_LIMIT);
+    hand.die(0);
+    let view = hand.machine.view(0, hand.now).expect("it is there");
+    assert_eq!(view.last_exit, "no heartbeat for 0.65 s, exit code 1");
+}
+
+#[test]
+fn process_that_starts_on_a_busy_machine_has_more_time_up_to_the_bound() {
+    let mut hand = Hand::new(vec![beating("a")]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    let (actions, took) = wait_starved(&mut hand, 100);
+    assert_eq!(actions, [Action::Kill(0)]);
+    let ready_within = hand.plan.processes[0].ready_within;
+    assert_eq!(took, ready_within * MAX_SILENCE);
+    hand.die(0);
+    let view = hand.machine.view(0, hand.now).expect("it is there");
+    assert_eq!(
+        view.last_exit,
+        "not ready after 10 s and 40.00 s of a busy machine, exit code 1"
+    );
+}
+
+#[test]
+fn process_that_starts_while_the_supervisor_is_held_up_is_given_that_time() {
+    let mut hand = Hand::new(vec![beating("a")]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.wait(Duration::from_secs(60));
+    let back = hand.now;
+    assert_eq!(hand.tell(Event::Tick), []);
+    assert_eq!(hand.phase(0), Phase::Starting);
+    assert_eq!(hand.wait_for_actions(), [Action::Kill(0)]);
+    assert_eq!(hand.now.since(back), hand.plan.processes[0].ready_within);
+}
+
+#[test]
+fn supervisor_that_is_late_again_and_again_finds_a_hang_all_the_same() {
+    let mut hand = heard_now();
+    let mut n_looks = 0;
+    while hand.tell(Event::Tick).is_empty() {
+        hand.wait(Duration::from_secs(1));
+        n_looks += 1;
+        assert!(n_looks < 100, "it is never found");
+    }
+    assert_eq!(n_looks, MAX_HOLD_UPS + 1);
+}
+
+#[test]
+fn silence_is_not_judged_before_all_that_came_was_given() {
+    let mut hand = Hand::new(vec![beating("a"), beating("b")]);
+    hand.tell(Event::Begin);
+    hand.tell(Event::Started(0));
+    hand.tell(Event::Started(1));
+    hand.beat();
+    for _ in 0..7 {
+        hand.wait(Duration::from_millis(100));
+        // Another's first heartbeat is taken first: the one of `a` is behind it.
+        assert_eq!(hand.tell(Event::Beat(1, 0, hand.now)), []);
+        hand.tell(Event::Starved(Vec::new()));
+    }
+    hand.beat();
+    assert_eq!(hand.tell(Event::Tick), []);
     assert_eq!(hand.phase(0), Phase::Running);
 }
 
