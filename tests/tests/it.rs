@@ -32,6 +32,7 @@ mod relay;
 mod repo;
 mod robots;
 mod services;
+mod shm;
 mod sim;
 mod spy;
 mod transports;
