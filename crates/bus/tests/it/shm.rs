@@ -1,34 +1,11 @@
-//! Shared memory between real processes, also when they are killed.
+//! Shared memory between buses of one process. `tests/tests/shm.rs` has processes that are killed.
 
 use bowline_bus::{Bus, Event, Inbox};
-use std::process::Command;
-use std::time::Duration;
-
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(30);
-
-/// The program of `shm_process.rs`.
-const PROCESS: &str = env!("CARGO_BIN_EXE_bowline-bus-test-process");
+use bowline_testing::patience::PATIENCE;
 
 fn next(inbox: &Inbox) -> Event {
-    let received = inbox.recv_timeout(LONG).expect("the transport works");
+    let received = inbox.recv_timeout(PATIENCE).expect("the transport works");
     received.expect("a message comes in time").1
-}
-
-#[test]
-fn killed_processes_harm_nobody_and_leave_nothing() {
-    // Memory and files of its own, so that what is left can be told from what others use.
-    let script = "mkdir -p /tmp/iceoryx2 \
-        && mount -t tmpfs none /dev/shm && mount -t tmpfs none /tmp/iceoryx2 && exec \"$0\" \"$@\"";
-    let output = Command::new("unshare")
-        .args(["-m", "sh", "-c", script])
-        .args([PROCESS, "scene"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:#?}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "scene over\n");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!said.contains("iceoryx"), "iceoryx2 is quiet: {said}");
 }
 
 fn pair(name: &str) -> (Bus, Inbox) {
@@ -48,6 +25,7 @@ fn readers_that_hold_many_messages_hold_nobody_up() {
         held.push(next(&inbox));
     }
     for (number, event) in held.iter().enumerate() {
+        assert_eq!(event.payload.len(), 20_000);
         assert!(event.payload.iter().all(|byte| *byte == number as u8));
     }
     assert_eq!(bus.counts().lost(), 0);

@@ -1,51 +1,39 @@
-//! Processes that the tests of shared memory start: a publisher and a subscriber that are killed, and a scene of both.
-//!
-//! A program of its own, so that no helper is counted as a test. The argument is what to be.
+//! A process that shares memory: `shm ROLE`, where the scene starts the others and kills them.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::cast_possible_truncation,
-    reason = "a process of a test that cannot go on panics, and its numbers go round"
+    reason = "a role that panics has failed, and with it the test that started it"
 )]
 
 use bowline_bus::{Bus, Event, Inbox, Queue, Sender};
+use bowline_testing::patience::PATIENCE;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
-
-/// Guards against hanging for ever; nothing is measured with it.
-const LONG: Duration = Duration::from_secs(30);
 
 const URL: &str = "shm://crash";
 
-/// What the scene prints when all of it was played.
-const DONE: &str = "scene over";
-
 fn main() {
-    let role = std::env::args().nth(1);
-    match role.as_deref() {
+    match std::env::args().nth(1).as_deref() {
         Some("scene") => scene(),
         Some("publisher") => publish_for_ever(),
         Some("subscriber") => echo_for_ever(),
-        _ => panic!("expected scene, publisher or subscriber, found {role:?}"),
+        role => panic!("expected a role, found {role:?}"),
     }
 }
 
 fn next(inbox: &Inbox) -> Event {
-    let received = inbox.recv_timeout(LONG).expect("the transport works");
+    let received = inbox.recv_timeout(PATIENCE).expect("the transport works");
     received.expect("a message comes in time").1
 }
 
 /// Starts this program again, in some role.
 fn start(role: &str) -> Child {
     let program = std::env::current_exe().expect("a program knows where it is");
-    Command::new(program)
-        .arg(role)
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("a process")
+    let child = Command::new(program).arg(role).spawn();
+    child.expect("a process")
 }
 
 fn kill(mut child: Child) {
@@ -66,7 +54,7 @@ fn echo_for_ever() {
     let bus = Bus::open(URL).unwrap();
     let inbox = bus.events("ping").unwrap();
     let mut held = Vec::new();
-    while let Ok(Some((_, event))) = inbox.recv_timeout(LONG) {
+    while let Ok(Some((_, event))) = inbox.recv_timeout(PATIENCE) {
         bus.publish_shared("pong", &event.payload).unwrap();
         // Dies with some of them in its hands.
         held.push(event);
@@ -119,7 +107,6 @@ fn scene() {
         .filter(|path| !path.ends_with(".global_mgmt"))
         .collect();
     assert!(left.is_empty(), "{left:#?}");
-    println!("{DONE}");
 }
 
 fn files(folder: &Path) -> Vec<String> {
