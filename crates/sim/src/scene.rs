@@ -315,6 +315,7 @@ mod tests {
                 let mut ranges = Vec::new();
                 scene.scan(&beams, (&pose, 1.0), 20.0, &mut ranges);
                 let expected = brute(&scene, &beams, &pose, 20.0);
+                prop_assert_eq!(ranges.len(), beams.directions().len(), "a range for each beam");
                 for (idx, (found, expected)) in ranges.iter().zip(&expected).enumerate() {
                     prop_assert!(same(*found, *expected), "beam {idx}: {found} for {expected}");
                 }
@@ -322,27 +323,54 @@ mod tests {
         }
 
         #[test]
-        fn formulas_agree_with_the_engine(solid in solid(), pose in pose(), heading in pose()) {
-            let direction = heading.rotation * Vector::X;
+        fn formulas_agree_with_the_engine(
+            solid in solid(), pose in pose(), aim in prop::array::uniform3(-1.0..1.0_f64),
+        ) {
+            // Towards a point in or near the solid, so that about every other ray meets it.
+            let radius_m = if matches!(solid, Solid::Plane) { 10.0 } else { solid.radius_m() };
             let origin = pose.translation;
-            let ray = Ray::new(origin, direction);
-            // The engine's cylinders stand about y.
-            let turn = Rotation::from_rotation_x(-std::f64::consts::FRAC_PI_2);
-            let expected = match solid {
-                Solid::Cylinder { .. } => {
-                    let ray = Ray::new(turn * origin, turn * direction);
-                    solid.shape().cast_local_ray(&ray, 50.0, true)
-                }
-                Solid::Plane | Solid::Box { .. } | Solid::Sphere { .. } | Solid::Mesh(_) => {
-                    solid.shape().cast_local_ray(&ray, 50.0, true)
-                }
-            };
-            let found = solid.meet(origin, direction, 50.0);
-            let (found, expected) = (found.unwrap_or(f64::INFINITY), expected.unwrap_or(f64::INFINITY));
-            // Where a ray grazes an edge, the engine's search may miss it by a hair.
-            let is_grazing = found.is_infinite() != expected.is_infinite();
-            prop_assume!(!is_grazing);
-            prop_assert!((found - expected).abs() < 1e-4 || found.is_infinite(), "{found} for {expected}");
+            let direction = Vector::new(aim[0], aim[1], aim[2]) * radius_m - origin;
+            prop_assume!(direction.length() > 1e-3);
+            let direction = direction.normalize();
+            let found = solid.meet(origin, direction, 50.0).unwrap_or(f64::INFINITY);
+            let expected = engine_meets(&solid, origin, direction).unwrap_or(f64::INFINITY);
+            if found.is_infinite() == expected.is_infinite() {
+                prop_assert!((found - expected).abs() < 1e-4 || found.is_infinite(), "{found} for {expected}");
+            } else {
+                // The engine's search may miss a ray that grazes an edge by a hair: a solid a little larger is met, and one
+                // a little smaller is not.
+                let [larger, smaller] = [1.001, 0.999].map(|factor| scaled(&solid, factor));
+                prop_assert!(larger.meet(origin, direction, 50.0).is_some(), "{found} for {expected}");
+                prop_assert!(smaller.meet(origin, direction, 50.0).is_none(), "{found} for {expected}");
+            }
+        }
+    }
+
+    /// What the engine finds. Its cylinders stand about y.
+    fn engine_meets(solid: &Solid, origin: Vector, direction: Vector) -> Option<f64> {
+        let turn = match solid {
+            Solid::Cylinder { .. } => Rotation::from_rotation_x(-std::f64::consts::FRAC_PI_2),
+            Solid::Plane | Solid::Box { .. } | Solid::Sphere { .. } | Solid::Mesh(_) => {
+                Rotation::IDENTITY
+            }
+        };
+        let ray = Ray::new(turn * origin, turn * direction);
+        solid.shape().cast_local_ray(&ray, 50.0, true)
+    }
+
+    fn scaled(solid: &Solid, factor: f64) -> Solid {
+        match solid {
+            Solid::Box { half_m } => Solid::Box {
+                half_m: half_m.map(|it| it * factor),
+            },
+            Solid::Cylinder { radius_m, half_m } => Solid::Cylinder {
+                radius_m: radius_m * factor,
+                half_m: half_m * factor,
+            },
+            Solid::Sphere { radius_m } => Solid::Sphere {
+                radius_m: radius_m * factor,
+            },
+            Solid::Plane | Solid::Mesh(_) => solid.clone(),
         }
     }
 }
