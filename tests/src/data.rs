@@ -26,49 +26,52 @@ impl Use<'_> {
     #[must_use]
     pub fn find(&self) -> Option<PathBuf> {
         let chosen = std::env::var_os("BOWLINE_DATA").map(PathBuf::from);
-        match find_in(chosen.as_deref(), &workspace(), self.set) {
-            Ok(folder) => Some(folder),
-            Err(why) => {
-                let line = self.not_run(&why);
-                println!("{line}");
-                note(&target().join("not-run.txt"), &line);
-                None
-            }
-        }
+        let place = Place {
+            chosen: chosen.as_deref(),
+            repository: &workspace(),
+            record: &target().join("not-run.txt"),
+        };
+        self.find_in(&place)
     }
 
-    /// The line about a use that was not run.
+    /// The same with another place for sets and for the record.
+    ///
+    /// # Panics
+    /// When the chosen folder is none: a misspelt setting must not pass for a missing set.
     #[must_use]
-    pub fn not_run(&self, why: &str) -> String {
-        format!("not run: {}: {}: {why}", self.set, self.what)
+    pub fn find_in(&self, place: &Place<'_>) -> Option<PathBuf> {
+        if let Some(chosen) = place.chosen {
+            assert!(
+                chosen.is_dir(),
+                "expected BOWLINE_DATA to name a folder, found {}",
+                chosen.display()
+            );
+        }
+        let (root, name) = match place.chosen {
+            Some(chosen) => (chosen.to_owned(), "the folder that BOWLINE_DATA names"),
+            None => (place.repository.join("../shared/data"), "../shared/data"),
+        };
+        let folder = root.join(self.set);
+        if folder.is_dir() {
+            return Some(folder);
+        }
+        let Self { set, what } = self;
+        let line = format!("not run: {set}: {what}: no folder {set} in {name}");
+        println!("{line}");
+        note(place.record, &line);
+        None
     }
 }
 
-/// The folder of a set below the folder that was chosen, or below `../shared/data` beside a repository.
-///
-/// # Errors
-/// When the set is missing.
-///
-/// # Panics
-/// When the chosen folder is none: a misspelt setting must not pass for a missing set.
-pub fn find_in(chosen: Option<&Path>, repository: &Path, set: &str) -> Result<PathBuf, String> {
-    if let Some(chosen) = chosen {
-        assert!(
-            chosen.is_dir(),
-            "expected BOWLINE_DATA to name a folder, found {}",
-            chosen.display()
-        );
-    }
-    let (root, name) = match chosen {
-        Some(chosen) => (chosen.to_owned(), "the folder that BOWLINE_DATA names"),
-        None => (repository.join("../shared/data"), "../shared/data"),
-    };
-    let folder = root.join(set);
-    if folder.is_dir() {
-        Ok(folder)
-    } else {
-        Err(format!("no folder {set} in {name}"))
-    }
+/// Where sets are looked for, and where it is recorded that one is missing.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'p> {
+    /// The folder that was chosen, with `BOWLINE_DATA`.
+    pub chosen: Option<&'p Path>,
+    /// The root of the repository.
+    pub repository: &'p Path,
+    /// The file of lines about what was not run.
+    pub record: &'p Path,
 }
 
 /// The files of a folder whose names end so, in their order.

@@ -22,17 +22,23 @@ pub fn pick<T>(sample: T, whole: T) -> T {
     if is_whole() { whole } else { sample }
 }
 
-/// All cases, or so many of them, evenly chosen and the first among them; prints how many, and appends that to
-/// `target/swept.txt`.
+/// So many of all cases, evenly spread from the first on; all of them if there are no more.
+#[must_use]
+pub fn evenly<T>(all: Vec<T>, n_chosen: usize) -> Vec<T> {
+    let n_all = all.len();
+    let n_chosen = n_chosen.min(n_all);
+    let nths: BTreeSet<usize> = (0..n_chosen).map(|nth| nth * n_all / n_chosen).collect();
+    let cases = all.into_iter().enumerate();
+    let chosen = cases.filter(|(nth, _)| nths.contains(nth));
+    chosen.map(|(_, case)| case).collect()
+}
+
+/// A sample of that many cases, or all of them; prints how many, and appends that to `target/swept.txt`.
 #[must_use]
 pub fn choose<T>(name: &str, all: Vec<T>, n_sample: usize) -> Vec<T> {
     let n_all = all.len();
-    let n_run = pick(n_sample.min(n_all), n_all);
-    let nths: BTreeSet<usize> = (0..n_run).map(|nth| nth * n_all / n_run).collect();
-    let cases = all.into_iter().enumerate();
-    let chosen = cases.filter(|(nth, _)| nths.contains(nth));
-    let chosen: Vec<T> = chosen.map(|(_, case)| case).collect();
-    let line = format!("swept: {name}: {n_run} of {n_all}");
+    let chosen = evenly(all, pick(n_sample, n_all));
+    let line = format!("swept: {name}: {} of {n_all}", chosen.len());
     println!("{line}");
     data::note(&data::target().join("swept.txt"), &line);
     chosen
