@@ -95,18 +95,25 @@ const HARD_LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/
 #[test]
 fn seeking_in_a_damaged_log_meets_the_events_that_reading_it_meets() {
     let folder = tempfile::tempdir().unwrap();
+    let (mut n_logs, mut n_met) = (0, 0);
     for entry in std::fs::read_dir(HARD_LOGS).unwrap() {
         let hard = entry.unwrap().path();
+        n_logs += 1;
         let path = folder.path().join(hard.file_name().unwrap());
         std::fs::copy(&hard, &path).unwrap();
         let mut reader = open(&path, IndexUse::Make);
         let met = rest(&mut reader);
+        n_met += met.len();
         for utime in met.iter().map(|event| event.utime) {
             reader.seek_to(utime).unwrap();
             let from = met.iter().position(|event| event.utime >= utime).unwrap();
             assert_eq!(rest(&mut reader), met[from..], "{hard:?} from {utime}");
         }
     }
+    assert!(
+        n_logs >= 5 && n_met >= 20,
+        "{n_met} events in {n_logs} logs"
+    );
 }
 
 #[test]
