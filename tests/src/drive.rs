@@ -3,16 +3,31 @@
 use crate::peers::{bowline, workspace};
 use bowline_log::Reader;
 use bowline_wire::{Decode, Message};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 use tempfile::TempDir;
+
+/// Larger messages are not kept in memory: scans and maps are most of a log, and few tests read them.
+const MAX_KEPT_BYTES: usize = 4096;
 
 /// A run of a robot that was recorded.
 #[derive(Debug)]
 pub struct Drive {
     robot: PathBuf,
     log: PathBuf,
+    /// What was read of the log, once for all channels.
+    kept: OnceLock<Kept>,
     _folder: TempDir,
+}
+
+/// The messages of a log but for those of channels with large ones.
+#[derive(Debug, Default)]
+struct Kept {
+    messages: BTreeMap<String, Vec<Vec<u8>>>,
+    /// Channels that are read from the log when they are asked for.
+    large: BTreeSet<String>,
 }
 
 impl Drive {
@@ -23,6 +38,7 @@ impl Drive {
         let drive = Self {
             robot: workspace().join("robots").join(robot),
             log: folder.path().join("drive.mcap"),
+            kept: OnceLock::new(),
             _folder: folder,
         };
         let log = drive.log.display().to_string();
@@ -56,14 +72,41 @@ impl Drive {
     /// All messages of a channel, in their order.
     #[must_use]
     pub fn heard<M: Message + for<'a> Decode<'a>>(&self, channel: &str) -> Vec<M> {
-        let mut log = Reader::open(&self.log).expect("a log");
-        let mut messages = Vec::new();
-        while let Some(event) = log.next_event().expect("it can be read") {
-            if event.channel == channel {
-                messages.push(M::decode(event.payload).expect("a message of its type"));
-            }
+        let decode = |payload: &[u8]| M::decode(payload).expect("a message of its type");
+        let kept = self.kept.get_or_init(|| self.read());
+        if !kept.large.contains(channel) {
+            let messages = kept.messages.get(channel).into_iter().flatten();
+            return messages.map(|payload| decode(payload)).collect();
         }
+        let mut messages = Vec::new();
+        self.each(|of, payload| {
+            if of == channel {
+                messages.push(decode(payload));
+            }
+        });
         messages
+    }
+
+    fn read(&self) -> Kept {
+        let mut kept = Kept::default();
+        self.each(|channel, payload| {
+            if payload.len() > MAX_KEPT_BYTES && kept.large.insert(channel.to_owned()) {
+                kept.messages.remove(channel);
+            } else if let Some(messages) = kept.messages.get_mut(channel) {
+                messages.push(payload.to_vec());
+            } else if !kept.large.contains(channel) {
+                let first = vec![payload.to_vec()];
+                kept.messages.insert(channel.to_owned(), first);
+            }
+        });
+        kept
+    }
+
+    fn each(&self, mut take: impl FnMut(&str, &[u8])) {
+        let mut log = Reader::open(&self.log).expect("a log");
+        while let Some(event) = log.next_event().expect("it can be read") {
+            take(event.channel, event.payload);
+        }
     }
 
     /// The last message of a channel.

@@ -3,9 +3,17 @@
 
 use bowline_msgs::{Contact, Gate, Guidance, Helm, Map, Path, PoseTransform, Task};
 use bowline_tests::drive::Drive;
+use bowline_tests::sweep;
 
 /// Where the container lies that no chart has, as worlds/harbour.toml says it.
 const CONTAINER_M: [f64; 2] = [120.0, 45.0];
+/// Off the lanes of the basin, metres RMS, as docs/harbour.md has it.
+const BASIN_LANES_M: f64 = 0.54;
+/// How far from where it lies the container is found, metres, as docs/harbour.md has it.
+const CONTAINER_OFF_M: f64 = 0.26;
+/// How much worse than its figure in docs/harbour.md a run may be, metres: figures are rounded. What is worse than this
+/// changes the document, too.
+const FIGURE_MARGIN_M: f64 = 0.1;
 /// Shorter legs are the ways between lanes.
 const LANE_M: f64 = 50.0;
 
@@ -72,7 +80,9 @@ fn the_basin_is_surveyed_unattended_lanes_are_held_and_the_container_is_found() 
     assert!(helm.is_done && helm.name == "basin", "{}", helm.text);
     let off = off_lanes(&drive);
     println!("{:.2} m RMS off lanes over {} ticks", rms(&off), off.len());
-    assert!(off.len() > 2_000 && rms(&off) < 1.0, "{} m RMS", rms(&off));
+    assert!(off.len() > 2_000, "{} ticks", off.len());
+    let most_m = BASIN_LANES_M + FIGURE_MARGIN_M;
+    assert!(rms(&off) < most_m, "{} m RMS", rms(&off));
     // Of all that stands up within the area, nothing is as high.
     let finds: Path = drive.last("bathymetry.finds");
     let within = |x: f32, y: f32| (85.0..180.0).contains(&x) && (28.0..64.0).contains(&y);
@@ -83,7 +93,8 @@ fn the_basin_is_surveyed_unattended_lanes_are_held_and_the_container_is_found() 
     let found = found.expect("something is found");
     let off_m = apart(found.position.map(f64::from), CONTAINER_M);
     println!("the container: {off_m:.2} m off, {}", found.id);
-    assert!(off_m < 1.0, "{off_m} m off: {found:?}");
+    let most_m = CONTAINER_OFF_M + FIGURE_MARGIN_M;
+    assert!(off_m < most_m, "{off_m} m off: {found:?}");
     let map: Map = drive.last("bathymetry");
     let known = map.cells[0]
         .iter()
@@ -137,7 +148,8 @@ fn bad_day(seed: u32) -> BadDay {
 
 #[test]
 fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
-    for seed in 1..=3 {
+    // The figures of docs/harbour.md are those of all ten.
+    for seed in sweep::choose("harbour: seeds of bad days", (1..=10).collect(), 3) {
         let BadDay {
             worst_m,
             worst_sd,
@@ -149,15 +161,17 @@ fn an_outage_of_fixes_and_a_compass_that_turns_do_not_take_it_off_its_lanes() {
         // What it says of itself holds in the outage too: chance exceeds three of these deviations once in exp(9) moments
         // that have nothing to do with each other, and a run has about thirty of them. 1.8 to 2.6 over ten seeds.
         assert!(worst_sd < 3.0, "seed {seed}: {worst_sd}");
-        // With fixes good to 0.4 m it is within 1 m of the truth (0.5 to 0.6 m over ten seeds). For 20 s without any it
-        // goes by a velocity that is known to 0.1 m/s or so, and by what it feels: 2.3 to 4.9 m over ten seeds, of which
-        // the first is the worst; a metre more is an estimator that has become worse.
+        // With fixes good to 0.4 m it is 0.5 to 0.6 m off the truth at most, over ten seeds. For 20 s without any it goes
+        // by a velocity that is known to 0.1 m/s or so, and by what it feels: 2.3 to 4.9 m over ten seeds, of which the
+        // first is the worst.
+        let most_m = [0.6, 4.9].map(|documented_m| documented_m + FIGURE_MARGIN_M);
         assert!(
-            worst_m[0] < 1.0 && worst_m[1] < 6.0,
+            worst_m[0] < most_m[0] && worst_m[1] < most_m[1],
             "seed {seed}: {worst_m:?}"
         );
         // As without faults, for an eighth of the way is within the outage: 0.4 to 0.9 m over ten seeds.
-        assert!(off_lanes_m < 1.0, "seed {seed}: {off_lanes_m} m RMS");
+        let most_m = 0.9 + FIGURE_MARGIN_M;
+        assert!(off_lanes_m < most_m, "seed {seed}: {off_lanes_m} m RMS");
     }
 }
 
@@ -246,9 +260,15 @@ fn lost(contingency: &str, duration: &str) -> (Drive, Vec<PoseTransform>) {
 }
 
 #[test]
-fn without_an_operator_it_does_what_was_chosen_before() {
-    for contingency in ["hold", "station", "return", "continue"] {
-        let (drive, truth) = lost(contingency, "130s");
+fn vessel_without_an_operator_does_what_was_chosen_before() {
+    // One that returns is followed until it is back.
+    for (contingency, duration) in [
+        ("hold", "130s"),
+        ("station", "130s"),
+        ("return", "260s"),
+        ("continue", "130s"),
+    ] {
+        let (drive, truth) = lost(contingency, duration);
         let start = truth[0].utime;
         let at = |at_s: f64| {
             let nth = truth.partition_point(|pose| seconds(start, pose.utime) < at_s);
@@ -266,16 +286,19 @@ fn without_an_operator_it_does_what_was_chosen_before() {
         match contingency {
             // It drifts with the water: about half a metre a second.
             "hold" => assert!((10.0..40.0).contains(&moved_m), "{moved_m}"),
-            "station" => assert!(moved_m < 4.0, "{moved_m}"),
-            "return" => assert!(home_m < apart(at(0.0), at(60.0)) - 15.0, "{home_m}"),
+            // At most 0.9 m from it, so at most twice that from one moment to another.
+            "station" => assert!(moved_m < 1.8 + FIGURE_MARGIN_M, "{moved_m}"),
+            "return" => {
+                assert!(home_m < apart(at(0.0), at(60.0)) - 15.0, "{home_m}");
+                stays_at_its_berth(&drive, &truth);
+            }
             _ => assert!(helm.kind == Task::SURVEY && moved_m > 4.0, "{helm:?}"),
         }
     }
 }
 
-#[test]
-fn who_was_sent_back_stays_at_the_berth_and_does_not_set_out_again_without_an_operator() {
-    let (drive, truth) = lost("return", "260s");
+/// A vessel that was sent back stays at its berth, and does not set out again without an operator.
+fn stays_at_its_berth(drive: &Drive, truth: &[PoseTransform]) {
     let helm: Helm = drive.last("helm.state");
     assert_eq!(
         (helm.kind, helm.is_paused),
@@ -296,7 +319,7 @@ fn who_was_sent_back_stays_at_the_berth_and_does_not_set_out_again_without_an_op
         .map(|pose| apart(xy(pose), berth))
         .fold(0.0, f64::max);
     println!("at most {farthest_m:.1} m from its berth in the last 30 s");
-    assert!(farthest_m < 6.0, "{farthest_m} m from its berth");
+    assert!(farthest_m < 2.0, "{farthest_m} m from its berth");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Url;
 use bowline_sim::{
-    Flow, LoadWorldError, Moves, RunningGear, Sea, SimParameters, Simulation, Solid, Vehicle,
+    Barn, Flow, LoadWorldError, Moves, RunningGear, Sea, SimParameters, Simulation, Solid, Vehicle,
     World, to_geojson, to_svg, to_truth, world_to_svg,
 };
 use clap::{Args, Subcommand};
@@ -29,6 +29,8 @@ Examples:
                             whether anything is wrong with a world, and what there is
   bowline sim check barn/world_0.world
                             Gazebo's worlds are read, too, and BARN's lists of obstacles (.json)
+  bowline sim barn 87 -o clutter.json
+                            a world of cylinders, generated as the BARN challenge describes its own
   bowline sim view worlds/blocks.toml -o blocks.svg
                             the world from above; with --model the robot and what its lasers reach
   bowline sim worlds/harbour.toml --model models/upsv/upsv.xml
@@ -93,6 +95,19 @@ pub(crate) enum Verb {
         after_help = "Example:\n  bowline sim chart worlds/harbour.toml -o worlds/harbour.geojson"
     )]
     Chart(Chart),
+    /// Generate a world of cylinders between walls, as the BARN challenge describes its own; the same number gives the same
+    /// world
+    #[command(after_help = "Example:\n  bowline sim barn 87 -o worlds/clutter.json")]
+    Barn(Generate),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Generate {
+    /// The number of the world: twelve consecutive numbers have all combinations of fill and smoothing
+    number: u32,
+    /// Where to write to, in place of standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -133,6 +148,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         (Some(Verb::Check(check)), _) => self::check(check),
         (Some(Verb::View(view)), _) => self::view(view),
         (Some(Verb::Chart(chart)), _) => self::chart(chart),
+        (Some(Verb::Barn(Generate { number, out })), _) => {
+            write(out.as_deref(), &Barn::generate(*number).to_json())
+        }
         (None, Some(world)) => simulate(world, arguments),
         (None, None) => Err(input::Usage("expected a world file".to_owned()).into()),
     }

@@ -97,16 +97,25 @@ fn a_plan_leads_around_what_is_in_the_way() {
 }
 
 #[test]
-fn a_plan_that_still_holds_is_not_made_again_until_it_is_old() {
+fn plan_that_still_holds_is_made_again_when_it_is_old_and_not_before() {
     let mut rig = planner();
-    assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], is_wall).len(), 1);
-    assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], is_wall).len(), 0);
-    for _ in 0..4 {
-        plan(&mut rig, WEST, [12.0, 0.0], is_wall);
+    let replan = PlannerParameters::default().replan;
+    // When plans were made, in the middle of a period of 201 ms each.
+    let mut made = Vec::new();
+    for _ in 0..25 {
+        let n_plans = plan(&mut rig, WEST, [12.0, 0.0], is_wall).len();
+        assert!(n_plans <= 1, "{n_plans} plans at once");
+        if n_plans == 1 {
+            made.push(rig.now());
+        }
     }
-    let n_plans = plan(&mut rig, WEST, [12.0, 0.0], is_wall).len();
-    let more = plan(&mut rig, WEST, [12.0, 0.0], is_wall).len();
-    assert!(n_plans + more <= 1);
+    // Five seconds: at the first occasion after a second, so every fifth or sixth time.
+    assert!((4..=5).contains(&made.len()), "{made:?}");
+    for [one, next] in made.array_windows() {
+        let apart = next.since(*one);
+        let latest = replan + Duration::from_millis(2 * 201);
+        assert!(apart >= replan && apart <= latest, "{apart:?}");
+    }
 }
 
 #[test]
@@ -116,24 +125,24 @@ fn something_new_in_the_way_another_goal_or_another_place_makes_a_new_plan() {
     assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], nothing).len(), 1);
     let plans = plan(&mut rig, WEST, [12.0, 0.0], is_wall);
     assert_eq!(plans.len(), 1, "a wall");
+    assert_eq!(plans[0].outcome, Plan::COMPLETE);
     assert!(plans[0].length_m > 25.0);
 
     let mut rig = planner();
     assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], nothing).len(), 1);
-    assert_eq!(
-        plan(&mut rig, WEST, [12.0, 5.0], nothing).len(),
-        1,
-        "a goal"
-    );
+    let plans = plan(&mut rig, WEST, [12.0, 5.0], nothing);
+    assert_eq!(plans.len(), 1, "a goal");
+    let [x, y, _] = *plans[0].states.last().expect("a plan has states");
+    assert_eq!(plans[0].outcome, Plan::COMPLETE);
+    assert!((x - 12.0).hypot(y - 5.0) < 2.0, "it leads to ({x}, {y})");
 
     let mut rig = planner();
     assert_eq!(plan(&mut rig, WEST, [12.0, 0.0], nothing).len(), 1);
     let beside = Place::new(-12.0, 4.0, 0.0);
-    assert_eq!(
-        plan(&mut rig, beside, [12.0, 0.0], nothing).len(),
-        1,
-        "a place"
-    );
+    let plans = plan(&mut rig, beside, [12.0, 0.0], nothing);
+    assert_eq!(plans.len(), 1, "a place");
+    assert_eq!(plans[0].outcome, Plan::COMPLETE);
+    assert_eq!(plans[0].states[0], [-12.0, 4.0, 0.0]);
 }
 
 #[test]
@@ -300,10 +309,10 @@ fn the_voter_stops_without_a_way_and_is_silent_without_a_plan() {
     );
     rig.advance(Duration::from_millis(100));
     let votes = rig.take::<Vote>("vote");
-    assert!(
-        votes
-            .iter()
-            .all(|vote| vote.arcs.iter().all(|arc| arc.max_speed_mps <= 0.0))
-    );
     assert!(!votes.is_empty());
+    for vote in &votes {
+        assert!(!vote.arcs.is_empty(), "{vote:?}");
+        let stops = vote.arcs.iter().all(|arc| arc.max_speed_mps <= 0.0);
+        assert!(stops, "{vote:?}");
+    }
 }

@@ -259,6 +259,35 @@ proptest! {
     }
 }
 
+/// The cases of the properties above, drawn once more: most of them have a way, and the search finds it.
+#[test]
+fn search_finds_a_way_in_most_random_cases() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut counts = [0_usize; 4];
+    for _ in 0..200 {
+        let case = case().new_tree(&mut runner).expect("a case").current();
+        let plan = Search::default()
+            .plan(&case.map, &case.problem, &settings(3_000))
+            .unwrap();
+        counts[match plan.outcome {
+            Outcome::Complete => 0,
+            Outcome::Partial => 1,
+            Outcome::Unreachable => 2,
+            Outcome::StartBlocked => 3,
+        }] += 1;
+        let is_moving = plan.actions.iter().any(|it| it.length_m() > 0.0);
+        let is_there = case.problem.start.distance_m(case.problem.goal.at_m) < 1.0;
+        let is_complete = plan.outcome == Outcome::Complete;
+        assert!(is_moving || is_there || !is_complete, "{plan:?}");
+    }
+    println!("complete, partial, unreachable, start blocked: {counts:?}");
+    assert!(counts[0] >= N_COMPLETE, "{counts:?}");
+}
+
+/// Of 200 random cases; 174 when it was measured.
+const N_COMPLETE: usize = 170;
+
 fn straight_problem() -> Problem {
     Problem {
         start: Place::default(),
@@ -439,6 +468,7 @@ fn unicycle() -> Problem {
 #[test]
 fn none_of_a_hundred_ways_around_random_discs_cuts_through_one() {
     let mut search = Search::default();
+    let mut n_complete = 0;
     for seed in 0..100 {
         let discs = worlds::discs(seed);
         let map = worlds::map_of_discs(&discs, 0.1);
@@ -448,6 +478,12 @@ fn none_of_a_hundred_ways_around_random_discs_cuts_through_one() {
             "set {seed}: {:?}",
             plan.outcome
         );
+        n_complete += usize::from(plan.outcome == Outcome::Complete);
+        if plan.outcome == Outcome::Unreachable {
+            // A map of cells of 0.1 m blocks up to a cell's diagonal more than the discs do.
+            let is_open = flood(&discs, 0.125 + 0.1 * std::f64::consts::SQRT_2);
+            assert!(!is_open, "set {seed}: there is a way");
+        }
         for (from, action) in plan.states.iter().zip(&plan.actions) {
             for nth in 0..=1_000 {
                 let at = action
@@ -460,6 +496,35 @@ fn none_of_a_hundred_ways_around_random_discs_cuts_through_one() {
             }
         }
     }
+    assert_eq!(n_complete, 100);
+}
+
+/// Whether a disc of that radius gets from the start to the goal of SBMPO's unicycle between these discs, by brute force: on
+/// a grid of 5 cm, from cell to cell.
+fn flood(discs: &worlds::Discs, radius_m: f64) -> bool {
+    const N: i32 = 160;
+    let at = |x: i32, y: i32| [f64::from(x) * 0.05 - 4.0, f64::from(y) * 0.05 - 4.0];
+    let is_free = |x: i32, y: i32| {
+        let place = Place::new(at(x, y)[0], at(x, y)[1], 0.0);
+        let mut each = discs.iter();
+        each.all(|(middle, disc_m)| place.distance_m(*middle) > disc_m + radius_m)
+    };
+    let goal = Place::new(3.0, 3.0, 0.0);
+    let mut seen = std::collections::BTreeSet::from([(20, 20)]);
+    let mut open = vec![(20, 20)];
+    while let Some((x, y)) = open.pop() {
+        if goal.distance_m(at(x, y)) < 0.5 {
+            return true;
+        }
+        for (dx, dy) in [(1, 0), (-1, 0), (0, 1), (0, -1)] {
+            let next = (x + dx, y + dy);
+            let is_inside = (0..=N).contains(&next.0) && (0..=N).contains(&next.1);
+            if is_inside && is_free(next.0, next.1) && seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    false
 }
 
 #[test]

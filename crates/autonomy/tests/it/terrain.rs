@@ -174,12 +174,10 @@ fn what_hangs_over_the_vehicle_is_no_ground() {
     terrain.fuse(&points, EXACT, &view(map_from_sensor), 0);
     assert!(terrain.counts().overhead > 100, "{:?}", terrain.counts());
     let map = terrain.to_map("map", 0);
-    assert!(
-        map.cells[3]
-            .iter()
-            .flatten()
-            .all(|top| top.is_nan() || *top < 0.1)
-    );
+    let known = map.cells[3].iter().flatten().filter(|it| !it.is_nan());
+    let tops: Vec<f32> = known.copied().collect();
+    assert!(tops.len() > 100, "{} cells are known", tops.len());
+    assert!(tops.iter().all(|top| *top < 0.1));
 }
 
 #[test]

@@ -308,7 +308,7 @@ fn a_scanner_that_misbehaves_gives_a_stream_in_which_nothing_is_false() {
     let log = log.map(|name| name.to_string_lossy().into_owned());
     let log = { log }.find(|name| !name.ends_with(".index"));
     let log = log.expect("it was recorded");
-    let truth = messages(&folder, &log, "truth.ranges");
+    let truth = messages(&folder, &log, "sim.ranges");
     let scans = messages(&folder, &log, "scanner.ranges");
     assert!(
         scans.len() > 60,

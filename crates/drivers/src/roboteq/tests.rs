@@ -304,6 +304,108 @@ fn lines_of_a_controller_mean_one_thing_or_nothing() {
     assert_eq!(faults(0x300), "faults 0x300");
 }
 
+/// Exchanges of Roboteq's "Advanced Digital Motor Controller User Manual", V1.8 of August 28, 2017: where in it, what is
+/// sent, and what the controller replies. Lines end with a carriage return ("Communication Protocol Description", p. 154).
+const MANUAL: [(&str, &[u8], &[u8]); 6] = [
+    ("RWD - Serial Data Watchdog, p. 286", b"^RWD 2000\r", b"+\r"),
+    ("RWD - Serial Data Watchdog, p. 286", b"^RWD 0\r", b"+\r"),
+    ("RWD, at most 65000, p. 286", b"^RWD 65001\r", b"-\r"),
+    ("Command Error, p. 155", b"^RWX 2000\r", b"-\r"),
+    ("Command Acknowledgment, p. 155", b"!G 1 500\r", b"+\r"),
+    ("FF - Read Fault Flags, p. 253", b"?FF\r", b"FF=0\r"),
+];
+
+/// Sends bytes to a controller, and returns what it replies.
+fn reply_of(twin: &mut Rig, sent: &[u8]) -> Vec<u8> {
+    let serial = Serial {
+        bytes: sent.to_vec(),
+        ..Serial::default()
+    };
+    twin.send("line_in", serial.with_lengths());
+    twin.advance(ms(20));
+    let pieces = twin.take::<Serial>("line_out").into_iter();
+    pieces.flat_map(|piece| piece.bytes).collect()
+}
+
+#[test]
+fn twin_replies_as_the_manual_has_it_with_and_without_echo() {
+    let mut twin = Rig::new::<RoboteqTwin>(RoboteqTwinParameters::default());
+    for (place, sent, reply) in MANUAL {
+        // "Character Echo", p. 155: until it is turned off, each character comes back before the reply.
+        let expected = [sent, reply].concat();
+        assert_eq!(reply_of(&mut twin, sent), expected, "{place}");
+    }
+    assert_eq!(reply_of(&mut twin, b"^ECHOF 1\r"), b"^ECHOF 1\r+\r");
+    for (place, sent, reply) in MANUAL {
+        assert_eq!(reply_of(&mut twin, sent), reply, "{place}");
+    }
+}
+
+#[test]
+fn twin_watchdog_stops_motors_after_the_time_that_the_manual_gives_or_never_with_0() {
+    // "RWD 2000: Set watchdog to 2s", "RWD 0: Disable watchdog", "Default: 1000 = 1s" (p. 286).
+    for (set_up, stops_ms) in [
+        (&b""[..], Some(1_000)),
+        (b"^RWD 2000\r", Some(2_000)),
+        (b"^RWD 0\r", None),
+    ] {
+        let mut twin = Rig::new::<RoboteqTwin>(RoboteqTwinParameters::default());
+        reply_of(&mut twin, set_up);
+        reply_of(&mut twin, b"!G 1 500\r");
+        let told = twin.now().utime() - 20_000;
+        twin.take::<Thrust>("thrust");
+        twin.advance(ms(5_000));
+        let thrusts = twin.take::<Thrust>("thrust");
+        let stopped = thrusts.iter().find(|it| it.port_ratio == 0.0);
+        let stopped_ms = stopped.map(|it| (it.utime - told) / 1_000);
+        assert_eq!(stopped_ms, stops_ms, "{}", set_up.escape_ascii());
+        let is_given = |it: &Thrust| (it.port_ratio - 0.5).abs() < 1e-9;
+        assert!(thrusts.iter().any(is_given));
+    }
+}
+
+/// A reply of the manual as the driver takes it: the fault flags of p. 253, "FF=2 : Overvoltage fault", among echoes.
+#[test]
+fn driver_reads_the_fault_flags_of_the_manual_among_echoes() {
+    let mut driver = Rig::new::<Driver>(RoboteqParameters {
+        watchdog: ms(2_000),
+        ..RoboteqParameters::default()
+    });
+    driver.advance(ms(5));
+    let sent: Vec<u8> = driver
+        .take::<Serial>("line_out")
+        .into_iter()
+        .flat_map(|it| it.bytes)
+        .collect();
+    let sent = String::from_utf8(sent).expect("it sends text");
+    assert!(sent.contains("\r^RWD 2000\r"), "{sent:?}");
+    let replies = b"^ECHOF 1\r+\r+\r+\r+\rFF=2\r";
+    let serial = Serial {
+        bytes: replies.to_vec(),
+        ..Serial::default()
+    };
+    driver.send("line_in", serial.with_lengths());
+    driver.advance(ms(1_000));
+    let device = driver.take::<Device>("device").pop().expect("it reports");
+    assert_eq!(device.last_error, "the controller says: too much voltage");
+    let counts = (device.n_good, device.n_ignored, device.n_malformed);
+    assert_eq!(counts, (5, 1, 0), "{device:?}");
+    // All bits of p. 253, in its order.
+    let names = [
+        "too hot",
+        "too much voltage",
+        "too little voltage",
+        "short circuit",
+        "emergency stop",
+        "a sensor is wrong",
+        "an output stage is broken",
+        "started with settings of its own",
+    ];
+    for (nth, name) in names.iter().enumerate() {
+        assert_eq!(faults(1 << nth), *name);
+    }
+}
+
 proptest! {
     /// Whatever comes from the line, and whatever is asked for: what is said is within what was asked for, is zero without
     /// a setpoint that is new, and there is always a moment at which to look again.

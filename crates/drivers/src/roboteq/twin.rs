@@ -44,6 +44,8 @@ pub struct RoboteqTwin {
     thrust: Output<Thrust>,
 }
 
+/// The manual's limit of `^RWD`.
+const MAX_WATCHDOG_MS: u16 = 65_000;
 const N_MOTORS: usize = 3;
 /// What a controller comes with.
 const WATCHDOG: Duration = Duration::from_millis(1_000);
@@ -84,7 +86,7 @@ impl RoboteqTwin {
                 true
             }
             ["^RWD", time] => {
-                let time = time.parse::<u16>().ok();
+                let time = time.parse::<u16>().ok().filter(|ms| *ms <= MAX_WATCHDOG_MS);
                 self.watchdog = time.map_or(self.watchdog, |ms| Duration::from_millis(ms.into()));
                 time.is_some()
             }

@@ -149,6 +149,86 @@ fn the_frames_of_the_sibling_are_ours() {
     assert_eq!(decode(&scan[..7]), Ok(vec![0xa2, 0x69]));
 }
 
+/// Frames of a PBS-03JN, as Player's driver for it exchanges them (Player, `server/drivers/laser/pbs_driver.cc`): requests
+/// as it sends them, `SendAcqLinkCode` and `sendDistAcq`; replies as its `decodePBS` and `ConvertToM` take them apart. They
+/// were written down from that description by another program than ours, with the code 12 34 56 78 9A BC DE F0.
+mod player {
+    pub(super) const WHO: &[u8] = &[0x02, 0x48, 0x26, 0x44, 0x58, 0x34, 0x30, 0x03];
+    pub(super) const CODE: &[u8] = b"\x02H&D2-%9XFKS>\\&G\\\x03";
+    /// `sendAuthCode`: A0 5A 01 and the checksum of the code.
+    pub(super) const ENTER: &[u8] = b"\x02H%H!1]'*=0\x03";
+    pub(super) const IS_IN: &[u8] = b"\x02H%H!V3 \x03";
+    pub(super) const IS_OUT: &[u8] = b"\x02H%H 4\"$\x03";
+    pub(super) const SCAN: &[u8] = &[0x02, 0x48, 0x46, 0x46, 0x28, 0x38, 0x40, 0x03];
+    /// 121 distances from 1000 mm on, each 10 mm longer, and two more bytes.
+    pub(super) const FROM_1000: &[u8] = b"\x02HFGH _(#_ ,&!! $&@0D!\"X$. 1\"!$P$5@1@!&H$= 1^!(@$D@2<!*8$L 2Z!,0$S@38!.($[ 3V!  %\"@44!1X%* 4R!3P%1@50!5H%9 5N!7@%@@6,!98%H 6J!;0%O@7(!=(%W 7F!? %^@4$!@X&& 8B!BP&-@9 !DH&5 9>!F@&<@9\\!H8&D ::!J0&K@:X!L(&S ;6!N &Z@;T!OX&\" <2!QP')@<P!SH'1 =.!U@'8@=L!W8'@ >*!Y0'G@>H![('O ?&!] 'V@?D!^X'^ <\"\" P(%@@@\"\"H(- @^\"$@(4@A<\"&8(< AZ\"(0(C@B8\"   3#,\x03";
+    /// The same from 1500 mm on.
+    pub(super) const FROM_1500: &[u8] = b"\x02HFG<!>8%\\ 7Z!00&#@88!B(&+ 8V!D &2@94!EX&: 9R!GP&A@:0!IH&I :N!K@&P@;,!M8&X ;J!O0&_@8(!Q('' <F!S '.@=$!TX'6 =B!VP'=@> !XH'E >>!Z@'L@>\\!\\8'T ?:!^0'[@?X!P((# @6\"\" (*@@T\"#X(2 A2\"%P(9@AP\"'H(A B.\")@(H@BL\"+8(P C*\"-0(W@CH\"/((_ @&\"1 )&@DD\"2X). E\"\"4P)5@E@\"6H)= E^\"8@)D@F<\":8)L FZ\"<0)S@G8\">()[ GV\"0 *\"@H4\"AX** HR\"CP*1@I0\"EH*9 IN\"G@*@@J,\"@  Y%L\x03";
+}
+
+/// Gives a driver a reply, and returns what it sends next.
+fn replied(driver: &mut Rig, reply: &[u8]) -> Vec<u8> {
+    let serial = Serial {
+        utime: driver.now().utime(),
+        bytes: reply.to_vec(),
+        ..Serial::default()
+    };
+    driver.send("line_in", serial.with_lengths());
+    sent(driver)
+}
+
+/// What a driver sends within a period of asking.
+fn sent(driver: &mut Rig) -> Vec<u8> {
+    driver.advance(Duration::from_millis(190));
+    let pieces = driver.take::<Serial>("line_out").into_iter();
+    pieces.flat_map(|piece| piece.bytes).collect()
+}
+
+fn sibling() -> Rig {
+    Rig::new::<SensorComponent<Scanner>>(ScannerParameters {
+        n_sectors: 121,
+        first_deg: -105.88,
+        step_deg: 1.75,
+        n_more_bytes: 2,
+        ..ScannerParameters::default()
+    })
+}
+
+#[test]
+fn driver_given_the_replies_of_a_pbs_03jn_asks_and_reads_as_player_does() {
+    let mut driver = sibling();
+    assert_eq!(sent(&mut driver), player::WHO);
+    assert_eq!(replied(&mut driver, player::CODE), player::ENTER);
+    assert_eq!(replied(&mut driver, player::IS_IN), player::SCAN);
+    // The first scan after a start only counts once another has followed.
+    assert_eq!(replied(&mut driver, player::FROM_1000), player::SCAN);
+    assert_eq!(driver.take::<Range3d>("reading"), []);
+    assert_eq!(replied(&mut driver, player::FROM_1500), player::SCAN);
+    let readings = driver.take::<Range3d>("reading");
+    let [reading] = readings.as_slice() else {
+        panic!("expected one scan, found {readings:?}");
+    };
+    assert_eq!(reading.points.len(), 121);
+    for (nth, point) in (0..121_u16).zip(&reading.points) {
+        let expected_m = f32::from(1_500 + 10 * nth) / 1_000.0;
+        assert!((point[3] - expected_m).abs() < 1e-4, "{nth}: {point:?}");
+    }
+}
+
+#[test]
+fn driver_refused_by_a_pbs_03jn_asks_for_another_code() {
+    let mut driver = sibling();
+    assert_eq!(sent(&mut driver), player::WHO);
+    assert_eq!(replied(&mut driver, player::CODE), player::ENTER);
+    assert_eq!(replied(&mut driver, player::IS_OUT), player::WHO);
+}
+
+#[test]
+fn checksum_is_the_published_one() {
+    // CRC-16/KERMIT of the catalogue of parametrised CRC algorithms: polynomial 1021h, reflected, from 0.
+    assert_eq!(frame::crc(b"123456789"), 0x2189);
+}
+
 #[test]
 fn a_scanner_that_is_well_is_heard_at_its_rate() {
     let mut bench = Bench::new("well", 1);

@@ -108,7 +108,40 @@ fn schemas_may_be_named_for_editors() {
 }
 
 #[test]
-fn every_example_is_a_sound_model() {
+fn every_assembly_of_the_repository_is_a_sound_model() {
+    let models = raptor();
+    let models = models
+        .ancestors()
+        .nth(2)
+        .expect("models/ is two folders up");
+    let mut checked = Vec::new();
+    for folder in std::fs::read_dir(models).expect("models/ can be read") {
+        let folder = folder.expect("it can be listed").path();
+        let Ok(files) = std::fs::read_dir(folder) else {
+            continue;
+        };
+        for file in files {
+            let path = file.expect("it can be listed").path();
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            if !text.contains("<assembly ") {
+                continue;
+            }
+            let loaded = load(&path, &mut Disk).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+            assert!(loaded.notes.is_empty(), "{path:?}: {:?}", loaded.notes);
+            let model = Model::new(loaded.assembly);
+            let model = model.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+            assert!(model.body_list().count() >= 2, "{path:?}");
+            checked.push(path.file_stem().map(|it| it.to_string_lossy().into_owned()));
+        }
+    }
+    for name in ["jackal", "raptor_ugv", "upsv"] {
+        let is_checked = checked.iter().flatten().any(|it| it == name);
+        assert!(is_checked, "{name}: {checked:?}");
+    }
+}
+
+#[test]
+fn every_body_file_of_the_raptor_is_used() {
     let folder = raptor();
     let folder = folder.parent().expect("the example is in a folder");
     let bodies = std::fs::read_dir(folder)

@@ -1,12 +1,14 @@
-//! The worlds of the BARN challenge, as lists of obstacles.
+//! Worlds of the BARN challenge's kind, as lists of obstacles: read from a file, or generated.
+
+mod generate;
 
 use super::{Body, Spawn, World};
 use crate::solid::Solid;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_2;
 
-/// A world of the BARN challenge.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+/// A world of the BARN challenge, or one of its kind that [`Barn::generate`] made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Barn {
     /// Its number.
     pub world: u32,
@@ -42,6 +44,8 @@ impl Barn {
     pub const START_M: [f64; 2] = [-2.25, 3.0];
     /// Where it should get to, within 1 m.
     pub const GOAL_M: [f64; 2] = [-2.25, 13.0];
+    /// The edge of a cell of the challenge's grid, metres.
+    pub const CELL_M: f64 = 0.15;
 
     /// Reads an obstacle list.
     ///
@@ -85,12 +89,25 @@ impl Barn {
     /// The reference path from start to goal, metres.
     #[must_use]
     pub fn path_m(&self) -> Vec<[f64; 2]> {
-        let cells = self.reference_path.iter();
-        let points = cells.map(|[i, j]| [0.15 * i - 4.575, 0.15 * j + 5.075]);
+        let points = self.reference_path.iter().map(|cell| Self::cell_m(*cell));
         let mut path = vec![Self::START_M];
         path.extend(points);
         path.push(Self::GOAL_M);
         path
+    }
+
+    /// Where a cell of the challenge's grid has its middle, metres.
+    fn cell_m([column, row]: [f64; 2]) -> [f64; 2] {
+        [Self::CELL_M * column - 4.575, Self::CELL_M * row + 5.075]
+    }
+
+    /// The obstacle list as text, which [`Barn::parse`] reads.
+    ///
+    /// # Panics
+    /// Never: numbers and lists of them can always be written.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers and lists can be written") + "\n"
     }
 
     /// How long the challenge takes the best way to be: along the reference path, at 2 m/s, seconds.

@@ -61,6 +61,7 @@ fn a_simulated_vehicle_has_the_traffic_of_a_real_one() {
     assert_eq!(rig.take::<PoseTransform>("INS.Pose").len(), 100);
     assert!(position(&mut rig)[0] > 2.0, "it drives");
     let contacts = rig.take::<Contact>("truth.contact");
+    assert!(!contacts.is_empty(), "the truth is published");
     assert!(contacts.iter().all(|contact| contact.n_contacts == 0));
     assert_eq!(rig.health(), &Health::Good);
 }

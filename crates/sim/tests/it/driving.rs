@@ -231,6 +231,7 @@ fn a_vehicle_over_a_line_says_so_and_drives_on() {
     let mut crossing = contacts.filter(|contact| contact.n_contacts > 0).peekable();
     assert!(crossing.peek().is_some(), "the truth is told");
     for contact in crossing {
+        assert!(!contact.others.is_empty() && !contact.force_n.is_empty());
         assert!(contact.others.iter().all(|other| other == "stop_line"));
         assert!(contact.force_n.iter().all(|force| *force == 0.0));
     }

@@ -444,9 +444,13 @@ fn from_inside_the_basin() -> World {
     world
 }
 
+/// How much worse than its figure in docs/harbour.md a run may be, metres: figures are rounded. A change of the controller
+/// that is worse than this changes the document, too.
+const FIGURE_MARGIN_M: f64 = 0.05;
+
 #[test]
-fn lanes_are_held_within_a_metre_in_half_a_metre_a_second_of_current() {
-    for seed in [1, 2] {
+fn lanes_in_half_a_metre_a_second_of_current_are_held_as_documented() {
+    for (seed, documented_m) in [(1, 0.57), (2, 0.52)] {
         let mut ship = Ship::new(from_inside_the_basin(), seed);
         ship.sail(5.0, |_| false);
         ship.give(Task::SURVEY, Task::REPLACE, &AREA);
@@ -458,12 +462,14 @@ fn lanes_are_held_within_a_metre_in_half_a_metre_a_second_of_current() {
             "seed {seed}: {rms_m:.2} m RMS, {most_m:.2} m at most over {n} ticks, done after {:.0} s",
             ship.voyage.now_s()
         );
-        assert!(n > 1_000 && rms_m < 1.0, "{rms_m} m over {n} ticks");
+        assert!(n > 1_000, "{n} ticks");
+        let most_m = documented_m + FIGURE_MARGIN_M;
+        assert!(rms_m < most_m, "{rms_m} m RMS, documented {documented_m} m");
     }
 }
 
 #[test]
-fn a_station_is_kept_in_a_current() {
+fn station_in_a_current_is_kept_as_documented() {
     let mut ship = Ship::new(from_inside_the_basin(), 3);
     ship.sail(5.0, |_| false);
     ship.give(Task::STATION, Task::REPLACE, &[[100.0, 55.0]]);
@@ -478,5 +484,9 @@ fn a_station_is_kept_in_a_current() {
     }
     let rms_m = (sum2 / 120.0_f64).sqrt();
     println!("station: {rms_m:.2} m RMS, {worst_m:.2} m at most over 120 s");
-    assert!(worst_m < 3.0, "{worst_m}");
+    assert!(
+        worst_m < 0.9 + FIGURE_MARGIN_M,
+        "{worst_m} m, documented 0.9 m"
+    );
+    assert!(rms_m < 0.6 + FIGURE_MARGIN_M, "{rms_m} m, documented 0.6 m");
 }

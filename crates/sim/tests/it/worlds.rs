@@ -436,20 +436,27 @@ fn what_is_wrong_with_a_gazebo_world_is_said_with_its_place() {
 }
 
 #[test]
-fn barn_worlds_have_their_cylinders_their_start_and_their_best_time() {
-    let path = repository().join("worlds/barn/world_000.json");
-    let text = std::fs::read_to_string(&path).expect("it is there");
-    let barn = Barn::parse(&text).expect("it is one");
+fn barn_world_in_a_file_has_its_cylinders_its_start_and_its_best_time() {
+    // Two cylinders, and a path of three cells; the challenge's cell (10, 0) has its middle at (-3.075, 5.075).
+    let text = r#"{"world":7,"cylinder_radius_m":0.075,"cylinders_xy_m":[[-4.425,0.075],[-1.0,6.0]],
+        "reference_path":[[10,0],[10,14],[15,29]]}"#;
+    let barn = Barn::parse(text).expect("it is one");
     let world = barn.world();
-    assert_eq!(world.bodies.len(), barn.cylinders_xy_m.len() + 1);
-    assert!((200..=365).contains(&barn.cylinders_xy_m.len()));
+    let names: Vec<&str> = world.bodies.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["ground", "cylinder_0", "cylinder_1"]);
+    assert_eq!(world.name, "barn_007");
+    assert!(near(
+        world.bodies[2].world_from_body.xyz(),
+        [-1.0, 6.0, 0.5]
+    ));
     let [x, y] = world.spawn.xy_m;
     assert!(near([x, y, 0.0], [-2.25, 3.0, 0.0]));
-    assert!(
-        (4.9..8.0).contains(&barn.optimal_time_s()),
-        "{} s",
-        barn.optimal_time_s()
-    );
+    let [first_x, first_y] = barn.path_m()[1];
+    assert!(near([first_x, first_y, 0.0], [-3.075, 5.075, 0.0]));
+    // 2.233 m to the path, 2.1 m and 2.372 m along it, 3.576 m from its end, at 2 m/s.
+    let best_s = barn.optimal_time_s();
+    assert!((best_s - 5.1405).abs() < 1e-3, "{best_s} s");
+    assert_eq!(Barn::parse(&barn.to_json()).expect("it is one"), barn);
     for text in [
         "",
         "{}",
@@ -458,6 +465,208 @@ fn barn_worlds_have_their_cylinders_their_start_and_their_best_time() {
     ] {
         assert!(Barn::parse(text).is_err(), "{text}");
     }
+}
+
+/// How many worlds are looked at; twelve numbers have all combinations of fill and smoothing.
+const N_GENERATED: u32 = 150;
+/// Cylinders of the walls: 30 behind the start, 32 on each side before the grid, 30 on each side of it.
+const N_WALLS: usize = 30 + 2 * 32 + 2 * 30;
+
+#[test]
+fn generated_barn_worlds_have_the_published_grid_fill_and_clearance() {
+    // Cells inside of the walls, by the probability with which they were filled at first.
+    let mut filled = [0_usize; 4];
+    let mut lists = std::collections::BTreeSet::new();
+    for number in 0..N_GENERATED {
+        let barn = Barn::generate(number);
+        assert_eq!(
+            barn,
+            Barn::generate(number),
+            "the same number, the same world"
+        );
+        let n_cylinders = barn.cylinders_xy_m.len();
+        filled[number as usize % 4] += n_cylinders - N_WALLS;
+        for [x, y] in &barn.cylinders_xy_m {
+            let [column, row] = [(x + 4.425) / 0.15, (y - 5.075) / 0.15];
+            assert!((column - column.round()).abs() < 1e-6, "{number}: {x}");
+            assert!((row - row.round()).abs() < 1e-6, "{number}: {y}");
+            let is_wall = column.round() <= 0.0 || column.round() >= 29.0 || row.round() <= -33.0;
+            let is_in_grid = (-0.1..29.1).contains(&column) && (-0.1..29.1).contains(&row);
+            assert!(is_wall || is_in_grid, "{number}: ({x}, {y})");
+        }
+        check_way(&barn);
+        assert!(lists.insert(barn.to_json()), "{number}: as another");
+    }
+    // Ratios of filled cells after smoothing, for 0.15, 0.20, 0.25 and 0.30 before it. A filled cell stays with two or more
+    // of its eight neighbours filled: 0.15 becomes 0.15 * 0.34 = 0.05 the first time, and less the next.
+    let n_cells = f64::from(28 * 30) * f64::from(N_GENERATED) / 4.0;
+    let ratios = filled.map(|n| n as f64 / n_cells);
+    println!("filled after smoothing: {ratios:.3?}");
+    let expected = [(0.02, 0.06), (0.05, 0.11), (0.09, 0.18), (0.14, 0.30)];
+    for (ratio, (low, high)) in ratios.iter().zip(expected) {
+        assert!((low..high).contains(ratio), "{ratios:?}");
+    }
+}
+
+/// The reference path leads from the first row of the grid to the last, a cell at a time, 0.3 m from all cylinders.
+fn check_way(barn: &Barn) {
+    let (number, way) = (barn.world, &barn.reference_path);
+    assert!(way.len() >= 30, "{number}: {way:?}");
+    let is = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
+    let ends = is(way[0][1], 0.0) && is(way[way.len() - 1][1], 29.0);
+    assert!(ends, "{number}: {way:?}");
+    for [[ax, ay], [bx, by]] in way.array_windows() {
+        let step = (ax - bx).abs().max((ay - by).abs());
+        assert!(is(step, 1.0), "{number}: ({ax}, {ay}) to ({bx}, {by})");
+    }
+    for [x, y] in barn.path_m() {
+        let to_surface_m = |[cx, cy]: &[f64; 2]| (cx - x).hypot(cy - y) - barn.cylinder_radius_m;
+        let nearest_m = barn
+            .cylinders_xy_m
+            .iter()
+            .map(to_surface_m)
+            .fold(f64::INFINITY, f64::min);
+        assert!(
+            nearest_m > 0.3 - 1e-6,
+            "{number}: {nearest_m} m at {x}, {y}"
+        );
+    }
+    let best_s = barn.optimal_time_s();
+    assert!((5.0..9.0).contains(&best_s), "{number}: {best_s} s");
+}
+
+#[test]
+fn committed_clutter_world_is_what_the_generator_makes() {
+    let path = repository().join("worlds/clutter.json");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let help = "run: bowline sim barn 87 -o worlds/clutter.json";
+    assert!(text == Barn::generate(87).to_json(), "{help}");
+}
+
+/// A world file with a key that no table has, in every kind of table; and words that no choice has.
+const UNKNOWN_KEYS: &str = r#"
+qqqqqqqqqqqq = 1
+[world]
+name = "w"
+qqqqqqqqqqqq = 1
+origin = { qqqqqqqqqqqq = 1 }
+[spawn]
+at_m = [0, 0]
+qqqqqqqqqqqq = 1
+[body.box]
+shape = "box"
+size_m = [1, 1, 1]
+qqqqqqqqqqqq = 1
+path = { points_m = [[0, 0], [1, 0]], speed_mps = 1, qqqqqqqqqqqq = 1, end = "qqqq" }
+[body.cylinder]
+shape = "cylinder"
+qqqqqqqqqqqq = 1
+[body.sphere]
+shape = "sphere"
+qqqqqqqqqqqq = 1
+[body.plane]
+shape = "plane"
+qqqqqqqqqqqq = 1
+[body.mesh]
+shape = "mesh"
+qqqqqqqqqqqq = 1
+[body.heightmap]
+shape = "heightmap"
+qqqqqqqqqqqq = 1
+[body.seabed]
+shape = "seabed"
+size_m = [10, 10, 2]
+depth_m = 5
+qqqqqqqqqqqq = 1
+channel = { points_m = [[-5, 0], [5, 0]], width_m = 2, depth_m = 6, qqqqqqqqqqqq = 1 }
+[body.none]
+shape = "qqqq"
+[line.l]
+points_m = [[0, 0], [1, 0]]
+qqqqqqqqqqqq = 1
+[sea]
+qqqqqqqqqqqq = 1
+current = { speed_mps = 0.1, qqqqqqqqqqqq = 1 }
+wind = { speed_mps = 0.1, qqqqqqqqqqqq = 1 }
+waves = { height_m = 0.1, qqqqqqqqqqqq = 1 }
+[sea.plume.p]
+substance = "benzene"
+at_m = [0, 0]
+leak_gps = 1
+qqqqqqqqqqqq = 1
+[area.a]
+kind = "qqqq"
+points_m = [[0, 0], [1, 0], [1, 1]]
+qqqqqqqqqqqq = 1
+"#;
+
+/// What comes after a phrase in each line that has it.
+fn after<'t>(text: &'t str, phrase: &str) -> Vec<&'t str> {
+    let lines = text.lines();
+    let rests = lines.filter_map(|line| line.split_once(phrase).map(|(_, rest)| rest));
+    rests.collect()
+}
+
+/// Whether a document has a key: set, in the name of a table, or as the last word of a row of the table of faults.
+fn has_key(document: &str, key: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    document.lines().any(|line| {
+        let mut places = line.match_indices(key);
+        places.any(|(at, _)| {
+            let (before, rest) = (&line[..at], &line[at + key.len()..]);
+            let is_whole = !before.bytes().last().is_some_and(is_word)
+                && !rest.bytes().next().is_some_and(is_word);
+            let is_set = rest.trim_start().starts_with('=');
+            let is_table = before.ends_with(['[', '.']) && rest.starts_with([']', '.']);
+            let is_amount = line.starts_with("#   \"") && before.ends_with("  ");
+            is_whole && (is_set || is_table || is_amount)
+        })
+    })
+}
+
+/// The parser itself lists its keys and words when it finds one that it does not know.
+#[test]
+fn every_option_that_world_files_may_have_is_in_the_example() {
+    let example = std::fs::read_to_string(repository().join("worlds/example.toml"));
+    let example = example.expect("the example is there");
+    let mut told = read("w.toml", UNKNOWN_KEYS).expect_err("unknown keys");
+    let words = |told: &str| -> Vec<String> {
+        let lists = after(told, " is one of ").into_iter();
+        let words = lists.flat_map(|list| list.split("\", ").collect::<Vec<_>>());
+        let words = words.filter(|word| !word.starts_with("found "));
+        words.map(|it| it.trim_matches('"').to_owned()).collect()
+    };
+    let faults =
+        "[world]\nname = \"w\"\n[[fault]]\nat = \"1s\"\nkind = \"KIND\"\nqqqqqqqqqqqq = 1\n";
+    let unknown = read("w.toml", &faults.replace("KIND", "qqqq")).expect_err("no such kind");
+    let kinds = words(&unknown);
+    assert!(kinds.len() >= 7, "{kinds:?}");
+    for kind in &kinds {
+        told += &read("w.toml", &faults.replace("KIND", kind)).expect_err("unknown keys");
+        told.push('\n');
+    }
+    let n_tables = UNKNOWN_KEYS.matches("qqqqqqqqqqqq").count() + kinds.len();
+    let lists: Vec<&str> = after(&told, "help: ")
+        .into_iter()
+        .filter_map(|help| help.split_once(" has ").map(|(_, keys)| keys))
+        .collect();
+    assert_eq!(lists.len(), n_tables, "{told}");
+    let keys: std::collections::BTreeSet<&str> =
+        lists.iter().flat_map(|list| list.split(", ")).collect();
+    assert!(keys.len() >= 60, "{keys:?}");
+    for key in keys {
+        assert!(has_key(&example, key), "worlds/example.toml has no {key}");
+    }
+    let words = [words(&told), kinds].concat();
+    assert!(words.len() >= 7 + 3 + 2 + 7, "{words:?}");
+    for word in words {
+        let quoted = format!("\"{word}\"");
+        assert!(
+            example.contains(&quoted),
+            "worlds/example.toml has no {quoted}"
+        );
+    }
+    assert!(!has_key(&example, "qqqq") && !has_key(&example, "radius"));
 }
 
 #[test]
