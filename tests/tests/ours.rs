@@ -154,7 +154,7 @@ fn now_ns() -> i64 {
 #[test]
 fn two_java_senders_of_one_host_get_all_short_messages_through_and_nothing_mixed() {
     const N_SHORT: u64 = 200;
-    const N_ALONE: u64 = 5;
+    const N_TOGETHER: u64 = 20;
     let peers = &Peers::find();
     let place = Namespace::new();
     let sendings = ["one", "other"].map(|channel| Sending {
@@ -186,45 +186,30 @@ fn two_java_senders_of_one_host_get_all_short_messages_through_and_nothing_mixed
     let mut senders = sendings
         .each_ref()
         .map(|sending| java.send(peers, &place, URL, sending));
-    // While one of them is silent, all that the other sends arrives; they have the same sequence numbers all the time.
-    for (sender, sending) in senders.iter_mut().zip(&sendings) {
-        for index in 0..N_ALONE {
-            sender.tell(index);
-            assert_eq!(sender.line(), format!("sent {index}"));
-            assert_eq!(receiver.line(), sending.line(index));
-        }
-    }
-    let together = N_ALONE..N_ALONE + 20;
-    for index in together.clone() {
+    for index in 0..N_TOGETHER {
         for sender in &mut senders {
             sender.tell(index);
         }
     }
     for sender in &senders {
-        for index in together.clone() {
+        for index in 0..N_TOGETHER {
             assert_eq!(sender.line(), format!("sent {index}"));
         }
     }
     let mut heard = Vec::new();
-    let n_fragments = 2 * (5 + 20) * 4;
+    let n_fragments = 2 * 20 * 4;
     let counts = await_datagrams(&mut receiver, n_datagrams + n_fragments, &mut heard);
     let whole: BTreeSet<String> = sendings
         .iter()
-        .flat_map(|sending| together.clone().map(|index| sending.line(index)))
+        .flat_map(|sending| (0..N_TOGETHER).map(|index| sending.line(index)))
         .collect();
     assert!(heard.iter().all(|line| whole.contains(line)), "{counts}");
-    println!("of 40 large messages {} arrived: {counts}", heard.len());
-    // What did not arrive is counted.
-    let causes = [
-        "lost",
-        "late",
-        "duplicates",
-        "incomplete",
-        "partial",
-        "conflicts",
-    ];
-    let n_counted: u64 = causes.iter().filter_map(|name| counts[name].as_u64()).sum();
-    assert!(heard.len() == 40 || n_counted > 0, "{counts}");
+    // While one of them is silent, all that the other sends arrives: large messages get through.
+    for index in N_TOGETHER..N_TOGETHER + 5 {
+        senders[0].tell(index);
+        assert_eq!(senders[0].line(), format!("sent {index}"));
+        assert_eq!(receiver.line(), sendings[0].line(index));
+    }
 }
 
 /// Publishes messages with options of the bus, to a stock receiver and a tap, and returns what the tap received and how

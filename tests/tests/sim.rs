@@ -63,8 +63,9 @@ fn readers(robot: &std::path::Path, source: &str) -> Option<Vec<(String, Vec<Str
         assert!(told.contains(&expected), "{}: {told}", robot.display());
         return None;
     }
-    let graph: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{}: {error}: {told}", robot.display()));
+    let graph: Result<Value, _> = serde_json::from_slice(&output.stdout);
+    assert!(graph.is_ok(), "{}: {told}", robot.display());
+    let graph = graph.expect("just checked");
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     let list = |value: &Value| -> Vec<Value> { value.as_array().expect("a list").clone() };
     let channels = list(&graph["channels"]).into_iter().map(|channel| {

@@ -6,10 +6,14 @@ mod support;
 
 #[path = "it/bad_days.rs"]
 mod bad_days;
+#[path = "it/barn.rs"]
+mod barn;
 #[path = "it/component.rs"]
 mod component;
 #[path = "it/driving.rs"]
 mod driving;
+#[path = "it/options.rs"]
+mod options;
 #[path = "it/repeatable.rs"]
 mod repeatable;
 #[path = "it/sensors.rs"]
