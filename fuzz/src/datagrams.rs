@@ -23,7 +23,13 @@ const AMPLE: Limits = Limits {
 };
 
 /// Much has to give way: nothing wrong may be delivered, and memory is bounded.
-const TIGHT: Limits = Limits { large_from: 1_024, small_bytes: 8_192, large_bytes: 10_000, max_partial: 6, ..AMPLE };
+const TIGHT: Limits = Limits {
+    large_from: 1_024,
+    small_bytes: 8_192,
+    large_bytes: 10_000,
+    max_partial: 6,
+    ..AMPLE
+};
 
 pub(crate) fn run(program: &[u8]) {
     let mut program = Program(program);
@@ -46,7 +52,9 @@ struct Program<'a>(&'a [u8]);
 
 impl Program<'_> {
     fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
         self.0 = rest;
         *first
     }
@@ -94,7 +102,9 @@ impl Run {
                     *byte ^= program.byte();
                 }
             }),
-            6 => self.deliver(program, |datagram, program| datagram.truncate(program.number())),
+            6 => self.deliver(program, |datagram, program| {
+                datagram.truncate(program.number())
+            }),
             7 => self.overlap(program),
             8 => {
                 let (sender, datagram) = (program.byte() % N_SENDERS, program.bytes());
@@ -110,17 +120,28 @@ impl Run {
     fn send(&mut self, program: &mut Program<'_>) {
         let (sender, sequence) = (program.byte() % N_SENDERS, u32::from(program.byte() % 4));
         let (size, seed) = (program.number() % 9_000, program.byte());
-        let message: Vec<u8> = (0..size).map(|at| (at * 31 + at / 251).to_le_bytes()[0] ^ seed).collect();
+        let message: Vec<u8> = (0..size)
+            .map(|at| (at * 31 + at / 251).to_le_bytes()[0] ^ seed)
+            .collect();
         let channel = ["a", "camera.image", "unwanted"][usize::from(seed % 3)];
         if size < 100 && program.byte() % 2 == 0 {
             let mut datagram = Vec::new();
             write_short_header(sequence, channel, &mut datagram);
             datagram.extend_from_slice(&message);
-            let expected = Datagram::Short(Short { sequence, channel, payload: &message });
+            let expected = Datagram::Short(Short {
+                sequence,
+                channel,
+                payload: &message,
+            });
             assert_eq!(Datagram::parse(&datagram), Ok(expected));
             return self.sent.push((sender, datagram));
         }
-        let cut = Cut::new(channel, size, channel.len() + 2 + program.number() % 2_000 + size / 60).expect("a small message");
+        let cut = Cut::new(
+            channel,
+            size,
+            channel.len() + 2 + program.number() % 2_000 + size / 60,
+        )
+        .expect("a small message");
         for index in 0..cut.count() {
             let mut datagram = Vec::new();
             cut.write_header(sequence, index, &mut datagram);
@@ -139,7 +160,10 @@ impl Run {
     }
 
     fn deliver_many(&mut self, program: &mut Program<'_>, is_backwards: bool) {
-        let (start, len) = (program.number() % (self.sent.len() + 1), usize::from(program.byte() % 64));
+        let (start, len) = (
+            program.number() % (self.sent.len() + 1),
+            usize::from(program.byte() % 64),
+        );
         let mut some: Vec<_> = self.sent.iter().skip(start).take(len).cloned().collect();
         if is_backwards {
             some.reverse();
@@ -152,11 +176,19 @@ impl Run {
     /// Delivers two neighbouring fragments as one that starts and ends elsewhere.
     fn overlap(&mut self, program: &mut Program<'_>) {
         let at = program.number() % self.sent.len().max(1);
-        let Some([(sender, first), (other, second)]) = self.sent.get(at..at + 2) else { return };
-        let (Ok(Datagram::Fragment(a)), Ok(Datagram::Fragment(b))) = (Datagram::parse(first), Datagram::parse(second)) else {
+        let Some([(sender, first), (other, second)]) = self.sent.get(at..at + 2) else {
             return;
         };
-        if sender != other || a.sequence != b.sequence || a.message_size != b.message_size || a.index + 1 != b.index {
+        let (Ok(Datagram::Fragment(a)), Ok(Datagram::Fragment(b))) =
+            (Datagram::parse(first), Datagram::parse(second))
+        else {
+            return;
+        };
+        if sender != other
+            || a.sequence != b.sequence
+            || a.message_size != b.message_size
+            || a.index + 1 != b.index
+        {
             return;
         }
         let both = [a.payload, b.payload].concat();
@@ -189,28 +221,49 @@ impl Run {
     }
 
     fn receive(&mut self, sender: u8, datagram: &[u8]) {
-        let Ok(datagram) = Datagram::parse(datagram) else { return };
+        let Ok(datagram) = Datagram::parse(datagram) else {
+            return;
+        };
         let fragment = match datagram {
             Datagram::Short(Short { sequence, .. }) => {
-                let _seen = self.tracks.entry(sender).or_insert_with(|| Track::new(sequence)).see(sequence);
+                let _seen = self
+                    .tracks
+                    .entry(sender)
+                    .or_insert_with(|| Track::new(sequence))
+                    .see(sequence);
                 return;
             }
             Datagram::Fragment(fragment) => fragment,
         };
-        let track = self.tracks.entry(sender).or_insert_with(|| Track::new(fragment.sequence));
+        let track = self
+            .tracks
+            .entry(sender)
+            .or_insert_with(|| Track::new(fragment.sequence));
         let _seen = track.see_fragment(fragment.sequence);
         assert!(track.counts().late <= track.counts().received);
 
         let key = (sender, fragment.sequence);
-        self.history.entry(key).or_default().push(OwnedFragment::of(&fragment));
-        let outcome = self.reassembler.accept(sender, &fragment, self.now_us, &mut is_wanted);
+        self.history
+            .entry(key)
+            .or_default()
+            .push(OwnedFragment::of(&fragment));
+        let outcome = self
+            .reassembler
+            .accept(sender, &fragment, self.now_us, &mut is_wanted);
         if let Outcome::Complete { channel, payload } = &outcome {
             check_delivered(&self.history[&key], channel, payload);
         }
         let limits = match &mut self.model {
             Some(model) => {
-                assert_eq!(outcome, model.accept(sender, &fragment, self.now_us), "{fragment:?}");
-                let counts = Counts { bytes_held: 0, ..self.reassembler.counts() };
+                assert_eq!(
+                    outcome,
+                    model.accept(sender, &fragment, self.now_us),
+                    "{fragment:?}"
+                );
+                let counts = Counts {
+                    bytes_held: 0,
+                    ..self.reassembler.counts()
+                };
                 assert_eq!(counts, model.counts());
                 AMPLE
             }
@@ -237,8 +290,15 @@ fn is_wanted(channel: &str) -> bool {
 
 /// Every byte that is delivered arrived at its place, in a fragment of a message of that size, and so did the channel.
 fn check_delivered(history: &[OwnedFragment], channel: &str, payload: &[u8]) {
-    let of_size: Vec<_> = history.iter().filter(|part| part.message_size as usize == payload.len()).collect();
-    assert!(of_size.iter().any(|part| part.channel.as_deref() == Some(channel)));
+    let of_size: Vec<_> = history
+        .iter()
+        .filter(|part| part.message_size as usize == payload.len())
+        .collect();
+    assert!(
+        of_size
+            .iter()
+            .any(|part| part.channel.as_deref() == Some(channel))
+    );
     let mut is_sent = vec![false; payload.len()];
     for part in of_size {
         for (at, byte) in part.payload.iter().enumerate() {
@@ -253,7 +313,10 @@ fn check_memory(limits: &Limits, counts: &Counts) {
     // Three kinds of messages are kept: small, large, and done with. The last take a few hundred bytes each.
     let max = limits.small_bytes + limits.large_bytes.max(one_message) + limits.max_partial * 400;
     assert!(counts.bytes_held <= max, "{counts:?}");
-    assert!(counts.partial <= limits.max_partial + limits.large_bytes / limits.large_from + 1, "{counts:?}");
+    assert!(
+        counts.partial <= limits.max_partial + limits.large_bytes / limits.large_from + 1,
+        "{counts:?}"
+    );
 }
 
 /// What reassembly should do, with all the memory in the world: a list of bytes for each message, filled in one by one.
@@ -278,19 +341,33 @@ struct Message {
 impl Model {
     fn expire(&mut self, now_us: u64) {
         let is_idle = |message: &Message| now_us - message.touched_us >= AMPLE.idle_us;
-        self.counts.idle += self.messages.values().filter(|message| message.settled.is_none() && is_idle(message)).count() as u64;
+        self.counts.idle += self
+            .messages
+            .values()
+            .filter(|message| message.settled.is_none() && is_idle(message))
+            .count() as u64;
         self.messages.retain(|_, message| !is_idle(message));
     }
 
     fn forget(&mut self, sender: u8) {
-        let of_sender = self.messages.iter().filter(|((from, _), message)| *from == sender && message.settled.is_none());
+        let of_sender = self
+            .messages
+            .iter()
+            .filter(|((from, _), message)| *from == sender && message.settled.is_none());
         self.counts.superseded += of_sender.count() as u64;
         self.messages.retain(|(from, _), _| *from != sender);
     }
 
     fn counts(&self) -> Counts {
-        let partial = self.messages.values().filter(|message| message.settled.is_none()).count();
-        Counts { partial, ..self.counts }
+        let partial = self
+            .messages
+            .values()
+            .filter(|message| message.settled.is_none())
+            .count();
+        Counts {
+            partial,
+            ..self.counts
+        }
     }
 
     fn accept(&mut self, sender: u8, fragment: &Fragment<'_>, now_us: u64) -> Outcome {
@@ -316,13 +393,21 @@ impl Model {
             n_useful: 0,
         };
         self.messages.insert(key, message);
-        self.messages.get_mut(&key).and_then(|message| message.accept(fragment, false, &mut self.counts)).expect("nothing to contradict")
+        self.messages
+            .get_mut(&key)
+            .and_then(|message| message.accept(fragment, false, &mut self.counts))
+            .expect("nothing to contradict")
     }
 }
 
 impl Message {
     /// Nothing if the fragment belongs to another message with the same number.
-    fn accept(&mut self, fragment: &Fragment<'_>, is_quiet: bool, counts: &mut Counts) -> Option<Outcome> {
+    fn accept(
+        &mut self,
+        fragment: &Fragment<'_>,
+        is_quiet: bool,
+        counts: &mut Counts,
+    ) -> Option<Outcome> {
         let is_alike = self.size == fragment.message_size && self.count == fragment.count;
         if let Some(settled) = &self.settled {
             let is_delivered = *settled == Outcome::Dropped(DropReason::Duplicate);
@@ -330,7 +415,8 @@ impl Message {
             counts.duplicates += u64::from(is_delivered && !is_another);
             return (!is_another).then(|| settled.clone());
         }
-        let has_other_channel = matches!((&self.channel, fragment.channel), (Some(a), Some(b)) if a != b);
+        let has_other_channel =
+            matches!((&self.channel, fragment.channel), (Some(a), Some(b)) if a != b);
         if !is_alike || has_other_channel {
             return self.contradict(is_quiet, counts);
         }
@@ -357,11 +443,17 @@ impl Message {
             self.n_useful += 1;
         }
         counts.duplicates += u64::from(n_new < fragment.payload.len());
-        match (&self.channel, self.bytes.iter().copied().collect::<Option<Vec<u8>>>()) {
+        match (
+            &self.channel,
+            self.bytes.iter().copied().collect::<Option<Vec<u8>>>(),
+        ) {
             (Some(channel), Some(payload)) => {
                 counts.completed += 1;
                 self.settled = Some(Outcome::Dropped(DropReason::Duplicate));
-                Some(Outcome::Complete { channel: channel.as_str().into(), payload })
+                Some(Outcome::Complete {
+                    channel: channel.as_str().into(),
+                    payload,
+                })
             }
             _ if n_new == 0 => Some(Outcome::Dropped(DropReason::Duplicate)),
             _ => Some(Outcome::Pending),

@@ -1,19 +1,32 @@
 //! Any schema off a bus and any message of it decode or get an error; what decodes survives JSON and encoding.
 
-use bowline_wire::schema::{Docs, TypeId, TypeSet};
 use bowline_wire::FieldPath;
+use bowline_wire::schema::{Docs, TypeId, TypeSet};
 
 pub(crate) fn run(bytes: &[u8]) {
     // Two length bytes, a schema, a message without its fingerprint.
-    let Some(([high, low], rest)) = bytes.split_first_chunk() else { return };
-    let Some((schema, body)) = rest.split_at_checked(usize::from(u16::from_be_bytes([*high, *low]))) else { return };
-    let Ok(types) = TypeSet::from_bytes(schema) else { return };
-    assert_eq!(TypeSet::from_bytes(&types.to_bytes(Docs::Keep)).expect("what was written can be read"), types);
+    let Some(([high, low], rest)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let Some((schema, body)) =
+        rest.split_at_checked(usize::from(u16::from_be_bytes([*high, *low])))
+    else {
+        return;
+    };
+    let Ok(types) = TypeSet::from_bytes(schema) else {
+        return;
+    };
+    assert_eq!(
+        TypeSet::from_bytes(&types.to_bytes(Docs::Keep)).expect("what was written can be read"),
+        types
+    );
     if types.is_empty() {
         return;
     }
     let root = TypeId(0);
-    let Some(fingerprint) = types.fingerprint(root) else { return };
+    let Some(fingerprint) = types.fingerprint(root) else {
+        return;
+    };
     let mut message = fingerprint.0.to_be_bytes().to_vec();
     message.extend_from_slice(body);
     let value = match types.decode_as(root, &message) {
@@ -24,15 +37,32 @@ pub(crate) fn run(bytes: &[u8]) {
         }
     };
     // A boolean is any byte on the wire but 0 or 1 when said again.
-    let once = types.encode(root, &value).expect("what was decoded can be encoded");
+    let once = types
+        .encode(root, &value)
+        .expect("what was decoded can be encoded");
     assert_eq!(once.len(), message.len());
-    let again = types.decode_as(root, &once).expect("what was encoded can be decoded");
-    assert_eq!(types.encode(root, &again).expect("what was decoded can be encoded"), once);
+    let again = types
+        .decode_as(root, &once)
+        .expect("what was encoded can be decoded");
+    assert_eq!(
+        types
+            .encode(root, &again)
+            .expect("what was decoded can be encoded"),
+        once
+    );
 
     let json = types.to_json(root, &value);
-    let read = types.from_json(root, json.as_bytes()).unwrap_or_else(|error| panic!("{error}: {json}"));
+    let read = types
+        .from_json(root, json.as_bytes())
+        .unwrap_or_else(|error| panic!("{error}: {json}"));
     assert_eq!(types.to_json(root, &read), json);
-    assert_eq!(types.encode(root, &read).expect("what JSON says can be encoded").len(), once.len());
+    assert_eq!(
+        types
+            .encode(root, &read)
+            .expect("what JSON says can be encoded")
+            .len(),
+        once.len()
+    );
     let path = FieldPath::parse("a[0].b").expect("a path");
     if let Ok(selector) = types.select(root, &path) {
         let _field = selector.pick(&value);

@@ -45,7 +45,12 @@ fn take<'b>(bytes: &mut &'b [u8], mask: u8) -> Option<&'b [u8]> {
 
 fn is_untouched(traced: &[Traced]) -> bool {
     let origin = traced.first().and_then(|(_, at)| *at);
-    origin.is_some_and(|origin| traced.iter().zip(origin..).all(|((_, at), expected)| *at == Some(expected)))
+    origin.is_some_and(|origin| {
+        traced
+            .iter()
+            .zip(origin..)
+            .all(|((_, at), expected)| *at == Some(expected))
+    })
 }
 
 pub(crate) fn run(bytes: &[u8]) {
@@ -54,24 +59,40 @@ pub(crate) fn run(bytes: &[u8]) {
 
     // A number of records, their payloads, then edits: two bytes of place, bytes to remove, bytes to insert.
     let mut rest = bytes;
-    let Some((n_records, after)) = rest.split_first() else { return };
+    let Some((n_records, after)) = rest.split_first() else {
+        return;
+    };
     rest = after;
     let mut log = Vec::new();
     let mut starts = Vec::new();
     for number in 0..i64::from(*n_records % 16) {
-        let Some(payload) = take(&mut rest, 0xFF) else { break };
+        let Some(payload) = take(&mut rest, 0xFF) else {
+            break;
+        };
         // Payloads with sync words are the business of the module's own tests.
-        let payload: Vec<u8> = payload.iter().map(|byte| if *byte == SYNC[0] { 0 } else { *byte }).collect();
+        let payload: Vec<u8> = payload
+            .iter()
+            .map(|byte| if *byte == SYNC[0] { 0 } else { *byte })
+            .collect();
         starts.push(log.len());
-        write_header(number, 0, "a", payload.len(), &mut log).expect("a record that can be written");
+        write_header(number, 0, "a", payload.len(), &mut log)
+            .expect("a record that can be written");
         log.extend_from_slice(&payload);
     }
     starts.push(log.len());
-    let mut traced: Vec<Traced> = log.iter().enumerate().map(|(at, byte)| (*byte, Some(at))).collect();
+    let mut traced: Vec<Traced> = log
+        .iter()
+        .enumerate()
+        .map(|(at, byte)| (*byte, Some(at)))
+        .collect();
     for _ in 0..MAX_EDITS {
-        let Some(([high, low, n_removed], after)) = rest.split_first_chunk() else { break };
+        let Some(([high, low, n_removed], after)) = rest.split_first_chunk() else {
+            break;
+        };
         rest = after;
-        let Some(inserted) = take(&mut rest, 0x1F) else { break };
+        let Some(inserted) = take(&mut rest, 0x1F) else {
+            break;
+        };
         let from = usize::from(u16::from_be_bytes([*high, *low])) % (traced.len() + 1);
         let to = traced.len().min(from + usize::from(*n_removed));
         traced.splice(from..to, inserted.iter().map(|byte| (*byte, None)));
@@ -82,12 +103,22 @@ pub(crate) fn run(bytes: &[u8]) {
     assert_eq!(read(&log, 7), found, "the pieces do not matter");
     for ends in starts.windows(2) {
         let length = ends[1] - ends[0];
-        let Some(at) = traced.iter().position(|(_, origin)| *origin == Some(ends[0])) else { continue };
+        let Some(at) = traced
+            .iter()
+            .position(|(_, origin)| *origin == Some(ends[0]))
+        else {
+            continue;
+        };
         if !traced.get(at..at + length).is_some_and(is_untouched) || found.contains(&(at, length)) {
             continue;
         }
         // Only a record whose sync word or number is damage too may hide others.
-        let hides = |(other, n): &(usize, usize)| *other < at && at < other + n && !is_untouched(&traced[*other..other + 12]);
-        assert!(found.iter().any(hides), "the record at {at} is lost: {found:?}");
+        let hides = |(other, n): &(usize, usize)| {
+            *other < at && at < other + n && !is_untouched(&traced[*other..other + 12])
+        };
+        assert!(
+            found.iter().any(hides),
+            "the record at {at} is lost: {found:?}"
+        );
     }
 }

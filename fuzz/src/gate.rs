@@ -72,7 +72,8 @@ pub(crate) fn run(data: &[u8]) {
         contingency: Contingency::ALL[usize::from(choices.byte() % 4)],
         ranks: [("b".to_owned(), 2)].into(),
         beat_within: (choices.byte() & 1 == 1).then_some(Duration::from_millis(500)),
-        fence_m: (choices.byte() & 1 == 1).then(|| vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]),
+        fence_m: (choices.byte() & 1 == 1)
+            .then(|| vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]),
         ..Rules::default()
     };
     let ttl = rules.ttl;
@@ -101,11 +102,18 @@ pub(crate) fn run(data: &[u8]) {
             2 => {
                 let (by, issued) = heard.authority(&mut choices);
                 let ratio = choices.number();
-                let wish = Thrust { utime: 0, port_ratio: ratio, starboard_ratio: ratio };
+                let wish = Thrust {
+                    utime: 0,
+                    port_ratio: ratio,
+                    starboard_ratio: ratio,
+                };
                 let outcome = gate.handle(now, Input::Direct(&by, &wish));
                 if outcome.is_ok() {
                     assert!(ratio.abs() <= 1.0, "what is no thrust was taken");
-                    assert!(issued.is_some_and(|at| now.since(at) <= ttl), "a late command was taken");
+                    assert!(
+                        issued.is_some_and(|at| now.since(at) <= ttl),
+                        "a late command was taken"
+                    );
                     assert!(!was_stopped, "taken while stopped");
                     direct = issued;
                 }
@@ -120,32 +128,53 @@ pub(crate) fn run(data: &[u8]) {
                     heading_rad: choices.number(),
                     speed_mps: choices.number(),
                     lane_spacing_m: f64::NAN,
-                    points_m: (0..choices.byte() % 5).map(|_| [choices.number(), choices.number()]).collect(),
+                    points_m: (0..choices.byte() % 5)
+                        .map(|_| [choices.number(), choices.number()])
+                        .collect(),
                     ..Task::default()
                 };
-                let command = TaskCommand { by, task, ..TaskCommand::default() };
+                let command = TaskCommand {
+                    by,
+                    task,
+                    ..TaskCommand::default()
+                };
                 gate.handle(now, Input::Task(&command))
             }
             4 => {
                 let (by, _) = heard.authority(&mut choices);
                 let ask = (choices.byte() % 4).cast_signed();
                 stops = ask == StopCommand::STOP;
-                let command = StopCommand { by, ask, ..StopCommand::default() };
+                let command = StopCommand {
+                    by,
+                    ask,
+                    ..StopCommand::default()
+                };
                 gate.handle(now, Input::Stop(&command))
             }
             5 => {
                 let (by, _) = heard.authority(&mut choices);
                 let ask = (choices.byte() % 8).cast_signed();
-                let request = LeaseRequest { by, ask, rank: i32::from(choices.byte()), ..LeaseRequest::default() };
+                let request = LeaseRequest {
+                    by,
+                    ask,
+                    rank: i32::from(choices.byte()),
+                    ..LeaseRequest::default()
+                };
                 gate.handle(now, Input::Lease(&request))
             }
             6 => {
                 let ratio = choices.number();
                 let received = waited(now, &mut choices);
-                let wish = Thrust { utime: 0, port_ratio: ratio, starboard_ratio: ratio };
+                let wish = Thrust {
+                    utime: 0,
+                    port_ratio: ratio,
+                    starboard_ratio: ratio,
+                };
                 gate.handle_received(now, received, Input::Wish(&wish))
             }
-            _ if choice & 8 == 0 => gate.handle_received(now, waited(now, &mut choices), Input::Beat),
+            _ if choice & 8 == 0 => {
+                gate.handle_received(now, waited(now, &mut choices), Input::Beat)
+            }
             _ => {
                 let place_m = [choices.number(), choices.number()];
                 gate.handle_received(now, waited(now, &mut choices), Input::Place(place_m))
@@ -163,7 +192,10 @@ pub(crate) fn run(data: &[u8]) {
             Report::OPERATED => {
                 assert_ne!(report.session, 0, "operated by nobody");
                 if report.level == Report::THRUST && is_moving {
-                    assert!(direct.is_some_and(|at| now.since(at) <= ttl), "an old command moves it");
+                    assert!(
+                        direct.is_some_and(|at| now.since(at) <= ttl),
+                        "an old command moves it"
+                    );
                 }
             }
             _ => {}
@@ -179,6 +211,9 @@ pub(crate) fn run(data: &[u8]) {
         n_events += gate.events().count();
         // Nothing piles up: some tasks for each step.
         assert!(n_events <= 8 * (data.len() + 1));
-        assert!(gate.deadline().is_none_or(|deadline| deadline > now), "a deadline that has passed goes round");
+        assert!(
+            gate.deadline().is_none_or(|deadline| deadline > now),
+            "a deadline that has passed goes round"
+        );
     }
 }

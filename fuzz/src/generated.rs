@@ -12,15 +12,22 @@ static SCHEMA: LazyLock<TypeSet> = LazyLock::new(|| {
         .map(|entry| entry.expect("types/ can be read").path())
         .collect();
     files.sort();
-    let read = |path: &std::path::PathBuf| Source::from_bytes("", &std::fs::read(path).expect("a type can be read"));
-    let compiled = compile(&files.iter().map(read).collect::<Vec<_>>(), &Rules::default());
+    let read = |path: &std::path::PathBuf| {
+        Source::from_bytes("", &std::fs::read(path).expect("a type can be read"))
+    };
+    let compiled = compile(
+        &files.iter().map(read).collect::<Vec<_>>(),
+        &Rules::default(),
+    );
     assert!(compiled.is_ok());
     compiled.types
 });
 
 pub(crate) fn run(bytes: &[u8]) {
     // The first byte picks the type, so that the fuzzer need not guess fingerprints.
-    let Some((pick, body)) = bytes.split_first() else { return };
+    let Some((pick, body)) = bytes.split_first() else {
+        return;
+    };
     let entry = &TYPES[usize::from(*pick) % TYPES.len()];
     let mut message = entry.fingerprint.0.to_be_bytes().to_vec();
     message.extend_from_slice(body);
@@ -33,13 +40,19 @@ pub(crate) fn run(bytes: &[u8]) {
     }
     match (&dynamic, &typed) {
         (Ok((id, value)), Ok(recoded)) => {
-            let again = SCHEMA.encode(*id, value).expect("what was decoded can be encoded");
+            let again = SCHEMA
+                .encode(*id, value)
+                .expect("what was decoded can be encoded");
             assert_eq!(*recoded, again, "a message says the same when said again");
             // A boolean is any byte but 0, and said again as 1; all else is said as it was.
             if has_boolean(*id) {
-                let is_alike = |(found, said): (&u8, &u8)| found == said || *said == 1 && *found > 1;
+                let is_alike =
+                    |(found, said): (&u8, &u8)| found == said || *said == 1 && *found > 1;
                 assert_eq!(again.len(), message.len());
-                assert!(message.iter().zip(&again).all(is_alike), "{message:?} became {again:?}");
+                assert!(
+                    message.iter().zip(&again).all(is_alike),
+                    "{message:?} became {again:?}"
+                );
             } else {
                 assert_eq!(again, message);
             }

@@ -33,22 +33,76 @@ pub struct Target {
 
 /// All targets, sorted by name. Add yours here, and its corpus; nothing else needs to change.
 pub const TARGETS: &[Target] = &[
-    Target { name: "datagrams", run: datagrams::run },
-    Target { name: "dynamic", run: dynamic::run },
-    Target { name: "eventlog", run: eventlog::run },
-    Target { name: "gate", run: gate::run },
-    Target { name: "generated", run: generated::run },
-    Target { name: "language", run: language::run },
-    Target { name: "link_frames", run: link_frames::run },
-    Target { name: "log_damage", run: log_damage::run },
-    Target { name: "log_files", run: log_files::run },
-    Target { name: "log_index", run: log_index::run },
-    Target { name: "models", run: models::run },
-    Target { name: "nmea", run: nmea::run },
-    Target { name: "robot_files", run: robot_files::run },
-    Target { name: "roboteq", run: roboteq::run },
-    Target { name: "scanner", run: scanner::run },
-    Target { name: "station_frames", run: station_frames::run },
-    Target { name: "tcpq", run: tcpq::run },
-    Target { name: "worlds", run: worlds::run },
+    Target {
+        name: "datagrams",
+        run: datagrams::run,
+    },
+    Target {
+        name: "dynamic",
+        run: dynamic::run,
+    },
+    Target {
+        name: "eventlog",
+        run: eventlog::run,
+    },
+    Target {
+        name: "gate",
+        run: gate::run,
+    },
+    Target {
+        name: "generated",
+        run: generated::run,
+    },
+    Target {
+        name: "language",
+        run: language::run,
+    },
+    Target {
+        name: "link_frames",
+        run: link_frames::run,
+    },
+    Target {
+        name: "log_damage",
+        run: log_damage::run,
+    },
+    Target {
+        name: "log_files",
+        run: log_files::run,
+    },
+    Target {
+        name: "log_index",
+        run: log_index::run,
+    },
+    Target {
+        name: "models",
+        run: models::run,
+    },
+    Target {
+        name: "nmea",
+        run: nmea::run,
+    },
+    Target {
+        name: "robot_files",
+        run: robot_files::run,
+    },
+    Target {
+        name: "roboteq",
+        run: roboteq::run,
+    },
+    Target {
+        name: "scanner",
+        run: scanner::run,
+    },
+    Target {
+        name: "station_frames",
+        run: station_frames::run,
+    },
+    Target {
+        name: "tcpq",
+        run: tcpq::run,
+    },
+    Target {
+        name: "worlds",
+        run: worlds::run,
+    },
 ];

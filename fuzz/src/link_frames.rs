@@ -11,8 +11,16 @@ const MAX_BYTES: usize = 3_000;
 
 fn session(life: u32) -> Session {
     let sends = STREAMS.iter().map(|name| Outgoing::new(name)).collect();
-    let incoming = |name: &&str| Incoming { max_bytes: MAX_BYTES, ..Incoming::new(name) };
-    let setup = Setup { life, sends, receives: STREAMS.iter().map(incoming).collect(), n_paths: 1 };
+    let incoming = |name: &&str| Incoming {
+        max_bytes: MAX_BYTES,
+        ..Incoming::new(name)
+    };
+    let setup = Setup {
+        life,
+        sends,
+        receives: STREAMS.iter().map(incoming).collect(),
+        n_paths: 1,
+    };
     let mut session = Session::new(setup, schedule::find("value").expect("there is one").make());
     session.path_up(0, Carriage::default(), Time::from_utime(1));
     session
@@ -46,7 +54,8 @@ pub(crate) fn run(bytes: &[u8]) {
         header.encode(&mut again);
         frames.iter().for_each(|frame| frame.encode(&mut again));
         let (header_again, frames_again) = decode(&again).expect("what was read can be written");
-        let frames_again: Vec<Frame<'_>> = frames_again.map(|it| it.expect("each of them")).collect();
+        let frames_again: Vec<Frame<'_>> =
+            frames_again.map(|it| it.expect("each of them")).collect();
         assert_eq!((header, frames), (header_again, frames_again));
     }
     let (mut ours, _, mut now) = acquainted();
@@ -58,7 +67,12 @@ pub(crate) fn run(bytes: &[u8]) {
         let (piece, more) = more.split_at(more.len().min(usize::from(*length) * 4));
         rest = more;
         sequence += 1;
-        let header = Header { generation: 0, life: 2, sequence, sent_utime: now.utime() };
+        let header = Header {
+            generation: 0,
+            life: 2,
+            sequence,
+            sent_utime: now.utime(),
+        };
         header.encode(&mut packet);
         packet.extend_from_slice(piece);
         seal(&mut packet);

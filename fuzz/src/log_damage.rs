@@ -1,6 +1,9 @@
 //! Of a log that was damaged, with its index beside it, nothing is read that was not written.
 
-use bowline_log::{Compression, IndexUse, LogEvent, McapOptions, OwnedEvent, Reader, Writer, WriterOptions, recover};
+use bowline_log::{
+    Compression, IndexUse, LogEvent, McapOptions, OwnedEvent, Reader, Writer, WriterOptions,
+    recover,
+};
 use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +15,11 @@ thread_local! {
 }
 
 fn folder() -> PathBuf {
-    let make = || tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    let make = || {
+        tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .expect("a folder")
+    };
     FOLDER.with(|folder| folder.get_or_init(make).path().to_owned())
 }
 
@@ -41,20 +48,42 @@ fn is_part_of(part: &[OwnedEvent], whole: &[OwnedEvent]) -> bool {
 // A kind, a number of events, their payloads, then edits: two bytes of place, bytes to remove, bytes to insert.
 pub(crate) fn run(bytes: &[u8]) {
     let mut rest = bytes;
-    let Some(([kind, n_events], after)) = rest.split_first_chunk() else { return };
+    let Some(([kind, n_events], after)) = rest.split_first_chunk() else {
+        return;
+    };
     rest = after;
     let folder = folder();
     let (path, again) = (folder.join("log.mcap"), folder.join("again.mcap"));
-    let compression = [Compression::None, Compression::Lz4, Compression::Zstd][usize::from(*kind % 3)];
-    let format = if *kind >= 0x80 { bowline_log::Format::Lcm } else { bowline_log::Format::Mcap };
-    let mcap = McapOptions { compression, ..McapOptions::default() };
-    let options = WriterOptions { format: Some(format), mcap, ..WriterOptions::default() };
+    let compression =
+        [Compression::None, Compression::Lz4, Compression::Zstd][usize::from(*kind % 3)];
+    let format = if *kind >= 0x80 {
+        bowline_log::Format::Lcm
+    } else {
+        bowline_log::Format::Mcap
+    };
+    let mcap = McapOptions {
+        compression,
+        ..McapOptions::default()
+    };
+    let options = WriterOptions {
+        format: Some(format),
+        mcap,
+        ..WriterOptions::default()
+    };
     let mut writer = Writer::create(&path, options.clone()).expect("memory can be written");
     let mut written = Vec::new();
     for number in 0..i64::from(*n_events % 16) {
-        let Some(payload) = take(&mut rest, 0x7F) else { break };
+        let Some(payload) = take(&mut rest, 0x7F) else {
+            break;
+        };
         let channel = if number % 3 == 0 { "a" } else { "b" };
-        let event = LogEvent { number, utime: number * 1_000, nanos: 0, channel, payload };
+        let event = LogEvent {
+            number,
+            utime: number * 1_000,
+            nanos: 0,
+            channel,
+            payload,
+        };
         writer.write(event).expect("an event");
         written.push(event.to_owned());
         if payload.len() % 3 == 0 {
@@ -66,9 +95,13 @@ pub(crate) fn run(bytes: &[u8]) {
 
     let mut log = fs::read(&path).expect("memory can be read");
     for _ in 0..MAX_EDITS {
-        let Some(([high, low, n_removed], after)) = rest.split_first_chunk() else { break };
+        let Some(([high, low, n_removed], after)) = rest.split_first_chunk() else {
+            break;
+        };
         rest = after;
-        let Some(inserted) = take(&mut rest, 0x1F) else { break };
+        let Some(inserted) = take(&mut rest, 0x1F) else {
+            break;
+        };
         let from = usize::from(u16::from_be_bytes([*high, *low])) % (log.len() + 1);
         let to = log.len().min(from + usize::from(*n_removed));
         log.splice(from..to, inserted.iter().copied());
@@ -77,11 +110,17 @@ pub(crate) fn run(bytes: &[u8]) {
     let found = read(&path, IndexUse::IfThere);
     // Without checksums, what is inserted into an LCM log may well be an event.
     let believes = format == bowline_log::Format::Lcm;
-    assert!(believes || is_part_of(&found, &written), "{found:?} of {written:?}");
+    assert!(
+        believes || is_part_of(&found, &written),
+        "{found:?} of {written:?}"
+    );
     read(&path, IndexUse::Ignore);
 
     let mut log = Reader::open(&path).expect("memory can be read");
-    let options = WriterOptions { format: Some(log.format()), ..options };
+    let options = WriterOptions {
+        format: Some(log.format()),
+        ..options
+    };
     let mut writer = Writer::create(&again, options).expect("memory can be written");
     recover(&mut log, &mut writer, &mut |_, _| {}).expect("memory can be written");
     let again = read(&again, IndexUse::Ignore);

@@ -13,7 +13,11 @@ thread_local! {
 
 /// A folder in memory, if there is such a thing.
 fn folder() -> PathBuf {
-    let make = || tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    let make = || {
+        tempfile::tempdir_in("/dev/shm")
+            .or_else(|_| tempfile::tempdir())
+            .expect("a folder")
+    };
     FOLDER.with(|folder| folder.get_or_init(make).path().to_owned())
 }
 
@@ -48,18 +52,33 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut log = open(&path, IndexUse::IfThere);
     if let Some(last) = plain.last() {
         log.seek_to(last.utime).expect("memory can be read");
-        let found = log.next_event().expect("memory can be read").map(|event| event.utime);
-        let expected = plain.iter().find(|event| event.utime >= last.utime).map(|event| event.utime);
+        let found = log
+            .next_event()
+            .expect("memory can be read")
+            .map(|event| event.utime);
+        let expected = plain
+            .iter()
+            .find(|event| event.utime >= last.utime)
+            .map(|event| event.utime);
         assert_eq!(found, expected);
         log.rewind().expect("memory can be read");
     }
-    let options = WriterOptions { format: Some(log.format()), ..WriterOptions::default() };
+    let options = WriterOptions {
+        format: Some(log.format()),
+        ..WriterOptions::default()
+    };
     let mut writer = Writer::create(&again, options).expect("memory can be written");
     let recovered = recover(&mut log, &mut writer, &mut |_, _| {}).expect("memory can be written");
-    assert_eq!(recovered.copied.n_written + recovered.copied.n_refused, plain.len() as u64);
+    assert_eq!(
+        recovered.copied.n_written + recovered.copied.n_refused,
+        plain.len() as u64
+    );
     // Without an index, events within messages of an LCM log may be taken for events of the log.
     let bytes = fs::read(&again).expect("memory can be read");
-    let n_syncs = bytes.windows(SYNC.len()).filter(|bytes| *bytes == SYNC).count();
+    let n_syncs = bytes
+        .windows(SYNC.len())
+        .filter(|bytes| *bytes == SYNC)
+        .count();
     let is_plain = log.format() == Format::Mcap || n_syncs as u64 == recovered.copied.n_written;
     for index in [IndexUse::IfThere, IndexUse::Ignore] {
         if index == IndexUse::Ignore && !is_plain {
@@ -68,7 +87,10 @@ pub(crate) fn run(bytes: &[u8]) {
         let (found, is_lossy) = read(open(&again, index));
         assert!(!is_lossy, "what was recovered is intact");
         if recovered.copied.n_refused == 0 {
-            assert!(found.iter().map(key).eq(plain.iter().map(key)), "and all of it");
+            assert!(
+                found.iter().map(key).eq(plain.iter().map(key)),
+                "and all of it"
+            );
         }
     }
 }

@@ -17,11 +17,20 @@ const N_EVENTS: i64 = 40;
 
 /// A log that stays the same, and its own index.
 fn make() -> Place {
-    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
-    let mut writer = Writer::create(folder.path().join("log"), WriterOptions::default()).expect("a log");
+    let folder = tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .expect("a folder");
+    let mut writer =
+        Writer::create(folder.path().join("log"), WriterOptions::default()).expect("a log");
     for number in 0..N_EVENTS {
         let payload = vec![7; usize::try_from(number).unwrap_or(0)];
-        let event = LogEvent { number, utime: number, nanos: 0, channel: "a", payload: &payload };
+        let event = LogEvent {
+            number,
+            utime: number,
+            nanos: 0,
+            channel: "a",
+            payload: &payload,
+        };
         writer.write(event).expect("an event");
     }
     writer.finish().expect("a log");
@@ -33,7 +42,8 @@ fn make() -> Place {
 fn count(place: &Place, index: &[u8]) -> (i64, bool) {
     let path = place.folder.path().join("log");
     fs::write(place.folder.path().join("log.index"), index).expect("memory can be written");
-    let mut log = Reader::open_with(&path, IndexUse::IfThere, &mut |_, _| {}).expect("memory can be read");
+    let mut log =
+        Reader::open_with(&path, IndexUse::IfThere, &mut |_, _| {}).expect("memory can be read");
     let mut n_events = 0;
     while log.next_event().expect("memory can be read").is_some() {
         n_events += 1;
@@ -53,6 +63,10 @@ pub(crate) fn run(bytes: &[u8]) {
             edited[at] ^= edit[2];
         }
         let (n_events, is_lossy) = count(place, &edited);
-        assert_eq!((n_events, is_lossy), (N_EVENTS, false), "a damaged index costs nothing");
+        assert_eq!(
+            (n_events, is_lossy),
+            (N_EVENTS, false),
+            "a damaged index costs nothing"
+        );
     });
 }

@@ -21,19 +21,33 @@ pub(crate) fn run(bytes: &[u8]) {
     };
     match parse(text, Path::new("/nowhere/robot.toml"), &loader) {
         Ok(loaded) => {
-            let programs = Programs { host: &|_| vec!["host".into()], record: &|_| vec!["record".into()] };
+            let programs = Programs {
+                host: &|_| vec!["host".into()],
+                record: &|_| vec!["record".into()],
+            };
             for source in [Source::Live, Source::Sim, Source::Log] {
                 let graph = Graph::of_robot(&loaded.robot, source);
                 assert!(graph.to_svg().ends_with("</svg>\n"));
-                assert_eq!(graph.to_text(), Graph::of_robot(&loaded.robot, source).to_text());
+                assert_eq!(
+                    graph.to_text(),
+                    Graph::of_robot(&loaded.robot, source).to_text()
+                );
                 for host in loaded.robot.hosts().into_iter().chain(["here"]) {
-                    loaded.robot.plan(source, host, &programs).check().expect("a checked robot has a plan");
+                    loaded
+                        .robot
+                        .plan(source, host, &programs)
+                        .check()
+                        .expect("a checked robot has a plan");
                 }
             }
         }
         Err(LoadError::Wrong(problems)) => {
             assert!(!problems.is_empty());
-            assert!(problems.iter().all(|problem| problem.place.line > 0 && !problem.to_string().is_empty()));
+            assert!(
+                problems
+                    .iter()
+                    .all(|problem| problem.place.line > 0 && !problem.to_string().is_empty())
+            );
         }
         Err(error) => panic!("{error}"),
     }

@@ -16,16 +16,26 @@ pub(crate) fn run(bytes: &[u8]) {
     }
     let mut driver = Roboteq::new(RoboteqParameters::default()).expect("defaults are fine");
     let mut now = Time::from_utime(1_000_000);
-    let wish = Thrust { utime: 1, port_ratio: 0.5, starboard_ratio: -0.25 };
+    let wish = Thrust {
+        utime: 1,
+        port_ratio: 0.5,
+        starboard_ratio: -0.25,
+    };
     for (nth, piece) in bytes.chunks(16).enumerate() {
         now = now + Duration::from_millis(40);
         let mut line = Line::new(piece);
-        let command = Arrived { message: &wish, at: now };
+        let command = Arrived {
+            message: &wish,
+            at: now,
+        };
         let told = driver.act(now, Some(command).filter(|_| nth % 2 == 0), &mut line);
         let told = told.unwrap_or(wish.clone());
         assert_eq!((told.port_ratio, told.starboard_ratio), (0.5, -0.25));
         let (said, wake) = line.into_parts();
         assert!(said.is_ascii() && said.len() < 100);
-        assert!(wake.is_some_and(|wake| wake > now), "it never waits for ever, and never spins");
+        assert!(
+            wake.is_some_and(|wake| wake > now),
+            "it never waits for ever, and never spins"
+        );
     }
 }

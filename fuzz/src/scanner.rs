@@ -19,7 +19,10 @@ pub(crate) fn run(bytes: &[u8]) {
     let mut scanner = Scanner::new(ScannerParameters::default()).expect("defaults are fine");
     let mut now = Time::from_utime(1_000_000);
     scanner.poll(now, &mut Line::new(&[]));
-    scanner.poll(now, &mut Line::new(&encode(&[0xa0, 0x69, 1, 2, 3, 4, 5, 6, 7, 8])));
+    scanner.poll(
+        now,
+        &mut Line::new(&encode(&[0xa0, 0x69, 1, 2, 3, 4, 5, 6, 7, 8])),
+    );
     scanner.poll(now, &mut Line::new(&encode(&[0xa0, 0x5a, 1])));
     for piece in bytes.chunks(64) {
         now = now + Duration::from_millis(20);
@@ -30,6 +33,9 @@ pub(crate) fn run(bytes: &[u8]) {
             assert!(scan.points.iter().all(|point| is_range(point[3])));
         }
         let (_, wake) = line.into_parts();
-        assert!(wake.is_some_and(|wake| wake > now), "it never waits for ever, and never spins");
+        assert!(
+            wake.is_some_and(|wake| wake > now),
+            "it never waits for ever, and never spins"
+        );
     }
 }

@@ -10,11 +10,18 @@ pub(crate) fn run(bytes: &[u8]) {
     let operator = hear(bytes, Role::Operator, 1, &CHANNELS);
     let supervisor = hear(bytes, Role::Supervisor, i32::MAX, &CHANNELS);
     assert_ne!(viewer, Said::Ask, "a viewer asks for a stop alone");
-    assert_eq!(viewer == Said::Stop, supervisor == Said::Stop, "a stop is everybody's");
+    assert_eq!(
+        viewer == Said::Stop,
+        supervisor == Said::Stop,
+        "a stop is everybody's"
+    );
     if operator == Said::Ask {
         assert_eq!(supervisor, Said::Ask, "a higher rank may ask for no less");
         let nobody = hear(bytes, Role::Operator, 1, &[]);
-        assert!(matches!(nobody, Said::Refused(_)), "nobody is asked where there is no gate");
+        assert!(
+            matches!(nobody, Said::Refused(_)),
+            "nobody is asked where there is no gate"
+        );
     }
     for said in [&viewer, &operator, &supervisor] {
         match said {
@@ -24,6 +31,10 @@ pub(crate) fn run(bytes: &[u8]) {
         }
     }
     if let Said::Malformed(_) = viewer {
-        assert_eq!((&viewer, &viewer), (&operator, &supervisor), "what is no frame is none, whoever says it");
+        assert_eq!(
+            (&viewer, &viewer),
+            (&operator, &supervisor),
+            "what is no frame is none, whoever says it"
+        );
     }
 }

@@ -2,7 +2,11 @@
 
 use bowline_wire::tcpq::{BadFrame, Limits, Side, parse};
 
-const LIMITS: Limits = Limits { channel_len: 63, pattern_len: 100, payload_len: 1000 };
+const LIMITS: Limits = Limits {
+    channel_len: 63,
+    pattern_len: 100,
+    payload_len: 1000,
+};
 
 /// The frames said again, and how it ended, for one who gets a byte at a time.
 fn read_slowly(bytes: &[u8]) -> (Vec<u8>, Result<(), BadFrame>) {
@@ -12,13 +16,22 @@ fn read_slowly(bytes: &[u8]) -> (Vec<u8>, Result<(), BadFrame>) {
         match parse(&bytes[at..held], &LIMITS) {
             Ok(None) => {}
             Ok(Some((frame, consumed))) => {
-                assert_eq!(at + consumed, held, "a frame is seen when its last byte arrives");
-                frame.write(&mut said).expect("what was read can be written");
+                assert_eq!(
+                    at + consumed,
+                    held,
+                    "a frame is seen when its last byte arrives"
+                );
+                frame
+                    .write(&mut said)
+                    .expect("what was read can be written");
                 at += consumed;
             }
             Err(error) => return (said, Err(error)),
         }
-        assert!(held - at < 12 + LIMITS.channel_len + LIMITS.payload_len, "no more is held than the limits allow");
+        assert!(
+            held - at < 12 + LIMITS.channel_len + LIMITS.payload_len,
+            "no more is held than the limits allow"
+        );
     }
     (said, Ok(()))
 }
@@ -27,19 +40,27 @@ pub(crate) fn run(bytes: &[u8]) {
     for side in [Side::Client, Side::Server] {
         match side.read_hello(bytes) {
             Ok(Some(_)) => assert_eq!(bytes[..4], side.hello()[..4]),
-            Ok(None) => assert!(bytes.len() < 8 && bytes.iter().zip(side.hello()).take(4).all(|(a, b)| *a == b)),
+            Ok(None) => assert!(
+                bytes.len() < 8 && bytes.iter().zip(side.hello()).take(4).all(|(a, b)| *a == b)
+            ),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
     let (slowly, end) = read_slowly(bytes);
-    assert_eq!(slowly, bytes[..slowly.len()], "frames say the same when said again");
+    assert_eq!(
+        slowly,
+        bytes[..slowly.len()],
+        "frames say the same when said again"
+    );
     let mut rest = bytes;
     let mut said = Vec::new();
     let at_once = loop {
         match parse(rest, &LIMITS) {
             Ok(None) => break Ok(()),
             Ok(Some((frame, consumed))) => {
-                frame.write(&mut said).expect("what was read can be written");
+                frame
+                    .write(&mut said)
+                    .expect("what was read can be written");
                 rest = &rest[consumed..];
             }
             Err(error) => break Err(error),

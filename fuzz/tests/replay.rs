@@ -44,7 +44,8 @@ fn corpus() -> PathBuf {
 
 /// The names in a folder, sorted, so that every machine replays in the same order.
 fn names(folder: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("expected {}: {error}", folder.display()));
+    let entries = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("expected {}: {error}", folder.display()));
     entries
         .map(|entry| entry.expect("a folder that can be read").file_name())
         .map(|name| name.into_string().expect("names in the corpus are ASCII"))
@@ -96,17 +97,30 @@ fn replay(target: &Target) {
         let bytes = fs::read(folder.join(&file)).expect("a file of the corpus");
         inputs.push((file, bytes));
     }
-    assert!(!inputs.is_empty(), "expected inputs in {}, found none", folder.display());
+    assert!(
+        !inputs.is_empty(),
+        "expected inputs in {}, found none",
+        folder.display()
+    );
     let mut random = Random(20_261_118);
-    let variants: Vec<_> = (0..N_VARIANTS).map(|_| variant(&inputs, &mut random)).collect();
+    let variants: Vec<_> = (0..N_VARIANTS)
+        .map(|_| variant(&inputs, &mut random))
+        .collect();
     for (file, bytes) in inputs.iter().chain(&variants) {
         if catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))).is_err() {
             let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.input"));
             fs::write(&kept, bytes).expect("the target folder can be written");
-            panic!("{name}: {file} breaks a promise (above); the input is {}", kept.display());
+            panic!(
+                "{name}: {file} breaks a promise (above); the input is {}",
+                kept.display()
+            );
         }
     }
-    println!("{name}: {} inputs, {} variants", inputs.len(), variants.len());
+    println!(
+        "{name}: {} inputs, {} variants",
+        inputs.len(),
+        variants.len()
+    );
 }
 
 #[test]
@@ -121,5 +135,8 @@ fn targets_are_sorted_and_each_has_a_corpus() {
     let rows: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
     assert!(rows.is_sorted_by(|a, b| a < b), "{rows:?}");
     let folders = names(&corpus());
-    assert!(rows.iter().copied().eq(folders.iter()), "expected one folder of corpus/ for each of {rows:?}, found {folders:?}");
+    assert!(
+        rows.iter().copied().eq(folders.iter()),
+        "expected one folder of corpus/ for each of {rows:?}, found {folders:?}"
+    );
 }
