@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL("scenarios/", import.meta.url));
 /** Scenarios mostly wait, for vessels and for pictures; with more at once, vessels and pages wait for the machine. */
-const AT_ONCE = Number(process.env.SCENARIOS_AT_ONCE ?? 3);
+const AT_ONCE = Number(process.env.SCENARIOS_AT_ONCE ?? 2);
 /** Nothing takes so long unless it hangs: what ends a scenario that does is in lib/world.mjs, and says more. */
 const FILE_MS = 900_000;
 

@@ -182,8 +182,9 @@ const keyW = (page) => ({ down: () => page.keyboard.down("KeyW"), up: () => page
  */
 export async function steer(page, hasMoved, hands = keyW(page)) {
     for (let n = 1; ; n++) {
-        await engage(page);
+        // What held the page up while it was made ready may be told only afterwards.
         const since = await page.evaluate(() => performance.now());
+        await engage(page);
         const moved = hasMoved().then(() => true);
         // Nobody waits for it any more where the page gave up.
         moved.catch(() => undefined);

@@ -205,13 +205,13 @@ export class World {
     /**
      * The harbour vessel with nobody aboard but the gate, in simulation. The lease is longer than on the water, and so is the
      * time for which the fence is kept by the last known place, because machines that test do other things too; how old a
-     * direct command may get is as it is there.
+     * direct command may get is as it is there. A whole one has as many processes as on the water, and says as much.
      */
-    async vessel(url, { ranks = [], lease = "4s", args = [] } = {}) {
+    async vessel(url, { ranks = [], lease = "4s", isWhole = false, args = [] } = {}) {
         // A machine has one supervisor for each robot's name, and others may run one too.
         nVessels += 1;
         const name = `vessel${process.pid}n${nVessels}`;
-        const file = this.file(`${name}.toml`, robotFile("harbour.toml", name, ranks));
+        const file = this.file(`${name}.toml`, robotFile("harbour.toml", name, { ranks, isWhole }));
         const bus = await this.bus(url, "gate\\.state");
         const heard = bus.next((channel) => (channel === "gate.state" ? true : undefined), { what: "gate.state" });
         // It says nothing by itself: what it says is on the bus.
@@ -349,13 +349,17 @@ function parentOf(pid) {
  * vessel and the world that it is in, and not in one for each component: no page can tell, and machines that test have fewer
  * cores than a vessel has components.
  */
-function robotFile(file, name, ranks) {
+function robotFile(file, name, { ranks, isWhole }) {
     const text = readFileSync(path.join(ROOT, "robots", file), "utf8");
     const sections = text
         .split(/^(?=\[)/m)
         .filter((it) => !/^\[(component\.link|sim\.component\.operator)\b/.test(it))
         .map((it) => {
-            const process = /^\[sim\./.test(it) ? "world" : "vessel";
+            if (isWhole) {
+                return it;
+            }
+            // Maps of the bottom take long to make, and nothing that moves the vessel should wait for them.
+            const process = /^\[(sim\.|component\.bathymetry)/.test(it) ? "world" : "vessel";
             return it.replace(/^process = .*\n/m, "").replace(/^kind = .*$/m, `$&\nprocess = "${process}"`);
         });
     const external = ["lease_request", "stop_command", "task_command", "thrust_command"]

@@ -14,7 +14,7 @@ const THIN_KBPS = 400;
 test("a vehicle behind a thin link", (t) =>
     World.run(async (world) => {
         const [aboard, ashore] = [await world.hub(), await world.hub()];
-        await world.vessel(aboard);
+        await world.vessel(aboard, { isWhole: true });
         const ashoreEnd = await join(world, aboard, ashore);
         const station = await world.station(["-l", ashore, "--chart", "worlds/harbour.geojson"]);
         const page = await world.page(station.url);

@@ -63,6 +63,9 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
             const nKnownNow = await page.evaluate(() => globalThis.nCells);
             t.diagnostic(`cells of the bottom on the map: ${nKnown} at first, then ${nKnownNow}`);
             assert.ok(nKnown > 0 && nKnownNow > 1.5 * nKnown, `expected more than ${nKnown} cells, found ${nKnownNow}`);
+            // It lies still now, so that little more of the bottom is known with each second.
+            await until(page, isSlow, SLOW_MPS);
+            await until(page, hasHeardMap, await page.evaluate(() => performance.now()));
             // From here on nobody says anything: what the page shows is what the log ends with.
             vessel.freeze();
             await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
@@ -116,6 +119,20 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
     }));
 
 const LEGEND = ".map .legend";
+
+/** Slower than the vessel surveys; the current moves it all the time, metres a second. */
+const SLOW_MPS = 1;
+
+/** Runs in the page. */
+function isSlow(mps) {
+    const speed = [...document.querySelectorAll(".vitals .readout")].find((it) => it.textContent.startsWith("Speed"));
+    return Number(speed.querySelector(".value").textContent) < mps;
+}
+
+/** Runs in the page: whether the bottom was told since. */
+function hasHeardMap(sinceMs) {
+    return [...globalThis.heardMs].some(([name, ms]) => name.startsWith("bathymetry") && ms > sinceMs);
+}
 
 /** Draws the area with the mouse. */
 async function survey(page) {
