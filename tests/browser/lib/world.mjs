@@ -349,6 +349,9 @@ function parentOf(pid) {
  * vessel and the world that it is in, and not in one for each component: no page can tell, and machines that test have fewer
  * cores than a vessel has components.
  */
+/** A machine that runs browsers beside vessels keeps them waiting: no scenario is about how soon a hang is noticed. */
+const HEARTBEAT = 'heartbeat = { within = "5s" }\n';
+
 function robotFile(file, name, { ranks, isWhole }) {
     const text = readFileSync(path.join(ROOT, "robots", file), "utf8");
     const sections = text
@@ -369,7 +372,7 @@ function robotFile(file, name, { ranks, isWhole }) {
         .join("")
         .replaceAll(', "link"', "")
         .replace(/"thrusters", "link",/g, '"thrusters",')
-        .replace(/^\[robot\]$/m, `[robot]\nexternal = { ${external} }`)
+        .replace(/^\[robot\]$/m, `[robot]\n${HEARTBEAT}external = { ${external} }`)
         .replace(/^name = "harbour"$/m, `name = "${name}"`)
         .replace(/^ranks = .*$/m, `ranks = ${JSON.stringify(ranks)}`)
         .replaceAll('"../', `"${ROOT}/`);
