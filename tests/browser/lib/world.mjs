@@ -344,14 +344,14 @@ function parentOf(pid) {
     }
 }
 
+/** A machine that runs browsers beside vessels keeps them waiting: no scenario is about how soon a hang is noticed. */
+const HEARTBEAT = 'heartbeat = { within = "5s" }\n';
+
 /**
  * A robot of ours without its scripted operator and without its link: pages take their place. It runs in two processes, the
  * vessel and the world that it is in, and not in one for each component: no page can tell, and machines that test have fewer
  * cores than a vessel has components.
  */
-/** A machine that runs browsers beside vessels keeps them waiting: no scenario is about how soon a hang is noticed. */
-const HEARTBEAT = 'heartbeat = { within = "5s" }\n';
-
 function robotFile(file, name, { ranks, isWhole }) {
     const text = readFileSync(path.join(ROOT, "robots", file), "utf8");
     const sections = text
