@@ -33,7 +33,7 @@ const TIGHT: Limits = Limits {
 
 pub(crate) fn run(program: &[u8]) {
     let mut program = Program(program);
-    let is_ample = program.byte() % 2 == 0;
+    let is_ample = program.byte().is_multiple_of(2);
     let mut run = Run {
         reassembler: Reassembler::new(if is_ample { AMPLE } else { TIGHT }),
         model: is_ample.then(Model::default),
@@ -124,7 +124,7 @@ impl Run {
             .map(|at| (at * 31 + at / 251).to_le_bytes()[0] ^ seed)
             .collect();
         let channel = ["a", "camera.image", "unwanted"][usize::from(seed % 3)];
-        if size < 100 && program.byte() % 2 == 0 {
+        if size < 100 && program.byte().is_multiple_of(2) {
             let mut datagram = Vec::new();
             write_short_header(sequence, channel, &mut datagram);
             datagram.extend_from_slice(&message);

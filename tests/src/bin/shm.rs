@@ -45,7 +45,7 @@ fn kill(mut child: Child) {
 fn publish_for_ever() {
     let bus = Bus::open(URL).unwrap();
     for number in 0..10_000_000_u64 {
-        let payload = vec![number as u8; 10_000];
+        let payload = vec![number.to_le_bytes()[0]; 10_000];
         bus.publish_bytes("numbers", &payload).unwrap();
     }
 }

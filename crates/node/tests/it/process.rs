@@ -122,8 +122,10 @@ fn beat(url: &str, robot: &str, component: &str) {
     while bus.publish(HEARTBEAT_CHANNEL, &heartbeat).is_ok() {
         nothing.recv_timeout(HEARTBEAT_PERIOD).unwrap();
         n_sent += 1;
-        while component == "busy" && n_sent > 5 {
-            std::hint::spin_loop();
+        if component == "busy" && n_sent > 5 {
+            loop {
+                std::hint::spin_loop();
+            }
         }
     }
 }

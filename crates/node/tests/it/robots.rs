@@ -631,7 +631,9 @@ fn heartbeat_limit_is_the_component_s_then_the_robot_s_then_the_default() {
         let plan = robot.plan(Source::Live, "here", &programs);
         match &plan.processes[0].heartbeat {
             supervise::Heartbeat::Presence { within, .. } => *within,
-            other => panic!("{other:?}"),
+            other @ (supervise::Heartbeat::None | supervise::Heartbeat::Traffic { .. }) => {
+                panic!("{other:?}")
+            }
         }
     };
     let [two, three] = ["2s", "3s"].map(|it| format!("heartbeat = {{ within = {it:?} }}"));
