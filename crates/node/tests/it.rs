@@ -20,6 +20,8 @@ mod inputs;
 mod parameters;
 #[path = "it/parts.rs"]
 mod parts;
+#[path = "it/robot_plans.rs"]
+mod robot_plans;
 #[path = "it/robots.rs"]
 mod robots;
 #[path = "it/served.rs"]
