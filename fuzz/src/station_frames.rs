@@ -13,14 +13,14 @@ pub(crate) fn run(bytes: &[u8]) {
     assert_eq!(
         viewer == Said::Stop,
         supervisor == Said::Stop,
-        "a stop is everybody's"
+        "every role may stop"
     );
     if operator == Said::Ask {
         assert_eq!(supervisor, Said::Ask, "a higher rank may ask for no less");
-        let nobody = hear(bytes, Role::Operator, 1, &[]);
+        let without_gate = hear(bytes, Role::Operator, 1, &[]);
         assert!(
-            matches!(nobody, Said::Refused(_)),
-            "nobody is asked where there is no gate"
+            matches!(without_gate, Said::Refused(_)),
+            "a request without a gate is refused"
         );
     }
     for said in [&viewer, &operator, &supervisor] {
@@ -34,7 +34,7 @@ pub(crate) fn run(bytes: &[u8]) {
         assert_eq!(
             (&viewer, &viewer),
             (&operator, &supervisor),
-            "what is no frame is none, whoever says it"
+            "malformed bytes are malformed for every role"
         );
     }
 }

@@ -12,7 +12,7 @@ fn the_demo_runs_anywhere_and_shows_the_papers_fingerprints() {
 #[test]
 fn vehicles_need_this_program_only_and_leave_a_page_that_needs_nothing_else() {
     // Reviewed by hand on 2026-11-18: goals_m of robots/raptor.toml has three places and that of robots/igvc.toml six; the
-    // nearest of both are 29 m away or more, which nobody drives in five seconds at the 2 m/s and 1.2 m/s that their
+    // nearest of both are 29 m away or more, which is farther than five seconds of driving at the 2 m/s and 1.2 m/s that their
     // arbiters allow. How far they come is held to those speeds below, and is the same every time.
     let shows = [
         ("raptor", 3, (4, 2.0), "waypoint"),

@@ -498,7 +498,7 @@ components = ["arm_gate", "arm_driver"]
 
 #[test]
 fn two_experiments_of_a_robot_are_commanded_from_two_stations_each_under_a_lease_of_its_own() {
-    // Nobody at the bridge will answer.
+    // No one at the bridge answers: there is no operator.
     let robot = Robot::with("two", ", answer_within = \"500ms\"", ARM);
     let status = |prefix: &str| -> Value {
         let args = ["operate", "--prefix", prefix, "status", "--json"];
