@@ -13,6 +13,7 @@ mod link_frames;
 mod log_damage;
 mod log_files;
 mod log_index;
+mod mcap;
 mod models;
 mod nmea;
 mod robot_files;
@@ -72,6 +73,10 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "log_index",
         run: log_index::run,
+    },
+    Target {
+        name: "mcap",
+        run: mcap::run,
     },
     Target {
         name: "models",

@@ -1,6 +1,6 @@
 //! Any bytes beside a log are survived as its index, and an edited index is believed only as far as its checksums go.
 
-use bowline_log::{IndexUse, LogEvent, Reader, Writer, WriterOptions, is_index};
+use bowline_format::{IndexUse, LogEvent, Reader, Writer, WriterOptions, is_index};
 use std::cell::OnceCell;
 use std::fs;
 

@@ -23,7 +23,7 @@ const BOUNDS: &[(&str, &str)] = &[("const VAIN_LOOKS: u32 = 16;", "const VAIN_LO
 /// The only file of the bus that is replaced: the system.
 const SYSTEM: &str = "pub use crate::kernel::Flag;\n";
 /// Modules that live off the system, and that no other module of the bus needs.
-const LEFT_OUT: &[&str] = &["eventlog", "hub"];
+const LEFT_OUT: &[&str] = &["hub"];
 /// The only transport that needs no system.
 const TRANSPORT: &str = "memq";
 

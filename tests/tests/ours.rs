@@ -1,8 +1,8 @@
 //! What our bus promises beside the others: room for stock receivers, datagrams that fit, and times of arrival.
 
 use bowline_bus::Hub;
-use bowline_bus::eventlog::Writer;
 use bowline_bus::transport::SCHEMES;
+use bowline_log::{LogEvent, Writer, WriterOptions};
 use bowline_tests::built::own_program;
 use bowline_tests::bus_peers::{
     Pace, Sending, URL, URL_ACROSS_LINKS, ask_counts, await_datagrams, implementation,
@@ -273,9 +273,16 @@ fn no_transport_starts_a_thread_of_its_own_for_a_subscriber() {
     let place = Namespace::new();
     let folder = tempfile::tempdir().expect("a scratch folder can be made");
     let log = folder.path().join("log");
-    let mut writer = Writer::create(&log).expect("a log can be written");
-    writer.write(1, "X", b"x").expect("an event can be written");
-    writer.flush().expect("a log can be written");
+    let mut writer = Writer::create(&log, WriterOptions::default()).expect("a log");
+    let event = LogEvent {
+        number: 0,
+        utime: 1,
+        nanos: 0,
+        channel: "X",
+        payload: b"x",
+    };
+    writer.write(event).expect("an event can be written");
+    writer.finish().expect("a log can be written");
     let hub = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("inside".to_owned());
         let bind = || {

@@ -2,12 +2,16 @@
 
 use crate::errors::{os_error, value_error};
 use crate::payload::Payload;
-use bowline_bus::eventlog::{LogEvent, OpenLogError, Reader, WriteLogError, Writer};
+use bowline_format::scanner::Scanner;
+use bowline_format::{Format, LogEvent, OwnedEvent, WriteError, Writer, WriterOptions};
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// So much is handed to the system at once.
+const BATCH_BYTES: usize = 64 << 10;
 
 /// One event of a log.
 #[pyclass(subclass, dict, weakref, get_all, set_all, module = "bowline_bus")]
@@ -54,7 +58,7 @@ impl Event {
 }
 
 impl Event {
-    fn from_log(py: Python<'_>, event: &LogEvent) -> Self {
+    fn from_log(py: Python<'_>, event: &OwnedEvent) -> Self {
         Self {
             eventnum: event.number,
             timestamp: event.utime,
@@ -79,7 +83,7 @@ pub(crate) struct EventLog {
 
 #[derive(Debug)]
 enum LogFile {
-    Reading(Reader),
+    Reading(Scanner),
     Writing(Writer),
     Closed,
 }
@@ -100,18 +104,21 @@ impl EventLog {
     fn seek(&self, py: Python<'_>, filepos: i64) -> PyResult<()> {
         // As LCM does, from the beginning if there is no such place.
         let position = u64::try_from(filepos).unwrap_or(0);
-        self.sought(py, |reader| reader.seek(position))
+        self.sought(py, |scanner| {
+            scanner.seek(position);
+            Ok(())
+        })
     }
 
     /// Goes to the first event at or after a time, in microseconds since the epoch.
     fn seek_to_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<()> {
-        self.sought(py, |reader| reader.seek_to(timestamp))
+        self.sought(py, |scanner| scanner.seek_to(timestamp))
     }
 
     /// How large the file is, in bytes.
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |file| match file {
-            LogFile::Reading(reader) => reader.size().map_err(|error| os_error(&error)),
+            LogFile::Reading(scanner) => scanner.size().map_err(|error| os_error(&error)),
             LogFile::Writing(writer) => Ok(writer.position()),
             LogFile::Closed => Err(closed()),
         })
@@ -120,7 +127,7 @@ impl EventLog {
     /// The place of the next event, in bytes from the beginning.
     fn tell(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |file| match file {
-            LogFile::Reading(reader) => Ok(reader.position()),
+            LogFile::Reading(scanner) => Ok(scanner.position()),
             LogFile::Writing(writer) => Ok(writer.position()),
             LogFile::Closed => Err(closed()),
         })
@@ -130,7 +137,7 @@ impl EventLog {
     #[getter]
     fn damaged_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |file| match file {
-            LogFile::Reading(reader) => Ok(reader.damaged_bytes()),
+            LogFile::Reading(scanner) => Ok(scanner.damaged_bytes()),
             LogFile::Writing(_) => Ok(0),
             LogFile::Closed => Err(closed()),
         })
@@ -156,10 +163,21 @@ impl EventLog {
         let bytes = payload.bytes()?;
         self.with(data.py(), |file| match file {
             LogFile::Writing(writer) => {
-                let written = writer.write(utime, &channel, bytes);
-                written.map(drop).map_err(|error| match &error {
-                    WriteLogError::Record(_) => value_error(&error),
-                    WriteLogError::System { .. } => os_error(&error),
+                let event = LogEvent {
+                    number: 0,
+                    utime,
+                    nanos: 0,
+                    channel: &channel,
+                    payload: bytes,
+                };
+                let written = writer.write(event).map(drop);
+                let written = written.and_then(|()| {
+                    let is_enough = writer.n_pending() >= BATCH_BYTES;
+                    if is_enough { writer.flush() } else { Ok(()) }
+                });
+                written.map_err(|error| match &error {
+                    WriteError::Event(_) | WriteError::Encode(_) => value_error(&error),
+                    WriteError::System { .. } | WriteError::AppendMcap { .. } => os_error(&error),
                 })
             }
             LogFile::Reading(_) => Err(PyRuntimeError::new_err("writing not allowed in read mode")),
@@ -170,7 +188,10 @@ impl EventLog {
     /// The next event; None at the end. What is damaged is skipped.
     fn read_next_event(&self, py: Python<'_>) -> PyResult<Option<Event>> {
         let event = self.with(py, |file| match file {
-            LogFile::Reading(reader) => reader.next_event().map_err(|error| os_error(&error)),
+            LogFile::Reading(scanner) => {
+                let placed = scanner.next_record().map_err(|error| os_error(&error))?;
+                Ok(placed.map(|placed| LogEvent::from(placed.record).to_owned()))
+            }
             LogFile::Writing(_) => {
                 Err(PyRuntimeError::new_err("reading not allowed in write mode"))
             }
@@ -222,10 +243,10 @@ impl EventLog {
     fn sought<E: std::error::Error + 'static>(
         &self,
         py: Python<'_>,
-        seek: impl FnOnce(&mut Reader) -> Result<(), E> + Send,
+        seek: impl FnOnce(&mut Scanner) -> Result<(), E> + Send,
     ) -> PyResult<()> {
         self.with(py, |file| match file {
-            LogFile::Reading(reader) => seek(reader).map_err(|error| os_error(&error)),
+            LogFile::Reading(scanner) => seek(scanner).map_err(|error| os_error(&error)),
             LogFile::Writing(_) => {
                 Err(PyRuntimeError::new_err("seeking not allowed in write mode"))
             }
@@ -234,15 +255,39 @@ impl EventLog {
     }
 }
 
+impl Drop for LogFile {
+    /// A program that forgets to close a log has it all the same, as far as the system takes it.
+    fn drop(&mut self) {
+        if let Self::Writing(writer) = self {
+            drop(writer.flush());
+        }
+    }
+}
+
+/// LCM's own format, whatever the name of the file is, and nothing beside it.
+fn options() -> WriterOptions {
+    WriterOptions {
+        format: Some(Format::Lcm),
+        without_index: true,
+        ..WriterOptions::default()
+    }
+}
+
 fn open(path: &Path, mode: &str, overwrite: bool) -> PyResult<LogFile> {
-    let cannot = |error: OpenLogError| os_error(&error);
+    let writing = |opened: Result<Writer, WriteError>| {
+        opened
+            .map(LogFile::Writing)
+            .map_err(|error| os_error(&error))
+    };
     match mode {
-        "r" => Reader::open(path).map(LogFile::Reading).map_err(cannot),
+        "r" => Scanner::open(path)
+            .map(LogFile::Reading)
+            .map_err(|error| os_error(&error)),
         "w" if !overwrite && path.exists() => Err(PyValueError::new_err(
             "Refusing to overwrite existing log file unless overwrite is set to True",
         )),
-        "w" => Writer::create(path).map(LogFile::Writing).map_err(cannot),
-        "a" => Writer::append(path).map(LogFile::Writing).map_err(cannot),
+        "w" => writing(Writer::create(path, options())),
+        "a" => writing(Writer::append(path, options())),
         found => Err(PyValueError::new_err(format!(
             "invalid event log mode: expected \"r\", \"w\" or \"a\", found {found:?}"
         ))),

@@ -147,7 +147,7 @@ impl<'a> Echo<'a> {
         let shown = if self.arguments.json {
             let of_bus = LogEvent {
                 number: event.arrival.sequence.unwrap_or(0).into(),
-                ..LogEvent::of(event)
+                ..LogEvent::from(event)
             };
             let line = Line::new(of_bus, catalog, &mut self.fields);
             line.map(|line| line.to_json())

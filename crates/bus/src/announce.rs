@@ -7,6 +7,7 @@
 
 use crate::clock;
 use crate::transport::{Outgoing, Transport};
+pub use bowline_format::SCHEMA_CHANNEL;
 use bowline_msgs::Schema;
 use bowline_wire::schema::{Docs, TypeId, TypeSet};
 use bowline_wire::{Fingerprint, Message};
@@ -15,9 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-/// Where publishers describe their messages, as `bowline.schema_t`.
-pub const SCHEMA_CHANNEL: &str = "bowline.schema";
-/// Where they can be asked to, with a `bowline.schema_request_t`.
+/// Where publishers can be asked to describe their messages, with a `bowline.schema_request_t`.
 pub const SCHEMA_REQUEST_CHANNEL: &str = "bowline.schema.request";
 
 /// How often each type is described again.

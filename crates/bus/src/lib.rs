@@ -45,7 +45,6 @@ mod clock;
 mod cork;
 mod counts;
 mod event;
-pub mod eventlog;
 pub mod hub;
 mod inbox;
 mod mailbox;

@@ -11,8 +11,6 @@
 mod announce;
 #[path = "it/conformance.rs"]
 mod conformance;
-#[path = "it/eventlog.rs"]
-mod eventlog;
 #[path = "it/file.rs"]
 mod file;
 #[path = "it/folder.rs"]

@@ -11,7 +11,7 @@
 //!
 //! So whoever floods a bus with descriptions of types that nobody publishes costs a copy of each, and keeps nothing out.
 
-use bowline_log::Catalog;
+use bowline_format::Catalog;
 use bowline_msgs::Schema;
 use bowline_wire::schema::{TypeId, TypeSet};
 use bowline_wire::{Fingerprint, Message as _};
@@ -132,7 +132,7 @@ impl Descriptions {
     }
 
     /// Adds what a log carries beside its events.
-    pub(crate) fn learn_from(&mut self, log: &bowline_log::Reader) {
+    pub(crate) fn learn_from(&mut self, log: &bowline_format::Reader) {
         self.catalog.learn_from(log);
     }
 
@@ -307,7 +307,7 @@ impl Aside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_log::Schemas;
+    use bowline_format::Schemas;
 
     fn catalog() -> Catalog {
         Catalog::new(Schemas::default())

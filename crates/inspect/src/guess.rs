@@ -1,7 +1,7 @@
 //! What bytes might be whose type nobody has described.
 
 use crate::watch::fingerprint;
-use bowline_log::Catalog;
+use bowline_format::Catalog;
 use bowline_wire::Fingerprint;
 
 /// How much of a message is looked at to guess.

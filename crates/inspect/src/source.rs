@@ -21,10 +21,10 @@ use crate::descriptions::{DescriptionCounts, Descriptions, Seen};
 use crate::publishers::Publishers;
 use bowline_bus::transport::{ListenError, OpenError};
 use bowline_bus::{
-    Arrival, BadPattern, Bus, Bytes, Channel, Event, Inbox, Pattern, Queue, RecvError,
-    SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL, Sender, SubscriptionId,
+    Arrival, BadPattern, Bus, Channel, Event, Inbox, Pattern, Queue, RecvError, SCHEMA_CHANNEL,
+    SCHEMA_REQUEST_CHANNEL, SubscriptionId,
 };
-use bowline_log::{Catalog, LogEvent, ReadError, Reader, Schemas};
+use bowline_format::{Catalog, LogEvent, ReadError, Reader, Schemas};
 use bowline_msgs::SchemaRequest;
 use bowline_wire::Fingerprint;
 use bowline_wire::schema::{TypeId, TypeSet};
@@ -422,16 +422,7 @@ fn own(event: &LogEvent<'_>, channels: &mut HashMap<String, Channel>) -> Event {
             channel
         }
     };
-    let received_ns = event.utime.saturating_mul(1_000);
-    Event {
-        channel,
-        payload: Bytes::copy_from_slice(event.payload),
-        arrival: Arrival {
-            received_ns: received_ns.saturating_add(event.nanos.into()),
-            sender: Sender::Log,
-            sequence: u32::try_from(event.number & i64::from(u32::MAX)).ok(),
-        },
-    }
+    Event::of_log(event, channel)
 }
 
 /// When publishers are asked again. The time is that of the messages that nobody has described.

@@ -5,7 +5,7 @@
 
 use crate::rhythm::Rhythm;
 use bowline_bus::{Channel, Event, Sender};
-use bowline_log::Catalog;
+use bowline_format::Catalog;
 use bowline_wire::Fingerprint;
 use std::collections::HashMap;
 

@@ -1,14 +1,11 @@
 //! From one log into another: some events or all of them, in either format.
 
-use crate::event::LogEvent;
-use crate::format::Format;
-use crate::index::index_path;
-use crate::mcap::{Extra, ExtraReader, Provenance};
-use crate::reader::{ReadError, Reader};
 use crate::rename::Renames;
-use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL};
 use crate::select::{ChannelFilter, Selection};
-use crate::writer::{WriteError, Writer};
+use bowline_format::{
+    BOOKMARK_CHANNEL, CopyExtrasError, Format, LogEvent, Provenance, ReadError, Reader,
+    SCHEMA_CHANNEL, WriteError, Writer,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
@@ -19,9 +16,6 @@ use std::path::{Path, PathBuf};
 const MAX_CHANNELS: usize = 100_000;
 /// How many bytes collect before they are handed to the system.
 const MAX_PENDING: usize = 4 << 20;
-
-/// How much of an attachment is copied at a time.
-const PIECE: u64 = 1 << 20;
 
 /// What is copied, and how.
 #[derive(Clone, Debug, Default)]
@@ -141,46 +135,17 @@ pub fn copy(
     if to.format() == Format::Lcm {
         copied.left.n_schemas = from.n_foreign_schemas() as u64;
     }
-    copy_extras(from, to, &mut copied)?;
+    // They are about all events, whatever is chosen of those.
+    let extras = from.copy_extras(to).map_err(|error| match error {
+        CopyExtrasError::Read(error) => CopyError::Read(error),
+        CopyExtrasError::Write(error) => CopyError::Write(error),
+    })?;
+    copied.n_attachments = extras.n_attachments;
+    copied.n_metadata = extras.n_metadata;
+    copied.left.n_attachments = extras.n_left_attachments;
+    copied.left.n_metadata = extras.n_left_metadata;
+    copied.left.n_damaged = extras.n_damaged;
     Ok(copied)
-}
-
-/// Copies attachments and metadata, whatever is chosen of the events: they are about all of them.
-fn copy_extras(from: &Reader, to: &mut Writer, copied: &mut Copied) -> Result<(), CopyError> {
-    let extras = from.extras()?;
-    copied.left.n_damaged += extras.n_more;
-    if extras.places.is_empty() {
-        return Ok(());
-    }
-    let refused = |source| CopyError::Read(from.failed(source));
-    let mut reader = ExtraReader::open(from.path()).map_err(refused)?;
-    for place in extras.places {
-        match reader.read(place).map_err(refused)? {
-            Extra::Own => {}
-            Extra::Unreadable => copied.left.n_damaged += 1,
-            Extra::Metadata(metadata) => {
-                if to.put_metadata(&metadata)? {
-                    copied.n_metadata += 1;
-                } else {
-                    copied.left.n_metadata += 1;
-                }
-            }
-            Extra::Attachment { header, n_data } => {
-                let mut left = n_data;
-                let is_put = to.put_attachment(header, n_data, |piece| {
-                    let n_bytes = left.min(PIECE);
-                    left -= n_bytes;
-                    reader.read_data(n_bytes, piece).map_err(refused)
-                })?;
-                if is_put {
-                    copied.n_attachments += 1;
-                } else {
-                    copied.left.n_attachments += 1;
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 struct Copier<'p> {
@@ -336,7 +301,7 @@ pub fn check_output(from: &Path, to: &Path, may_replace: bool) -> Result<(), Bad
     let is_input = |path: &Path| {
         fs::metadata(path).is_ok_and(|other| (own.dev(), own.ino()) == (other.dev(), other.ino()))
     };
-    if is_input(to) || is_input(&index_path(to)) || to == index_path(from) {
+    if is_input(to) || is_input(&Reader::index_path(to)) || to == Reader::index_path(from) {
         return Err(BadOutput::Input {
             path: to.to_owned(),
         });

@@ -8,9 +8,8 @@ mod explain;
 
 pub use explain::{Explanation, FieldDifference, explain, explain_pair};
 
-use crate::event::LogEvent;
-use crate::reader::{ReadError, Reader};
 use crate::select::ChannelFilter;
+use bowline_format::{LogEvent, ReadError, Reader};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher as _};
 

@@ -18,8 +18,7 @@ mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-use crate::catalog::Catalog;
-use crate::event::LogEvent;
+use bowline_format::{Catalog, LogEvent};
 use bowline_wire::Fingerprint;
 use bowline_wire::schema::{TypeId, TypeSet};
 use columns::Column;

@@ -6,10 +6,9 @@
 //!
 //! What nobody can decode has `fingerprint` and `base64` instead of `message`, and `error` if its type is known.
 
-use crate::catalog::{Catalog, Decoded};
-use crate::event::LogEvent;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use bowline_format::{Catalog, Decoded, LogEvent};
 use bowline_wire::schema::{TypeId, TypeSet};
 use bowline_wire::{DecodeError, FieldPath, Fingerprint, ParsePathError, Selector};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};

@@ -1,6 +1,6 @@
 //! Moments of a log, as people write and read them.
 
-use crate::summary::Summary;
+use bowline_format::Summary;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;

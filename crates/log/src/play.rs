@@ -15,19 +15,18 @@ mod descriptions;
 mod lateness;
 mod remote;
 mod runner;
-mod timeline;
 mod waiting;
 
+pub use bowline_format::Rate;
 pub use channels::{ChannelStatus, Channels};
 pub use lateness::Lateness;
 pub use remote::{BadRequest, REQUEST_CHANNEL, STATUS_CHANNEL};
 pub use runner::{Controls, PlayError, RemoteError, Report, Runner, RunnerOptions};
-pub use timeline::Rate;
 
 use crate::rename::Rename;
 use bowline_bus::Pattern;
+use bowline_format::{Placed, Timeline};
 use std::time::Duration;
-use timeline::{Placed, Timeline};
 
 /// Held up for longer than this, playing takes up from there: the events that are late keep the times between them.
 const STALL: Duration = Duration::from_secs(1);

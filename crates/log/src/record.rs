@@ -28,8 +28,8 @@ pub use status::{Notice, Phase, Status};
 pub use streams::{Mistake, Rate, ReadStreamsError, Streams};
 pub use trigger::TriggerOptions;
 
-use crate::schemas::Schemas;
 use bowline_bus::{Bus, Pattern, SubscribeError, wall_ns};
+use bowline_format::Schemas;
 use engine::{Command, Engine};
 use status::Board;
 use std::io;

@@ -1,9 +1,7 @@
 //! What is intact in a damaged log, into a log that is not.
 
 use crate::copy::{Copied, CopyError, CopyPlan, copy};
-use crate::damage::Damages;
-use crate::reader::Reader;
-use crate::writer::Writer;
+use bowline_format::{Damages, Reader, Writer};
 
 /// What came back, and what did not.
 #[derive(Clone, Debug)]

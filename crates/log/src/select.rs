@@ -1,9 +1,7 @@
 //! Which events of a log are meant: when and where.
 
-use crate::event::LogEvent;
 use crate::moment::{BadMoment, Moment};
-use crate::reader::{ReadError, Reader};
-use crate::summary::Summary;
+use bowline_format::{LogEvent, ReadError, Reader, Summary};
 
 /// From a time to a time, both included, microseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

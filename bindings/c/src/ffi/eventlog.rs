@@ -7,7 +7,7 @@ use crate::complaint::complain;
 use crate::ffi::stdio::Stdio;
 use crate::ffi::{guarded, string};
 use crate::log::{self, Found, Next};
-use bowline_bus::eventlog::number_after_last;
+use bowline_format::scanner::number_after_last;
 use bowline_wire::eventlog::{Record, write_header};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt as _;

@@ -111,7 +111,7 @@ impl MessageView {
 
     /// The message as JSON.
     pub(crate) fn to_json(&self, catalog: &Catalog) -> Option<String> {
-        let event = LogEvent::of(self.event()?);
+        let event = LogEvent::from(self.event()?);
         let mut whole = FieldChoice::default();
         bowline_log::Line::new(event, catalog, &mut whole).map(|line| line.to_json_pretty())
     }

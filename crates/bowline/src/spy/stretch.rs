@@ -58,7 +58,7 @@ fn write(
     let mut writer = Writer::create_new(file, WriterOptions::default())?;
     let mut n_events = 0;
     for event in history.between(from_ns, to_ns) {
-        let event = LogEvent::of(event);
+        let event = LogEvent::from(event);
         if let Some(fingerprint) = event.fingerprint()
             && schemas.find(fingerprint).is_none()
             && let Some((types, id)) = catalog.find(fingerprint)

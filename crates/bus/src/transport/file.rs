@@ -2,33 +2,45 @@
 //!
 //! ```text
 //! file:///path/to/log?mode=r            play; also mode=w (a new log) and mode=a (go on with one)
-//!      &speed=2.0                       twice as fast; 0 and less is as fast as the reader reads
+//!      &speed=2.0                       twice as fast; 0 and less is as fast as the subscriber reads
 //!      &start_timestamp=1700000000000000   from there on, in microseconds since the epoch
 //!      &time=log                        events were received when they were recorded, not when they are played
 //! ```
 //!
-//! A log can wait, so it does: one event is read when somebody wants one, and where the bus reads on somebody's behalf
-//! (a descriptor, a stream) a full queue holds it up. Only where one thread plays for another that is slower does the
-//! other's queue decide: [`Queue::block`](crate::Queue::block) makes the log wait there too.
+//! LCM's event logs and MCAP are told apart by their first bytes when they are read, and by their names when they are
+//! written: `.mcap` is MCAP. Reader, writer and the pace of playing are those of `bowline-format`, as in every other
+//! program of ours. MCAP describes its types elsewhere than in events: they are received on `bowline.schema`, each
+//! before its first message.
 //!
-//! Playing starts when somebody first waits for a message, so that subscriptions made before that miss nothing. Times
-//! between events are kept against one point in time, so that lateness does not add up.
+//! A log can wait, so it does: an event is read when a thread waits for one, and where the bus reads for a descriptor or
+//! a stream, a full queue holds it up. Only where one thread reads for another that is slower does the other's queue
+//! decide: [`Queue::block`](crate::Queue::block) makes the log wait there too.
+//!
+//! Playing starts when a thread first waits for a message, so that subscriptions made before that miss nothing.
 
 use crate::clock::{self, Wait};
 use crate::counts::NetworkCounts;
-use crate::event::{Arrival, Sender};
-use crate::eventlog::{LogEvent, OpenLogError, Reader, WriteLogError, Writer};
+use crate::event::{Arrival, Channel, Event, Sender};
 use crate::router::{Body, Inlet, Interest};
 use crate::sys;
 use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
 use crate::url::{BadUrl, Options, Url};
+use bowline_format::{
+    Format, LogEvent, OwnedEvent, Rate, Reader, SCHEMA_CHANNEL, Timeline, WriteError, Writer,
+    WriterOptions,
+};
+use bowline_wire::{Fingerprint, Message as _};
+use bytes::Bytes;
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many events that nobody wants are passed before the reader may look up.
+/// How many types are remembered as described. Others are described again.
+const MAX_DESCRIBED: usize = 65_536;
+/// How many events without a subscriber are passed before the reader may look up.
 const MAX_PASSED: usize = 256;
 
 /// Checks a URL.
@@ -40,13 +52,21 @@ pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
 pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let (mode, settings) = settings_of(url)?;
     let path = Path::new(url.address());
+    // Its index is made by the first reader that needs it: nothing tells when the last message was published.
+    let options = WriterOptions {
+        without_index: true,
+        ..WriterOptions::default()
+    };
     let writer = match mode {
         Mode::Play => return Ok(Arc::new(Player::open(path, &settings)?)),
-        Mode::Write => Writer::create(path),
-        Mode::Append => Writer::append(path),
+        Mode::Write => Writer::create(path, options),
+        Mode::Append => Writer::append(path, options),
     };
     Ok(Arc::new(Recorder {
-        writer: Mutex::new(writer.map_err(refused)?),
+        writer: Mutex::new(writer.map_err(|error| {
+            let kind = error.kind().unwrap_or(io::ErrorKind::InvalidInput);
+            OpenError::system("open a log")(io::Error::new(kind, error))
+        })?),
     }))
 }
 
@@ -75,18 +95,10 @@ fn settings_of(url: &Url) -> Result<(Mode, Settings), BadUrl> {
     Ok((mode, settings))
 }
 
-fn refused(error: OpenLogError) -> OpenError {
-    OpenError::System {
-        doing: "open a log".to_owned(),
-        source: io::Error::new(error.kind(), error),
-    }
-}
-
 /// How a log is played.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
-    /// `None` is as fast as the reader reads.
-    speed: Option<f64>,
+    rate: Rate,
     start: Option<i64>,
     has_log_time: bool,
 }
@@ -110,7 +122,7 @@ impl Settings {
             }
         };
         Ok(Self {
-            speed: Some(speed).filter(|speed| *speed > 0.0),
+            rate: Rate::new(speed),
             start,
             has_log_time,
         })
@@ -120,8 +132,8 @@ impl Settings {
 /// Plays a log.
 #[derive(Debug)]
 struct Player {
-    settings: Settings,
-    /// Whether anybody subscribes: for nobody, nothing is played.
+    has_log_time: bool,
+    /// Whether there are subscriptions: without any, nothing is played.
     is_wanted: AtomicBool,
     /// Only the one thread that receives takes it.
     tape: Mutex<Tape>,
@@ -132,91 +144,108 @@ struct Player {
 #[derive(Debug)]
 struct Tape {
     reader: Reader,
-    /// Read, but not yet due.
-    next: Option<LogEvent>,
-    /// When the first event was due, and when it was recorded.
-    anchor: Option<(Instant, i64)>,
+    timeline: Timeline,
+    started: Instant,
+    /// Read, but not yet delivered.
+    next: OwnedEvent,
+    has_next: bool,
+    /// Types that MCAP describes, and that were described to the bus.
+    described: HashSet<Fingerprint>,
 }
 
 impl Player {
     fn open(path: &Path, settings: &Settings) -> Result<Self, OpenError> {
-        let mut reader = Reader::open(path).map_err(refused)?;
-        if let Some(start) = settings.start {
-            let sought = reader.seek_to(start).map_err(io::Error::from);
-            sought.map_err(OpenError::system("seek in a log"))?;
-        }
+        let open = || {
+            let mut reader = Reader::open(path)?;
+            if let Some(start) = settings.start {
+                reader.seek_to(start)?;
+            }
+            Ok::<_, io::Error>(reader)
+        };
+        let reader = open().map_err(OpenError::system("open a log"))?;
         Ok(Self {
-            settings: *settings,
+            has_log_time: settings.has_log_time,
             is_wanted: AtomicBool::new(false),
             tape: Mutex::new(Tape {
                 reader,
-                next: None,
-                anchor: None,
+                timeline: Timeline::new(settings.rate, true),
+                started: clock::monotonic(),
+                next: OwnedEvent::default(),
+                has_next: false,
+                described: HashSet::new(),
             }),
             n_events: AtomicU64::new(0),
             n_damaged: AtomicU64::new(0),
         })
     }
 
-    /// The next event if it is due before the waiting has to end.
-    fn due(&self, tape: &mut Tape, wait: &Wait<'_>) -> Result<Option<LogEvent>, ReceiveError> {
-        let event = match tape.next.take() {
-            Some(event) => event,
-            None => self.read(tape)?,
-        };
-        let due = tape.due(&event, self.settings.speed);
-        let ahead = due.map(|due| due.saturating_duration_since(clock::monotonic()));
-        let ahead = ahead.unwrap_or_default();
-        if ahead.is_zero() {
-            return Ok(Some(event));
+    /// Whether there is an event that is due before the waiting has to end. Waits for it.
+    fn is_due(&self, tape: &mut Tape, wait: &Wait<'_>) -> Result<bool, ReceiveError> {
+        if !tape.has_next {
+            self.read(tape)?;
         }
-        tape.next = Some(event);
+        let ahead = tape.timeline.due_placed();
+        let ahead = ahead.map(|due| due.saturating_sub(tape.now()));
+        let Some(ahead) = ahead.filter(|ahead| !ahead.is_zero()) else {
+            return Ok(true);
+        };
         let timeout = wait.left().map_or(ahead, |left| left.min(ahead));
         if !timeout.is_zero() {
             sys::poll([wait.interrupt()], Some(timeout))?;
         }
-        Ok(None)
+        Ok(false)
     }
 
-    fn read(&self, tape: &mut Tape) -> Result<LogEvent, ReceiveError> {
-        let damaged_before = tape.reader.damaged_bytes();
+    fn read(&self, tape: &mut Tape) -> Result<(), ReceiveError> {
         let event = tape.reader.next_event().map_err(io::Error::from)?;
-        if tape.reader.damaged_bytes() > damaged_before {
-            self.n_damaged.fetch_add(1, Ordering::Relaxed);
+        if let Some(event) = event {
+            tape.next.set(event);
         }
-        let event = event.ok_or(ReceiveError::End)?;
+        let is_end = event.is_none();
+        let n_damaged = tape.reader.damages().n_places();
+        self.n_damaged.store(n_damaged, Ordering::Relaxed);
+        if is_end {
+            return Err(ReceiveError::End);
+        }
         self.n_events.fetch_add(1, Ordering::Relaxed);
-        Ok(event)
+        tape.has_next = true;
+        let now = tape.now();
+        tape.timeline.place(tape.next.utime, None, now);
+        Ok(())
     }
 
-    fn arrival(&self, event: &LogEvent) -> Arrival {
-        let received_ns = if self.settings.has_log_time {
-            event.utime.saturating_mul(1_000)
+    fn deliver(&self, event: &LogEvent<'_>, inlet: &mut Inlet, wait: &Wait<'_>) -> bool {
+        let received_ns = if self.has_log_time {
+            received_ns(event)
         } else {
             clock::wall_ns()
         };
-        Arrival {
-            received_ns,
-            sender: Sender::Log,
-            sequence: u32::try_from(event.number & i64::from(u32::MAX)).ok(),
+        let arrival = arrival(event, received_ns);
+        let body = Body::Borrowed(event.payload);
+        if wait.is_for_others() {
+            inlet.deliver_without_loss(event.channel, body, arrival)
+        } else {
+            inlet.deliver_patiently(event.channel, body, arrival)
         }
     }
 }
 
 impl Tape {
-    /// When an event is due; `None` is at once.
-    fn due(&mut self, event: &LogEvent, speed: Option<f64>) -> Option<Instant> {
-        let speed = speed?;
-        let (start, start_utime) = *self
-            .anchor
-            .get_or_insert_with(|| (clock::monotonic(), event.utime));
-        let ahead_us = event.utime.saturating_sub(start_utime);
-        // Times before the start are due at once.
-        let ahead = Duration::from_micros(u64::try_from(ahead_us).ok()?);
-        let ahead = Duration::try_from_secs_f64(ahead.as_secs_f64() / speed);
-        // Later than the clock can count is a thousand years from now.
-        let ahead = ahead.unwrap_or(Duration::from_secs(1_000 * 365 * 24 * 60 * 60));
-        start.checked_add(ahead)
+    fn now(&self) -> Duration {
+        clock::monotonic().saturating_duration_since(self.started)
+    }
+
+    /// The description of the next event's type, if there is one that is not among the events.
+    fn description(&mut self) -> Option<Vec<u8>> {
+        let fingerprint = self.next.as_event().fingerprint()?;
+        if self.reader.format() == Format::Lcm || self.described.contains(&fingerprint) {
+            return None;
+        }
+        if self.described.len() < MAX_DESCRIBED {
+            self.described.insert(fingerprint);
+        }
+        let schema = self.reader.description(fingerprint)?;
+        schema.encode().ok()
     }
 }
 
@@ -241,16 +270,20 @@ impl Transport for Player {
         }
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..MAX_PASSED {
-            let Some(event) = self.due(&mut tape, wait)? else {
+            if !self.is_due(&mut tape, wait)? {
                 return Ok(());
-            };
-            let arrival = self.arrival(&event);
-            let body = Body::Owned(event.payload);
-            let is_delivered = if wait.is_for_others() {
-                inlet.deliver_without_loss(&event.channel, body, arrival)
-            } else {
-                inlet.deliver_patiently(&event.channel, body, arrival)
-            };
+            }
+            let mut is_delivered = false;
+            if let Some(payload) = tape.description() {
+                let described = LogEvent {
+                    channel: SCHEMA_CHANNEL,
+                    payload: &payload,
+                    ..tape.next.as_event()
+                };
+                is_delivered = self.deliver(&described, inlet, wait);
+            }
+            tape.has_next = false;
+            is_delivered |= self.deliver(&tape.next.as_event(), inlet, wait);
             if is_delivered {
                 return Ok(());
             }
@@ -281,19 +314,22 @@ struct Recorder {
 impl Transport for Recorder {
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_ns = clock::wall_ns();
         for message in messages {
-            let utime = clock::wall_ns().div_euclid(1_000);
-            let written = writer.write(utime, message.channel, message.payload);
-            written.map_err(|error| not_written(error, message))?;
+            let written = writer.write(LogEvent {
+                number: 0,
+                utime: now_ns.div_euclid(1_000),
+                nanos: u16::try_from(now_ns.rem_euclid(1_000)).unwrap_or(0),
+                channel: message.channel,
+                payload: message.payload,
+            });
+            written.map_err(|error| not_written(error, message.payload.len()))?;
         }
-        // The publisher is told if it failed, and a crash of ours loses nothing.
-        writer.flush().map_err(|error| match error {
-            WriteLogError::System { source, .. } => SendError::System(source),
-            WriteLogError::Record(error) => SendError::System(io::Error::other(error)),
-        })
+        // The publisher learns whether it failed, and a crash of this process loses nothing.
+        writer.flush().map_err(|error| not_written(error, 0))
     }
 
-    /// Whoever listens hears nothing, as with LCM: a program that publishes and subscribes can be pointed at a log.
+    /// There is nothing to receive, as with LCM: a program that publishes and subscribes can be pointed at a log.
     fn want(&self, _: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
         Ok(())
     }
@@ -312,13 +348,69 @@ impl Transport for Recorder {
     }
 }
 
+impl Drop for Recorder {
+    /// MCAP ends with a directory, without which its readers take longer.
+    fn drop(&mut self) {
+        let writer = self
+            .writer
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if writer.format() == Format::Mcap {
+            // Everything that was published is in the file already, and it is read without its end too.
+            drop(writer.finish());
+        }
+    }
+}
+
 /// Channels were checked before; what remains is a payload that is too large, or the system.
-fn not_written(error: WriteLogError, message: &Outgoing<'_>) -> SendError {
+fn not_written(error: WriteError, size: usize) -> SendError {
     match error {
-        WriteLogError::System { source, .. } => SendError::System(source),
-        WriteLogError::Record(_) => SendError::TooLarge {
-            size: message.payload.len(),
+        WriteError::System { source, .. } => SendError::System(source),
+        WriteError::Event(_) => SendError::TooLarge {
+            size,
             limit: bowline_wire::eventlog::MAX_PAYLOAD_LEN,
         },
+        WriteError::Encode(_) | WriteError::AppendMcap { .. } => {
+            SendError::System(io::Error::other(error))
+        }
+    }
+}
+
+impl<'a> From<&'a Event> for LogEvent<'a> {
+    /// What came over a bus, at the time when it came.
+    fn from(event: &'a Event) -> Self {
+        let received_ns = event.arrival.received_ns;
+        Self {
+            number: 0,
+            utime: received_ns.div_euclid(1_000),
+            nanos: u16::try_from(received_ns.rem_euclid(1_000)).unwrap_or(0),
+            channel: event.channel.as_str(),
+            payload: &event.payload,
+        }
+    }
+}
+
+impl Event {
+    /// An event of a log as if it had come over a bus when it was recorded. `channel` is the event's own, to be shared.
+    #[must_use]
+    pub fn of_log(event: &LogEvent<'_>, channel: Channel) -> Self {
+        Self {
+            channel,
+            payload: Bytes::copy_from_slice(event.payload),
+            arrival: arrival(event, received_ns(event)),
+        }
+    }
+}
+
+fn received_ns(event: &LogEvent<'_>) -> i64 {
+    let ns = event.utime.saturating_mul(1_000);
+    ns.saturating_add(event.nanos.into())
+}
+
+fn arrival(event: &LogEvent<'_>, received_ns: i64) -> Arrival {
+    Arrival {
+        received_ns,
+        sender: Sender::Log,
+        sequence: u32::try_from(event.number & i64::from(u32::MAX)).ok(),
     }
 }

@@ -1,23 +1,47 @@
 //! What a log promises as a transport. It goes one way, so the suite of the others does not fit it.
 
 use crate::folder::Folder;
-use bowline_bus::eventlog::{Reader, Writer};
-use bowline_bus::{Bus, Queue};
+use bowline_bus::{Bus, Queue, SCHEMA_CHANNEL};
+use bowline_format::{LogEvent, Reader, Schemas, Writer, WriterOptions};
+use bowline_msgs::{Pose, Schema};
 use bowline_testing::patience::PATIENCE;
+use bowline_wire::Message as _;
 use futures_core::Stream as _;
 use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
+/// A name for each format.
+const NAMES: [&str; 2] = ["log", "log.mcap"];
+
+/// Writes a log of times, channels and payloads.
+fn write<'a>(path: &Path, events: impl IntoIterator<Item = (i64, &'a str, Vec<u8>)>) {
+    let options = WriterOptions {
+        without_index: true,
+        ..WriterOptions::default()
+    };
+    let mut writer = Writer::create(path, options).unwrap();
+    for (utime, channel, payload) in events {
+        let event = LogEvent {
+            number: 0,
+            utime,
+            nanos: 0,
+            channel,
+            payload: &payload,
+        };
+        writer.write(event).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
 /// A log of `n_events`, a millisecond apart, on channels A and B in turn.
 fn log(path: &Path, n_events: u32) {
-    let mut writer = Writer::create(path).unwrap();
-    for number in 0..n_events {
-        let channel = if number % 2 == 0 { "A" } else { "B" };
+    let event = |number: u32| {
+        let channel = if number.is_multiple_of(2) { "A" } else { "B" };
         let utime = 1_000_000 + i64::from(number) * 1_000;
-        writer.write(utime, channel, &number.to_be_bytes()).unwrap();
-    }
-    writer.flush().unwrap();
+        (utime, channel, number.to_be_bytes().to_vec())
+    };
+    write(path, (0..n_events).map(event));
 }
 
 fn play(path: &Path, options: &str) -> Bus {
@@ -28,38 +52,97 @@ fn number(event: &bowline_bus::Event) -> u32 {
     u32::from_be_bytes(event.payload[..].try_into().unwrap())
 }
 
+/// What is published in one mode after the other.
+fn publish(path: &Path, mode: &str) {
+    let bus = play(path, &format!("mode={mode}"));
+    for number in 0..100_u32 {
+        bus.publish_bytes("A", &number.to_be_bytes()).unwrap();
+    }
+    let mut cork = bus.cork();
+    cork.publish_bytes("B", &vec![7; 100_000]).unwrap();
+    cork.publish_bytes("B", b"").unwrap();
+    cork.flush().unwrap();
+}
+
 #[test]
 fn what_was_published_is_played_in_order() {
     let folder = Folder::new("file");
-    let path = folder.join("log");
-    for mode in ["w", "a"] {
-        let bus = play(&path, &format!("mode={mode}"));
-        for number in 0..100_u32 {
-            bus.publish_bytes("A", &number.to_be_bytes()).unwrap();
+    for (name, modes) in [("log", &["w", "a"][..]), ("log.mcap", &["w"])] {
+        let path = folder.join(name);
+        for mode in modes {
+            publish(&path, mode);
         }
-        let mut cork = bus.cork();
-        cork.publish_bytes("B", &vec![7; 100_000]).unwrap();
-        cork.publish_bytes("B", b"").unwrap();
-        cork.flush().unwrap();
+        let bus = play(&path, "speed=0");
+        let inbox = bus.events(".*").unwrap();
+        for _ in modes {
+            for expected in 0..100 {
+                let (_, event) = inbox.recv().unwrap();
+                assert_eq!((event.channel.as_str(), number(&event)), ("A", expected));
+            }
+            assert_eq!(inbox.recv().unwrap().1.payload.len(), 100_000);
+            assert_eq!(inbox.recv().unwrap().1.payload.len(), 0);
+        }
+        assert!(inbox.recv().unwrap_err().is_end());
+        assert!(
+            inbox.try_recv().unwrap_err().is_end(),
+            "the end stays the end"
+        );
+        let mut reader = Reader::open(&path).unwrap();
+        for expected in 0..102 * modes.len() {
+            let number = reader.next_event().unwrap().unwrap().number;
+            assert_eq!(number, i64::try_from(expected).unwrap(), "{name}");
+        }
+        assert!(reader.next_event().unwrap().is_none());
+        assert!(reader.damages().is_empty(), "{name} is whole");
     }
+}
+
+#[test]
+fn published_mcap_is_read_without_its_end_and_is_not_appended_to() {
+    let folder = Folder::new("file");
+    let path = folder.join("log.mcap");
+    let bus = play(&path, "mode=w");
+    bus.publish_bytes("A", b"kept").unwrap();
+    // What a crash would leave.
+    let left = std::fs::read(&path).unwrap();
+    drop(bus);
+    std::fs::write(&path, left).unwrap();
+    let mut reader = Reader::open(&path).unwrap();
+    assert_eq!(reader.next_event().unwrap().unwrap().payload, b"kept");
+    let refused = Bus::open(&format!("file://{}?mode=a", path.display())).unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.contains("MCAP files end with"), "{refused}");
+}
+
+#[test]
+fn mcap_describes_its_types_before_their_first_message() {
+    let folder = Folder::new("file");
+    let path = folder.join("log.mcap");
+    let options = WriterOptions {
+        schemas: Schemas::of_bowline(),
+        ..WriterOptions::default()
+    };
+    let mut writer = Writer::create(&path, options).unwrap();
+    let payload = Pose::default().encode().unwrap();
+    for utime in 0..3 {
+        let event = LogEvent {
+            number: 0,
+            utime,
+            nanos: 0,
+            channel: "vehicle.pose",
+            payload: &payload,
+        };
+        writer.write(event).unwrap();
+    }
+    writer.finish().unwrap();
     let bus = play(&path, "speed=0");
     let inbox = bus.events(".*").unwrap();
-    for _ in ["w", "a"] {
-        for expected in 0..100 {
-            let (_, event) = inbox.recv().unwrap();
-            assert_eq!((event.channel.as_str(), number(&event)), ("A", expected));
-        }
-        assert_eq!(inbox.recv().unwrap().1.payload.len(), 100_000);
-        assert_eq!(inbox.recv().unwrap().1.payload.len(), 0);
-    }
-    assert!(inbox.recv().unwrap_err().is_end());
-    assert!(
-        inbox.try_recv().unwrap_err().is_end(),
-        "the end stays the end"
-    );
-    let mut reader = Reader::open(&path).unwrap();
-    let numbers: Vec<i64> = reader.events().map(|event| event.unwrap().number).collect();
-    assert_eq!(numbers, (0..204).collect::<Vec<_>>());
+    let events: Vec<_> = std::iter::from_fn(|| inbox.recv().ok()).collect();
+    let channels: Vec<&str> = events.iter().map(|(_, it)| it.channel.as_str()).collect();
+    let pose = "vehicle.pose";
+    assert_eq!(channels, [SCHEMA_CHANNEL, pose, pose, pose]);
+    let schema = Schema::decode(&events[0].1.payload).unwrap();
+    assert_eq!(schema.name, "bowline.pose_t");
 }
 
 #[test]
@@ -218,25 +301,42 @@ fn callbacks_get_everything() {
 )]
 fn no_event_comes_before_its_time() {
     let folder = Folder::new("file");
-    let path = folder.join("log");
-    log(&path, 51);
-    let start = std::time::Instant::now();
-    let bus = play(&path, "speed=0.5");
-    let inbox = bus.events(".*").unwrap();
-    for expected in 0..51 {
-        assert_eq!(number(&inbox.recv().unwrap().1), expected);
-        assert!(start.elapsed() >= Duration::from_millis(2) * expected);
+    for name in NAMES {
+        let path = folder.join(name);
+        log(&path, 51);
+        let start = std::time::Instant::now();
+        let bus = play(&path, "speed=0.5");
+        let inbox = bus.events(".*").unwrap();
+        for expected in 0..51 {
+            assert_eq!(number(&inbox.recv().unwrap().1), expected);
+            assert!(start.elapsed() >= Duration::from_millis(2) * expected);
+        }
     }
+}
+
+#[test]
+fn events_after_a_clock_that_was_set_back_are_played_at_their_pace() {
+    let folder = Folder::new("file");
+    let path = folder.join("log");
+    let hour = 3_600_000_000;
+    let times = [hour, 0, hour / 2];
+    write(&path, times.map(|utime| (utime, "A", Vec::new())));
+    let bus = play(&path, "");
+    let inbox = bus.events("A").unwrap();
+    for _ in 0..2 {
+        assert!(inbox.recv_timeout(PATIENCE).unwrap().is_some());
+    }
+    // Half an hour after the event before it, although that is earlier than the first.
+    assert!(inbox.try_recv().unwrap().is_none());
 }
 
 #[test]
 fn an_event_that_is_not_due_lets_go_of_those_who_wait() {
     let folder = Folder::new("file");
     let path = folder.join("log");
-    let mut writer = Writer::create(&path).unwrap();
-    writer.write(0, "A", b"first").unwrap();
-    writer.write(3_600_000_000, "A", b"an hour later").unwrap();
-    writer.flush().unwrap();
+    let hour = 3_600_000_000;
+    let later = b"an hour later".to_vec();
+    write(&path, [(0, "A", b"first".to_vec()), (hour, "A", later)]);
     let bus = play(&path, "");
     let inbox = bus.events("A").unwrap();
     assert_eq!(&inbox.recv().unwrap().1.payload[..], b"first");
@@ -251,18 +351,18 @@ fn an_event_that_is_not_due_lets_go_of_those_who_wait() {
 #[test]
 fn playing_starts_where_it_is_asked_to_and_at_once() {
     let folder = Folder::new("file");
-    let path = folder.join("log");
-    let mut writer = Writer::create(&path).unwrap();
-    writer.write(0, "A", b"long ago").unwrap();
-    writer.write(3_600_000_000, "A", b"now").unwrap();
-    writer.flush().unwrap();
-    let bus = play(&path, "start_timestamp=3599999999&time=log");
-    let inbox = bus.events("A").unwrap();
-    let (_, event) = inbox.recv_timeout(PATIENCE).unwrap().unwrap();
-    assert_eq!(&event.payload[..], b"now");
-    assert_eq!(event.arrival.utime(), 3_600_000_000);
-    assert_eq!(event.arrival.sequence, Some(1));
-    assert!(inbox.recv().unwrap_err().is_end());
+    for name in NAMES {
+        let path = folder.join(name);
+        let early = (0, "A", b"long ago".to_vec());
+        write(&path, [early, (3_600_000_000, "A", b"now".to_vec())]);
+        let bus = play(&path, "start_timestamp=3599999999&time=log");
+        let inbox = bus.events("A").unwrap();
+        let (_, event) = inbox.recv_timeout(PATIENCE).unwrap().unwrap();
+        assert_eq!(&event.payload[..], b"now", "{name}");
+        assert_eq!(event.arrival.utime(), 3_600_000_000);
+        assert_eq!(event.arrival.sequence, Some(1));
+        assert!(inbox.recv().unwrap_err().is_end());
+    }
 }
 
 #[test]

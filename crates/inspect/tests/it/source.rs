@@ -1,8 +1,8 @@
 //! A bus or a log with its types, whoever talks there.
 
 use bowline_bus::{Bus, SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
+use bowline_format::{LogEvent, Writer, WriterOptions};
 use bowline_inspect::{Describing, Next, Source, SourceOptions};
-use bowline_log::{LogEvent, Writer, WriterOptions};
 use bowline_msgs::{Schema, SchemaRequest};
 use bowline_testing::patience::PATIENCE;
 use bowline_wire::schema::{

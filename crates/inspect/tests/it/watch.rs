@@ -1,8 +1,8 @@
 //! Channels and their traffic, the last events, and guesses.
 
 use bowline_bus::{Arrival, Bytes, Channel, Event, Sender};
+use bowline_format::{Catalog, Schemas};
 use bowline_inspect::{History, Watch, guess, hex_lines};
-use bowline_log::{Catalog, Schemas};
 use bowline_msgs::Pose;
 use bowline_wire::Message as _;
 

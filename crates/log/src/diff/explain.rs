@@ -1,8 +1,7 @@
 //! What the messages that differ say.
 
 use super::{ChannelDifference, DifferenceKind};
-use crate::catalog::Catalog;
-use crate::reader::{ReadError, Reader};
+use bowline_format::{Catalog, ReadError, Reader};
 use bowline_wire::schema::{Type, TypeSet};
 use bowline_wire::{Array, Fingerprint, Value};
 use std::collections::HashMap;

@@ -2,9 +2,9 @@
 
 use super::columns::{Column, Leaf};
 use super::{OWN_COLUMNS, Sink};
-use crate::event::LogEvent;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use bowline_format::LogEvent;
 use bowline_wire::schema::{Primitive, Type, TypeSet};
 use bowline_wire::{Items, Value};
 use std::fmt::Write as _;

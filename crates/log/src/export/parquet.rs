@@ -3,7 +3,7 @@
 use super::columns::{Column, Leaf};
 use super::csv::json;
 use super::{OWN_COLUMNS, ROOT, Sink};
-use crate::event::LogEvent;
+use bowline_format::LogEvent;
 use bowline_wire::schema::{Primitive, TypeSet};
 use bowline_wire::{Items, Value};
 use parquet::basic::{

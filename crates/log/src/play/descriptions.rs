@@ -1,9 +1,7 @@
 //! What a log knows of its types, told to those on the bus who look at what is played.
 
-use crate::event::LogEvent;
-use crate::reader::Reader;
-use crate::schemas::Schemas;
 use bowline_bus::Bus;
+use bowline_format::{LogEvent, Reader, Schemas};
 use bowline_wire::Fingerprint;
 use std::collections::{HashMap, HashSet};
 

@@ -11,10 +11,8 @@ use super::{
     ChannelStatus, Command, Lateness, Offer, Place, Player, REQUEST_CHANNEL, STATUS_CHANNEL,
     Status, Step,
 };
-use crate::damage::Damages;
-use crate::event::LogEvent;
-use crate::reader::{ReadError, Reader};
 use bowline_bus::{Bus, Cork, Inbox, PublishError, Queue, SubscribeError, wall_ns};
+use bowline_format::{Damages, LogEvent, ReadError, Reader};
 use bowline_msgs::{Bookmark, PlayerRequest};
 use bowline_wire::Message as _;
 use std::io;

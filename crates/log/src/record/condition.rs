@@ -5,9 +5,8 @@
 //! `vehicle.battery`, and the field `battery.volts` of what is published on `vehicle`. Without a comparison, the left side
 //! is a pattern of channels, and any message there will do.
 
-use crate::event::LogEvent;
-use crate::schemas::Schemas;
 use bowline_bus::{BadPattern, Channel, Pattern};
+use bowline_format::{LogEvent, Schemas};
 use bowline_wire::schema::{TypeId, TypeSet};
 
 use bowline_wire::{FieldPath, Fingerprint, ParsePathError, Selector, Value};

@@ -6,11 +6,10 @@ use super::sink::{Refusal, Sink};
 use super::status::{Board, Phase, Status};
 use super::trigger::Trigger;
 use super::{RECORDER_CHANNEL, RecorderOptions, StartRecorderError};
-use crate::event::LogEvent;
-use crate::schemas::{SCHEMA_CHANNEL, Schemas};
 use bowline_bus::{
     Bus, Event, Inbox, Queue, QueueCounts, RecvError, SubscribeError, SubscriptionId, wall_ns,
 };
+use bowline_format::{LogEvent, SCHEMA_CHANNEL, Schemas};
 use bowline_msgs::{Recorder as RecorderMessage, Schema};
 use bowline_wire::Message as _;
 use std::sync::Arc;
@@ -233,7 +232,7 @@ impl Engine {
             return false;
         };
         let watch = &mut trigger.watch;
-        let met = watch.first_met(&event.channel, &LogEvent::of(event), &self.schemas);
+        let met = watch.first_met(&event.channel, &LogEvent::from(event), &self.schemas);
         let reason = met.map(ToString::to_string);
         for complaint in watch.take_complaints() {
             self.board.tell(complaint, true);

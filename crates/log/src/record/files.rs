@@ -1,10 +1,6 @@
 //! Which files a recorder writes: their names, and what happens to those that are there.
 
-use crate::format::Format;
-use crate::index::index_path;
-use crate::mcap::McapOptions;
-use crate::schemas::Schemas;
-use crate::writer::{WriteError, Writer, WriterOptions};
+use bowline_format::{Format, McapOptions, Reader, Schemas, WriteError, Writer, WriterOptions};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -206,7 +202,7 @@ fn rename(from: &Path, to: &Path) -> Result<(), OpenFileError> {
         path: from.to_owned(),
         source,
     };
-    let (index_from, index_to) = (index_path(from), index_path(to));
+    let (index_from, index_to) = (Reader::index_path(from), Reader::index_path(to));
     // An index of what is there now would be taken for the index of what comes.
     allow_missing(fs::remove_file(&index_to)).map_err(refused)?;
     fs::rename(from, to).map_err(refused)?;
@@ -218,7 +214,7 @@ fn remove(path: &Path) -> Result<(), OpenFileError> {
         path: path.to_owned(),
         source,
     };
-    allow_missing(fs::remove_file(index_path(path))).map_err(refused)?;
+    allow_missing(fs::remove_file(Reader::index_path(path))).map_err(refused)?;
     fs::remove_file(path).map_err(refused)
 }
 

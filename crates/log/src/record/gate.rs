@@ -1,8 +1,8 @@
 //! Which events are recorded: the channels that were asked for, as often as the selection says.
 
 use super::streams::{Limiter, Rate, Streams};
-use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL};
 use bowline_bus::{Channel, Event, Pattern};
+use bowline_format::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL};
 use std::collections::HashMap;
 
 /// Channels whose streams are counted. Of others, the first of every stream is all that a rate can know.

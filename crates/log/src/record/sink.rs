@@ -4,10 +4,8 @@ use super::clock;
 use super::files::{Files, OpenFileError, folder_of};
 use super::syncer::Syncer;
 use super::{RecorderOptions, StartRecorderError};
-use crate::event::LogEvent;
-use crate::schemas::Schemas;
-use crate::writer::{WriteError, Writer};
 use bowline_bus::Event;
+use bowline_format::{LogEvent, Schemas, WriteError, Writer};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -120,7 +118,7 @@ impl Sink {
 
     /// Takes an event. Says whether any log could.
     pub(super) fn write(&mut self, event: &Event) -> Result<(), WriteError> {
-        let event = LogEvent::of(event);
+        let event = LogEvent::from(event);
         self.writer.write(event)?;
         self.first_utime.get_or_insert(event.utime);
         self.n_recorded += 1;

@@ -80,7 +80,7 @@ fn live(url: &str, out: &Path, apart: bool) {
         while poses < SCANS {
             let event = everything.recv_timeout(Duration::from_secs(30)).unwrap();
             let (_, event) = event.expect("every scan becomes a pose");
-            writer.write(LogEvent::of(&event)).unwrap();
+            writer.write(LogEvent::from(&event)).unwrap();
             poses += i64::from(event.channel.as_str() == "reckoner.pose");
         }
     });

@@ -53,7 +53,7 @@ fn record(folder: &Path, url: &str, instances: Vec<Instance>, said: &[&str]) -> 
             number += 1;
             let mut next = everything.recv_timeout(ms(10)).unwrap();
             while let Some((_, event)) = next {
-                log.write(LogEvent::of(&event)).unwrap();
+                log.write(LogEvent::from(&event)).unwrap();
                 for (count, channel) in counts.iter_mut().zip(said) {
                     *count += usize::from(event.channel.as_str() == *channel);
                 }
@@ -65,7 +65,7 @@ fn record(folder: &Path, url: &str, instances: Vec<Instance>, said: &[&str]) -> 
             host.join().unwrap();
         }
         while let Some((_, event)) = everything.try_recv().unwrap() {
-            log.write(LogEvent::of(&event)).unwrap();
+            log.write(LogEvent::from(&event)).unwrap();
         }
     });
     log.finish().unwrap();

@@ -29,6 +29,13 @@ impl Format {
         }
     }
 
+    /// Why MCAP is neither read nor written.
+    #[cfg(not(feature = "mcap"))]
+    pub(crate) fn not_built() -> std::io::Error {
+        let what = "it is MCAP, for which this program was built without the feature mcap";
+        std::io::Error::new(std::io::ErrorKind::Unsupported, what)
+    }
+
     /// What a file that begins so is. LCM's logs have no mark of their own; an event is found, or is not.
     #[must_use]
     pub fn of_bytes(front: &[u8]) -> Self {

@@ -2,6 +2,7 @@
 
 use super::record::{self, OP_CHANNEL};
 use super::{MESSAGE_ENCODING, SCHEMA_ENCODING, salvage};
+use crate::event::{Foreign, ForeignSchema};
 use crate::schemas::Schemas;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,22 +27,6 @@ struct Channel {
     schema_id: u16,
     encoding: String,
     metadata: BTreeMap<String, String>,
-}
-
-/// How somebody else describes a type.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ForeignSchema {
-    pub(crate) name: String,
-    pub(crate) encoding: String,
-    pub(crate) data: Vec<u8>,
-}
-
-/// What somebody else says about the messages of a channel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Foreign<'a> {
-    pub(crate) encoding: &'a str,
-    pub(crate) metadata: &'a BTreeMap<String, String>,
-    pub(crate) schema: Option<&'a Arc<ForeignSchema>>,
 }
 
 impl Known {

@@ -1,12 +1,13 @@
 //! Events into MCAP.
 
-use super::{
-    FROM_LCM, Foreign, ForeignSchema, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, Provenance,
-    SCHEMA_ENCODING, record,
-};
+use super::{FROM_LCM, LIBRARY, MESSAGE_ENCODING, OP_CHECKSUMS, SCHEMA_ENCODING, record};
 use crate::bytes::Out;
-use crate::event::LogEvent;
+use crate::event::{Foreign, ForeignSchema, LogEvent, Provenance};
+use crate::format::Format;
+use crate::index::LogShape;
+use crate::output::Output;
 use crate::schemas::Schemas;
+use crate::writer::{Compression, Encoder, McapOptions, Sidecar, WriteError};
 use bowline_wire::Fingerprint;
 use enumset::EnumSet;
 use mcap::records::{AttachmentHeader, MessageHeader, Metadata};
@@ -16,42 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// How chunks are compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compression {
-    /// Not at all.
-    None,
-    /// LZ4: quick.
-    Lz4,
-    /// Zstandard: small.
-    #[default]
-    Zstd,
-}
-
-/// How MCAP is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct McapOptions {
-    /// How chunks are compressed.
-    pub compression: Compression,
-    /// Bytes of events that end a chunk.
-    pub chunk_bytes: usize,
-    /// Notes that it was an LCM log before, so that it can be the same again.
-    pub is_from_lcm: bool,
-    /// What MCAP calls a profile, such as `ros2`: rules of other writers that a copy of theirs keeps to. We have none.
-    pub profile: String,
-}
-
-impl Default for McapOptions {
-    fn default() -> Self {
-        Self {
-            compression: Compression::default(),
-            chunk_bytes: 1 << 20,
-            is_from_lcm: false,
-            profile: String::new(),
-        }
-    }
-}
+use std::time::Duration;
 
 /// Makes the bytes of an MCAP file.
 pub(crate) struct McapEncoder {
@@ -126,13 +92,8 @@ impl McapEncoder {
         })
     }
 
-    /// Bytes of events that are in no chunk yet.
-    pub(crate) fn n_collected(&self) -> usize {
-        self.n_collected
-    }
-
     /// Adds an event, with what another MCAP file says about it. What is ready goes to `out`.
-    pub(crate) fn put(
+    fn add(
         &mut self,
         event: &LogEvent<'_>,
         provenance: Option<&Provenance<'_>>,
@@ -172,35 +133,6 @@ impl McapEncoder {
         if self.n_collected >= self.chunk_bytes {
             self.end_chunk(out)?;
         }
-        Ok(())
-    }
-
-    /// Ends the chunk, if events are in it.
-    pub(crate) fn end_chunk(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        if self.n_collected > 0 && !self.is_finished {
-            self.writer.flush().map_err(failed)?;
-            let outside = EnumSet::<PrivateRecordOptions>::new();
-            let body = record::write_checksums(&self.checksums, &self.definitions.0);
-            let written = self
-                .writer
-                .write_private_record(OP_CHECKSUMS, &body, outside);
-            written.map_err(failed)?;
-            self.checksums.clear();
-            self.definitions.0.clear();
-            self.n_collected = 0;
-        }
-        self.sink.drain(out);
-        Ok(())
-    }
-
-    /// Writes the directory. Nothing can be added afterwards.
-    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        self.end_chunk(out)?;
-        if !self.is_finished {
-            self.writer.finish().map_err(failed)?;
-            self.is_finished = true;
-        }
-        self.sink.drain(out);
         Ok(())
     }
 
@@ -318,6 +250,72 @@ impl McapEncoder {
         self.writer.finish_attachment().map_err(failed)?;
         self.sink.drain(out);
         Ok(())
+    }
+}
+
+impl Encoder for McapEncoder {
+    fn format(&self) -> Format {
+        Format::Mcap
+    }
+
+    fn shape(&self) -> LogShape {
+        LogShape::Chunks
+    }
+
+    /// Small chunks compress badly.
+    fn patience(&self) -> Duration {
+        Duration::from_millis(50)
+    }
+
+    fn put(
+        &mut self,
+        event: &LogEvent<'_>,
+        provenance: Option<&Provenance<'_>>,
+        schemas: &Schemas,
+        output: &mut Output,
+        sidecar: &mut Sidecar,
+    ) -> Result<(), WriteError> {
+        let added = self.add(event, provenance, schemas, output.pending());
+        added.map_err(WriteError::writing(output.path()))?;
+        sidecar.add(event, output.position(), &[]);
+        Ok(())
+    }
+
+    fn n_collected(&self) -> usize {
+        self.n_collected
+    }
+
+    /// Ends the chunk, if events are in it.
+    fn end_chunk(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        if self.n_collected > 0 && !self.is_finished {
+            self.writer.flush().map_err(failed)?;
+            let outside = EnumSet::<PrivateRecordOptions>::new();
+            let body = record::write_checksums(&self.checksums, &self.definitions.0);
+            let written = self
+                .writer
+                .write_private_record(OP_CHECKSUMS, &body, outside);
+            written.map_err(failed)?;
+            self.checksums.clear();
+            self.definitions.0.clear();
+            self.n_collected = 0;
+        }
+        self.sink.drain(out);
+        Ok(())
+    }
+
+    /// Writes the directory. Nothing can be added afterwards.
+    fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.end_chunk(out)?;
+        if !self.is_finished {
+            self.writer.finish().map_err(failed)?;
+            self.is_finished = true;
+        }
+        self.sink.drain(out);
+        Ok(())
+    }
+
+    fn as_mcap(&mut self) -> Option<&mut McapEncoder> {
+        Some(self)
     }
 }
 

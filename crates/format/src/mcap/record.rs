@@ -216,16 +216,29 @@ impl<'a> Chunk<'a> {
 
     /// The records in it, if they are what was written.
     pub(super) fn open(&self, into: &mut Vec<u8>) -> bool {
-        let is_read = decompress(self.compression, self.data, self.size, into).is_ok();
+        into.clear();
+        let is_real = self.size <= max_expanded(self.data.len());
+        let is_read = is_real && decompress(self.compression, self.data, self.size, into).is_ok();
         let is_whole = is_read && into.len() as u64 == self.size;
         is_whole && (self.crc == 0 || crc32fast::hash(into) == self.crc)
     }
 }
 
-/// No chunk is larger when it is decompressed: a few bytes may not claim all memory.
-const MAX_CHUNK: u64 = 4 << 30;
+/// No chunk is larger when it is decompressed: the largest message of LCM's, and those before it in its chunk.
+const MAX_CHUNK: u64 = (2 << 30) + (64 << 20);
+/// Any chunk may become so large, however small it is: pictures of one colour compress to nearly nothing.
+const MAX_EXPANDED: u64 = 128 << 20;
+/// A larger one has a byte in the file for each so many.
+const MAX_RATIO: u64 = 256;
 
-/// Decompresses as far as it goes: what came before damage stays in `into`.
+/// How many bytes a chunk may have in memory that has so many in its file. Real chunks stay below; beyond it, a few
+/// bytes of a file would claim all memory.
+pub(super) fn max_expanded(n_compressed: usize) -> u64 {
+    let by_ratio = (n_compressed as u64).saturating_mul(MAX_RATIO);
+    MAX_EXPANDED.saturating_add(by_ratio).min(MAX_CHUNK)
+}
+
+/// Decompresses as far as it goes, at most `size` bytes: what came before damage stays in `into`.
 pub(super) fn decompress(
     compression: &str,
     data: &[u8],
@@ -233,7 +246,6 @@ pub(super) fn decompress(
     into: &mut Vec<u8>,
 ) -> io::Result<()> {
     into.clear();
-    let size = size.min(MAX_CHUNK);
     match compression {
         "" => data.take(size).read_to_end(into),
         "zstd" => zstd::stream::read::Decoder::new(data)?

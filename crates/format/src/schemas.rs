@@ -1,11 +1,12 @@
 //! Descriptions of types that travel with a log, so that it can be read years later.
 
-pub use bowline_bus::SCHEMA_CHANNEL;
 use bowline_msgs::Schema;
 use bowline_wire::Fingerprint;
 use bowline_wire::schema::{Docs, ReadSchemaError, TypeDef, TypeId, TypeSet};
 use std::collections::BTreeMap;
 
+/// Where publishers describe their messages, as `bowline.schema_t`.
+pub const SCHEMA_CHANNEL: &str = "bowline.schema";
 /// Where bookmarks are published and recorded, as `bowline.bookmark_t`.
 pub const BOOKMARK_CHANNEL: &str = "bowline.bookmark";
 

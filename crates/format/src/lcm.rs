@@ -1,17 +1,24 @@
 //! LCM's event logs: with an index, checked event by event; without, believed as far as they make sense.
 
 use crate::damage::{Damage, DamageKind, Damages};
-use crate::event::LogEvent;
-use crate::index::{Block, Builder, IndexFile, LogShape, Mark};
-use bowline_bus::eventlog::{DamagedPlace, Reader as Scanner};
+use crate::event::{LogEvent, Provenance};
+use crate::format::Format;
+use crate::index::{Block, Builder, IndexFile, LogShape, Mark, Tail};
+use crate::output::Output;
+use crate::reader::{ReadError, Source};
+use crate::scanner::{DamagedPlace, Scanner};
+use crate::schemas::Schemas;
+use crate::writer::{Encoder, Sidecar, WriteError};
 use bowline_wire::eventlog;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Reads an LCM log.
 #[derive(Debug)]
-pub(crate) struct LcmReader {
+pub(crate) struct LcmFile {
+    path: PathBuf,
     scanner: Scanner,
     /// For reading by the index.
     file: File,
@@ -30,92 +37,16 @@ struct Walk {
     at: usize,
 }
 
-impl LcmReader {
+impl LcmFile {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            scanner: Scanner::open(path).map_err(io::Error::other)?,
+            path: path.to_owned(),
+            scanner: Scanner::open(path).map_err(ReadError::into_source)?,
             file: File::open(path)?,
             index: None,
             walk: None,
             damages: Damages::default(),
         })
-    }
-
-    /// Reads by an index from now on, from the beginning.
-    pub(crate) fn use_index(&mut self, index: IndexFile) -> io::Result<()> {
-        self.index = Some(index);
-        self.rewind()
-    }
-
-    pub(crate) fn has_index(&self) -> bool {
-        self.index.is_some()
-    }
-
-    pub(crate) fn size(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
-    }
-
-    pub(crate) fn position(&self) -> u64 {
-        match &self.walk {
-            Some(walk) => walk.block.offset + walk.at as u64,
-            None => self.scanner.position(),
-        }
-    }
-
-    pub(crate) fn damages(&mut self) -> &Damages {
-        self.collect_damage();
-        &self.damages
-    }
-
-    pub(crate) fn rewind(&mut self) -> io::Result<()> {
-        if let Some(index) = &mut self.index {
-            index.rewind();
-            self.walk = Some(Walk::default());
-            self.damages = index.tail().damages.clone();
-        } else {
-            self.damages = Damages::default();
-        }
-        self.scanner.rewind()?;
-        Ok(())
-    }
-
-    /// Goes to the first event that is not before `utime`.
-    pub(crate) fn seek_to(&mut self, utime: i64) -> io::Result<()> {
-        let Some(index) = &mut self.index else {
-            return Ok(self.scanner.seek_to(utime)?);
-        };
-        if index.seek(utime).is_err() {
-            self.give_index_up();
-            return Ok(self.scanner.seek_to(utime)?);
-        }
-        self.walk = Some(Walk::default());
-        loop {
-            let before = self.position();
-            let Some(event) = self.next_event()? else {
-                return Ok(());
-            };
-            if event.utime < utime {
-                continue;
-            }
-            match &mut self.walk {
-                Some(walk) => walk.step_back(),
-                None => self.scanner.seek(before)?,
-            }
-            return Ok(());
-        }
-    }
-
-    pub(crate) fn next_event(&mut self) -> io::Result<Option<LogEvent<'_>>> {
-        while self.walk.is_some() {
-            if let Some((start, end)) = self.next_in_walk()? {
-                let walk = self.walk.as_ref();
-                let bytes = walk.and_then(|walk| walk.bytes.get(start..end));
-                return Ok(bytes.and_then(record_of));
-            }
-        }
-        self.collect_damage();
-        let placed = self.scanner.next_record()?;
-        Ok(placed.map(|placed| placed.record.into()))
     }
 
     /// Where in the bytes of the walk the next intact event is. `None` when the walk has to go on or is over.
@@ -161,12 +92,12 @@ impl LcmReader {
             Ok(None) => {
                 let known = self.index.as_ref().map_or(0, |index| index.tail().log_size);
                 self.walk = None;
-                self.scanner.seek(known)?;
+                self.scanner.seek(known);
             }
             Err(_damaged) => {
                 let reached = self.position();
                 self.give_index_up();
-                self.scanner.seek(reached)?;
+                self.scanner.seek(reached);
             }
         }
         Ok(())
@@ -189,7 +120,8 @@ impl LcmReader {
             kind: DamageKind::Missing { n_events },
         });
         let end = self.size()?;
-        Ok(self.scanner.seek(end)?)
+        self.scanner.seek(end);
+        Ok(())
     }
 
     /// An index that turns out to be damaged is worth nothing; the log is.
@@ -206,19 +138,92 @@ impl LcmReader {
     fn collect_damage(&mut self) {
         collect_damage(&mut self.scanner, &mut self.damages);
     }
+}
 
-    /// Whether any event of the first block that an index knows is in the log.
-    pub(crate) fn resembles(path: &Path, index: &mut IndexFile) -> bool {
+impl Source for LcmFile {
+    fn format(&self) -> Format {
+        Format::Lcm
+    }
+
+    fn next_event(&mut self) -> io::Result<Option<LogEvent<'_>>> {
+        while self.walk.is_some() {
+            if let Some((start, end)) = self.next_in_walk()? {
+                let walk = self.walk.as_ref();
+                let bytes = walk.and_then(|walk| walk.bytes.get(start..end));
+                return Ok(bytes.and_then(record_of));
+            }
+        }
+        self.collect_damage();
+        let placed = self.scanner.next_record();
+        let placed = placed.map_err(ReadError::into_source)?;
+        Ok(placed.map(|placed| placed.record.into()))
+    }
+
+    fn rewind(&mut self) -> io::Result<()> {
+        if let Some(index) = &mut self.index {
+            index.rewind();
+            self.walk = Some(Walk::default());
+            self.damages = index.tail().damages.clone();
+        } else {
+            self.damages = Damages::default();
+        }
+        self.scanner.seek(0);
+        Ok(())
+    }
+
+    fn seek_to(&mut self, utime: i64, _is_damaged: bool) -> io::Result<()> {
+        match self.index.as_mut().map(|index| index.seek(utime)) {
+            Some(Ok(())) => self.walk = Some(Walk::default()),
+            Some(Err(_damaged)) => self.give_index_up(),
+            None => {}
+        }
+        if self.walk.is_none() {
+            let sought = self.scanner.seek_to(utime);
+            return sought.map_err(ReadError::into_source);
+        }
+        loop {
+            let before = self.position();
+            let Some(event) = self.next_event()? else {
+                return Ok(());
+            };
+            if event.utime < utime {
+                continue;
+            }
+            match &mut self.walk {
+                Some(walk) => walk.step_back(),
+                None => self.scanner.seek(before),
+            }
+            return Ok(());
+        }
+    }
+
+    fn damages(&mut self) -> &Damages {
+        self.collect_damage();
+        &self.damages
+    }
+
+    fn position(&self) -> u64 {
+        match &self.walk {
+            Some(walk) => walk.block.offset + walk.at as u64,
+            None => self.scanner.position(),
+        }
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    /// Whether any event of the first block that the index knows is in the log. Events have checksums there: an index
+    /// of another log matches none of them.
+    fn is_indexed_by(&mut self, index: &mut IndexFile) -> bool {
         let block = index.next_block().ok().flatten();
         index.rewind();
         let Some(block) = block else {
             return false;
         };
         let mut bytes = Vec::new();
-        let read = File::open(path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(block.offset))?;
-            file.take(block.len()).read_to_end(&mut bytes)
-        });
+        let sought = self.file.seek(SeekFrom::Start(block.offset));
+        let read = sought.and_then(|_| (&self.file).take(block.len()).read_to_end(&mut bytes));
         let mut rest = bytes.as_slice();
         let mut is_known = |mark: &Mark| {
             let (event, after) = rest.split_at_checked(len_of(*mark))?;
@@ -230,32 +235,90 @@ impl LcmReader {
         read.is_ok() && (known.peek().is_none() || known.any(|is_same| is_same))
     }
 
-    /// Makes an index by reading all of the log. `each` gets the bytes of the index, and how far it is.
-    pub(crate) fn build_index(
-        path: &Path,
-        mut each: impl FnMut(Vec<u8>, u64) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut scanner = Scanner::open(path).map_err(io::Error::other)?;
+    fn use_index(&mut self, index: IndexFile) -> io::Result<()> {
+        self.index = Some(index);
+        self.rewind()
+    }
+
+    fn build_index(&self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<Tail> {
+        let mut scanner = Scanner::open(&self.path).map_err(ReadError::into_source)?;
         let mut builder = Builder::new(LogShape::Events);
         let mut damages = Damages::default();
         loop {
             // What is damaged before an event that was read does not go on.
             collect_damage(&mut scanner, &mut damages);
-            let Some(placed) = scanner.next_record()? else {
+            let placed = scanner.next_record().map_err(ReadError::into_source)?;
+            let Some(placed) = placed else {
                 break;
             };
             builder.add(&placed.record.into(), placed.offset, &[placed.bytes]);
             if builder.n_ready() > INDEX_PIECE {
-                let reached = placed.offset;
-                each(builder.take(), reached)?;
+                each(&builder.take(), placed.offset);
             }
         }
         let size = scanner.position();
         collect_damage(&mut scanner, &mut damages);
         builder.set_damages(damages);
-        each(builder.finish(size).0, size)
+        let (bytes, tail) = builder.finish(size);
+        each(&bytes, size);
+        Ok(tail)
+    }
+
+    fn is_verified(&self) -> bool {
+        self.index.is_some()
     }
 }
+
+/// Writes an LCM log.
+#[derive(Debug)]
+pub(crate) struct LcmEncoder;
+
+impl Encoder for LcmEncoder {
+    fn format(&self) -> Format {
+        Format::Lcm
+    }
+
+    fn shape(&self) -> LogShape {
+        LogShape::Events
+    }
+
+    /// A call into the system for each event costs more than the event.
+    fn patience(&self) -> Duration {
+        Duration::from_millis(10)
+    }
+
+    fn put(
+        &mut self,
+        event: &LogEvent<'_>,
+        _: Option<&Provenance<'_>>,
+        _: &Schemas,
+        output: &mut Output,
+        sidecar: &mut Sidecar,
+    ) -> Result<(), WriteError> {
+        let LogEvent {
+            number,
+            utime,
+            channel,
+            payload,
+            ..
+        } = *event;
+        let offset = output.position();
+        let pending = output.pending();
+        let start = pending.len();
+        eventlog::write_header(number, utime, channel, payload.len(), pending)?;
+        let header = pending.get(start..).unwrap_or_default();
+        sidecar.add(event, offset, &[header, payload]);
+        if payload.len() < LARGE {
+            pending.extend_from_slice(payload);
+        } else {
+            output.write_through(payload);
+        }
+        Ok(())
+    }
+}
+
+/// Messages that are so large go to the system without a copy.
+const LARGE: usize = 64 << 10;
 
 /// How much of an index is collected before it is written.
 const INDEX_PIECE: usize = 256 << 10;

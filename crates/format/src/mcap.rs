@@ -8,24 +8,27 @@
 //!             described in that chunk for the first time                          our own, opcode 0xC2; others skip it
 //! ```
 //!
+//! [`Decoder`] reads it from the bytes that its caller has: it does no input or output.
+//!
 //! Channels, schemas, attachments and metadata of other writers are passed on as they are when MCAP is copied.
 //!
 //! A channel of MCAP has one schema, ours have what is published on them: so one of MCAP's for each type on a channel,
 //! with the same topic. Schemas have the encoding `bowline`, messages `lcm`. A chunk is ended whenever events are
 //! flushed, so what a file has at any moment is whole chunks; a file without its end is read like any other.
 
+mod decode;
 mod extras;
+mod file;
 mod known;
-mod read;
 mod record;
 mod salvage;
+mod window;
 mod write;
 
-pub(crate) use extras::{Extra, ExtraReader, Extras};
-pub(crate) use known::{Foreign, ForeignSchema};
-pub(crate) use read::{McapReader, Provenance};
+pub use decode::{Decoder, Found};
+pub(crate) use file::McapFile;
+pub use window::{Needed, Window};
 pub(crate) use write::McapEncoder;
-pub use write::{Compression, McapOptions};
 
 /// Our record of checksums.
 const OP_CHECKSUMS: u8 = 0xC2;

@@ -1,8 +1,9 @@
 //! What a log consists of.
 
-use bowline_bus::Event;
 use bowline_wire::Fingerprint;
 use bowline_wire::eventlog::Record;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One event of a log, where it was read or before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +21,6 @@ pub struct LogEvent<'a> {
 }
 
 impl<'a> LogEvent<'a> {
-    /// What came over a bus, at the time when it came.
-    #[must_use]
-    pub fn of(event: &'a Event) -> Self {
-        let received_ns = event.arrival.received_ns;
-        Self {
-            number: 0,
-            utime: received_ns.div_euclid(1_000),
-            nanos: u16::try_from(received_ns.rem_euclid(1_000)).unwrap_or(0),
-            channel: event.channel.as_str(),
-            payload: &event.payload,
-        }
-    }
-
     /// What the message begins with, which says its type. Shorter ones have none.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
@@ -41,7 +29,8 @@ impl<'a> LogEvent<'a> {
     }
 
     /// When it was received, nanoseconds since the epoch, as MCAP has it: 0 if that is before.
-    pub(crate) fn log_ns(&self) -> u64 {
+    #[must_use]
+    pub fn log_ns(&self) -> u64 {
         let ns = u64::try_from(self.utime).ok();
         let ns = ns.and_then(|utime| utime.checked_mul(1_000));
         ns.map_or(0, |ns| ns.saturating_add(u64::from(self.nanos)))
@@ -106,4 +95,30 @@ impl OwnedEvent {
             payload: &self.payload,
         }
     }
+}
+
+/// What a log of MCAP says about an event and an LCM log does not: for copies.
+#[derive(Clone, Copy, Debug)]
+pub struct Provenance<'a> {
+    pub(crate) sequence: u32,
+    /// When it was published, nanoseconds since the epoch.
+    pub publish_ns: u64,
+    /// What another writer says about the channel.
+    pub(crate) foreign: Option<Foreign<'a>>,
+}
+
+/// What another writer says about the messages of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Foreign<'a> {
+    pub(crate) encoding: &'a str,
+    pub(crate) metadata: &'a BTreeMap<String, String>,
+    pub(crate) schema: Option<&'a Arc<ForeignSchema>>,
+}
+
+/// How another writer describes a type.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ForeignSchema {
+    pub(crate) name: String,
+    pub(crate) encoding: String,
+    pub(crate) data: Vec<u8>,
 }

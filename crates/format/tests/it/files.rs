@@ -1,8 +1,8 @@
 //! What is written is read, in both formats.
 
-use crate::support::{KINDS, events, format, open, options, read, rest, write};
-use bowline_log::{
-    IndexUse, LogEvent, OwnedEvent, Reader, SCHEMA_CHANNEL, Schemas, WriteError, Writer,
+use crate::support::{KINDS, events, open, options, read, rest, write};
+use bowline_format::{
+    Format, IndexUse, LogEvent, OwnedEvent, Reader, SCHEMA_CHANNEL, Schemas, WriteError, Writer,
     WriterOptions,
 };
 use bowline_msgs::{Path as PathMessage, Waypoint};
@@ -24,7 +24,7 @@ fn what_is_written_is_read_and_nothing_else() {
                 assert!(found == written, "{path:?} with {index:?}");
                 assert_eq!(damages, [], "{path:?} with {index:?}");
                 let reader = open(&path, index);
-                assert_eq!(reader.format(), format(extension));
+                assert_eq!(reader.format(), Format::of_name(&path));
                 let summary = reader.summary();
                 assert_eq!(summary.is_some(), index != IndexUse::Ignore, "{path:?}");
                 assert_eq!(

@@ -38,6 +38,11 @@ pub enum DamageKind {
         /// Events of it that are lost, as far as anybody can tell.
         n_lost: Option<u64>,
     },
+    /// A chunk that expands to more than real chunks do: it was made to exhaust memory, and is left out.
+    TooLarge {
+        /// How many bytes it may expand to.
+        limit: u64,
+    },
     /// An attachment of MCAP that is not what was written.
     Attachment,
     /// What helps to find events, but not the events themselves. They are read without it.
@@ -52,7 +57,11 @@ impl DamageKind {
             Self::Changed { .. } => 1,
             Self::Missing { n_events } => *n_events,
             Self::Chunk { n_lost, .. } => n_lost.unwrap_or(0),
-            Self::NoEvent | Self::CutOff | Self::Attachment | Self::Directory => 0,
+            Self::NoEvent
+            | Self::CutOff
+            | Self::TooLarge { .. }
+            | Self::Attachment
+            | Self::Directory => 0,
         }
     }
 }
@@ -77,9 +86,13 @@ impl fmt::Display for Damage {
                 )?;
                 match n_lost {
                     Some(n_lost) => write!(f, "{n_lost} are lost"),
-                    None => f.write_str("nobody knows how many are lost"),
+                    None => f.write_str("how many are lost is not known"),
                 }
             }
+            DamageKind::TooLarge { limit } => write!(
+                f,
+                "a chunk expands to more than {limit} bytes, which no real one does; its events are left out"
+            ),
             DamageKind::Attachment => f.write_str("an attachment is not what was written"),
             DamageKind::Directory => {
                 f.write_str("the directory is damaged, the events are read without it")
@@ -199,6 +212,7 @@ impl Damage {
             DamageKind::Chunk { n_saved, n_lost } => (4, *n_saved, n_lost.map_or(0, |n| n + 1)),
             DamageKind::Directory => (5, 0, 0),
             DamageKind::Attachment => (6, 0, 0),
+            DamageKind::TooLarge { limit } => (7, *limit, 0),
         };
         out.u64(kind);
         out.u64(first);
@@ -221,6 +235,7 @@ impl Damage {
             },
             5 => DamageKind::Directory,
             6 => DamageKind::Attachment,
+            7 => DamageKind::TooLarge { limit: first },
             _ => return None,
         };
         Some(Self { offset, len, kind })

@@ -79,9 +79,9 @@ impl Default for Rate {
     }
 }
 
-/// Where log time is, and when it will be elsewhere.
+/// Where log time is, and when it will be elsewhere. Durations are since any moment that the caller chooses.
 #[derive(Clone, Debug)]
-pub(super) struct Timeline {
+pub struct Timeline {
     rate: Rate,
     is_running: bool,
     /// `None` until there is a moment to begin with.
@@ -110,7 +110,8 @@ struct Anchor {
 
 /// What an event did to the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub enum Placed {
+    /// Nothing: it is later than the one before it, or not much earlier.
     InOrder,
     /// Times went back, and the timeline with them.
     Backward,
@@ -119,7 +120,9 @@ pub(super) enum Placed {
 }
 
 impl Timeline {
-    pub(super) fn new(rate: Rate, is_running: bool) -> Self {
+    /// A timeline that begins with its first event.
+    #[must_use]
+    pub fn new(rate: Rate, is_running: bool) -> Self {
         Self {
             rate,
             is_running,
@@ -129,42 +132,47 @@ impl Timeline {
         }
     }
 
-    pub(super) fn rate(&self) -> Rate {
+    /// How fast log time runs.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    pub(super) fn set_rate(&mut self, rate: Rate, now: Duration) {
+    /// Has log time run so fast from now on.
+    pub fn set_rate(&mut self, rate: Rate, now: Duration) {
         self.anchor_at(now);
         self.rate = rate;
     }
 
-    pub(super) fn run(&mut self, is_running: bool, now: Duration) {
+    /// Has log time run or stand still from now on.
+    pub fn run(&mut self, is_running: bool, now: Duration) {
         self.anchor_at(now);
         self.is_running = is_running;
     }
 
     /// Log time is `utime` now, whatever it was before.
-    pub(super) fn jump(&mut self, utime: i64, now: Duration) {
+    pub fn jump(&mut self, utime: i64, now: Duration) {
         self.anchor = Some(Anchor { now, utime });
         self.last_utime = utime;
         self.left = None;
     }
 
     /// Waits for the next event to say what time it is.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.anchor = None;
         self.left = None;
     }
 
     /// Log time stood still for as long.
-    pub(super) fn delay(&mut self, by: Duration) {
+    pub fn delay(&mut self, by: Duration) {
         if let Some(anchor) = &mut self.anchor {
             anchor.now = anchor.now.saturating_add(by);
         }
     }
 
     /// Log time, if it has begun.
-    pub(super) fn utime(&self, now: Duration) -> Option<i64> {
+    #[must_use]
+    pub fn utime(&self, now: Duration) -> Option<i64> {
         let anchor = self.anchor?;
         let Rate::Times(times) = self.rate else {
             return Some(anchor.utime);
@@ -182,7 +190,8 @@ impl Timeline {
     }
 
     /// When log time is `utime`; `None` if that is at once. Only while it runs.
-    pub(super) fn due(&self, utime: i64) -> Option<Duration> {
+    #[must_use]
+    pub fn due(&self, utime: i64) -> Option<Duration> {
         let (Some(anchor), Rate::Times(times)) = (self.anchor, self.rate) else {
             return None;
         };
@@ -194,12 +203,13 @@ impl Timeline {
     }
 
     /// When the event that was placed last is due; `None` if that is at once.
-    pub(super) fn due_placed(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn due_placed(&self) -> Option<Duration> {
         self.due(self.last_utime)
     }
 
     /// Takes the next event in.
-    pub(super) fn place(&mut self, utime: i64, max_gap_us: Option<i64>, now: Duration) -> Placed {
+    pub fn place(&mut self, utime: i64, max_gap_us: Option<i64>, now: Duration) -> Placed {
         let Some(anchor) = &mut self.anchor else {
             self.jump(utime, now);
             return Placed::InOrder;

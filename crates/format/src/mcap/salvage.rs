@@ -1,8 +1,8 @@
 //! What can be saved where MCAP is damaged.
 
 use super::record::{self, HEAD_LEN, Message, OP_CHANNEL, OP_MESSAGE, OP_SCHEMA};
+use super::window::{Needed, Window};
 use std::collections::HashMap;
-use std::io::{self, BufReader, Read};
 
 /// What became of a damaged chunk.
 pub(super) enum Saved {
@@ -10,6 +10,8 @@ pub(super) enum Saved {
     All,
     /// Some are.
     Some { n_saved: u64, n_lost: Option<u64> },
+    /// Nothing is looked at: it expands to more than real chunks do, of which this is the limit.
+    TooLarge { limit: u64 },
 }
 
 /// What is handed out of a damaged chunk.
@@ -36,9 +38,14 @@ pub(super) fn chunk(
     let mut best: (u64, Vec<u8>) = (0, Vec::new());
     for (compression, offset) in LAYOUTS {
         let data = body.get(offset..).unwrap_or_default();
+        let limit = record::max_expanded(data.len());
         let mut bytes = Vec::new();
         // As far as it goes.
-        drop(record::decompress(compression, data, u64::MAX, &mut bytes));
+        drop(record::decompress(compression, data, limit + 1, &mut bytes));
+        if bytes.len() as u64 > limit && compression != "" {
+            into.clear();
+            return Saved::TooLarge { limit };
+        }
         if is_what_the_header_says(body, &bytes) {
             *into = bytes;
             return Saved::All;
@@ -137,43 +144,40 @@ pub(super) fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 }
 
 /// How much is looked at in one go.
-const WINDOW: usize = 1 << 20;
+const WINDOW: u64 = 1 << 20;
 /// No damaged place is taken for a larger chunk: it is left behind piece by piece.
-const MAX_BETWEEN: usize = 256 << 20;
+const MAX_BETWEEN: u64 = 256 << 20;
 /// What has to be seen of a record to find it plausible, and the head of the next.
-const FRONT: usize = 64;
+const FRONT: u64 = 64;
 
-/// Looks for the next record behind the one that is damaged, at most `left` bytes away. What is before it goes to
-/// `between`. `None` if there is none: then everything does, up to a bound. Messages outside of chunks are too easily
-/// mistaken: `is_message` says which of them count.
-pub(super) fn distance_to_record<R: Read>(
-    file: &mut BufReader<R>,
-    left: u64,
+/// How far a damaged place was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress(u64);
+
+/// Looks for the next record behind the one at `place` that is damaged: how far away it is. `None` if there is none.
+/// Messages outside of chunks are too easily mistaken: `is_message` says which of them count.
+pub(super) fn distance_to_record(
+    window: Window<'_>,
+    place: u64,
+    progress: &mut Progress,
     is_message: &dyn Fn(&[u8]) -> bool,
-    between: &mut Vec<u8>,
-) -> io::Result<Option<u64>> {
-    let mut at = 1;
+) -> Result<Option<u64>, Needed> {
+    let left = window.size.saturating_sub(place);
     loop {
-        let wanted = (between.len() as u64 + WINDOW as u64).min(left);
-        let n_new = wanted - between.len() as u64;
-        let n_read = file.by_ref().take(n_new).read_to_end(between)?;
-        let is_all = between.len() as u64 >= left || n_read == 0;
-        let end = if is_all {
-            between.len()
-        } else {
-            between.len().saturating_sub(FRONT)
-        };
-        while at < end {
-            if is_record(between, at, left, is_message) {
-                return Ok(Some(at as u64));
-            }
-            at += 1;
-        }
-        if is_all {
-            return Ok(None);
-        }
-        if between.len() > MAX_BETWEEN {
-            return Ok(Some(at as u64));
+        let at = progress.0.max(1);
+        let wanted = (at + WINDOW).min(left);
+        let bytes = window.get(place, wanted)?;
+        let is_all = wanted == left;
+        let end = wanted.saturating_sub(if is_all { 0 } else { FRONT });
+        let mut places = at..end;
+        let found = places
+            .find(|at| usize::try_from(*at).is_ok_and(|at| is_record(bytes, at, left, is_message)));
+        progress.0 = found.unwrap_or(end);
+        match found {
+            Some(at) => return Ok(Some(at)),
+            None if is_all => return Ok(None),
+            None if wanted > MAX_BETWEEN => return Ok(Some(end)),
+            None => {}
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Logs to try things on.
 
-use bowline_log::{
-    Compression, Damage, Format, IndexUse, LogEvent, McapOptions, OwnedEvent, Reader, Writer,
-    WriterOptions,
+use bowline_format::{
+    Compression, Damage, IndexUse, LogEvent, McapOptions, OwnedEvent, Reader, Writer, WriterOptions,
 };
 use std::path::Path;
 
@@ -79,8 +78,4 @@ pub(crate) fn read(path: &Path, index: IndexUse) -> (Vec<OwnedEvent>, Vec<Damage
     let events = rest(&mut reader);
     let damages = reader.damages().listed().to_vec();
     (events, damages)
-}
-
-pub(crate) fn format(extension: &str) -> Format {
-    Format::of_name(Path::new(&format!("x.{extension}")))
 }

@@ -1,25 +1,24 @@
 //! Writes a log of either format.
 
-use crate::event::LogEvent;
+use crate::event::{LogEvent, Provenance};
 use crate::format::{Format, MCAP_MAGIC};
 use crate::index::{Builder, LogShape, index_path};
-use crate::mcap::{McapEncoder, McapOptions, Provenance};
+use crate::lcm::LcmEncoder;
+#[cfg(feature = "mcap")]
+use crate::mcap::McapEncoder;
 use crate::output::Output;
+use crate::scanner::number_after_last;
 use crate::schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
 use crate::summary::Summary;
-use bowline_bus::eventlog::number_after_last;
 use bowline_msgs::{Bookmark, Schema};
-use bowline_wire::eventlog::{self, WriteRecordError};
+use bowline_wire::eventlog::WriteRecordError;
 use bowline_wire::{EncodeError, Fingerprint, Message as _};
-use mcap::records::{AttachmentHeader, Metadata};
 use std::collections::{HashSet, VecDeque};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Messages that are so large go to the system without a copy.
-const LARGE: usize = 64 << 10;
 
 /// How many types are remembered as described.
 const MAX_DESCRIBED: usize = 65_536;
@@ -34,7 +33,7 @@ const MAX_DESCRIBED: usize = 65_536;
 /// Types that `schemas` knows are described in the log before their first message.
 #[derive(Debug)]
 pub struct Writer {
-    encoder: Encoder,
+    encoder: Box<dyn Encoder>,
     output: Output,
     sidecar: Sidecar,
     schemas: Schemas,
@@ -46,19 +45,55 @@ pub struct Writer {
     n_taken: i64,
 }
 
-#[derive(Debug)]
-enum Encoder {
-    Lcm,
-    Mcap(Box<McapEncoder>),
+/// A format that is written.
+pub(crate) trait Encoder: fmt::Debug + Send {
+    fn format(&self) -> Format;
+
+    /// What its index consists of.
+    fn shape(&self) -> LogShape;
+
+    /// How long events may well collect before they are flushed.
+    fn patience(&self) -> Duration;
+
+    /// Adds an event.
+    fn put(
+        &mut self,
+        event: &LogEvent<'_>,
+        provenance: Option<&Provenance<'_>>,
+        schemas: &Schemas,
+        output: &mut Output,
+        sidecar: &mut Sidecar,
+    ) -> Result<(), WriteError>;
+
+    /// Bytes of events that are in no chunk yet.
+    fn n_collected(&self) -> usize {
+        0
+    }
+
+    /// Ends the chunk, if events are in it.
+    fn end_chunk(&mut self, _out: &mut Vec<u8>) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Writes the directory. Nothing can be added afterwards.
+    fn finish(&mut self, _out: &mut Vec<u8>) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// What has room for attachments and metadata.
+    #[cfg(feature = "mcap")]
+    fn as_mcap(&mut self) -> Option<&mut McapEncoder> {
+        None
+    }
 }
 
 /// The index beside the log, as long as it can be written.
 #[derive(Debug)]
-struct Sidecar {
+pub(crate) struct Sidecar {
     builder: Option<Builder>,
     output: Option<Output>,
     path: PathBuf,
-    /// Why there is none, if somebody wanted one.
+    /// Why there is none, if one was wanted.
     refusal: Option<io::Error>,
 }
 
@@ -71,8 +106,44 @@ pub struct WriterOptions {
     pub mcap: McapOptions,
     /// Types to describe in the log.
     pub schemas: Schemas,
-    /// Leaves the index to whoever needs it first.
+    /// Leaves the index to the first reader that needs it.
     pub without_index: bool,
+}
+
+/// How chunks are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// LZ4: quick.
+    Lz4,
+    /// Zstandard: small.
+    #[default]
+    Zstd,
+}
+
+/// How MCAP is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McapOptions {
+    /// How chunks are compressed.
+    pub compression: Compression,
+    /// Bytes of events that end a chunk.
+    pub chunk_bytes: usize,
+    /// Notes that it was an LCM log before, so that it can be the same again.
+    pub is_from_lcm: bool,
+    /// What MCAP calls a profile, such as `ros2`: rules of other writers that a copy of theirs keeps to. We have none.
+    pub profile: String,
+}
+
+impl Default for McapOptions {
+    fn default() -> Self {
+        Self {
+            compression: Compression::default(),
+            chunk_bytes: 1 << 20,
+            is_from_lcm: false,
+            profile: String::new(),
+        }
+    }
 }
 
 impl Writer {
@@ -104,17 +175,17 @@ impl Writer {
         let refused = |source| WriteError::system(path, "start", source);
         let format = options.format.unwrap_or_else(|| Format::of_name(path));
         let output = output.map_err(refused)?;
-        let (encoder, shape) = match format {
-            Format::Lcm => (Encoder::Lcm, LogShape::Events),
-            Format::Mcap => {
-                let encoder = McapEncoder::new(&options.mcap).map_err(refused)?;
-                (Encoder::Mcap(Box::new(encoder)), LogShape::Chunks)
-            }
+        let encoder: Box<dyn Encoder> = match format {
+            Format::Lcm => Box::new(LcmEncoder),
+            #[cfg(feature = "mcap")]
+            Format::Mcap => Box::new(McapEncoder::new(&options.mcap).map_err(refused)?),
+            #[cfg(not(feature = "mcap"))]
+            Format::Mcap => return Err(refused(Format::not_built())),
         };
         let sidecar = if options.without_index {
             Sidecar::none(path)
         } else {
-            Sidecar::create(path, shape)
+            Sidecar::create(path, encoder.shape())
         };
         Ok(Self {
             encoder,
@@ -142,14 +213,11 @@ impl Writer {
         }
         let refused = |source| WriteError::system(path, "go on with", source);
         let output = Output::append(path).map_err(refused)?;
-        let (next_number, _) = number_after_last(path).map_err(|error| {
-            let kind = error.kind();
-            refused(io::Error::new(kind, error))
-        })?;
+        let (next_number, _) = number_after_last(path).map_err(|error| refused(error.into()))?;
         let sidecar = Sidecar::none(path);
         sidecar.remove();
         Ok(Self {
-            encoder: Encoder::Lcm,
+            encoder: Box::new(LcmEncoder),
             output,
             sidecar,
             schemas: options.schemas,
@@ -163,10 +231,7 @@ impl Writer {
     /// What is written.
     #[must_use]
     pub fn format(&self) -> Format {
-        match self.encoder {
-            Encoder::Lcm => Format::Lcm,
-            Encoder::Mcap(_) => Format::Mcap,
-        }
+        self.encoder.format()
     }
 
     /// Where it is written.
@@ -198,7 +263,10 @@ impl Writer {
     }
 
     /// Adds an event of another log, and what MCAP says about it as far as there is room for that here.
-    pub(crate) fn write_copy(
+    ///
+    /// # Errors
+    /// When no reader could read it. Nothing is added then.
+    pub fn write_copy(
         &mut self,
         event: LogEvent<'_>,
         provenance: Option<&Provenance<'_>>,
@@ -213,46 +281,9 @@ impl Writer {
         self.put(event, provenance)
     }
 
-    /// Adds a metadata record of another MCAP file; whether there is room for it here.
-    pub(crate) fn put_metadata(&mut self, metadata: &Metadata) -> Result<bool, WriteError> {
-        let Encoder::Mcap(encoder) = &mut self.encoder else {
-            return Ok(false);
-        };
-        let put = encoder.put_metadata(metadata, self.output.pending());
-        put.map_err(|source| WriteError::system(self.output.path(), "write", source))?;
-        self.flush()?;
-        Ok(true)
-    }
-
-    /// Adds an attachment of another MCAP file, the data of which `next_piece` has, until a piece is empty; whether
-    /// there is room for it here.
-    pub(crate) fn put_attachment<E: From<WriteError>>(
-        &mut self,
-        header: AttachmentHeader,
-        n_data: u64,
-        mut next_piece: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<bool, E> {
-        let Encoder::Mcap(encoder) = &mut self.encoder else {
-            return Ok(false);
-        };
-        let output = &mut self.output;
-        let path = output.path().to_owned();
-        let refused = |source| WriteError::system(&path, "write", source);
-        let started = encoder.start_attachment(header, n_data, output.pending());
-        started.map_err(refused)?;
-        let mut piece = Vec::new();
-        loop {
-            next_piece(&mut piece)?;
-            if piece.is_empty() {
-                break;
-            }
-            let put = encoder.put_attachment(&piece, output.pending());
-            put.and_then(|()| output.flush()).map_err(refused)?;
-        }
-        let ended = encoder.finish_attachment(output.pending());
-        ended.map_err(refused)?;
-        self.flush()?;
-        Ok(true)
+    #[cfg(feature = "mcap")]
+    pub(crate) fn encoder_and_output(&mut self) -> (&mut dyn Encoder, &mut Output) {
+        (self.encoder.as_mut(), &mut self.output)
     }
 
     /// Adds a bookmark.
@@ -280,7 +311,7 @@ impl Writer {
         fingerprint: Fingerprint,
         event: &LogEvent<'_>,
     ) -> Result<(), WriteError> {
-        // Whoever records the descriptions that are on the bus has them in the log already.
+        // A log that records the descriptions that are on the bus has them already.
         if event.channel == SCHEMA_CHANNEL
             && let Ok(schema) = Schema::decode(event.payload)
         {
@@ -293,18 +324,17 @@ impl Writer {
         let Some(schema) = self.schemas.description(fingerprint) else {
             return Ok(());
         };
-        match &mut self.encoder {
-            Encoder::Mcap(_) => Ok(()),
-            Encoder::Lcm => {
-                let payload = schema.encode()?;
-                let description = LogEvent {
-                    channel: SCHEMA_CHANNEL,
-                    payload: &payload,
-                    ..*event
-                };
-                self.put(description, None).map(drop)
-            }
+        // MCAP has a place of its own for it.
+        if self.format() == Format::Mcap {
+            return Ok(());
         }
+        let payload = schema.encode()?;
+        let description = LogEvent {
+            channel: SCHEMA_CHANNEL,
+            payload: &payload,
+            ..*event
+        };
+        self.put(description, None).map(drop)
     }
 
     fn remember(&mut self, fingerprint: Fingerprint) {
@@ -320,48 +350,17 @@ impl Writer {
     ) -> Result<i64, WriteError> {
         let number = self.next_number;
         let event = LogEvent { number, ..event };
-        match &mut self.encoder {
-            Encoder::Lcm => self.put_record(&event)?,
-            Encoder::Mcap(encoder) => {
-                let pending = self.output.pending();
-                let put = encoder.put(&event, provenance, &self.schemas, pending);
-                put.map_err(|source| WriteError::system(self.output.path(), "write", source))?;
-                self.sidecar.add(&event, self.output.position(), &[]);
-            }
-        }
+        let (output, sidecar) = (&mut self.output, &mut self.sidecar);
+        self.encoder
+            .put(&event, provenance, &self.schemas, output, sidecar)?;
         self.next_number += 1;
         self.note_end();
         Ok(number)
     }
 
-    fn put_record(&mut self, event: &LogEvent<'_>) -> Result<(), WriteError> {
-        let LogEvent {
-            number,
-            utime,
-            channel,
-            payload,
-            ..
-        } = *event;
-        let offset = self.output.position();
-        let pending = self.output.pending();
-        let start = pending.len();
-        eventlog::write_header(number, utime, channel, payload.len(), pending)?;
-        let header = pending.get(start..).unwrap_or_default();
-        self.sidecar.add(event, offset, &[header, payload]);
-        if payload.len() < LARGE {
-            pending.extend_from_slice(payload);
-        } else {
-            self.output.write_through(payload);
-        }
-        Ok(())
-    }
-
     /// Remembers where the last event ends.
     fn note_end(&mut self) {
-        let is_collected = match &self.encoder {
-            Encoder::Lcm => false,
-            Encoder::Mcap(encoder) => encoder.n_collected() > 0,
-        };
+        let is_collected = self.encoder.n_collected() > 0;
         let last = self.ends.back().map_or(self.n_taken, |(_, number)| *number);
         if !is_collected && last < self.next_number {
             self.ends
@@ -381,11 +380,7 @@ impl Writer {
     /// Bytes that the system has not taken yet.
     #[must_use]
     pub fn n_pending(&self) -> usize {
-        let collected = match &self.encoder {
-            Encoder::Lcm => 0,
-            Encoder::Mcap(encoder) => encoder.n_collected(),
-        };
-        self.output.n_pending() + collected
+        self.output.n_pending() + self.encoder.n_collected()
     }
 
     /// How long the file will be with what the system has not taken yet; with MCAP, without what is still to be
@@ -411,13 +406,10 @@ impl Writer {
     /// event, and small chunks of MCAP compress badly.
     #[must_use]
     pub fn patience(&self) -> Duration {
-        match self.encoder {
-            Encoder::Lcm => Duration::from_millis(10),
-            Encoder::Mcap(_) => Duration::from_millis(50),
-        }
+        self.encoder.patience()
     }
 
-    /// Why there will be no index beside the log, told once. Whoever needs one makes it then.
+    /// Why there will be no index beside the log, once. A reader that needs one makes it.
     pub fn take_index_refusal(&mut self) -> Option<io::Error> {
         self.sidecar.refusal.take()
     }
@@ -433,14 +425,11 @@ impl Writer {
     /// # Errors
     /// When the system refuses, such as for want of space. Call again to go on.
     pub fn flush(&mut self) -> Result<(), WriteError> {
-        let refused = |path: &Path, source| WriteError::system(path, "write", source);
-        if let Encoder::Mcap(encoder) = &mut self.encoder {
-            let ended = encoder.end_chunk(self.output.pending());
-            ended.map_err(|source| refused(self.output.path(), source))?;
-            self.note_end();
-        }
+        let ended = self.encoder.end_chunk(self.output.pending());
+        ended.map_err(WriteError::writing(self.output.path()))?;
+        self.note_end();
         let flushed = self.output.flush();
-        flushed.map_err(|source| refused(self.output.path(), source))?;
+        flushed.map_err(WriteError::writing(self.output.path()))?;
         self.ends.clear();
         self.n_taken = self.next_number;
         self.sidecar.flush();
@@ -463,7 +452,7 @@ impl Writer {
     pub fn sync(&mut self) -> Result<(), WriteError> {
         self.flush()?;
         let synced = self.output.sync();
-        synced.map_err(|source| WriteError::system(self.output.path(), "write", source))
+        synced.map_err(WriteError::writing(self.output.path()))
     }
 
     /// Ends the log: everything is on the disk, and the index beside it.
@@ -471,10 +460,8 @@ impl Writer {
     /// # Errors
     /// When the system refuses. Call again to go on.
     pub fn finish(&mut self) -> Result<(), WriteError> {
-        if let Encoder::Mcap(encoder) = &mut self.encoder {
-            let ended = encoder.finish(self.output.pending());
-            ended.map_err(|source| WriteError::system(self.output.path(), "end", source))?;
-        }
+        let ended = self.encoder.finish(self.output.pending());
+        ended.map_err(|source| WriteError::system(self.output.path(), "end", source))?;
         self.sync()?;
         self.sidecar.finish(self.output.written());
         Ok(())
@@ -520,7 +507,7 @@ impl Sidecar {
         }
     }
 
-    fn add(&mut self, event: &LogEvent<'_>, offset: u64, record: &[&[u8]]) {
+    pub(crate) fn add(&mut self, event: &LogEvent<'_>, offset: u64, record: &[&[u8]]) {
         if let Some(builder) = &mut self.builder {
             builder.add(event, offset, record);
         }
@@ -605,7 +592,17 @@ impl WriteError {
         }
     }
 
-    /// Whether the event is at fault, and not the file: nobody could write it, now or later.
+    /// For `map_err`.
+    pub(crate) fn writing(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::System {
+            doing: "write",
+            path,
+            source,
+        }
+    }
+
+    /// Whether the event is at fault, and not the file: it cannot be written, now or later.
     #[must_use]
     pub fn is_about_event(&self) -> bool {
         match self {

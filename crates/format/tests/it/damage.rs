@@ -1,7 +1,7 @@
 //! Damage is found and named, and costs the events that it touches and no others.
 
 use crate::support::{KINDS, events, open, options, read, rest, write};
-use bowline_log::{Compression, DamageKind, Damages, IndexUse, OwnedEvent, Reader};
+use bowline_format::{Compression, DamageKind, Damages, IndexUse, OwnedEvent, Reader};
 use std::fs;
 use std::path::Path;
 

@@ -26,7 +26,7 @@ use crate::bytes::{In, Out};
 use crate::damage::Damages;
 use crate::summary::Summary;
 
-const MAGIC: [u8; 8] = *b"BOWLIDX1";
+pub(crate) const MAGIC: [u8; 8] = *b"BOWLIDX1";
 const END_MAGIC: [u8; 8] = *b"BOWLEND1";
 const TRAILER_LEN: usize = 16;
 const FRAME_LEN: usize = 9;
