@@ -7,7 +7,8 @@ use bowline_log::{
 };
 use bowline_log::{ChannelFilter, Selection};
 use bowline_msgs::{Image, Path as PathMessage, Pose, Waypoint};
-use bowline_tests::peers::{Peers, run, workspace};
+use bowline_tests::netns::Namespace;
+use bowline_tests::peers::{Peers, bowline, run, workspace};
 use bowline_wire::Message as _;
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -638,4 +639,30 @@ fn messages(number: i64) -> [OwnedEvent; 3] {
         ),
         event("camera", image.with_lengths().encode().expect("a message")),
     ]
+}
+
+/// Puts a log on a disk of 1 MiB that is full then, has a program read it there, and lists what is there afterwards.
+const READ_ON_FULL_DISK: &str = r#"
+disk="$1"; log="$2"; shift 2
+mount -t tmpfs -o size=1m tmpfs "$disk" && cp "$log" "$disk/log" || exit 3
+cat /dev/zero > "$disk/filler" 2> /dev/null && exit 4
+TMPDIR="$disk" "$@" "$disk/log" || exit 5
+ls "$disk"
+"#;
+
+#[test]
+fn log_on_a_full_disk_is_read_although_no_index_can_be_written() {
+    let (folder, place) = (folder("logtools-full"), Namespace::new());
+    let disk = folder.join("disk");
+    fs::create_dir_all(&disk).expect("a folder");
+    for name in ["log", "log.mcap"] {
+        let log = folder.join(name);
+        write(&log, compressed(Compression::None), &events(2_000));
+        let mut command = place.command("unshare");
+        command.args(["--mount", "sh", "-c", READ_ON_FULL_DISK, "sh"]);
+        command.args([&disk, &log]).arg(bowline());
+        let shown = output_of(command.args(["log", "info"]));
+        assert!(shown.contains("2000") || shown.contains("2,000"), "{shown}");
+        assert!(shown.ends_with("filler\nlog\n"), "{shown}");
+    }
 }

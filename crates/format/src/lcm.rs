@@ -6,7 +6,7 @@ use crate::format::Format;
 use crate::index::{Block, Builder, IndexFile, LogShape, Mark, Tail};
 use crate::output::Output;
 use crate::reader::{ReadError, Source};
-use crate::scanner::{DamagedPlace, Scanner};
+use crate::scanner::Scanner;
 use crate::schemas::Schemas;
 use crate::writer::{Encoder, Sidecar, WriteError};
 use bowline_wire::eventlog;
@@ -25,7 +25,6 @@ pub(crate) struct LcmFile {
     index: Option<IndexFile>,
     /// While events are read by the index; afterwards they are scanned for.
     walk: Option<Walk>,
-    damages: Damages,
 }
 
 /// A block of the log, read and being handed out.
@@ -45,7 +44,6 @@ impl LcmFile {
             file: File::open(path)?,
             index: None,
             walk: None,
-            damages: Damages::default(),
         })
     }
 
@@ -65,7 +63,7 @@ impl LcmFile {
             if crc32fast::hash(bytes) == mark.crc && record_of(bytes).is_some() {
                 return Ok(Some((start, end)));
             }
-            self.damages.add(Damage {
+            self.scanner.damages().add(Damage {
                 offset: walk.block.offset + start as u64,
                 len: u64::from(mark.len),
                 kind: DamageKind::Changed { number },
@@ -114,7 +112,7 @@ impl LcmFile {
         }
         let offset = walk.block.offset + walk.at as u64;
         let known = self.index.as_ref().map_or(0, |index| index.tail().log_size);
-        self.damages.add(Damage {
+        self.scanner.damages().add(Damage {
             offset,
             len: known.saturating_sub(offset),
             kind: DamageKind::Missing { n_events },
@@ -128,15 +126,11 @@ impl LcmFile {
     fn give_index_up(&mut self) {
         self.index = None;
         self.walk = None;
-        self.damages.add(Damage {
+        self.scanner.damages().add(Damage {
             offset: 0,
             len: 0,
             kind: DamageKind::Directory,
         });
-    }
-
-    fn collect_damage(&mut self) {
-        collect_damage(&mut self.scanner, &mut self.damages);
     }
 }
 
@@ -153,20 +147,19 @@ impl Source for LcmFile {
                 return Ok(bytes.and_then(record_of));
             }
         }
-        self.collect_damage();
         let placed = self.scanner.next_record();
         let placed = placed.map_err(ReadError::into_source)?;
         Ok(placed.map(|placed| placed.record.into()))
     }
 
     fn rewind(&mut self) -> io::Result<()> {
+        let mut damages = Damages::default();
         if let Some(index) = &mut self.index {
             index.rewind();
             self.walk = Some(Walk::default());
-            self.damages = index.tail().damages.clone();
-        } else {
-            self.damages = Damages::default();
+            damages = index.tail().damages.clone();
         }
+        *self.scanner.damages() = damages;
         self.scanner.seek(0);
         Ok(())
     }
@@ -198,8 +191,7 @@ impl Source for LcmFile {
     }
 
     fn damages(&mut self) -> &Damages {
-        self.collect_damage();
-        &self.damages
+        self.scanner.damages()
     }
 
     fn position(&self) -> u64 {
@@ -243,22 +235,14 @@ impl Source for LcmFile {
     fn build_index(&self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<Tail> {
         let mut scanner = Scanner::open(&self.path).map_err(ReadError::into_source)?;
         let mut builder = Builder::new(LogShape::Events);
-        let mut damages = Damages::default();
-        loop {
-            // What is damaged before an event that was read does not go on.
-            collect_damage(&mut scanner, &mut damages);
-            let placed = scanner.next_record().map_err(ReadError::into_source)?;
-            let Some(placed) = placed else {
-                break;
-            };
+        while let Some(placed) = scanner.next_record().map_err(ReadError::into_source)? {
             builder.add(&placed.record.into(), placed.offset, &[placed.bytes]);
             if builder.n_ready() > INDEX_PIECE {
                 each(&builder.take(), placed.offset);
             }
         }
         let size = scanner.position();
-        collect_damage(&mut scanner, &mut damages);
-        builder.set_damages(damages);
+        builder.set_damages(scanner.damages().clone());
         let (bytes, tail) = builder.finish(size);
         each(&bytes, size);
         Ok(tail)
@@ -347,23 +331,4 @@ fn len_of(mark: Mark) -> usize {
 /// The event that these bytes are, all of them.
 fn record_of(bytes: &[u8]) -> Option<LogEvent<'_>> {
     eventlog::whole(bytes).map(LogEvent::from)
-}
-
-/// Takes over what a scanner met, which remembers only so much.
-fn collect_damage(scanner: &mut Scanner, damages: &mut Damages) {
-    for place in scanner.take_damaged_places() {
-        damages.add(damage_of(place));
-    }
-}
-
-fn damage_of(place: DamagedPlace) -> Damage {
-    Damage {
-        offset: place.offset,
-        len: place.len,
-        kind: if place.is_at_end {
-            DamageKind::CutOff
-        } else {
-            DamageKind::NoEvent
-        },
-    }
 }

@@ -4,6 +4,7 @@
 //! bytes, and what counts as damage, is decided by [`bowline_wire::eventlog`]. For programs that need the places of
 //! events, in bytes, as LCM's own interface has them; others use [`Reader`](crate::Reader).
 
+use crate::damage::{Damage, DamageKind, Damages};
 use crate::input::Input;
 use crate::reader::ReadError;
 use bowline_wire::eventlog::{self, HEADER_LEN, MAX_PAYLOAD_LEN, Record, Step};
@@ -26,17 +27,6 @@ pub struct Placed<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Bytes of a log that are no record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DamagedPlace {
-    /// Where they begin, in bytes from the beginning of the log.
-    pub offset: u64,
-    /// How many they are.
-    pub len: u64,
-    /// Whether the log ends with them.
-    pub is_at_end: bool,
-}
-
 /// Reads the records of a log from some place on. Damage is skipped and counted.
 ///
 /// At the end it may be asked again, in case the log has grown.
@@ -49,12 +39,10 @@ pub struct Scanner {
     /// Whether a record is expected here. After a seek to anywhere, what comes before the next one is no damage.
     is_aligned: bool,
     damaged_bytes: u64,
-    /// The first of them, until they are taken.
-    damaged_places: Vec<DamagedPlace>,
+    damages: Damages,
+    /// The damage that reading has not passed yet.
+    open: Option<Damage>,
 }
-
-/// How many damaged places are remembered one by one.
-const MAX_DAMAGED_PLACES: usize = 1_024;
 
 /// A record that is in memory, where reading goes on.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +67,8 @@ impl Scanner {
             place: 0,
             is_aligned: true,
             damaged_bytes: 0,
-            damaged_places: Vec::new(),
+            damages: Damages::default(),
+            open: None,
         })
     }
 
@@ -109,10 +98,10 @@ impl Scanner {
         }))
     }
 
-    /// Damage that was found since this was last asked, one place after the other. When there is very much, the rest
-    /// is only counted.
-    pub fn take_damaged_places(&mut self) -> Vec<DamagedPlace> {
-        std::mem::take(&mut self.damaged_places)
+    /// The damage that was met so far. A caller that knows of more may add it.
+    pub(crate) fn damages(&mut self) -> &mut Damages {
+        self.pass_damage();
+        &mut self.damages
     }
 
     /// Goes to the first event at or after `utime`, or to the end if there is none.
@@ -210,21 +199,23 @@ impl Scanner {
         loop {
             match eventlog::parse(self.input.from(self.place), at_end, MAX_PAYLOAD_LEN) {
                 Step::Record(record) => {
-                    self.is_aligned = true;
-                    return Ok(Some(Found {
+                    let found = Found {
                         number: record.number,
                         utime: record.utime,
                         channel_len: record.channel.len(),
                         payload_len: record.payload.len(),
-                    }));
+                    };
+                    self.is_aligned = true;
+                    self.pass_damage();
+                    return Ok(Some(found));
                 }
                 Step::NeedMore { n_bytes } => {
                     let filled = self.input.fill(self.place, n_bytes);
                     at_end = !filled.map_err(ReadError::of(&self.path))?;
                 }
-                Step::Damaged { skipped } => self.skip(skipped, false),
+                Step::Damaged { skipped } => self.skip(skipped, DamageKind::NoEvent),
                 Step::End { trailing } => {
-                    self.skip(trailing, true);
+                    self.skip(trailing, DamageKind::CutOff);
                     return Ok(None);
                 }
             }
@@ -235,25 +226,27 @@ impl Scanner {
         self.place += found.len() as u64;
     }
 
-    fn skip(&mut self, n_bytes: usize, is_at_end: bool) {
-        let offset = self.place;
-        self.place += n_bytes as u64;
-        if n_bytes == 0 || !self.is_aligned {
+    fn skip(&mut self, n_bytes: usize, kind: DamageKind) {
+        let (offset, len) = (self.place, n_bytes as u64);
+        self.place += len;
+        if len == 0 || !self.is_aligned {
             return;
         }
-        let len = n_bytes as u64;
         self.damaged_bytes += len;
-        if let Some(last) = self.damaged_places.last_mut()
-            && last.offset + last.len == offset
+        if let Some(open) = &mut self.open
+            && open.offset + open.len == offset
         {
-            last.len += len;
-            last.is_at_end = is_at_end;
-        } else if self.damaged_places.len() < MAX_DAMAGED_PLACES {
-            self.damaged_places.push(DamagedPlace {
-                offset,
-                len,
-                is_at_end,
-            });
+            open.len += len;
+            open.kind = kind;
+        } else {
+            self.pass_damage();
+            self.open = Some(Damage { offset, len, kind });
+        }
+    }
+
+    fn pass_damage(&mut self) {
+        if let Some(damage) = self.open.take() {
+            self.damages.add(damage);
         }
     }
 }

@@ -248,17 +248,18 @@ fn lines_of_echo_and_of_log_cat_are_published_again_byte_for_byte() {
     let folder = scratch("pub-lines");
     day(&folder);
     let expected = events(&folder.join("day.log"));
-    for args in [
+    let args = [
         &["echo", "-l", "day.log", "--json"][..],
         &["log", "cat", "day.log"],
-    ] {
+    ];
+    for (args, name) in args.into_iter().zip(["again.log", "again.mcap"]) {
         let lines = bowline_in(&folder, args, b"");
-        let url = format!("file://{}/again.log?mode=w", folder.display());
+        let url = format!("file://{}/{name}?mode=w", folder.display());
         let output = bowline_in(&folder, &["pub", "-l", &url, "-", "--json"], &lines.stdout);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let summary = json_lines(&stdout(&output)).remove(0);
         assert_eq!(summary["published"], expected.len());
-        let mut again = events(&folder.join("again.log"));
+        let mut again = events(&folder.join(name));
         // Descriptions come in between, so that the log can be read without files.
         again.retain(|event| event.channel != "bowline.schema");
         let parts = |event: &OwnedEvent| (event.channel.clone(), event.payload.clone());
@@ -267,7 +268,23 @@ fn lines_of_echo_and_of_log_cat_are_published_again_byte_for_byte() {
             expected.iter().map(parts).collect(),
         );
         assert_eq!(again, expected, "{args:?}");
-        std::fs::remove_file(folder.join("again.log")).unwrap();
+    }
+}
+
+#[test]
+fn echo_on_a_file_url_shows_every_message_of_either_format() {
+    let folder = scratch("echo-file-url");
+    day(&folder);
+    let converted = bowline_in(&folder, &["log", "convert", "day.log", "day.mcap"], b"");
+    assert_eq!(converted.status.code(), Some(0), "{}", stderr(&converted));
+    let expected = bowline_in(&folder, &["echo", "-l", "day.log", "--json"], b"");
+    let expected = json_lines(&stdout(&expected));
+    assert_eq!(expected.len(), 23);
+    for name in ["day.log", "day.mcap"] {
+        let url = format!("file://{}/{name}?speed=0&time=log", folder.display());
+        let output = bowline_in(&folder, &["echo", "-l", &url, "--json"], b"");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(json_lines(&stdout(&output)), expected, "{name}");
     }
 }
 
