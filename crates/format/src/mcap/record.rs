@@ -218,7 +218,9 @@ impl<'a> Chunk<'a> {
     pub(super) fn open(&self, into: &mut Vec<u8>) -> bool {
         into.clear();
         let is_real = self.size <= max_expanded(self.data.len());
-        let is_read = is_real && decompress(self.compression, self.data, self.size, into).is_ok();
+        // One more, to see whether there is more than the chunk says.
+        let n_bytes = self.size.saturating_add(1);
+        let is_read = is_real && decompress(self.compression, self.data, n_bytes, into).is_ok();
         let is_whole = is_read && into.len() as u64 == self.size;
         is_whole && (self.crc == 0 || crc32fast::hash(into) == self.crc)
     }
