@@ -54,7 +54,7 @@ pub use event::{LogEvent, OwnedEvent, Provenance};
 pub use format::Format;
 pub use index::is_index;
 pub use reader::{IndexUse, ReadError, Reader};
-pub use schemas::{BOOKMARK_CHANNEL, SCHEMA_CHANNEL, Schemas};
+pub use schemas::{BOOKMARK_CHANNEL, RECORDER_CHANNEL, SCHEMA_CHANNEL, Schemas};
 pub use summary::{ChannelSummary, Gap, Summary};
 pub use timeline::{Placed, Rate, Timeline};
 pub use writer::{Compression, McapOptions, WriteError, Writer, WriterOptions};

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub const SCHEMA_CHANNEL: &str = "bowline.schema";
 /// Where bookmarks are published and recorded, as `bowline.bookmark_t`.
 pub const BOOKMARK_CHANNEL: &str = "bowline.bookmark";
+/// Where recorders report how they are, as `bowline.recorder_t`.
+pub const RECORDER_CHANNEL: &str = "bowline.recorder";
 
 /// How many descriptions are kept, and how large they are together. Nobody has so many types.
 const MAX_SETS: usize = 65_536;

@@ -49,7 +49,7 @@ pub use diff::{
 };
 pub use export::{ExportError, ExportedTable, Exporter, Left, TableFormat};
 pub use line::{FieldChoice, Line};
-pub use moment::{BadMoment, IsoTime, Moment, parse_seconds};
+pub use moment::{BadMoment, IsoTime, Moment};
 pub use recover::{Recovered, Recovery, recover};
 pub use rename::{BadRename, Rename, Renames};
 pub use select::{BadChannelFilter, ChannelFilter, FindTimeError, Selection, TimeRange};

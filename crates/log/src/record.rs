@@ -29,6 +29,8 @@ pub use streams::{Mistake, Rate, ReadStreamsError, Streams};
 pub use trigger::TriggerOptions;
 
 use bowline_bus::{Bus, Pattern, SubscribeError, wall_ns};
+pub use bowline_format::RECORDER_CHANNEL;
+
 use bowline_format::Schemas;
 use engine::{Command, Engine};
 use status::Board;
@@ -37,9 +39,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// Where a recorder says that it cannot write, as `bowline.recorder_t`.
-pub const RECORDER_CHANNEL: &str = "bowline.recorder";
 
 /// Commands that may wait. Nobody types so fast.
 const MAX_COMMANDS: usize = 1_000;
