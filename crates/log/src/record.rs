@@ -22,6 +22,7 @@ mod streams;
 mod syncer;
 mod trigger;
 
+pub use bowline_format::RECORDER_CHANNEL;
 pub use condition::{Condition, ParseConditionError};
 pub use files::{Existing, FileOptions, Numbering, OpenFileError, increments};
 pub use status::{Notice, Phase, Status};
@@ -29,8 +30,6 @@ pub use streams::{Mistake, Rate, ReadStreamsError, Streams};
 pub use trigger::TriggerOptions;
 
 use bowline_bus::{Bus, Pattern, SubscribeError, wall_ns};
-pub use bowline_format::RECORDER_CHANNEL;
-
 use bowline_format::Schemas;
 use engine::{Command, Engine};
 use status::Board;
