@@ -60,6 +60,7 @@ fn damage_json(damage: &Damage) -> Value {
         DamageKind::Missing { .. } => "missing",
         DamageKind::CutOff => "cut_off",
         DamageKind::Chunk { .. } => "chunk",
+        DamageKind::TooLarge { .. } => "too_large",
         DamageKind::Attachment => "attachment",
         DamageKind::Directory => "directory",
     };
