@@ -53,7 +53,7 @@ pub use damage::{Damage, DamageKind, Damages};
 pub use event::{LogEvent, OwnedEvent, Provenance};
 pub use format::Format;
 pub use index::is_index;
-pub use reader::{IndexUse, ReadError, Reader};
+pub use reader::{IndexState, IndexUse, ReadError, Reader};
 pub use schemas::{BOOKMARK_CHANNEL, RECORDER_CHANNEL, SCHEMA_CHANNEL, Schemas};
 pub use summary::{ChannelSummary, Gap, Summary};
 pub use timeline::{Placed, Rate, Timeline};

@@ -28,7 +28,7 @@ pub struct Reader {
     summary: Option<Box<Summary>>,
     /// Damage that was there when the index was made.
     known_damages: Option<Damages>,
-    is_index_new: bool,
+    index_state: IndexState,
 }
 
 /// A log of one format.
@@ -109,6 +109,20 @@ pub enum IndexUse {
     Ignore,
 }
 
+/// Where the index of an opened log comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexState {
+    /// There is none, or it was not looked for.
+    #[default]
+    Absent,
+    /// It was beside the log.
+    Found,
+    /// It was made just now, and is beside the log.
+    Made,
+    /// It was made just now, and could not be kept beside the log.
+    Unwritable,
+}
+
 impl Reader {
     /// Opens a log, and its index if there is one.
     ///
@@ -145,7 +159,7 @@ impl Reader {
             source: open_source(path)?,
             summary: None,
             known_damages: None,
-            is_index_new: false,
+            index_state: IndexState::default(),
         };
         if use_index == IndexUse::Ignore {
             return Ok(reader);
@@ -158,7 +172,10 @@ impl Reader {
             Some(index) if is_made && index.tail().log_size < reader.size()? => {
                 reader.make_index(progress)?;
             }
-            Some(index) => reader.use_index(index)?,
+            Some(index) => {
+                reader.index_state = IndexState::Found;
+                reader.use_index(index)?;
+            }
             None if is_made => reader.make_index(progress)?,
             None => {}
         }
@@ -205,14 +222,15 @@ impl Reader {
 
     /// Makes the index, and uses it if there was room for it anywhere.
     fn make_index(&mut self, progress: &mut dyn FnMut(u64, u64)) -> io::Result<()> {
-        self.is_index_new = true;
         let size = self.size()?;
         let mut made = MadeIndex::start(&self.path);
         let tail = self.source.build_index(&mut |bytes, reached| {
             progress(reached, size);
             made.write(bytes);
         })?;
-        match made.finish() {
+        let (index, state) = made.finish();
+        self.index_state = state;
+        match index {
             Some(index) => self.use_index(index),
             None => {
                 self.know(&tail);
@@ -298,10 +316,10 @@ impl Reader {
         index_path(log)
     }
 
-    /// Whether the index was made just now.
+    /// Where its index comes from.
     #[must_use]
-    pub fn is_index_new(&self) -> bool {
-        self.is_index_new
+    pub fn index_state(&self) -> IndexState {
+        self.index_state
     }
 
     /// The types that the log describes: all of them with an index, otherwise those that were met so far.
@@ -452,13 +470,17 @@ impl MadeIndex {
         }
     }
 
-    fn finish(mut self) -> Option<IndexFile> {
-        if let Some(partial) = &self.partial
-            && fs::rename(partial, &self.own).is_err()
-        {
+    fn finish(mut self) -> (Option<IndexFile>, IndexState) {
+        let kept = self.partial.as_ref().map(|it| fs::rename(it, &self.own));
+        if let Some(Err(_refused)) = kept {
             self.give_up();
         }
-        IndexFile::read(self.file?).ok().flatten()
+        let state = match kept {
+            Some(Ok(())) => IndexState::Made,
+            Some(Err(_)) | None => IndexState::Unwritable,
+        };
+        let index = self.file.and_then(|file| IndexFile::read(file).ok());
+        (index.flatten(), state)
     }
 }
 

@@ -39,7 +39,7 @@ mod select;
 
 pub use bowline_format::{
     BOOKMARK_CHANNEL, Catalog, ChannelSummary, Compression, Damage, DamageKind, Damages, Decoded,
-    Format, Gap, IndexUse, LogEvent, McapOptions, OwnedEvent, ReadError, Reader, SCHEMA_CHANNEL,
+    Format, Gap, IndexState, IndexUse, LogEvent, McapOptions, OwnedEvent, ReadError, Reader, SCHEMA_CHANNEL,
     Schemas, Summary, WriteError, Writer, WriterOptions,
 };
 pub use copy::{BadOutput, Copied, CopyError, CopyPlan, LeftBehind, RateLimit, check_output, copy};

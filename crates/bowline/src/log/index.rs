@@ -4,7 +4,8 @@ use super::choice;
 use super::report;
 use crate::progress::Progress;
 use crate::{Outcome, output};
-use bowline_log::{IndexUse, Reader};
+use anyhow::bail;
+use bowline_log::{IndexState, IndexUse, Reader};
 use clap::Args;
 use std::fs;
 use std::io;
@@ -55,10 +56,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
 
 /// Says what the index says; whether something is lost.
 fn describe(path: &Path, log: &Reader) -> anyhow::Result<bool> {
-    let what = if log.is_index_new() {
-        "made"
-    } else {
-        "was there"
+    let what = match log.index_state() {
+        IndexState::Made => "made",
+        IndexState::Found => "was there",
+        IndexState::Absent | IndexState::Unwritable => {
+            bail!("the index of {path:?} cannot be written beside it; the log can be read without")
+        }
     };
     let path = path.display();
     let Some(summary) = log.summary() else {

@@ -5,7 +5,7 @@ use super::report;
 use crate::known_types::Types;
 use crate::progress::Progress;
 use crate::{Outcome, output};
-use bowline_log::{Catalog, ChannelSummary, Damages, Gap, IndexUse, IsoTime, Reader, Summary};
+use bowline_log::{Catalog, ChannelSummary, Damages, Gap, IndexState, IndexUse, IsoTime, Reader, Summary};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -66,8 +66,14 @@ fn gather(mut log: Reader, types: &Types) -> anyhow::Result<Info> {
     let mut catalog = types.catalog_with(&log)?;
     let known = log.summary().cloned().zip(log.known_damages().cloned());
     let (summary, damages, index) = match known {
-        Some((summary, damages)) if log.is_index_new() => (summary, damages, "made now"),
-        Some((summary, damages)) => (summary, damages, "there"),
+        Some((summary, damages)) => {
+            let index = match log.index_state() {
+                IndexState::Made => "made now",
+                IndexState::Unwritable => "not there, and cannot be written",
+                IndexState::Found | IndexState::Absent => "there",
+            };
+            (summary, damages, index)
+        }
         // What the index knows of is not all there any more: see what is.
         None => {
             let summary = read(&mut log)?;
