@@ -472,7 +472,7 @@ impl MadeIndex {
 
     fn finish(mut self) -> (Option<IndexFile>, IndexState) {
         let kept = self.partial.as_ref().map(|it| fs::rename(it, &self.own));
-        if let Some(Err(_refused)) = kept {
+        if let Some(Err(_refused)) = &kept {
             self.give_up();
         }
         let state = match kept {
