@@ -39,8 +39,8 @@ mod select;
 
 pub use bowline_format::{
     BOOKMARK_CHANNEL, Catalog, ChannelSummary, Compression, Damage, DamageKind, Damages, Decoded,
-    Format, Gap, IndexState, IndexUse, LogEvent, McapOptions, OwnedEvent, ReadError, Reader, SCHEMA_CHANNEL,
-    Schemas, Summary, WriteError, Writer, WriterOptions,
+    Format, Gap, IndexState, IndexUse, LogEvent, McapOptions, OwnedEvent, ReadError, Reader,
+    SCHEMA_CHANNEL, Schemas, Summary, WriteError, Writer, WriterOptions,
 };
 pub use copy::{BadOutput, Copied, CopyError, CopyPlan, LeftBehind, RateLimit, check_output, copy};
 pub use diff::{

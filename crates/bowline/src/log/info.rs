@@ -5,7 +5,9 @@ use super::report;
 use crate::known_types::Types;
 use crate::progress::Progress;
 use crate::{Outcome, output};
-use bowline_log::{Catalog, ChannelSummary, Damages, Gap, IndexState, IndexUse, IsoTime, Reader, Summary};
+use bowline_log::{
+    Catalog, ChannelSummary, Damages, Gap, IndexState, IndexUse, IsoTime, Reader, Summary,
+};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
