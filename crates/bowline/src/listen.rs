@@ -1,7 +1,8 @@
 //! What the verbs share that listen to a bus or read a log: where, for how long, and what ends them.
 
 use crate::input::{self, Usage};
-use crate::{doctor, output};
+use crate::output;
+use crate::verbs::doctor;
 use anyhow::Context as _;
 use bowline_bus::{Event, Queue};
 use bowline_inspect::{Describing, Next, OpenSourceError, Source, SourceOptions};
@@ -176,7 +177,7 @@ impl Listener {
             return false;
         };
         let damages = log.damages();
-        crate::log::note_damage(damages);
+        crate::verbs::log::note_damage(damages);
         damages.is_lossy()
     }
 }

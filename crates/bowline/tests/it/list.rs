@@ -29,7 +29,7 @@ impl Publisher {
     /// Our own bus, on the channel `bench.data`.
     fn ours(namespace: &Namespace) -> Self {
         let mut command = namespace.command(env!("CARGO_BIN_EXE_bowline"));
-        command.args(["bench", "worker", "bowline", "pub", URL]);
+        command.args(["bench-worker", "bowline", "pub", URL]);
         command.args(["--rate", "200", "--seconds", "60"]);
         Self::start(&mut command)
     }
