@@ -6,6 +6,7 @@ mod data;
 mod datagrams;
 mod drop_in;
 mod dynamic;
+mod examples;
 mod faults;
 mod fingerprints;
 mod generated;

@@ -81,7 +81,11 @@ impl Running {
     }
 
     pub(crate) fn start_with(place: &Place, args: &[&str]) -> Self {
-        let command = &mut place.command(&[&["run"], args].concat());
+        Self::of(&mut place.command(&[&["run"], args].concat()))
+    }
+
+    /// Starts a command that runs a robot.
+    pub(crate) fn of(command: &mut Command) -> Self {
         Self(Some(Process::start("robot", command)))
     }
 
