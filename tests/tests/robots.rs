@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Output};
+use std::process::{Command, ExitStatus, Output};
 use std::time::Duration;
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
