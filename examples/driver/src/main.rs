@@ -37,17 +37,26 @@ impl Sensor for Sounder {
             is_inner: |byte| byte.is_ascii_digit() || b" .".contains(&byte),
             max_len: 12,
         });
-        Ok(Self { parameters, splitter, counts: Counts::default(), began: None })
+        Ok(Self {
+            parameters,
+            splitter,
+            counts: Counts::default(),
+            began: None,
+        })
     }
 
     fn poll(&mut self, now: Time, line: &mut Line<'_>) -> Vec<Sounding> {
         self.began.get_or_insert(now);
         let frames = self.splitter.split(line.received(), &mut self.counts);
-        frames.iter().filter_map(|frame| self.depth(now, frame)).collect()
+        frames
+            .iter()
+            .filter_map(|frame| self.depth(now, frame))
+            .collect()
     }
 
     fn condition(&self, now: Time) -> Condition {
-        self.counts.condition(now, self.began.unwrap_or(now), Duration::from_secs(2))
+        self.counts
+            .condition(now, self.began.unwrap_or(now), Duration::from_secs(2))
     }
 
     fn counts(&mut self) -> &mut Counts {
@@ -60,12 +69,20 @@ impl Sounder {
         let text = std::str::from_utf8(frame).ok()?;
         let Ok(depth_m) = text.trim_start_matches("D ").parse() else {
             self.counts.n_malformed += 1;
-            self.counts.error(now, format!("expected a depth as in \"D 12.3\", found {text:?}"));
+            self.counts.error(
+                now,
+                format!("expected a depth as in \"D 12.3\", found {text:?}"),
+            );
             return None;
         };
         self.counts.good(now);
         let SounderParameters { frame, sd_m } = self.parameters.clone();
-        Some(Sounding { utime: now.utime(), frame, depth_m, sd_m })
+        Some(Sounding {
+            utime: now.utime(),
+            frame,
+            depth_m,
+            sd_m,
+        })
     }
 }
 
@@ -88,7 +105,10 @@ impl Build for SounderTwin {
 
     fn build(parameters: TwinParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         ports.tick(Duration::from_millis(500));
-        Ok(Self { parameters, line_out: ports.output("line_out", "Bytes of the device.") })
+        Ok(Self {
+            parameters,
+            line_out: ports.output("line_out", "Bytes of the device."),
+        })
     }
 }
 
@@ -96,7 +116,15 @@ impl Component for SounderTwin {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let bytes = format!("D {:.1}\r\n", self.parameters.depth_m).into_bytes();
         let utime = step.now().utime();
-        out.send(self.line_out, Serial { utime, bytes, ..Serial::default() }.with_lengths());
+        out.send(
+            self.line_out,
+            Serial {
+                utime,
+                bytes,
+                ..Serial::default()
+            }
+            .with_lengths(),
+        );
     }
 }
 

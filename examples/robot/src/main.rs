@@ -1,17 +1,14 @@
-//! A rover that keeps a distance: this component and a process in Python, which limits the speed.
+//! A rover that keeps a distance, at a speed that a process in Python limits.
 
-use bowline::component::{Build, BuildError, Component, Expect, Input, Kind, Outbox, Output, Ports, Step};
+use bowline::component::{Build, BuildError, Component, Expect, Kind, Ports, Step};
+use bowline::component::{Input, Outbox, Output};
 use bowline::msgs::{Laser, Velocity};
-use std::process::ExitCode;
-use std::time::Duration;
+use std::{process::ExitCode, time::Duration};
 use types::rover::{Gap, Limit};
 
 mod types {
     include!(concat!(env!("OUT_DIR"), "/types.rs"));
 }
-
-/// Without a fresh limit the rover crawls, metres a second.
-const CRAWL_MPS: f64 = 0.2;
 
 bowline::component::parameters! {
     /// How a distance is kept.
@@ -48,19 +45,25 @@ impl Build for Keeper {
 impl Component for Keeper {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let utime = step.now().utime();
-        let scan = step.fresh(self.scan);
-        let nearest_m = scan.and_then(|scan| scan.ranges.iter().copied().reduce(f32::min));
-        let max_mps = step.fresh(self.limit).map_or(CRAWL_MPS, |it| it.max_speed_mps);
         let mut speed_mps = 0.0;
-        if let Some(nearest_m) = nearest_m.map(f64::from) {
+        let scan = step.fresh(self.scan);
+        if let Some(nearest) = scan.and_then(|it| it.ranges.iter().copied().reduce(f32::min)) {
+            let nearest_m = f64::from(nearest);
+            // Without a limit from Python it crawls.
+            let limit_mps = step.fresh(self.limit).map_or(0.2, |it| it.max_speed_mps);
+            speed_mps = (nearest_m - self.parameters.distance_m).clamp(0.0, limit_mps.max(0.0));
             out.send(self.gap, Gap { utime, nearest_m });
-            speed_mps = (nearest_m - self.parameters.distance_m).clamp(0.0, max_mps.max(0.0));
         }
-        out.send(self.command, Velocity { utime, speed_mps, ..Velocity::default() });
+        let command = Velocity {
+            utime,
+            speed_mps,
+            ..Velocity::default()
+        };
+        out.send(self.command, command);
     }
 }
 
-const KINDS: &[Kind] = &[Kind::of::<Keeper>("keeper", "Keeps a distance from obstacles.")];
+const KINDS: &[Kind] = &[Kind::of::<Keeper>("keeper", "Keeps a distance.")];
 
 fn main() -> ExitCode {
     bowline::App::new().name("rover").kinds(KINDS).main()
@@ -69,16 +72,18 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline::component::Rig;
 
     #[test]
-    fn keeper_near_obstacle_stands_still() {
-        let mut rig = Rig::new::<Keeper>(KeeperParameters::default());
+    fn keeper_stands_still_without_scan_and_near_obstacle() {
+        let mut rig = bowline::component::Rig::new::<Keeper>(KeeperParameters::default());
         for range_m in [5.0, 1.9] {
-            rig.send("scan", Laser { ranges: vec![range_m; 3], ..Laser::default() }.with_lengths());
+            let mut scan = Laser::default();
+            scan.ranges.push(range_m);
+            rig.send("scan", scan.with_lengths());
         }
-        let speeds: Vec<f64> = rig.take::<Velocity>("command").iter().map(|it| it.speed_mps).collect();
-        assert_eq!(speeds, [CRAWL_MPS, 0.0]);
+        let commands = rig.take::<Velocity>("command");
+        let speeds: Vec<f64> = commands.iter().map(|it| it.speed_mps).collect();
+        assert_eq!(speeds, [0.0, 0.2, 0.0]);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use bowline::autonomy::vote::{Judgement, curvature_to, favour, vote_on};
 use bowline::autonomy::{Fan, Whereabouts};
-use bowline::component::{Build, BuildError, Component, Expect, Health, Input, Kind, Outbox, Output, Ports, Step};
+use bowline::component::{
+    Build, BuildError, Component, Expect, Health, Input, Kind, Outbox, Output, Ports, Step,
+};
 use bowline::msgs::{PoseTransform, Vote};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,23 +58,38 @@ impl Component for Corridor {
         let Ok(place) = self.whereabouts.place(&pose) else {
             return out.health(Health::Degraded("the pose is of no known frame".to_owned()));
         };
-        let ahead_m = [place.x_m + self.parameters.look_ahead_m, self.parameters.middle_y_m];
+        let ahead_m = [
+            place.x_m + self.parameters.look_ahead_m,
+            self.parameters.middle_y_m,
+        ];
         let max_per_m = self.fan.max_per_m();
         let wanted = curvature_to(place, ahead_m, max_per_m);
-        let reason = format!("the middle is {:.1} m away", self.parameters.middle_y_m - place.y_m);
+        let reason = format!(
+            "the middle is {:.1} m away",
+            self.parameters.middle_y_m - place.y_m
+        );
         out.health(Health::Good);
         out.send(
             self.vote,
-            vote_on(("corridor", reason), pose.utime, place, &self.fan, |curvature_per_m| Judgement {
-                vote: favour(curvature_per_m, wanted, max_per_m),
-                confidence: self.parameters.confidence,
-                ..Judgement::INDIFFERENT
-            }),
+            vote_on(
+                ("corridor", reason),
+                pose.utime,
+                place,
+                &self.fan,
+                |curvature_per_m| Judgement {
+                    vote: favour(curvature_per_m, wanted, max_per_m),
+                    confidence: self.parameters.confidence,
+                    ..Judgement::INDIFFERENT
+                },
+            ),
         );
     }
 }
 
-const KINDS: &[Kind] = &[Kind::of::<Corridor>("corridor", "Votes for the middle of a corridor.")];
+const KINDS: &[Kind] = &[Kind::of::<Corridor>(
+    "corridor",
+    "Votes for the middle of a corridor.",
+)];
 
 fn main() -> ExitCode {
     bowline::App::new().name("voter").kinds(KINDS).main()

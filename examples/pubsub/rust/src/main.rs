@@ -17,7 +17,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     thread::spawn(move || -> Result<(), Box<dyn Error + Send + Sync>> {
         loop {
             let utime = SystemTime::now().duration_since(UNIX_EPOCH)?.as_micros() as i64;
-            bus.publish("sonar.depth", &Depth { utime, depth_m: 0.5, sensor: "rust".to_owned() })?;
+            bus.publish(
+                "sonar.depth",
+                &Depth {
+                    utime,
+                    depth_m: 0.5,
+                    sensor: "rust".to_owned(),
+                },
+            )?;
             thread::sleep(Duration::from_millis(200));
         }
     });
