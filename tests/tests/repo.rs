@@ -117,7 +117,7 @@ fn source_files_are_of_a_readable_size() {
         root().join("bindings"),
         root().join("crates"),
         root().join("bench"),
-        root().join("bindings"),
+        root().join("examples"),
         root().join("tests"),
     ];
     while let Some(folder) = folders.pop() {
