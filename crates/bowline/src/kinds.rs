@@ -5,9 +5,9 @@ mod model;
 use crate::table::Row;
 use bowline_autonomy::operator::Operator;
 use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
+use bowline_component::{Kind, kinds};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
 use bowline_msgs::{Thrust, Velocity};
-use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
 /// The kinds of components that robot files can name in every program, sorted by name; [`App::kinds`](crate::App::kinds) adds

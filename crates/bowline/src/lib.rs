@@ -100,14 +100,15 @@ pub use verb::Verb;
 
 pub use bowline_autonomy as autonomy;
 pub use bowline_bus as bus;
+pub use bowline_component as component;
 pub use bowline_drivers as drivers;
 pub use bowline_geometry as geometry;
+pub use bowline_host as host;
 pub use bowline_inspect as inspect;
 #[cfg(feature = "link")]
 pub use bowline_link as link;
 pub use bowline_log as log;
 pub use bowline_msgs as msgs;
-pub use bowline_node as component;
 pub use bowline_sim as sim;
 #[cfg(feature = "station")]
 pub use bowline_station as station;

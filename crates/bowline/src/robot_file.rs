@@ -2,10 +2,10 @@
 
 use crate::input::{self, Usage};
 use crate::{App, output};
-use bowline_log::{Catalog, Schemas};
-use bowline_node::robot::{
+use bowline_host::robot::{
     self, BadPreset, Here, LoadError, Loaded, Loader, Preset, Problem, Robot, Source, parse,
 };
+use bowline_log::{Catalog, Schemas};
 use clap::Args;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ impl SourceArgument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_node::graph::Graph;
+    use bowline_host::graph::Graph;
 
     #[test]
     fn every_robot_in_the_repository_is_right() {
