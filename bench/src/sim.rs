@@ -5,7 +5,9 @@ use anyhow::{Context as _, Result, ensure};
 use bowline_geometry::{Disk, Model, Transform, load};
 use bowline_msgs::{Range3d, Thrust, Velocity};
 use bowline_node::Time;
-use bowline_sim::{Body, Catalog, Reading, SimParameters, Simulation, Solid, VEHICLE_FRAME, Vehicle, World};
+use bowline_sim::{
+    Body, Catalog, Reading, SimParameters, Simulation, Solid, VEHICLE_FRAME, Vehicle, World,
+};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -214,7 +216,11 @@ fn cart(work: &Path) -> Result<Vehicle> {
         std::fs::write(work.join(name), text)?;
     }
     let loaded = load(&work.join("a.xml"), &mut Disk)?;
-    Ok(Vehicle::new(&Model::new(loaded.assembly)?, VEHICLE_FRAME, &Catalog::default())?)
+    Ok(Vehicle::new(
+        &Model::new(loaded.assembly)?,
+        VEHICLE_FRAME,
+        &Catalog::default(),
+    )?)
 }
 
 /// Microseconds for a scan, and how many beams meet something.

@@ -6,6 +6,7 @@ mod data;
 mod datagrams;
 mod drop_in;
 mod dynamic;
+mod extension_points;
 mod faults;
 mod fingerprints;
 mod generated;

@@ -561,7 +561,8 @@ fn the_simulators_library_reads_our_export_with_every_frame_where_it_is() {
     }
     for body in &model.assembly().bodies {
         for sensor in body.sensors() {
-            let [name, frame] = [&sensor.name, &sensor.frame].map(|it| it.as_deref().expect("a sensor"));
+            let [name, frame] =
+                [&sensor.name, &sensor.frame].map(|it| it.as_deref().expect("a sensor"));
             let prefix = format!("sensor {}/{name}/", body.name);
             let found = expected.iter().find(|(name, _)| name.starts_with(&prefix));
             let (_, found) = found.expect(&prefix);

@@ -219,7 +219,11 @@ fn rounded(number: f64) -> f64 {
 fn summary(model: &Model) -> String {
     let assembly = model.assembly();
     let count = |n: usize, thing: &str| output::count(n as u64, thing);
-    let n_sensors = assembly.bodies.iter().map(|body| body.sensors().count()).sum();
+    let n_sensors = assembly
+        .bodies
+        .iter()
+        .map(|body| body.sensors().count())
+        .sum();
     let mut bodies = count(assembly.bodies.len(), "body");
     if bodies.ends_with("bodys") {
         bodies = bodies.replace("bodys", "bodies");

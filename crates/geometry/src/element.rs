@@ -275,16 +275,27 @@ impl ElementKind {
                 refuse(element, &given.name, expected, mistakes);
             }
         }
-        let has_frame = element.frame.is_some();
-        let identity = self.role.identity().iter();
-        let identity = identity.filter(|_| !has_frame).copied();
-        let required = self.all().filter(|it| it.is_required).map(|it| it.name);
-        for name in identity.chain(required.filter(|name| element.value(name).is_none())) {
-            let fault = Fault::Missing {
-                element: self.word.to_owned(),
-                expected: format!("the attribute {name}"),
-            };
-            mistakes.push(element.place.clone(), fault);
+        let identity = [("name", &element.name), ("frame", &element.frame)];
+        for (name, value) in identity {
+            let is_wanted = self.role.identity().contains(&name);
+            match value {
+                None if is_wanted => require(element, name, mistakes),
+                Some(_) if !is_wanted => {
+                    let fault = Fault::UnknownAttribute {
+                        element: self.word.to_owned(),
+                        found: name.to_owned(),
+                        expected: self.all().map(|it| it.name).collect::<Vec<_>>().join(", "),
+                        suggestion: None,
+                    };
+                    mistakes.push(element.place.clone(), fault);
+                }
+                Some(_) | None => {}
+            }
+        }
+        for attribute in self.all().filter(|it| it.is_required) {
+            if element.value(attribute.name).is_none() {
+                require(element, attribute.name, mistakes);
+            }
         }
         ElementValues {
             kind: self,
@@ -369,11 +380,7 @@ impl ElementValues<'_> {
     /// Complains that an attribute must be there.
     pub fn require(&mut self, name: &str) {
         if self.element.value(name).is_none() {
-            let fault = Fault::Missing {
-                element: self.kind.word.to_owned(),
-                expected: format!("the attribute {name}"),
-            };
-            self.mistakes.push(self.element.place.clone(), fault);
+            require(self.element, name, self.mistakes);
         }
     }
 
@@ -381,6 +388,15 @@ impl ElementValues<'_> {
     pub fn refuse(&mut self, name: &str, expected: impl Display) {
         refuse(self.element, name, expected, self.mistakes);
     }
+}
+
+/// Complains that an attribute is not there.
+fn require(element: &Element, name: &str, mistakes: &mut Mistakes) {
+    let fault = Fault::Missing {
+        element: element.word.clone(),
+        expected: format!("the attribute {name}"),
+    };
+    mistakes.push(element.place.clone(), fault);
 }
 
 fn refuse(element: &Element, name: &str, expected: impl Display, mistakes: &mut Mistakes) {

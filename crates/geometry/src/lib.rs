@@ -62,8 +62,8 @@ pub use model::{
     SetJointError, TransformError,
 };
 pub use read::{
-    BODY_ELEMENTS, Disk, Files, Format, Loaded, SdfCollision, SdfLink, SdfModel, SdfShape, SdfWorld, format_of,
-    load, load_sdf_world,
+    BODY_ELEMENTS, Disk, Files, Format, Loaded, SdfCollision, SdfLink, SdfModel, SdfShape,
+    SdfWorld, format_of, load, load_sdf_world,
 };
 pub use shape::{Mass, Role, Shape, ShapeKind};
 pub use transform::{MakeTransformError, Transform, Vec3};

@@ -3,8 +3,8 @@
 //! A kind is one file below this one and one row of [`ACTUATIONS`]; a program adds rows of its own by
 //! [`Tables`](crate::Tables). The model decides which one a vehicle has: the first whose parts it has.
 
-mod hull;
-mod wheels;
+pub mod hull;
+pub mod wheels;
 
 use crate::math::{pose, transform, vector};
 use crate::physics::{ChassisState, Physics, Push};
@@ -18,9 +18,8 @@ use bowline_wire::{Decode, Message};
 use std::any::Any;
 use std::fmt;
 
-pub use hull::{Hull, MakeHullError, MountedThruster};
 pub(crate) use wheels::SQUARE_RAD;
-pub use wheels::{Motion, Steering, TooFewWheels, Wheel, WheelState, Wheels};
+use wheels::{Motion, Wheel, WheelState};
 
 /// All kinds of actuation, in the order in which a model is looked through for their parts. Add yours here; nothing else
 /// needs to change.

@@ -216,7 +216,7 @@ const REFERENCE: &str = "\
 What bodies may have beside frames, shapes and a mass ([models](model.md)): what a simulated vehicle moves by, and what it
 senses with.
 An attribute that is left out is 0, unless it says otherwise.
-Everything but `<hull>` has a `name` and the `frame` of its body that it sits in.
+Each has a `name` and the `frame` of its body that it sits in, but for what describes its body as a whole.
 ";
 
 #[cfg(test)]
@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_unique_and_documented() {
-        let words = |kinds: &[SensorKind]| kinds.iter().map(|it| it.element.word).collect::<Vec<_>>();
+        let words =
+            |kinds: &[SensorKind]| kinds.iter().map(|it| it.element.word).collect::<Vec<_>>();
         assert!(words(SENSORS).is_sorted_by(|one, two| one < two));
         let catalog = Catalog::default();
         for kind in catalog.elements() {

@@ -3,7 +3,8 @@
 mod outputs;
 mod services;
 
-use crate::actuation::{Commands, SQUARE_RAD, Steering};
+use crate::actuation::wheels::Steering;
+use crate::actuation::{Commands, SQUARE_RAD};
 use crate::catalog::{Catalog, Ours, Tables};
 use crate::noise::Seed;
 use crate::simulation::{Event, Settings, Simulation};

@@ -11,7 +11,7 @@
 //!
 //! Deliberately absent: the bus, clocks, threads. A simulation is told how far to go.
 
-mod actuation;
+pub mod actuation;
 mod beams;
 mod catalog;
 mod chart;
@@ -33,18 +33,17 @@ mod vehicle;
 mod view;
 mod world;
 
+pub use actuation::wheels::{Motion, Steering, Wheel, WheelState};
 pub use actuation::{
-    ACTUATIONS, ActuationKind, CommandPort, Gear, Hull, MakeHullError, Motion, MountedBody,
-    MountedThruster, Propulsion, Site, Start, Steering, Stride, TooFewWheels, Wheel, WheelState,
-    Wheels,
+    ACTUATIONS, ActuationKind, CommandPort, Gear, MountedBody, Propulsion, Site, Start, Stride,
 };
 pub use catalog::{Catalog, Ours, Tables};
 pub use chart::{to_geojson, to_truth};
 pub use component::{Sim, SimParameters};
 pub use fault::{Fault, FaultKind, PlannedFault};
 pub use noise::{Seed, Stream};
-pub use schedule::{Rate, Schedule};
 pub use physics::{ChassisState, Push};
+pub use schedule::{Rate, Schedule};
 pub use sea::Water;
 pub use sensor::{Instrument, Reach, Reading, SENSORS, Sample, Sensor, SensorKind};
 pub use simulation::{Event, Settings, Simulation};

@@ -24,8 +24,8 @@ use bowline_node::TypeInfo;
 use bowline_wire::Message;
 use std::fmt;
 
-pub use instrument::{Instrument, Reading};
 pub(crate) use instrument::{Device, ReadingOutput};
+pub use instrument::{Instrument, Reading};
 pub use sample::Sample;
 pub(crate) use sample::{Disturbance, Moment, truth};
 

@@ -1,6 +1,7 @@
 //! A world with a vehicle in it, as time goes on.
 
-use crate::actuation::{Motion, Propulsion, Site, Start, Steering, Stride, WheelState};
+use crate::actuation::wheels::{Motion, Steering, WheelState};
+use crate::actuation::{Propulsion, Site, Start, Stride};
 use crate::fault::{Fault, Faults};
 use crate::math::{between, transform, vector};
 use crate::noise::Seed;

@@ -1,15 +1,14 @@
 //! The robot as the simulator needs it: what it weighs, what it bumps into things with, what it stands on and what it
 //! senses with, all of it from the robot's own model.
 
-use crate::actuation::{CommandPort, Gear, MountedBody, Wheel};
+use crate::actuation::wheels::Wheel;
+use crate::actuation::{CommandPort, Gear, MountedBody};
 use crate::catalog::Catalog;
 use crate::math::vector;
 use crate::physics::{ChassisPlan, ChassisShape};
 use crate::sensor::Instrument;
 use crate::solid::Solid;
-use bowline_geometry::{
-    Body, FrameId, Mistakes, Model, Role, Shape, ShapeKind, Transform, Vec3,
-};
+use bowline_geometry::{Body, FrameId, Mistakes, Model, Role, Shape, ShapeKind, Transform, Vec3};
 use bowline_node::BuildError;
 use rapier3d_f64::math::Vector;
 use std::any::Any;

@@ -2,10 +2,10 @@
 
 use crate::chart::{DEPTHS_M, Depths};
 use crate::outline::{N_CIRCLE, Outline, outline};
+use crate::sensor::Reach;
 use crate::simulation::Simulation;
 use crate::vehicle::Vehicle;
 use crate::world::{Area, AreaKind, Body, Line, Moves, PathEnd, Plume, World};
-use crate::sensor::Reach;
 use bowline_geometry::Transform;
 use std::fmt::Write as _;
 

@@ -3,11 +3,11 @@
 use super::rounded;
 use crate::input::Usage;
 use crate::output;
-use bowline_sim::Catalog;
 use anyhow::Context as _;
 use bowline_geometry::{
     Disk, Files as _, Format, JointId, JointKind, Mistake, Mistakes, Model, format_of, load,
 };
+use bowline_sim::Catalog;
 use clap::Args;
 use std::path::{Path, PathBuf};
 

@@ -71,7 +71,10 @@ fn check_body(body: &Body, mistakes: &mut Mistakes) {
         mistakes.push(frame.place.clone(), not_finite(&frame.name));
     }
     for (what, is_sensor) in [("sensors", true), ("devices", false)] {
-        let alike = body.elements.iter().filter(|it| it.is_sensor() == is_sensor);
+        let alike = body
+            .elements
+            .iter()
+            .filter(|it| it.is_sensor() == is_sensor);
         let named = alike.filter_map(|it| Some((it.name.as_ref()?, &it.place)));
         check_names(what, named, mistakes);
     }

@@ -5,10 +5,10 @@ use super::{Reading, body};
 use crate::assembly::{
     Assembly, Body, Constraint, Feed, Follows, FrameName, Joint, JointKind, Tolerance,
 };
+use crate::element::Bounds;
 use crate::mistake::{Fault, Mistakes};
 use crate::model::MAX_BODIES;
 use crate::transform::norm;
-use crate::element::Bounds;
 use crate::xml::Element;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

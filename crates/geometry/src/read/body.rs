@@ -4,9 +4,9 @@ use super::Reading;
 use super::pose::{POSE, SURENESS, covariance, pose};
 use crate::assembly::{Body, BodyFrame};
 use crate::element::{Bounds, Element as Open};
-use crate::hull::HULL;
 use crate::mistake::{Fault, Mistakes, Place};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
+use crate::suggest::suggest;
 use crate::xml::{self, Element};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,10 +63,13 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
                 expect_once(&mut mass, element, mistakes);
                 body.mass = read_mass(element, mistakes);
             }
-            word if word == HULL.word || element.attribute("frame").is_some() => {
-                body.elements.extend(open(element, mistakes));
+            // What is nearly one of ours and sits nowhere is a misprint of it, and no element of others.
+            word if element.attribute("frame").is_none()
+                && suggest(word, BODY_ELEMENTS.iter().copied()).is_some() =>
+            {
+                refuse(element, mistakes);
             }
-            _ => refuse(element, mistakes),
+            _ => body.elements.extend(open(element, mistakes)),
         }
     }
     body
@@ -86,7 +89,7 @@ fn expect_once<'e>(first: &mut Option<Element<'e>>, element: Element<'e>, mistak
 
 /// Complains about an element that cannot be in a body.
 fn refuse(element: Element<'_>, mistakes: &mut Mistakes) {
-    let others = "something that sits in a frame of the body, by its attribute frame";
+    let others = "an element that sits in a frame of the body, by its attribute frame";
     element.refuse_but(BODY_ELEMENTS, Some(others), mistakes);
 }
 
@@ -94,16 +97,20 @@ fn refuse(element: Element<'_>, mistakes: &mut Mistakes) {
 pub(super) fn open(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Open> {
     expect_empty(element, mistakes);
     let attributes = element.others(&["name", "frame"], mistakes);
-    let mut identity = |attribute: &str| match element.name() == HULL.word {
-        true => Some(element.attribute(attribute).map(str::to_owned)),
-        false => element.required_name(attribute, mistakes).map(Some),
-    };
-    let (name, frame) = (identity("name"), identity("frame"));
+    let has = |attribute: &str| element.attribute(attribute).is_some();
+    let is_named = has("name") || has("frame");
+    let (name, frame) = (
+        is_named.then(|| element.required_name("name", mistakes)),
+        has("frame").then(|| element.required_name("frame", mistakes)),
+    );
+    if matches!(name, Some(None)) || matches!(frame, Some(None)) {
+        return None;
+    }
     Some(Open {
         word: element.name().to_owned(),
         place: element.place(),
-        name: name?,
-        frame: frame?,
+        name: name.flatten(),
+        frame: frame.flatten(),
         attributes,
     })
 }

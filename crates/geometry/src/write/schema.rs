@@ -55,8 +55,7 @@ fn complex_type(kind: &ElementKind) -> String {
         escaped(kind.doc)
     );
     for name in kind.role.identity() {
-        text +=
-            &format!("    <xs:attribute name=\"{name}\" type=\"name\" use=\"required\"/>\n");
+        text += &format!("    <xs:attribute name=\"{name}\" type=\"name\" use=\"required\"/>\n");
     }
     for attribute in kind.all() {
         text += &of_attribute(attribute);

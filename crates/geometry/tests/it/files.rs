@@ -85,7 +85,10 @@ fn sensors_come_with_their_parameters() {
     };
     assert_eq!(laser.word, "laser");
     let beams = &laser.attributes[1];
-    assert_eq!((beams.name.as_str(), beams.value.as_str()), ("beams", "361"));
+    assert_eq!(
+        (beams.name.as_str(), beams.value.as_str()),
+        ("beams", "361")
+    );
     assert!(beams.place.line > 1, "{}", beams.place);
     for (name, expected) in [("rate_hz", 37.5), ("fov_deg", 180.0), ("range_max_m", 32.0)] {
         assert_eq!(laser.number(name), Some(expected), "{name}");

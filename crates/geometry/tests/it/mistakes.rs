@@ -278,7 +278,7 @@ const BODIES: &[(&str, &[&str])] = &[
         r#"<frmae name="F"/>"#,
         &[
             "b.xml:4:1: expected one of <description>, <frame>, ",
-            "or something that sits in a frame",
+            ", an element that sits in a frame",
             "did you mean \"frame\"?",
         ],
     ),

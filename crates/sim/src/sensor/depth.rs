@@ -37,7 +37,10 @@ pub(super) const KIND: SensorKind = SensorKind {
                 Value::Count(u32::MAX),
                 "of so many pixels, both ways, one is published (default 1)",
             ),
-            Attribute::noise("depth_sd_m", "the noise of a depth that does not depend on it"),
+            Attribute::noise(
+                "depth_sd_m",
+                "the noise of a depth that does not depend on it",
+            ),
             Attribute::noise(
                 "depth_sd_per_m2",
                 "the noise for each square metre of depth, as stereo cameras have it",
@@ -62,7 +65,11 @@ pub(super) const KIND: SensorKind = SensorKind {
 };
 
 /// A picture is flat.
-const FLAT: Bounds = Bounds::above(0.0, 178.999_999, "an angle above 0 and less than 179 degrees");
+const FLAT: Bounds = Bounds::above(
+    0.0,
+    178.999_999,
+    "an angle above 0 and less than 179 degrees",
+);
 
 #[derive(Clone, Debug)]
 struct Depth {

@@ -14,7 +14,10 @@ pub(super) const KIND: SensorKind = SensorKind {
         doc: "Inertial navigation with satellites: where it is and how it is turned.",
         role: ElementRole::Sensor,
         attributes: &[
-            Attribute::noise("position_sd_m", "the error of the position, along each axis"),
+            Attribute::noise(
+                "position_sd_m",
+                "the error of the position, along each axis",
+            ),
             Attribute::noise("attitude_sd_deg", "the error of roll and pitch"),
             Attribute::noise("heading_sd_deg", "the error of the heading"),
             Attribute::noise(

@@ -33,7 +33,12 @@ impl Instrument {
     }
 
     /// Declares the output of a sensor.
-    pub(crate) fn output(&self, mounted: &Mounted, channel: &str, ports: &mut Ports) -> ReadingOutput {
+    pub(crate) fn output(
+        &self,
+        mounted: &Mounted,
+        channel: &str,
+        ports: &mut Ports,
+    ) -> ReadingOutput {
         ReadingOutput(self.0.output(mounted, channel, ports))
     }
 }

@@ -186,10 +186,7 @@ impl Laser {
 
     /// How much the noise grows from 1 m to the farthest range, for each metre.
     fn growth(&self) -> f64 {
-        let (near, far) = (
-            self.error_at(1.0)[1],
-            self.error_at(self.range_max_m)[1],
-        );
+        let (near, far) = (self.error_at(1.0)[1], self.error_at(self.range_max_m)[1]);
         ((far - near) / (self.range_max_m - 1.0).max(1.0)).max(0.0)
     }
 

@@ -12,7 +12,10 @@ pub(super) const KIND: SensorKind = SensorKind {
         word: "magnetometer",
         doc: "A compass in three axes that knows how it is tilted.",
         role: ElementRole::Sensor,
-        attributes: &[Attribute::noise("field_sd_t", "the noise of the field, tesla")],
+        attributes: &[Attribute::noise(
+            "field_sd_t",
+            "the noise of the field, tesla",
+        )],
     },
     publishes: &[TypeInfo::of::<Heading>()],
     build: |values| {

@@ -17,7 +17,11 @@ pub(super) const KIND: SensorKind = SensorKind {
         attributes: &[
             // As many as a message can have; a fan of one beam is none.
             Attribute::required("beams", Value::Count(10_000), "beams of a ping, at least 2"),
-            Attribute::required("fov_deg", Value::Number(FAN), "from the first beam to the last"),
+            Attribute::required(
+                "fov_deg",
+                Value::Number(FAN),
+                "from the first beam to the last",
+            ),
             Attribute::required(
                 "range_min_m",
                 Value::Number(Bounds::NOT_NEGATIVE),

@@ -1,11 +1,11 @@
 //! Everything that a measurement depends on, but for its noise.
 
-use crate::actuation::WheelState;
+use crate::actuation::wheels::WheelState;
 use crate::math::{pose, transform, vector};
+use crate::noise::Seed;
 use crate::paint::Paint;
 use crate::physics::{ChassisState, Physics};
 use crate::sea::Water;
-use crate::noise::Seed;
 use crate::vehicle::Mounted;
 use crate::world::Origin;
 use bowline_geometry::{Transform, Vec3};

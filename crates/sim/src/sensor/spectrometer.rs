@@ -25,8 +25,14 @@ pub(super) const KIND: SensorKind = SensorKind {
                 Value::Number(Bounds::NOT_NEGATIVE),
                 "the ion current of a gram of a substance in a cubic metre, ampere",
             ),
-            Attribute::noise("current_sd_ratio", "the noise of a current, as a share of it"),
-            Attribute::noise("current_sd_a", "the noise that does not depend on it, ampere"),
+            Attribute::noise(
+                "current_sd_ratio",
+                "the noise of a current, as a share of it",
+            ),
+            Attribute::noise(
+                "current_sd_a",
+                "the noise that does not depend on it, ampere",
+            ),
         ],
     },
     publishes: &[TypeInfo::of::<Spectrum>()],

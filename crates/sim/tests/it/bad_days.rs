@@ -132,7 +132,10 @@ fn a_world_cannot_break_what_the_vehicle_does_not_have() {
         model: repository().join("models/raptor_ugv/raptor_ugv.xml"),
         ..SimParameters::default()
     };
-    let error = parameters.load(&Catalog::default()).expect_err("there is none").to_string();
+    let error = parameters
+        .load(&Catalog::default())
+        .expect_err("there is none")
+        .to_string();
     let expected = "a fault of the world \"w\": expected one of ";
     assert!(error.starts_with(expected), "{error}");
     assert!(error.contains(" LeftLaser.Scanner, "), "{error}");

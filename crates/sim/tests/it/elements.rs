@@ -14,7 +14,8 @@ const BODY: &str = r#"<body name="B">
 /// What is wrong with an element of a body that an assembly uses twice.
 fn mistakes(element: &str) -> Mistakes {
     let body = BODY.replace("</body>", &format!("{element}\n</body>"));
-    let assembly = r#"<assembly name="A"><use body="b.xml" as="X"/><use body="b.xml" as="Y"/></assembly>"#;
+    let assembly =
+        r#"<assembly name="A"><use body="b.xml" as="X"/><use body="b.xml" as="Y"/></assembly>"#;
     let mut files: BTreeMap<PathBuf, Vec<u8>> = [("a.xml", assembly), ("b.xml", body.as_str())]
         .into_iter()
         .map(|(name, text)| (name.into(), text.as_bytes().to_vec()))
@@ -102,12 +103,18 @@ fn elements_with_mistakes_are_refused_at_their_places() {
     for (element, expected) in ELEMENTS {
         let found = mistakes(element).to_string();
         for expected in *expected {
-            assert!(found.contains(expected), "expected {expected:?} in\n{found}");
+            assert!(
+                found.contains(expected),
+                "expected {expected:?} in\n{found}"
+            );
         }
         // Both bodies have it, and it is one mistake.
         assert_eq!(
             found.lines().count(),
-            found.lines().collect::<std::collections::BTreeSet<_>>().len(),
+            found
+                .lines()
+                .collect::<std::collections::BTreeSet<_>>()
+                .len(),
             "{found}"
         );
     }
@@ -129,7 +136,11 @@ fn models_of_the_repository_have_only_known_elements() {
         let loaded = load(&path, &mut Disk).unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let checked = Catalog::default().check(&loaded.assembly);
         checked.unwrap_or_else(|mistakes| panic!("{mistakes}"));
-        let sensors = loaded.assembly.bodies.iter().flat_map(|body| body.sensors());
+        let sensors = loaded
+            .assembly
+            .bodies
+            .iter()
+            .flat_map(|body| body.sensors());
         n_sensors += sensors.count();
     }
     assert!(n_sensors > 20, "{n_sensors}");

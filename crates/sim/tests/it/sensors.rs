@@ -276,12 +276,11 @@ fn a_bumper_counts_how_often_it_is_pushed() {
         .at([4.0, 0.0, 1.0]),
     );
     let mut simulation = simulation(world, sensor);
-    let pressed =
-        |events: &[Event], simulation: &Simulation| {
-            let said = readings(simulation, events, "Cart.B");
-            let bumper: &Bumper = message(said.last().expect("it says something"));
-            (bumper.pressed, bumper.n_presses)
-        };
+    let pressed = |events: &[Event], simulation: &Simulation| {
+        let said = readings(simulation, events, "Cart.B");
+        let bumper: &Bumper = message(said.last().expect("it says something"));
+        (bumper.pressed, bumper.n_presses)
+    };
     let events = drive(&mut simulation, 1.0, (0.0, 1.0));
     assert_eq!(pressed(&events, &simulation), (false, 0));
     let events = drive(&mut simulation, 4.0, (0.0, 1.0));

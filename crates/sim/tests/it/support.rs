@@ -3,7 +3,9 @@
 use bowline_geometry::{Disk, Files, Model, load};
 use bowline_msgs::Velocity;
 use bowline_node::Time;
-use bowline_sim::{Catalog, Event, Reading, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World};
+use bowline_sim::{
+    Catalog, Event, Reading, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World,
+};
 use bowline_wire::Message;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -83,7 +83,9 @@ struct Propeller {
 }
 
 fn propeller(bodies: &[MountedBody<'_>]) -> Result<Option<Box<dyn Gear>>, BuildError> {
-    let mut found = bodies.iter().flat_map(|it| it.body.elements_of("propeller"));
+    let mut found = bodies
+        .iter()
+        .flat_map(|it| it.body.elements_of("propeller"));
     let Some(element) = found.next() else {
         return Ok(None);
     };
@@ -99,7 +101,10 @@ const DEPTH_M: f64 = 5.0;
 
 impl Gear for Propeller {
     fn command(&self) -> CommandPort {
-        CommandPort::of::<Thrust>("propeller", "How hard the propeller pushes: the port ratio.")
+        CommandPort::of::<Thrust>(
+            "propeller",
+            "How hard the propeller pushes: the port ratio.",
+        )
     }
 
     fn start(&self, start: &Start<'_>) -> Box<dyn Propulsion> {
@@ -170,7 +175,11 @@ fn files() -> BTreeMap<PathBuf, Vec<u8>> {
     let mast = r#"<body name="Mast"><frame name="Foot"/></body>"#;
     let assembly = r#"<assembly name="A"><use body="torpedo.xml"/><use body="mast.xml"/>
         <constraint name="C" from="Torpedo:Vehicle" to="Mast:Foot"/></assembly>"#;
-    let files = [("a.xml", assembly), ("torpedo.xml", body), ("mast.xml", mast)];
+    let files = [
+        ("a.xml", assembly),
+        ("torpedo.xml", body),
+        ("mast.xml", mast),
+    ];
     files
         .into_iter()
         .map(|(name, text)| (name.into(), text.as_bytes().to_vec()))
@@ -206,7 +215,10 @@ fn rows_of_a_program_measure_and_move() {
         simulation.step(EPOCH, &mut events);
     }
     let [speed_mps, _] = simulation.speed();
-    assert!((speed_mps - 1.0).abs() < 1e-3, "10 N against 10 N s/m: {speed_mps}");
+    assert!(
+        (speed_mps - 1.0).abs() < 1e-3,
+        "10 N against 10 N s/m: {speed_mps}"
+    );
     let depths = events.iter().filter_map(|event| match event {
         Event::Measured { reading, .. } => Some(message::<Sounding>(reading).depth_m),
         Event::Truth(_) | Event::Contact(_) | Event::Sea(_) => None,
@@ -215,7 +227,10 @@ fn rows_of_a_program_measure_and_move() {
     assert_eq!(depths.len(), 600);
     let mean_m = depths.iter().sum::<f64>() / depths.len() as f64;
     assert!((mean_m - DEPTH_M).abs() < 0.01, "{mean_m}");
-    assert!(depths.iter().any(|depth| depth != &depths[0]), "there is noise");
+    assert!(
+        depths.iter().any(|depth| depth != &depths[0]),
+        "there is noise"
+    );
 }
 
 #[test]
@@ -256,5 +271,8 @@ fn a_component_with_rows_of_a_program_has_their_ports() {
     rig.advance(std::time::Duration::from_secs(1));
     assert_eq!(rig.take::<Sounding>("Torpedo.Depth").len(), 10);
     let kind = Kind::of::<Sim<Mine>>("sim", "Simulates a torpedo.");
-    assert_eq!(kind.parameters().len(), Kind::of::<Sim>("sim", "").parameters().len());
+    assert_eq!(
+        kind.parameters().len(),
+        Kind::of::<Sim>("sim", "").parameters().len()
+    );
 }

@@ -3,8 +3,8 @@
 use crate::support::{EPOCH, message, readings, repository, vehicle, wait};
 use bowline_msgs::{GpsFix, Heading, Image, Multibeam, Sounding, Spectrum};
 use bowline_sim::{
-    Body, Event, Fault, FaultKind, Flow, Plume, Sea, SimParameters, Simulation, Solid,
-    Spawn, World, to_geojson, world_to_svg,
+    Body, Event, Fault, FaultKind, Flow, Plume, Sea, SimParameters, Simulation, Solid, Spawn,
+    World, to_geojson, world_to_svg,
 };
 use bowline_wire::Message;
 
@@ -31,11 +31,7 @@ fn harbour() -> World {
 }
 
 /// What a sensor measures out of turn.
-fn measured<M: Message + Clone + 'static>(
-    simulation: &mut Simulation,
-    port: &str,
-    tick: u64,
-) -> M {
+fn measured<M: Message + Clone + 'static>(simulation: &mut Simulation, port: &str, tick: u64) -> M {
     let reading = simulation.measure(port, tick).expect("there is one");
     message::<M>(&reading).clone()
 }
@@ -409,7 +405,8 @@ fn measured(fault: Option<(FaultKind, &str)>) -> Measured {
         ]);
     }
     for reading in readings(&simulation, &events, "Compass.Heading") {
-        all.headings_rad.push(message::<Heading>(reading).heading_rad);
+        all.headings_rad
+            .push(message::<Heading>(reading).heading_rad);
     }
     for reading in readings(&simulation, &events, "Multibeam.Ping") {
         all.pings.push(message::<Multibeam>(reading).clone());

@@ -523,7 +523,11 @@ fn figure_11_of_the_paper_is_our_raptor() {
         let steps = scan.points.iter().map(|point| f64::from(point[3]) / 0.05);
         let steps = steps.filter(|step| step.is_finite());
         assert!(steps.clone().count() > 0);
-        assert!(steps.map(|step| (step - step.round()).abs()).all(|off| off < 1e-3));
+        assert!(
+            steps
+                .map(|step| (step - step.round()).abs())
+                .all(|off| off < 1e-3)
+        );
     }
     // Figure 13: the one on the right looks down at 12 degrees below the horizontal and the one on the left at 20.
     for (port, side, down_deg) in [

@@ -36,7 +36,9 @@ impl Craft {
         let bodies = &model.assembly().bodies;
         let mut mistakes = Mistakes::new();
         let mut hulls = bodies.iter().flat_map(|body| body.elements_of(HULL.word));
-        let hull = hulls.next().ok_or("the model has no hull: it is no vessel")?;
+        let hull = hulls
+            .next()
+            .ok_or("the model has no hull: it is no vessel")?;
         let hull = Hull::read(hull, &mut mistakes);
         let place_of = |body: &str, frame: &str| -> Result<Transform, BuildError> {
             Ok(model.transform_by_name(&format!("{body}:{frame}"), vehicle)?)

@@ -77,16 +77,19 @@ impl Rolling {
         let is_ackermann = matches!(steering, Steering::Ackermann { .. });
         let loads = loads(vehicle, wheels, suspension.gravity_mps2);
         let lean = lean(vehicle);
-        let wheels = wheels.iter().zip(loads).map(|(wheel, load_n)| RollingWheel {
-            wheel: wheel.clone(),
-            is_steered: is_ackermann && wheel.centre_m[0] > wheelbase_m / 2.0,
-            load_n,
-            felt_kg: load_n / suspension.gravity_mps2 * lean,
-            bent_m: [0.0; 2],
-            turned_rad: 0.0,
-            rate_radps: 0.0,
-            angle_rad: 0.0,
-        });
+        let wheels = wheels
+            .iter()
+            .zip(loads)
+            .map(|(wheel, load_n)| RollingWheel {
+                wheel: wheel.clone(),
+                is_steered: is_ackermann && wheel.centre_m[0] > wheelbase_m / 2.0,
+                load_n,
+                felt_kg: load_n / suspension.gravity_mps2 * lean,
+                bent_m: [0.0; 2],
+                turned_rad: 0.0,
+                rate_radps: 0.0,
+                angle_rad: 0.0,
+            });
         Self {
             wheels: wheels.collect(),
             suspension,

@@ -76,7 +76,8 @@ impl Sensor for Lines {
             let Some(pixel) = seen(&lens, camera, (moment, &pose), *spot) else {
                 continue;
             };
-            let pixel = pixel.map(|px| (px + at.noise_ratio() * sd_px * noise.normal()).floor() + 0.5);
+            let pixel =
+                pixel.map(|px| (px + at.noise_ratio() * sd_px * noise.normal()).floor() + 0.5);
             // Spots that fall on one pixel are one point.
             if last.replace(pixel) != Some(pixel) {
                 let depths = camera.near_m..=camera.far_m;
