@@ -251,13 +251,17 @@ impl ElementRole {
 }
 
 impl ElementKind {
-    /// Checks an element of this kind; its values can be read then. What is wrong is added to `mistakes`.
+    /// Checks an element of this kind. What is wrong is added to `mistakes`.
+    pub fn check(&self, element: &Element, mistakes: &mut Mistakes) {
+        self.read(element, mistakes);
+    }
+
+    /// The same; its values can be read then.
     pub fn read<'e>(
         &'e self,
         element: &'e Element,
         mistakes: &'e mut Mistakes,
     ) -> ElementValues<'e> {
-        let n_before = mistakes.list().len();
         for given in &element.attributes {
             let Some(attribute) = self.attribute(&given.name) else {
                 let names = self.role.identity().iter().copied();
@@ -301,7 +305,6 @@ impl ElementKind {
             kind: self,
             element,
             mistakes,
-            n_before,
         }
     }
 
@@ -321,18 +324,9 @@ pub struct ElementValues<'e> {
     kind: &'e ElementKind,
     element: &'e Element,
     mistakes: &'e mut Mistakes,
-    n_before: usize,
 }
 
 impl ElementValues<'_> {
-    /// Whether nothing is wrong with it so far.
-    #[must_use]
-    pub fn is_sound(&self) -> bool {
-        // Once there are too many mistakes, none is added: then nothing counts as sound.
-        let n_mistakes = self.mistakes.list().len();
-        n_mistakes == self.n_before && n_mistakes < Mistakes::MAX
-    }
-
     /// The value of an attribute, if it is as its kind wants it.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

@@ -111,7 +111,7 @@ impl Catalog {
                 continue;
             }
             match elements.iter().find(|kind| kind.word == element.word) {
-                Some(kind) => drop(kind.read(element, &mut mistakes)),
+                Some(kind) => kind.check(element, &mut mistakes),
                 None => refuse(element, &elements, &mut mistakes),
             }
         }

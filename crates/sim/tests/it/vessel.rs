@@ -4,8 +4,7 @@ use crate::support::{EPOCH, STEP_S, repository, steps, vehicle};
 use bowline_msgs::{PoseTransform, Thrust};
 use bowline_sim::actuation::hull::Hull;
 use bowline_sim::{
-    Body, Event, Fault, FaultKind, Flow, Sea, SimParameters, Simulation, Solid, Spawn, Waves,
-    World,
+    Body, Event, Fault, FaultKind, Flow, Sea, SimParameters, Simulation, Solid, Spawn, Waves, World,
 };
 use std::f64::consts::FRAC_PI_2;
 
