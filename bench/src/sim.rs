@@ -2,9 +2,9 @@
 
 use crate::{Length, stopwatch};
 use anyhow::{Context as _, Result, ensure};
+use bowline_component::Time;
 use bowline_geometry::{Disk, Model, Transform, load};
 use bowline_msgs::{Range3d, Thrust, Velocity};
-use bowline_node::Time;
 use bowline_sim::{
     Body, Catalog, Reading, SimParameters, Simulation, Solid, VEHICLE_FRAME, Vehicle, World,
 };

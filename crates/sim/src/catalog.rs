@@ -24,7 +24,7 @@ use std::fmt;
 ///     const SENSORS: &'static [SensorKind] = &[/* one for each kind */];
 /// }
 ///
-/// let kind = bowline_node::Kind::of::<Sim<MyTables>>("sim", "Simulates my vehicle and its sensors.");
+/// let kind = bowline_component::Kind::of::<Sim<MyTables>>("sim", "Simulates my vehicle and its sensors.");
 /// let catalog = Catalog::of::<MyTables>();
 /// # assert!(kind.name == "sim" && catalog.sensors().count() > 0);
 /// ```

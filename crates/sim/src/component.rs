@@ -11,15 +11,15 @@ use crate::simulation::{Event, Settings, Simulation};
 use crate::vehicle::{VEHICLE_FRAME, Vehicle};
 use crate::world::World;
 use bowline_autonomy::control::DriveLimits;
+use bowline_component::{Build, BuildError, Component, Health, Outbox, Ports, Step, Time};
 use bowline_geometry::{Disk, Model, load};
-use bowline_node::{Build, BuildError, Component, Health, Outbox, Ports, Step, Time};
 use outputs::Outputs;
 use services::Services;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What is simulated, and how the vehicle drives.
     pub struct SimParameters {
         /// A world file: ours (.toml), Gazebo's (.sdf, .world) or BARN's (.json); without it flat ground.

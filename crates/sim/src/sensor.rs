@@ -19,8 +19,8 @@ mod sample;
 mod sonar;
 mod spectrometer;
 
+use bowline_component::TypeInfo;
 use bowline_geometry::{ElementKind, ElementValues};
-use bowline_node::TypeInfo;
 use bowline_wire::Message;
 use std::fmt;
 

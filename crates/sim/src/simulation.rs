@@ -12,9 +12,9 @@ use crate::sensor::{self, Device, Disturbance, Moment, Reading};
 use crate::vehicle::Vehicle;
 use crate::world::{Body, Spawn, World};
 use bowline_autonomy::control::DriveLimits;
+use bowline_component::Time;
 use bowline_geometry::{Transform, Vec3};
 use bowline_msgs::{Contact, PoseTransform, Sea as SeaMessage};
-use bowline_node::Time;
 use rapier3d_f64::math::Vector;
 use std::any::Any;
 

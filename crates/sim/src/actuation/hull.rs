@@ -7,11 +7,11 @@ use super::{ActuationKind, CommandPort, Gear, MountedBody, Propulsion, Site, Sta
 use crate::math::vector;
 use crate::world::Spawn;
 use afloat::Afloat;
+use bowline_component::BuildError;
 use bowline_geometry::{
     HULL, Hull as Described, Mistakes, THRUSTER, Thruster as DescribedThruster, Transform,
 };
 use bowline_msgs::Thrust;
-use bowline_node::BuildError;
 
 pub use thrusters::MountedThruster;
 

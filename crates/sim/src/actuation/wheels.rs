@@ -8,9 +8,9 @@ use crate::physics::{ChassisState, Push};
 use crate::vehicle::WheelName;
 use crate::world::Spawn;
 use bowline_autonomy::control::{Drive, DriveLimits};
+use bowline_component::{BuildError, Time};
 use bowline_geometry::{Shape, ShapeKind, Transform, Vec3};
 use bowline_msgs::Velocity;
-use bowline_node::{BuildError, Time};
 use rolling::{Rolling, Suspension};
 use std::any::Any;
 

@@ -3,8 +3,8 @@
 use crate::sensor::ReadingOutput;
 use crate::simulation::Event;
 use crate::vehicle::Vehicle;
+use bowline_component::{Outbox, Output, Ports};
 use bowline_msgs::{Contact, PoseTransform, Sea};
-use bowline_node::{Outbox, Output, Ports};
 
 /// Where everything goes.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use super::{Instrument, Sample, Sensor, SensorKind};
 use crate::noise::Stream;
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, ElementKind, ElementRole};
 use bowline_msgs::Bumper as Message;
-use bowline_node::TypeInfo;
 
 pub(super) const KIND: SensorKind = SensorKind {
     element: ElementKind {

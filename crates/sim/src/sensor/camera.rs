@@ -4,9 +4,9 @@ mod lines;
 mod picture;
 
 use super::{Instrument, SensorKind};
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, Bounds, ElementKind, ElementRole, Value};
 use bowline_msgs::{Image, Range3d};
-use bowline_node::TypeInfo;
 
 pub(super) const KIND: SensorKind = SensorKind {
     element: ElementKind {

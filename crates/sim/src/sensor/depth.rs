@@ -5,9 +5,9 @@ use super::{Instrument, Reach, Sample, Sensor, SensorKind};
 use crate::beams::Beams;
 use crate::math::single;
 use crate::noise::Stream;
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, Bounds, ElementKind, ElementRole, Value};
 use bowline_msgs::Range3d;
-use bowline_node::TypeInfo;
 
 pub(super) const KIND: SensorKind = SensorKind {
     element: ElementKind {

@@ -2,9 +2,9 @@
 
 use super::{Instrument, Sample, Sensor, SensorKind};
 use crate::noise::Stream;
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, ElementKind, ElementRole, Value};
 use bowline_msgs::Wheels;
-use bowline_node::TypeInfo;
 
 pub(super) const KIND: SensorKind = SensorKind {
     element: ElementKind {

@@ -3,9 +3,9 @@
 use super::{Instrument, Sample, Sensor, SensorKind};
 use crate::noise::Stream;
 use crate::physics::ChassisState;
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, ElementKind, ElementRole, Vec3};
 use bowline_msgs::Imu as Message;
-use bowline_node::TypeInfo;
 use rapier3d_f64::math::Vector;
 
 pub(super) const KIND: SensorKind = SensorKind {

@@ -3,9 +3,9 @@
 use super::sample::{matrix, pose_message};
 use super::{Instrument, Sample, Sensor, SensorKind};
 use crate::noise::{Stream, lasting};
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, ElementKind, ElementRole, Vec3};
 use bowline_msgs::PoseTransform;
-use bowline_node::TypeInfo;
 use rapier3d_f64::math::{Pose, Rotation, Vector};
 
 pub(super) const KIND: SensorKind = SensorKind {

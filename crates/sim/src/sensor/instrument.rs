@@ -5,7 +5,7 @@ use super::{Moment, Reach, Sample, Sensor};
 use crate::physics::Touch;
 use crate::schedule::{Rate, Schedule};
 use crate::vehicle::Mounted;
-use bowline_node::{Outbox, Output, Ports, TypeInfo};
+use bowline_component::{Outbox, Output, Ports, TypeInfo};
 use bowline_wire::{EncodeError, Message};
 use std::any::Any;
 use std::fmt;

@@ -4,11 +4,11 @@ use super::{Instrument, Reach, Sample, Sensor, SensorKind};
 use crate::beams::Beams;
 use crate::math::single;
 use crate::noise::Stream;
+use bowline_component::TypeInfo;
 use bowline_geometry::{
     Attribute, Bounds, ElementKind, ElementRole, ElementValues, Value, numbers,
 };
 use bowline_msgs::Range3d;
-use bowline_node::TypeInfo;
 use rapier3d_f64::math::Vector;
 
 pub(super) const KIND: SensorKind = SensorKind {

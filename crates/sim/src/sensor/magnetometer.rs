@@ -2,9 +2,9 @@
 
 use super::{Instrument, Sample, Sensor, SensorKind};
 use crate::noise::Stream;
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, ElementKind, ElementRole};
 use bowline_msgs::Heading;
-use bowline_node::TypeInfo;
 use rapier3d_f64::math::{Rotation, Vector};
 
 pub(super) const KIND: SensorKind = SensorKind {

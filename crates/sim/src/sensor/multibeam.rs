@@ -5,9 +5,9 @@ use crate::beams::Beams;
 use crate::math::single;
 use crate::noise::Stream;
 use crate::scene::Looked;
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, Bounds, ElementKind, ElementRole, Value};
 use bowline_msgs::Multibeam as Message;
-use bowline_node::TypeInfo;
 
 pub(super) const KIND: SensorKind = SensorKind {
     element: ElementKind {

@@ -2,9 +2,9 @@
 
 use super::{Instrument, Sample, Sensor, SensorKind};
 use crate::noise::Stream;
+use bowline_component::TypeInfo;
 use bowline_geometry::{Attribute, Bounds, ElementKind, ElementRole, Value};
 use bowline_msgs::Sounding;
-use bowline_node::TypeInfo;
 use rapier3d_f64::math::Vector;
 use std::f64::consts::TAU;
 

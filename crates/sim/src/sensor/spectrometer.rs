@@ -3,11 +3,11 @@
 use super::{Instrument, Sample, Sensor, SensorKind};
 use crate::math::single;
 use crate::noise::Stream;
+use bowline_component::TypeInfo;
 use bowline_geometry::{
     Attribute, Bounds, ElementKind, ElementRole, ElementValues, Value, is_name, numbers,
 };
 use bowline_msgs::Spectrum;
-use bowline_node::TypeInfo;
 
 pub(super) const KIND: SensorKind = SensorKind {
     element: ElementKind {

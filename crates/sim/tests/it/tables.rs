@@ -1,11 +1,11 @@
 //! Rows that a program adds: a sensor and a kind of actuation that the simulator does not have.
 
 use crate::support::{EPOCH, message, steps};
+use bowline_component::{BuildError, Kind, Rig, Time, TypeInfo};
 use bowline_geometry::{
     Attribute, Bounds, ElementKind, ElementRole, Model, Transform, Value, load,
 };
 use bowline_msgs::{Sounding, Thrust};
-use bowline_node::{BuildError, Kind, Rig, Time, TypeInfo};
 use bowline_sim::{
     ActuationKind, Catalog, ChassisState, CommandPort, Event, Gear, Instrument, MakeVehicleError,
     MountedBody, Propulsion, Push, Sample, Sea, Sensor, SensorKind, Sim, SimParameters, Site,

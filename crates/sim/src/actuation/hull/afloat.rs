@@ -14,8 +14,8 @@ use super::Hull;
 use super::thrusters::Thrusters;
 use crate::physics::{ChassisState, Push};
 use crate::sea::{Raft, Water};
+use bowline_component::Time;
 use bowline_msgs::Thrust;
-use bowline_node::Time;
 use rapier3d_f64::math::{Pose, Rotation, Vector};
 use std::any::Any;
 
