@@ -7,6 +7,7 @@ mod datagrams;
 mod drop_in;
 mod dynamic;
 mod examples;
+mod extension_points;
 mod faults;
 mod fingerprints;
 mod generated;

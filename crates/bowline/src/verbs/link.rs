@@ -7,10 +7,11 @@ mod status;
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_host::clock::Live;
-use bowline_link::carrier::Meet;
+use bowline_link::carrier::{CARRIERS, Meet};
 use bowline_link::file::{LinkFile, ReadLinkError};
 use bowline_link::keys::{self, Identity};
 use bowline_link::run::Link;
+use bowline_link::schedule::SCHEDULERS;
 use clap::{Args, Subcommand};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -24,11 +25,19 @@ Examples:
   bowline link status                              how all links on this bus are
   bowline link status --json | jq .streams
 
-links/example.toml has every option. Schedulers: priority, round_robin, value. Carriers: quic, tcp, udp.";
+links/example.toml has every option.";
+
+/// The examples, and what the tables of links have.
+fn help() -> String {
+    let row = |name: &str, about: &str| format!("\n  {name:<12} {about}");
+    let schedulers: String = SCHEDULERS.iter().map(|it| row(it.name, it.about)).collect();
+    let carriers: String = CARRIERS.iter().map(|it| row(it.name, it.about)).collect();
+    format!("{EXAMPLES}\n\nSchedulers:{schedulers}\n\nCarriers:{carriers}")
+}
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = EXAMPLES,
+    after_help = help(),
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]

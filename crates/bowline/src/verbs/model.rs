@@ -6,6 +6,7 @@ mod transform;
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_geometry::{Mistake, Model, to_sdf, to_svg, to_tree};
+use bowline_sim::Catalog;
 use clap::{Args, Command, Subcommand};
 use open::{Opened, Source};
 use serde_json::{Value, json};
@@ -35,6 +36,12 @@ pub(crate) enum Verb {
     /// Write the model for others: the simulator's vehicle, sensors included
     #[command(after_help = EXPORT)]
     Export(Export),
+    /// Print the schema of Body and Assembly files, as XSD, for editors and validators
+    #[command(after_help = "Example:\n  bowline model schema > model.xsd")]
+    Schema,
+    /// Print what bodies may have beside frames and shapes, as Markdown: sensors, hulls, thrusters, with their attributes
+    #[command(after_help = "Example:\n  bowline model elements | less")]
+    Elements,
 }
 
 const CHECK: &str = "\
@@ -118,6 +125,8 @@ pub(crate) fn run(verb: &Verb) -> anyhow::Result<Outcome> {
         }),
         Verb::View(args) => with(&args.source, |opened| view(opened, args)),
         Verb::Export(args) => with(&args.source, |opened| export(opened, args)),
+        Verb::Schema => write(None, &Catalog::default().schema()),
+        Verb::Elements => write(None, &Catalog::default().reference()),
     }
 }
 
@@ -139,8 +148,8 @@ fn bodies(opened: Opened, is_json: bool) -> anyhow::Result<Outcome> {
             json!({
                 "body": body.name,
                 "frames": body.frames.len(),
-                "sensors": body.sensors.iter().map(|it| json!({
-                    "name": it.name, "kind": it.kind.word(), "frame": it.frame, "rate_hz": it.rate_hz,
+                "sensors": body.sensors().map(|it| json!({
+                    "name": it.name, "kind": it.word, "frame": it.frame, "rate_hz": it.rate_hz(),
                 })).collect::<Vec<_>>(),
             })
         });
@@ -207,7 +216,11 @@ fn rounded(number: f64) -> f64 {
 fn summary(model: &Model) -> String {
     let assembly = model.assembly();
     let count = |n: usize, thing: &str| output::count(n as u64, thing);
-    let n_sensors = assembly.bodies.iter().map(|body| body.sensors.len()).sum();
+    let n_sensors = assembly
+        .bodies
+        .iter()
+        .map(|body| body.sensors().count())
+        .sum();
     let mut bodies = count(assembly.bodies.len(), "body");
     if bodies.ends_with("bodys") {
         bodies = bodies.replace("bodys", "bodies");

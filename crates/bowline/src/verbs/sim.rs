@@ -7,7 +7,7 @@ use crate::{App, Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Url;
 use bowline_sim::{
-    Barn, Flow, LoadWorldError, Moves, RunningGear, Sea, SimParameters, Simulation, Solid, Vehicle,
+    Barn, Catalog, Flow, LoadWorldError, Moves, Sea, SimParameters, Simulation, Solid, Vehicle,
     World, to_geojson, to_svg, to_truth, world_to_svg,
 };
 use clap::{Args, Subcommand};
@@ -183,11 +183,8 @@ fn simulate(app: &App, world: &Path, arguments: &Arguments) -> anyhow::Result<Ou
 /// What somebody would write who makes a robot file of it.
 fn robot_text(world: &Path, model: &Path, vehicle: &Vehicle) -> String {
     let quoted = |path: &Path| Value::from(path.display().to_string()).to_string();
-    let command = match vehicle.running_gear {
-        RunningGear::Wheels(_) => "bowline.velocity_t",
-        RunningGear::Hull(_) => "bowline.thrust_t",
-    };
-    let port = vehicle.command_port();
+    let command = vehicle.command();
+    let (port, command) = (command.name, command.message.name);
     format!(
         "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ {port} = \"{command}\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
         quoted(model),
@@ -392,6 +389,6 @@ fn simulation(world: &Path, model: &Path) -> anyhow::Result<Simulation> {
         ..SimParameters::default()
     };
     parameters
-        .load()
+        .load(&Catalog::default())
         .map_err(|error| anyhow::anyhow!("{error}"))
 }

@@ -1,12 +1,12 @@
 //! What sensors of the water measure, against the world's truth.
 
-use crate::support::{EPOCH, readings, repository, vehicle, wait};
-use bowline_msgs::{Image, Multibeam, Spectrum};
+use crate::support::{EPOCH, message, readings, repository, vehicle, wait};
+use bowline_msgs::{GpsFix, Heading, Image, Multibeam, Sounding, Spectrum};
 use bowline_sim::{
-    Body, Event, Fault, FaultKind, Flow, Plume, Reading, Sea, SimParameters, Simulation, Solid,
-    Spawn, World, to_geojson, world_to_svg,
+    Body, Event, Fault, FaultKind, Flow, Plume, Sea, SimParameters, Simulation, Solid, Spawn,
+    World, to_geojson, world_to_svg,
 };
-use bowline_wire::Message as _;
+use bowline_wire::Message;
 
 /// Flat mud under 8 m of water.
 fn pond(sea: Sea) -> World {
@@ -30,32 +30,26 @@ fn harbour() -> World {
     World::load(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// What a sensor measures out of turn.
+fn measured<M: Message + Clone + 'static>(simulation: &mut Simulation, port: &str, tick: u64) -> M {
+    let reading = simulation.measure(port, tick).expect("there is one");
+    message::<M>(&reading).clone()
+}
+
 fn ping(simulation: &mut Simulation, tick: u64) -> Multibeam {
-    match simulation.measure("Multibeam.Ping", tick) {
-        Some(Reading::Multibeam(ping)) => ping,
-        other => panic!("{other:?}"),
-    }
+    measured(simulation, "Multibeam.Ping", tick)
 }
 
 fn spectrum(simulation: &mut Simulation) -> Spectrum {
-    match simulation.measure("Spectrometer.Spectrum", 1) {
-        Some(Reading::Spectrum(spectrum)) => spectrum,
-        other => panic!("{other:?}"),
-    }
+    measured(simulation, "Spectrometer.Spectrum", 1)
 }
 
 fn picture(simulation: &mut Simulation) -> Image {
-    match simulation.measure("Camera.Image", 1) {
-        Some(Reading::Image(image)) => image,
-        other => panic!("{other:?}"),
-    }
+    measured(simulation, "Camera.Image", 1)
 }
 
 fn sounding(simulation: &mut Simulation, tick: u64) -> f64 {
-    match simulation.measure("Sounder.Depth", tick) {
-        Some(Reading::Sounding(sounding)) => sounding.depth_m,
-        other => panic!("{other:?}"),
-    }
+    measured::<Sounding>(simulation, "Sounder.Depth", tick).depth_m
 }
 
 fn put(simulation: &mut Simulation, xy_m: [f64; 2], heading_rad: f64) {
@@ -328,9 +322,7 @@ fn the_harbours_chart_is_fresh_and_knows_no_wreck() {
         .find(|it| it["properties"]["kind"] == "berth")
         .expect("a berth");
     let mut simulation = upsv(harbour(), 0.0);
-    let Some(Reading::Fix(fix)) = simulation.measure("GPS.Fix", 1) else {
-        panic!("a fix");
-    };
+    let fix: GpsFix = measured(&mut simulation, "GPS.Fix", 1);
     let lon = berth["geometry"]["coordinates"][0]
         .as_f64()
         .expect("a number");
@@ -361,7 +353,7 @@ fn the_same_seed_gives_a_vessel_the_same_bytes_and_another_one_others() {
         let mut simulation = parameters.simulation(harbour(), vehicle("upsv/upsv.xml"));
         let mut events = Vec::new();
         for nth in 0..1_000_i64 {
-            simulation.thrust(&bowline_msgs::Thrust {
+            simulation.command(&bowline_msgs::Thrust {
                 utime: nth * 5_000,
                 port_ratio: 0.5,
                 starboard_ratio: 0.4,
@@ -405,25 +397,19 @@ fn measured(fault: Option<(FaultKind, &str)>) -> Measured {
         headings_rad: Vec::new(),
         pings: Vec::new(),
     };
-    for port in ["GPS.Fix", "Compass.Heading", "Multibeam.Ping"] {
-        for reading in readings(&simulation, &events, port) {
-            match reading {
-                Reading::Fix(fix) => all.fixes_m.push([
-                    (fix.lon_deg - lon_deg) * metres * lat_deg.to_radians().cos(),
-                    (fix.lat_deg - lat_deg) * metres,
-                ]),
-                Reading::Heading(heading) => all.headings_rad.push(heading.heading_rad),
-                Reading::Multibeam(ping) => all.pings.push(ping.clone()),
-                Reading::Range(_)
-                | Reading::Pose(_)
-                | Reading::Imu(_)
-                | Reading::Wheels(_)
-                | Reading::Bumper(_)
-                | Reading::Sounding(_)
-                | Reading::Spectrum(_)
-                | Reading::Image(_) => panic!("{port}: {reading:?}"),
-            }
-        }
+    for reading in readings(&simulation, &events, "GPS.Fix") {
+        let fix: &GpsFix = message(reading);
+        all.fixes_m.push([
+            (fix.lon_deg - lon_deg) * metres * lat_deg.to_radians().cos(),
+            (fix.lat_deg - lat_deg) * metres,
+        ]);
+    }
+    for reading in readings(&simulation, &events, "Compass.Heading") {
+        all.headings_rad
+            .push(message::<Heading>(reading).heading_rad);
+    }
+    for reading in readings(&simulation, &events, "Multibeam.Ping") {
+        all.pings.push(message::<Multibeam>(reading).clone());
     }
     all
 }
@@ -500,12 +486,7 @@ fn a_satellite_outage_is_silent_and_a_stuck_sonar_repeats_itself() {
     assert_eq!(readings(&simulation, &events, "GPS.Fix").len(), 0);
     assert!(!readings(&simulation, &events, "Compass.Heading").is_empty());
     let pings = readings(&simulation, &events, "Multibeam.Ping").into_iter();
-    let pings = pings.map(|reading| {
-        let Reading::Multibeam(ping) = reading else {
-            panic!("{reading:?}");
-        };
-        ping.clone()
-    });
+    let pings = pings.map(|reading| message::<Multibeam>(reading).clone());
     let pings: Vec<Multibeam> = pings.collect();
     assert!(pings.len() >= 4);
     assert!(

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use bowline_geometry::{
     Disk, Files as _, Format, JointId, JointKind, Mistake, Mistakes, Model, format_of, load,
 };
+use bowline_sim::Catalog;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -41,8 +42,11 @@ impl Source {
             Some(path) => path.clone(),
             None => the_only_one(is_meant)?,
         };
-        let loaded = load(&path, &mut Disk);
-        let made = loaded.and_then(|loaded| Ok((Model::new(loaded.assembly)?, loaded.notes)));
+        let made = load(&path, &mut Disk).and_then(|loaded| {
+            let model = Model::new(loaded.assembly)?;
+            Catalog::default().check(model.assembly())?;
+            Ok((model, loaded.notes))
+        });
         match made {
             Ok((model, notes)) => {
                 for note in &notes {

@@ -4,25 +4,26 @@
 //! would pull harder than friction allows; rolling brings new ones. So a vehicle at rest stays where it is, on slopes
 //! too, and a moving one goes where its wheels point.
 
+use super::Wheel;
 use super::turning::{Motion, Steering};
-use super::{Vehicle, Wheel};
 use crate::physics::{ChassisState, Physics};
+use crate::vehicle::Vehicle;
 use rapier3d_f64::math::{Rotation, Vector};
 
 /// What is the same for all wheels of a vehicle.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Suspension {
+pub(super) struct Suspension {
     /// How fast the vehicle would bounce, hertz.
-    pub(crate) bounce_hz: f64,
+    pub(super) bounce_hz: f64,
     /// How hard tyres hold, as a share of what they carry.
-    pub(crate) grip: f64,
-    pub(crate) gravity_mps2: f64,
+    pub(super) grip: f64,
+    pub(super) gravity_mps2: f64,
 }
 
 /// All wheels of a vehicle, as they are now.
 #[derive(Clone, Debug)]
-pub(crate) struct Wheels {
-    wheels: Vec<Rolling>,
+pub(super) struct Rolling {
+    wheels: Vec<RollingWheel>,
     suspension: Suspension,
     steering: Steering,
     /// What was lost in turning, for vehicles that skid: they correct it as their gyroscope says.
@@ -31,7 +32,7 @@ pub(crate) struct Wheels {
 
 /// A wheel that rolls.
 #[derive(Clone, Debug)]
-struct Rolling {
+struct RollingWheel {
     wheel: Wheel,
     is_steered: bool,
     /// What it carries at rest, newtons.
@@ -65,8 +66,8 @@ const BRISTLE_RADPS: f64 = 60.0;
 const BRISTLE_DAMPING: f64 = 0.5;
 const SPRING_DAMPING: f64 = 0.6;
 
-impl Wheels {
-    pub(crate) fn new(
+impl Rolling {
+    pub(super) fn new(
         vehicle: &Vehicle,
         wheels: &[Wheel],
         steering: Steering,
@@ -76,16 +77,19 @@ impl Wheels {
         let is_ackermann = matches!(steering, Steering::Ackermann { .. });
         let loads = loads(vehicle, wheels, suspension.gravity_mps2);
         let lean = lean(vehicle);
-        let wheels = wheels.iter().zip(loads).map(|(wheel, load_n)| Rolling {
-            wheel: wheel.clone(),
-            is_steered: is_ackermann && wheel.centre_m[0] > wheelbase_m / 2.0,
-            load_n,
-            felt_kg: load_n / suspension.gravity_mps2 * lean,
-            bent_m: [0.0; 2],
-            turned_rad: 0.0,
-            rate_radps: 0.0,
-            angle_rad: 0.0,
-        });
+        let wheels = wheels
+            .iter()
+            .zip(loads)
+            .map(|(wheel, load_n)| RollingWheel {
+                wheel: wheel.clone(),
+                is_steered: is_ackermann && wheel.centre_m[0] > wheelbase_m / 2.0,
+                load_n,
+                felt_kg: load_n / suspension.gravity_mps2 * lean,
+                bent_m: [0.0; 2],
+                turned_rad: 0.0,
+                rate_radps: 0.0,
+                angle_rad: 0.0,
+            });
         Self {
             wheels: wheels.collect(),
             suspension,
@@ -95,7 +99,7 @@ impl Wheels {
     }
 
     /// Forgets what tyres felt: the vehicle was put somewhere else.
-    pub(crate) fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         for wheel in &mut self.wheels {
             wheel.bent_m = [0.0; 2];
             wheel.rate_radps = 0.0;
@@ -104,7 +108,7 @@ impl Wheels {
     }
 
     /// The wheel that a body is.
-    pub(crate) fn state(&self, part: usize) -> Option<WheelState> {
+    pub(super) fn state(&self, part: usize) -> Option<WheelState> {
         let found = self.wheels.iter().find(|it| it.wheel.part == part)?;
         Some(WheelState {
             turned_rad: found.turned_rad,
@@ -114,16 +118,13 @@ impl Wheels {
     }
 
     /// The forces of one step, each with its point. Wheels turn as the motion says.
-    pub(crate) fn forces(
+    pub(super) fn forces(
         &mut self,
-        physics: &Physics,
+        (physics, chassis): (&Physics, &ChassisState),
         motion: &Motion,
         dt: f64,
     ) -> Vec<(Vector, Vector)> {
-        let Some(chassis) = physics.vehicle() else {
-            return Vec::new();
-        };
-        let turn_radps = self.turn(motion, &chassis, dt);
+        let turn_radps = self.turn(motion, chassis, dt);
         let (suspension, steering) = (self.suspension, self.steering);
         let mut forces = Vec::new();
         for wheel in &mut self.wheels {
@@ -133,7 +134,7 @@ impl Wheels {
             };
             wheel.aim(motion.speed_mps, tan, turn_radps);
             wheel.turned_rad += wheel.rate_radps * dt;
-            forces.extend(wheel.force(physics, &chassis, suspension, dt));
+            forces.extend(wheel.force(physics, chassis, suspension, dt));
         }
         forces
     }
@@ -155,7 +156,7 @@ impl Wheels {
 /// How hard what was lost in turning is made up for, 1/s.
 const TURN_GAIN: f64 = 4.0;
 
-impl Rolling {
+impl RollingWheel {
     /// Points the wheel and turns it so that it rolls along its own arc.
     fn aim(&mut self, speed_mps: f64, curvature_per_m: f64, turn_radps: f64) {
         let [x, y, _] = self.wheel.centre_m;
@@ -263,7 +264,7 @@ fn lean(vehicle: &Vehicle) -> f64 {
 }
 
 /// The plane `z = a + b x + c y` that is nearest to points `x y z`; none if they are on a line.
-pub(crate) fn plane(points: &[[f64; 3]]) -> Option<[f64; 3]> {
+pub(super) fn plane(points: &[[f64; 3]]) -> Option<[f64; 3]> {
     let mut m = [[0.0; 4]; 3];
     for [x, y, z] in points {
         let row = [1.0, *x, *y];

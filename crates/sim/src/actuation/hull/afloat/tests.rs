@@ -1,7 +1,10 @@
 //! Fossen's model against what can be worked out by hand.
 
+use super::super::MountedThruster;
 use super::*;
-use crate::vehicle::thrusters::MountedThruster;
+use crate::noise::Seed;
+use crate::world::Sea;
+use std::time::Duration;
 
 fn thruster(left: f64) -> MountedThruster {
     MountedThruster {

@@ -4,11 +4,10 @@
 //! point on the ground. So points are right along the picture, and the less sure the farther they are and the lower the
 //! camera sits. The vehicle itself hides nothing.
 
-use super::{Moment, world_from};
+use super::super::{Moment, Reach, Sample, Sensor};
+use super::Camera;
 use crate::math::single;
 use crate::noise::Stream;
-use crate::vehicle::Mounted;
-use bowline_geometry::Camera;
 use bowline_msgs::Range3d;
 use rapier3d_f64::math::{Pose, Vector};
 
@@ -27,7 +26,7 @@ struct Lens {
 
 impl Lens {
     fn of(camera: &Camera) -> Self {
-        let half_px = [camera.width_px, camera.height_px].map(|it| f64::from(it) / 2.0);
+        let half_px = camera.size_px.map(|it| f64::from(it) / 2.0);
         Self {
             focal_px: half_px[0] / (camera.fov_rad / 2.0).tan(),
             half_px,
@@ -55,45 +54,63 @@ impl Lens {
     }
 }
 
-pub(super) fn lines(
-    mounted: &Mounted,
-    camera: &Camera,
-    (moment, stream): (&Moment<'_>, &mut Stream),
-) -> Range3d {
-    let lens = Lens::of(camera);
-    let pose = world_from(mounted, moment);
-    let sd_px = EDGE_PX + camera.pixel_sd / CONTRAST;
-    let most_m = camera.far_m * lens.slant();
-    let mut points = Vec::new();
-    let mut last = None;
-    for spot in moment.paint.spots() {
-        if (*spot - pose.translation).length_squared() > most_m * most_m {
-            continue;
+/// A camera with a module behind it that finds lines.
+#[derive(Clone, Debug)]
+pub(super) struct Lines(pub(super) Camera);
+
+impl Sensor for Lines {
+    type Message = Range3d;
+
+    fn measure(&mut self, at: &Sample<'_>, noise: &mut Stream) -> Range3d {
+        let (Self(camera), moment) = (self, at.moment);
+        let lens = Lens::of(camera);
+        let pose = at.world_from_sensor();
+        let sd_px = EDGE_PX + camera.pixel_sd / CONTRAST;
+        let most_m = camera.far_m * lens.slant();
+        let mut points = Vec::new();
+        let mut last = None;
+        for spot in moment.paint.spots() {
+            if (*spot - pose.translation).length_squared() > most_m * most_m {
+                continue;
+            }
+            let Some(pixel) = seen(&lens, camera, (moment, &pose), *spot) else {
+                continue;
+            };
+            let pixel =
+                pixel.map(|px| (px + at.noise_ratio() * sd_px * noise.normal()).floor() + 0.5);
+            // Spots that fall on one pixel are one point.
+            if last.replace(pixel) != Some(pixel) {
+                let depths = camera.near_m..=camera.far_m;
+                let point = on_ground(lens.direction(pixel), &pose, spot.z);
+                points.extend(point.filter(|point| depths.contains(&f64::from(point[0]))));
+            }
         }
-        let Some(pixel) = seen(&lens, camera, (moment, &pose), *spot) else {
-            continue;
-        };
-        let pixel = pixel.map(|at| (at + moment.noise * sd_px * stream.normal()).floor() + 0.5);
-        // Spots that fall on one pixel are one point.
-        if last.replace(pixel) != Some(pixel) {
-            let depths = camera.near_m..=camera.far_m;
-            let point = on_ground(lens.direction(pixel), &pose, spot.z);
-            points.extend(point.filter(|point| depths.contains(&f64::from(point[0]))));
+        Range3d {
+            utime: at.utime(),
+            duration_us: 0,
+            frame: at.frame(),
+            min_range_m: single(camera.near_m),
+            max_range_m: single(most_m),
+            range_sd_m: 0.0,
+            range_sd_per_m: 0.0,
+            bearing_sd_rad: single(sd_px / lens.focal_px),
+            points,
+            ..Range3d::default()
         }
+        .with_lengths()
     }
-    Range3d {
-        utime: moment.utime,
-        duration_us: 0,
-        frame: mounted.frame.clone(),
-        min_range_m: single(camera.near_m),
-        max_range_m: single(most_m),
-        range_sd_m: 0.0,
-        range_sd_per_m: 0.0,
-        bearing_sd_rad: single(sd_px / lens.focal_px),
-        points,
-        ..Range3d::default()
+
+    fn utime_of(message: &mut Range3d) -> &mut i64 {
+        &mut message.utime
     }
-    .with_lengths()
+
+    fn doc(&self, word: &str, port: &str) -> String {
+        format!("Where the {word} {port} sees painted lines.")
+    }
+
+    fn reach(&self) -> Option<Reach> {
+        Some(Reach::ahead(self.0.fov_rad, self.0.far_m))
+    }
 }
 
 /// Where in the picture a spot is, if nothing stands before it.

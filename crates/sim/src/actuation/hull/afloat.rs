@@ -9,30 +9,30 @@
 //! forces, so that piers push back; heave, roll and pitch follow the waves and are laid over what the engine knows.
 //! Deliberately absent: thrust that fades with speed, drift by waves, and what a contact does to added mass.
 
+use super::super::{Propulsion, Start, Stride};
 use super::Hull;
 use super::thrusters::Thrusters;
-use crate::noise::Seed;
 use crate::physics::{ChassisState, Push};
 use crate::sea::{Raft, Water};
-use crate::vehicle::Vehicle;
-use crate::world::Sea;
+use bowline_component::Time;
+use bowline_msgs::Thrust;
 use rapier3d_f64::math::{Pose, Rotation, Vector};
-use std::time::Duration;
+use std::any::Any;
 
 /// Of air at 15 degrees, kilograms a cubic metre.
 const AIR_KGPM3: f64 = 1.225;
 
 /// A vessel on its sea.
-#[derive(Clone, Debug)]
-pub(crate) struct Afloat {
+#[derive(Debug)]
+pub(super) struct Afloat {
     hull: Hull,
     /// What it weighs, and its inertia about z.
     mass_kg: f64,
     inertia_kgm2: f64,
     centre: Vector,
     gravity_mps2: f64,
-    pub(crate) thrusters: Thrusters,
-    pub(crate) water: Water,
+    thrusters: Thrusters,
+    water: Water,
     ride: Ride,
 }
 
@@ -48,34 +48,27 @@ struct Ride {
 }
 
 impl Afloat {
-    pub(crate) fn new(
-        vehicle: &Vehicle,
-        hull: &Hull,
-        (sea, seed): (Sea, Seed),
-        (gravity_mps2, timeout): (f64, Duration),
-    ) -> Self {
+    pub(super) fn new(hull: &Hull, start: &Start<'_>) -> Self {
+        let Start {
+            vehicle,
+            settings,
+            world,
+        } = start;
         let chassis = &vehicle.chassis;
         Self {
             hull: hull.clone(),
             mass_kg: chassis.mass_kg,
             inertia_kgm2: chassis.inertia_kgm2[2][2],
             centre: Vector::from_array(chassis.centre_m),
-            gravity_mps2,
-            thrusters: Thrusters::new(hull, timeout),
-            water: Water::new(sea, seed),
+            gravity_mps2: world.gravity(),
+            thrusters: Thrusters::new(hull, settings.limits.timeout),
+            water: Water::new(world.sea.clone().unwrap_or_default(), settings.seed),
             ride: Ride::default(),
         }
     }
 
-    /// Where it lies at the beginning, or after it was put somewhere else: at rest.
-    pub(crate) fn settle(&mut self, state: &ChassisState, elapsed_ns: u64) {
-        self.thrusters.settle();
-        self.ride = Ride::default();
-        self.ride(state, elapsed_ns, f64::INFINITY);
-    }
-
     /// What pushes it during a step, newtons and newton metres, in the plane.
-    pub(crate) fn push(&self, state: &ChassisState, elapsed_ns: u64) -> Push {
+    fn push_in_plane(&self, state: &ChassisState, elapsed_ns: u64) -> Push {
         let heading = Rotation::from_rotation_z(heading(&state.pose));
         let back = heading.inverse();
         let [east, north] = self.water.current(elapsed_ns);
@@ -136,7 +129,7 @@ impl Afloat {
     }
 
     /// Lays it on the waves where it is after a step.
-    pub(crate) fn ride(&mut self, state: &ChassisState, elapsed_ns: u64, step_s: f64) {
+    fn ride(&mut self, state: &ChassisState, elapsed_ns: u64, step_s: f64) {
         let lie = self.water.lie(&self.raft(state), elapsed_ns);
         // With z up and y to the left, a bow that rises is a pitch below 0.
         let (roll_rad, pitch_rad) = (lie.slope[1].atan(), -lie.slope[0].atan());
@@ -152,7 +145,7 @@ impl Afloat {
     }
 
     /// The vessel as it truly lies, from what the engine knows of it in the plane.
-    pub(crate) fn seen(&self, flat: &ChassisState) -> ChassisState {
+    fn lifted(&self, flat: &ChassisState) -> ChassisState {
         let ride = &self.ride;
         let heading = Rotation::from_rotation_z(heading(&flat.pose));
         let pitched = heading * Rotation::from_rotation_y(ride.pitch_rad);
@@ -170,6 +163,42 @@ impl Afloat {
             rate,
             centre,
         }
+    }
+}
+
+impl Propulsion for Afloat {
+    fn command(&mut self, now: Time, command: &dyn Any) {
+        if let Some(command) = command.downcast_ref::<Thrust>() {
+            self.thrusters.command(now, command);
+        }
+    }
+
+    fn is_silent(&self, now: Time) -> bool {
+        self.thrusters.is_silent(now)
+    }
+
+    fn settle(&mut self, state: &ChassisState, _now: Time, elapsed_ns: u64) {
+        self.thrusters.settle();
+        self.ride = Ride::default();
+        self.ride(state, elapsed_ns, f64::INFINITY);
+    }
+
+    fn push(&mut self, stride: &Stride<'_>) -> Push {
+        self.thrusters
+            .advance(stride.now, stride.strength, stride.step_s);
+        self.push_in_plane(&stride.state, stride.elapsed_ns)
+    }
+
+    fn follow(&mut self, state: &ChassisState, elapsed_ns: u64, step_s: f64) {
+        self.ride(state, elapsed_ns, step_s);
+    }
+
+    fn seen(&self, state: ChassisState) -> ChassisState {
+        self.lifted(&state)
+    }
+
+    fn water(&self) -> Option<&Water> {
+        Some(&self.water)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) const SQUARE_RAD: f64 = std::f64::consts::FRAC_PI_2 - 1e-6;
 
 impl Steering {
     /// How to move when the actuators are told so, a moment after `before`.
-    pub(crate) fn motion(&self, told: Setpoint, before: Motion, dt: f64) -> Motion {
+    pub(super) fn motion(&self, told: Setpoint, before: Motion, dt: f64) -> Motion {
         match *self {
             Self::Ackermann { wheelbase_m } => Motion {
                 speed_mps: told.speed_mps,
@@ -69,7 +69,7 @@ impl Steering {
     }
 
     /// What a drive may do that has so much of its strength. Brakes hold.
-    pub(crate) fn weakened(limits: DriveLimits, strength: f64) -> DriveLimits {
+    pub(super) fn weakened(limits: DriveLimits, strength: f64) -> DriveLimits {
         DriveLimits {
             max_speed_mps: limits.max_speed_mps * strength,
             max_reverse_mps: limits.max_reverse_mps * strength,

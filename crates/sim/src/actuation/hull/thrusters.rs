@@ -27,7 +27,7 @@ pub struct MountedThruster {
 
 /// Both thrusters of a vessel, as they are now.
 #[derive(Clone, Debug)]
-pub(crate) struct Thrusters {
+pub(super) struct Thrusters {
     /// To port, and to starboard.
     mounted: [MountedThruster; 2],
     /// How hard each pushes now, newtons.
@@ -46,7 +46,7 @@ struct Command {
 }
 
 impl Thrusters {
-    pub(crate) fn new(hull: &Hull, timeout: Duration) -> Self {
+    pub(super) fn new(hull: &Hull, timeout: Duration) -> Self {
         Self {
             mounted: hull.thrusters.clone(),
             push_n: [0.0; 2],
@@ -56,7 +56,7 @@ impl Thrusters {
     }
 
     /// Takes a command that has just arrived. One that is not a number, or that was overtaken by a later one, is refused.
-    pub(crate) fn command(&mut self, now: Time, command: &Thrust) {
+    pub(super) fn command(&mut self, now: Time, command: &Thrust) {
         let ratios = [command.port_ratio, command.starboard_ratio];
         let is_overtaken = self
             .command
@@ -72,7 +72,7 @@ impl Thrusters {
     }
 
     /// Whether there is no command that counts.
-    pub(crate) fn is_silent(&self, now: Time) -> bool {
+    pub(super) fn is_silent(&self, now: Time) -> bool {
         self.command
             .is_none_or(|command| self.is_late(now, command))
     }
@@ -82,13 +82,13 @@ impl Thrusters {
     }
 
     /// Forgets what it was told and did.
-    pub(crate) fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.push_n = [0.0; 2];
         self.command = None;
     }
 
     /// Spins them up or down for a step, with a share of their strength.
-    pub(crate) fn advance(&mut self, now: Time, strength: f64, step_s: f64) {
+    pub(super) fn advance(&mut self, now: Time, strength: f64, step_s: f64) {
         let command = self.command.filter(|command| !self.is_late(now, *command));
         let ratios = command.map_or([0.0; 2], |command| command.ratios);
         for ((push, thruster), ratio) in self.push_n.iter_mut().zip(&self.mounted).zip(ratios) {
@@ -108,7 +108,7 @@ impl Thrusters {
     }
 
     /// What they do about the centre of mass, in surge, sway and yaw.
-    pub(crate) fn loads(&self, centre: Vector) -> [f64; 3] {
+    pub(super) fn loads(&self, centre: Vector) -> [f64; 3] {
         let mut loads = [0.0; 3];
         for (thruster, push) in self.mounted.iter().zip(self.push_n) {
             let force = Vector::from_array(thruster.along) * push;
