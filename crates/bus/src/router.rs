@@ -245,7 +245,7 @@ pub enum Body<'a> {
 }
 
 impl Body<'_> {
-    fn into_bytes(self) -> Bytes {
+    pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Self::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
             Self::Owned(bytes) => bytes,
@@ -258,11 +258,38 @@ impl Body<'_> {
 pub struct Inlet {
     router: Arc<Router>,
     last: Option<(u64, Arc<Route>)>,
+    n_handed_in: u64,
+    /// The mailbox whose reader waits here for one event, by its address.
+    reader: Option<usize>,
+    /// That event.
+    reserved: Option<(SubscriptionId, Event)>,
 }
 
 impl Inlet {
     pub(crate) fn new(router: Arc<Router>) -> Self {
-        Self { router, last: None }
+        Self {
+            router,
+            last: None,
+            n_handed_in: 0,
+            reader: None,
+            reserved: None,
+        }
+    }
+
+    /// Keeps the next event for the reader of this mailbox here, instead of putting it in its queue.
+    pub(crate) fn reserve_for(&mut self, mailbox: &Arc<Mailbox>) {
+        self.reader = Some(Arc::as_ptr(mailbox).addr());
+    }
+
+    /// What was kept; from now on events go to the queues.
+    pub(crate) fn take_reserved(&mut self) -> Option<(SubscriptionId, Event)> {
+        self.reader = None;
+        self.reserved.take()
+    }
+
+    /// How many messages were handed in so far, wanted or not.
+    pub(crate) fn n_handed_in(&self) -> u64 {
+        self.n_handed_in
     }
 
     /// Whether anybody subscribes to `channel`.
@@ -293,6 +320,7 @@ impl Inlet {
     }
 
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
+        self.n_handed_in += 1;
         let route = Arc::clone(self.route(channel));
         if route.is_request {
             self.router.announcer.ask();
@@ -316,7 +344,14 @@ impl Inlet {
         for (mailbox, ids) in others {
             mailbox.put(ids, event.clone(), patience);
         }
-        last.put(last_ids, event, patience);
+        match **last_ids {
+            [id] if self.reader == Some(Arc::as_ptr(last).addr()) && last.pass_by(id) => {
+                // One is enough: the next finds its place in the queue.
+                self.reader = None;
+                self.reserved = Some((id, event));
+            }
+            _ => last.put(last_ids, event, patience),
+        }
         true
     }
 

@@ -25,7 +25,7 @@ use crate::document::{self, Problems, Texts};
 use crate::kind::Kind;
 use crate::parameter::Setting;
 use crate::port::Direction;
-use bowline_bus::{Pattern, Url, default_url};
+use bowline_bus::{Capability, Pattern, Url, check_url, default_url};
 use bowline_log::Catalog;
 use bowline_wire::FieldPath;
 use std::fmt;
@@ -429,6 +429,12 @@ impl Robot {
         self.bus
             .as_ref()
             .map_or_else(default_url, ToString::to_string)
+    }
+
+    /// Whether its bus stays within one process, so that all of the robot has to be in it.
+    #[must_use]
+    pub fn is_within_one_process(&self) -> bool {
+        check_url(&self.url()).is_ok_and(|(_, row)| row.has(Capability::InProcess))
     }
 
     /// The components that this source replaces. What they would write comes from the simulated ones, or from the log.

@@ -1,6 +1,6 @@
 //! What people read, and what programs read.
 
-use super::finding::{Finding, Fix, Verdict};
+use bowline_bus::diagnosis::{Finding, Fix, Verdict};
 use super::printable;
 use super::snapshot::Snapshot;
 use super::url::Origin;

@@ -1,9 +1,9 @@
 //! Interfaces, and the way that the kernel picks.
 
-use crate::doctor::finding::{Finding, Fix, quote};
+use bowline_bus::diagnosis::{Finding, Fix, quote};
 use crate::doctor::netlink::Link;
 use crate::doctor::snapshot::{Snapshot, named};
-use crate::doctor::url::Group;
+use bowline_bus::diagnosis::Group;
 use std::net::IpAddr;
 
 pub(super) fn interfaces(snapshot: &Snapshot) -> Vec<Finding> {

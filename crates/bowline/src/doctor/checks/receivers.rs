@@ -1,7 +1,7 @@
 //! Who receives on this host, who is in the way, and whether a message arrives.
 
 use super::network::set_route;
-use crate::doctor::finding::{Finding, Fix};
+use bowline_bus::diagnosis::{Finding, Fix};
 use crate::doctor::proc::Socket;
 use crate::doctor::snapshot::{Live, Snapshot, named};
 use bowline_inspect::text::size;

@@ -1,7 +1,7 @@
 //! The firewall, as far as this user may see it.
 
 use super::count;
-use crate::doctor::finding::Finding;
+use bowline_bus::diagnosis::Finding;
 use crate::doctor::firewall::{Obstacle, Packet, Protocol, Ruleset, read_iptables, read_nft};
 use crate::doctor::snapshot::Snapshot;
 use std::net::{IpAddr, Ipv4Addr};

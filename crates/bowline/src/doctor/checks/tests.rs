@@ -1,7 +1,7 @@
 //! What no test may do to the machine it runs on, done to a snapshot.
 
 use super::*;
-use crate::doctor::finding::{Fix, Verdict};
+use bowline_bus::diagnosis::{Fix, Verdict};
 use crate::doctor::netlink::{Link, Route};
 use crate::doctor::proc::Socket;
 use crate::doctor::report::{Colours, is_healthy, to_json, to_text};
@@ -49,8 +49,7 @@ fn healthy(url: &str) -> Snapshot {
             }),
             lockable_bytes: Ok(u64::MAX),
         },
-        hub: None,
-        log: None,
+        transport: Vec::new(),
         live: Some(Live::Done {
             small: true,
             large: true,
