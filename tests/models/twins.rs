@@ -151,8 +151,8 @@ pub const TWINS: &[Twin] = &[
         name: "a_route_is_dated_when_it_is_found",
         breaks: "a_subscription_gets_what_is_published_after_it",
         file: "router.rs",
-        strong: ".get_or_insert_with(|| (generation, router.route(channel)));",
-        weak: r".get_or_insert_with(|| {
+        strong: "last.get_or_insert_with(|| (generation, router.route(channel)));",
+        weak: r"last.get_or_insert_with(|| {
                 let route = router.route(channel);
                 let found = WEAK.then(|| router.generation.load(Ordering::Acquire));
                 (found.unwrap_or(generation), route)

@@ -187,7 +187,11 @@ fn readme_names_every_transport_with_its_options() {
         let line = line.unwrap_or_else(|| panic!("README.md has no row for {}", row.name));
         for option in row.options {
             let quoted = format!("`{}`", option.name);
-            assert!(line.contains(&quoted), "{}: no {quoted} in README.md", row.name);
+            assert!(
+                line.contains(&quoted),
+                "{}: no {quoted} in README.md",
+                row.name
+            );
         }
     }
     for option in bowline_bus::COMMON_OPTIONS {

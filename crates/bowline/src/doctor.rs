@@ -13,8 +13,8 @@ mod report;
 mod snapshot;
 mod url;
 
-pub(crate) use bowline_inspect::text::{printable, size};
 pub(crate) use bowline_bus::diagnosis::quote;
+pub(crate) use bowline_inspect::text::{printable, size};
 pub(crate) use gather::{owners, sockets};
 
 use crate::{Outcome, output};
@@ -39,6 +39,7 @@ on the channel BOWLINE_DOCTOR, which do not leave this host; --no-send forbids b
 Exit code 0 if messages arrive, warnings or not; 1 if they do not.";
 
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[command(about = "Find out why messages do not arrive, and how to fix it", after_help = EXAMPLES)]
 pub(crate) struct Doctor {
     #[arg(
@@ -101,7 +102,14 @@ fn transports(schemes: &Schemes) -> String {
         };
         options.iter().map(row).collect()
     };
-    let row = |row: &Scheme| format!("{}\n    {}\n{}\n", row.example, row.summary, options(row.options));
+    let row = |row: &Scheme| {
+        format!(
+            "{}\n    {}\n{}\n",
+            row.example,
+            row.summary,
+            options(row.options)
+        )
+    };
     let rows: String = schemes.iter().map(row).collect();
     format!("{rows}Every transport takes\n{}", options(COMMON_OPTIONS))
 }

@@ -251,7 +251,6 @@ pub fn quote(name: &str) -> String {
     format!("'{}'", name.replace('\'', r"'\''"))
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,4 +267,3 @@ mod tests {
         }
     }
 }
-

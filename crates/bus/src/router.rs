@@ -294,7 +294,7 @@ impl Inlet {
 
     /// Whether anybody subscribes to `channel`.
     pub fn wants(&mut self, channel: &str) -> bool {
-        let route = self.route(channel);
+        let route = last_route(&self.router, &mut self.last, channel);
         route.is_request || !route.targets.is_empty()
     }
 
@@ -320,14 +320,21 @@ impl Inlet {
     }
 
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
-        self.n_handed_in += 1;
-        let route = Arc::clone(self.route(channel));
+        let Self {
+            router,
+            last,
+            n_handed_in,
+            reader,
+            reserved,
+        } = self;
+        *n_handed_in += 1;
+        let route = last_route(router, last, channel);
         if route.is_request {
-            self.router.announcer.ask();
+            router.announcer.ask();
         }
-        let Some(((last, last_ids), others)) = route.targets.split_last() else {
+        let Some(((target, ids), others)) = route.targets.split_last() else {
             if !route.is_request {
-                self.router.unwanted.fetch_add(1, Ordering::Relaxed);
+                router.unwanted.fetch_add(1, Ordering::Relaxed);
             }
             return route.is_request;
         };
@@ -336,36 +343,36 @@ impl Inlet {
             payload: body.into_bytes(),
             arrival,
         };
-        self.router.received.fetch_add(1, Ordering::Relaxed);
+        router.received.fetch_add(1, Ordering::Relaxed);
         let size = event.payload.len() as u64;
-        self.router
-            .received_bytes
-            .fetch_add(size, Ordering::Relaxed);
+        router.received_bytes.fetch_add(size, Ordering::Relaxed);
         for (mailbox, ids) in others {
             mailbox.put(ids, event.clone(), patience);
         }
-        match **last_ids {
-            [id] if self.reader == Some(Arc::as_ptr(last).addr()) && last.pass_by(id) => {
+        match **ids {
+            [id] if *reader == Some(Arc::as_ptr(target).addr()) && target.pass_by(id) => {
                 // One is enough: the next finds its place in the queue.
-                self.reader = None;
-                self.reserved = Some((id, event));
+                *reader = None;
+                *reserved = Some((id, event));
             }
-            _ => last.put(last_ids, event, patience),
+            _ => target.put(ids, event, patience),
         }
         true
     }
+}
 
-    #[inline]
-    fn route(&mut self, channel: &str) -> &Arc<Route> {
-        let generation = self.router.generation.load(Ordering::Acquire);
-        let is_last = matches!(&self.last, Some((of, route)) if *of == generation && route.channel.as_str() == channel);
-        if !is_last {
-            self.last = None;
-        }
-        let router = &self.router;
-        let (_, route) = self
-            .last
-            .get_or_insert_with(|| (generation, router.route(channel)));
-        route
+/// The route of a channel, by way of the one that was used last.
+#[inline]
+fn last_route<'a>(
+    router: &Router,
+    last: &'a mut Option<(u64, Arc<Route>)>,
+    channel: &str,
+) -> &'a Route {
+    let generation = router.generation.load(Ordering::Acquire);
+    let is_last = matches!(&*last, Some((of, route)) if *of == generation && route.channel.as_str() == channel);
+    if !is_last {
+        *last = None;
     }
+    let (_, route) = last.get_or_insert_with(|| (generation, router.route(channel)));
+    route
 }

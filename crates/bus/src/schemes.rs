@@ -229,7 +229,9 @@ pub struct AddSchemeError {
 
 /// Why a table cannot be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the process has its table of transports already: install it once, before the first bus is opened")]
+#[error(
+    "the process has its table of transports already: install it once, before the first bus is opened"
+)]
 pub struct InstallSchemesError;
 
 #[cfg(test)]

@@ -19,7 +19,6 @@
 #![forbid(unsafe_code)]
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::missing_panics_doc,
     reason = "this crate is for tests, which fail by panicking"
 )]

@@ -14,18 +14,27 @@ type Promise = fn(&Subject);
 
 /// All promises by name.
 pub(crate) const PROMISES: &[(&str, Promise)] = &[
+    ("messages_arrive_whole_and_in_order", arrives_in_order),
     (
-        "messages_arrive_whole_and_in_order",
-        arrives_in_order,
+        "every_bus_receives_from_every_publisher_and_itself",
+        all_receive,
     ),
-    ("every_bus_receives_from_every_publisher_and_itself", all_receive),
     ("payloads_from_empty_to_large_arrive", sizes),
     ("patterns_choose_whole_names", patterns),
     ("silence_is_not_an_error", silence),
-    ("message_that_is_there_is_taken_without_waiting", without_waiting),
+    (
+        "message_that_is_there_is_taken_without_waiting",
+        without_waiting,
+    ),
     ("ended_subscription_receives_nothing", unsubscribe),
-    ("subscription_after_the_last_one_ended_receives", resubscribe),
-    ("two_subscriptions_both_receive_a_message", two_subscriptions),
+    (
+        "subscription_after_the_last_one_ended_receives",
+        resubscribe,
+    ),
+    (
+        "two_subscriptions_both_receive_a_message",
+        two_subscriptions,
+    ),
     (
         "message_is_taken_once_for_all_subscriptions_of_an_inbox",
         taken_once,

@@ -23,7 +23,11 @@ pub fn check_row(row: &'static Scheme) {
     );
     let example = Url::parse(row.example).unwrap();
     assert_eq!(example.scheme(), name, "the example is of the scheme");
-    assert_eq!((row.check)(&example), Ok(()), "{name}: the example is sound");
+    assert_eq!(
+        (row.check)(&example),
+        Ok(()),
+        "{name}: the example is sound"
+    );
     let examination = (row.examine)(row, &example);
     assert_eq!(examination.faults, [], "{name}: the example has no faults");
     let place = examination.place.expect("the example names a place");

@@ -1,8 +1,4 @@
 //! The suite over the transports of `bowline-bus`, and over one that is not among them: adding it touches no other file.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on panics"
-)]
 
 #[path = "it/loopback.rs"]
 mod loopback;

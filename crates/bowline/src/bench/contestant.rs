@@ -73,9 +73,7 @@ pub(crate) fn all(urls: &[String], liblcm: Option<&Path>) -> anyhow::Result<Vec<
     let mut contestants: Vec<Contestant> =
         urls.iter().map(|url| ours(url, urls.len() == 1)).collect();
     // It speaks our multicast, but not our options.
-    let Some(group) = urls
-        .iter()
-        .find(|url| url.scheme() == udpm::SCHEME.name) else {
+    let Some(group) = urls.iter().find(|url| url.scheme() == udpm::SCHEME.name) else {
         return Ok(contestants);
     };
     match find_liblcm(liblcm)? {

@@ -10,9 +10,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use bowline_bus::diagnosis::Finding;
 use super::snapshot::Snapshot;
 use crate::output::count;
+use bowline_bus::diagnosis::Finding;
 
 /// A check's name, and what it makes of a snapshot: nothing where it is beside the point.
 pub(crate) type Check = (&'static str, fn(&Snapshot) -> Vec<Finding>);

@@ -92,7 +92,9 @@ pub(crate) fn transport(target: &Target) -> Vec<(&'static str, Finding)> {
     };
     let named = |check: &Check| {
         let findings = (check.look)(url).into_iter();
-        findings.map(|finding| (check.name, finding)).collect::<Vec<_>>()
+        findings
+            .map(|finding| (check.name, finding))
+            .collect::<Vec<_>>()
     };
     row.checks.iter().flat_map(named).collect()
 }

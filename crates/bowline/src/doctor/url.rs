@@ -84,10 +84,7 @@ impl Target {
                 let instead = if is_mended { &mended } else { DEFAULT_URL };
                 target.faults.push(Fault {
                     verdict: Verdict::Bad,
-                    found: format!(
-                        "Expected a URL of a bus, found {text:?}: {}.",
-                        error.what()
-                    ),
+                    found: format!("Expected a URL of a bus, found {text:?}: {}.", error.what()),
                     why: "Without one no program knows how to send.",
                     instead: Some(instead.to_string()),
                 });
@@ -103,7 +100,9 @@ impl Target {
 
     /// Whether the transport has a capability.
     pub(crate) fn has(&self, capability: Capability) -> bool {
-        self.url.as_ref().is_some_and(|(_, row)| row.has(capability))
+        self.url
+            .as_ref()
+            .is_some_and(|(_, row)| row.has(capability))
     }
 }
 
@@ -187,7 +186,10 @@ mod tests {
             ("tcpq://", "A hub at 127.0.0.1, port 7700."),
             ("tcpq://robot:1234", "A hub at robot, port 1234."),
             ("file:///tmp/a.lcm?mode=w", "The log /tmp/a.lcm, mode w."),
-            ("udpm://", "Group 239.255.76.67, port 7667, ttl 0 (this host only)."),
+            (
+                "udpm://",
+                "Group 239.255.76.67, port 7667, ttl 0 (this host only).",
+            ),
         ] {
             let place = parse(text).place.unwrap();
             assert_eq!(place.description, description);

@@ -170,21 +170,22 @@ impl Transport for Udpm {
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
         let group = self.settings.group.address;
         let is_large = |message: &Outgoing<'_>| !self.sender.is_short(message);
-        match (messages, self.receiver()) {
-            (_, None) => self.sender.send_to(group, messages, &[]),
-            // The filter in the kernel judges it by itself.
-            ([message], _) if !is_large(message) => self.sender.send_to(group, messages, &[]),
-            (_, Some(receiver)) => {
-                let own = receiver.own_patterns();
-                if messages
-                    .iter()
-                    .any(|message| is_large(message) && is_wanted(&own, message.channel))
-                {
-                    receiver.admit_own_fragments();
-                }
-                self.sender.send_to(group, messages, &own)
-            }
+        // The filter in the kernel judges a short message by itself.
+        if let [message] = messages
+            && !is_large(message)
+        {
+            return self.sender.send_to(group, messages, &[]);
         }
+        let Some(receiver) = self.receiver() else {
+            return self.sender.send_to(group, messages, &[]);
+        };
+        let own = receiver.own_patterns();
+        let comes_back =
+            |message: &Outgoing<'_>| is_large(message) && is_wanted(&own, message.channel);
+        if messages.iter().any(comes_back) {
+            receiver.admit_own_fragments();
+        }
+        self.sender.send_to(group, messages, &own)
     }
 
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {

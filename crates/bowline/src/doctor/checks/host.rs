@@ -1,8 +1,8 @@
 //! The machine: its clock, what it runs in, its shared memory.
 
-use bowline_bus::diagnosis::Finding;
 use crate::doctor::snapshot::Snapshot;
 use bowline_bus::Capability;
+use bowline_bus::diagnosis::Finding;
 use bowline_inspect::text::size;
 
 /// The first of January 2025: no right clock shows less.

@@ -1,9 +1,9 @@
 //! Interfaces, and the way that the kernel picks.
 
-use bowline_bus::diagnosis::{Finding, Fix, quote};
 use crate::doctor::netlink::Link;
 use crate::doctor::snapshot::{Snapshot, named};
 use bowline_bus::diagnosis::Group;
+use bowline_bus::diagnosis::{Finding, Fix, quote};
 use std::net::IpAddr;
 
 pub(super) fn interfaces(snapshot: &Snapshot) -> Vec<Finding> {

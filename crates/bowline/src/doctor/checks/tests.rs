@@ -1,12 +1,12 @@
 //! What no test may do to the machine it runs on, done to a snapshot.
 
 use super::*;
-use bowline_bus::diagnosis::{Fix, Verdict};
 use crate::doctor::netlink::{Link, Route};
 use crate::doctor::proc::Socket;
 use crate::doctor::report::{Colours, is_healthy, to_json, to_text};
 use crate::doctor::snapshot::{Host, Live, Owner, SharedMemory};
 use crate::doctor::url::Target;
+use bowline_bus::diagnosis::{Fix, Verdict};
 
 const OUT: &str = "udpm://239.255.76.67:7667?ttl=1";
 
