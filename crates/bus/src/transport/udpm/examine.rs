@@ -72,7 +72,7 @@ impl Examiner {
             );
             return None;
         };
-        // Where nothing is named, everyone takes the same; LCM's programs only miss a port after an address.
+        // Without an address all programs take the same port; LCM's have none for an address without one.
         let port = match url.address() {
             "" => DEFAULT_PORT,
             _ => self.port(port, host)?,
