@@ -148,7 +148,7 @@ const EXTENSION_POINTS: &[ExtensionPoint] = &[
         what: "verb",
         names: &["completions::", "bowline completions", "\"completions\""],
         own: &["crates/bowline/src/verbs/completions.rs"],
-        table: Some("crates/bowline/src/main.rs"),
+        table: Some("crates/bowline/src/verbs.rs"),
         debt: &[],
     },
 ];

@@ -227,7 +227,7 @@ fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
         SourceArgument::Live | SourceArgument::Sim => None,
     };
     // A bus within a process has all of the robot in this one.
-    if robot.url().starts_with("memq:") {
+    if robot.is_within_one_process() {
         let stop = component::stop_at_signal(signals)?;
         return component::host(robot, source.source(), Which::All, &stop);
     }

@@ -3,7 +3,8 @@
 use crate::input::Usage;
 use crate::output;
 use anyhow::Context as _;
-use bowline_bus::Url;
+use bowline_bus::transport::udpm;
+use bowline_bus::{Capability, Schemes, Url};
 use bowline_measure::exchange::{Case, Launch};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +20,8 @@ pub(crate) struct Contestant {
     label: String,
     kind: Kind,
     address: String,
+    /// Whether sender and receiver have to be in one process.
+    is_inside: bool,
 }
 
 enum Kind {
@@ -60,7 +63,7 @@ impl Launch for Contestant {
     }
 
     fn is_inside(&self) -> bool {
-        self.address.starts_with("memq:")
+        self.is_inside
     }
 }
 
@@ -73,7 +76,7 @@ pub(crate) fn all(urls: &[String], liblcm: Option<&Path>) -> anyhow::Result<Vec<
     let mut contestants: Vec<Contestant> =
         urls.iter().map(|url| ours(url, urls.len() == 1)).collect();
     // It speaks our multicast, but not our options.
-    let Some(group) = urls.iter().find(|url| url.scheme() == "udpm") else {
+    let Some(group) = urls.iter().find(|url| url.scheme() == udpm::SCHEME.name) else {
         return Ok(contestants);
     };
     match find_liblcm(liblcm)? {
@@ -81,6 +84,7 @@ pub(crate) fn all(urls: &[String], liblcm: Option<&Path>) -> anyhow::Result<Vec<
             label: LIBLCM.to_owned(),
             kind: Kind::Liblcm(folder),
             address: format!("udpm://{}?ttl=0", group.address()),
+            is_inside: false,
         }),
         None => output::note(
             "stock liblcm is left out: not found; `pip install lcm`, or say where it is with --liblcm",
@@ -101,15 +105,18 @@ fn ours(url: &Url, is_only: bool) -> Contestant {
         }
         (false, _) => format!("bowline {}", url.scheme()),
     };
+    let row = Schemes::installed().row_of(url);
+    let is_inside = row.is_ok_and(|row| row.has(Capability::InProcess));
     // Buses of one process meet only under a name.
-    let address = match (url.scheme(), url.address()) {
-        ("memq", "") => "memq://bench".to_owned(),
-        (_, _) => url.to_string(),
+    let address = match url.address() {
+        "" if is_inside => format!("{}://bench", url.scheme()),
+        _ => url.to_string(),
     };
     Contestant {
         label,
         kind: Kind::Ours,
         address,
+        is_inside,
     }
 }
 

@@ -10,9 +10,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::finding::Finding;
 use super::snapshot::Snapshot;
 use crate::output::count;
+use bowline_bus::diagnosis::Finding;
 
 /// A check's name, and what it makes of a snapshot: nothing where it is beside the point.
 pub(crate) type Check = (&'static str, fn(&Snapshot) -> Vec<Finding>);
@@ -20,8 +20,6 @@ pub(crate) type Check = (&'static str, fn(&Snapshot) -> Vec<Finding>);
 /// All checks.
 pub(crate) const CHECKS: &[Check] = &[
     ("url", place::url),
-    ("hub", place::hub),
-    ("log", place::log),
     ("interfaces", network::interfaces),
     ("route", network::route),
     ("reach", network::reach),
@@ -39,13 +37,15 @@ pub(crate) const CHECKS: &[Check] = &[
     ("shared memory", host::shared_memory),
 ];
 
-/// Runs every check.
+/// Runs every check. What the transport's own checks found comes after the URL.
 pub(crate) fn check(snapshot: &Snapshot) -> Vec<(&'static str, Finding)> {
     let named = |(name, check): &Check| {
-        let name = *name;
-        check(snapshot)
-            .into_iter()
-            .map(move |finding| (name, finding))
+        let findings = check(snapshot).into_iter();
+        findings.map(|finding| (*name, finding)).collect::<Vec<_>>()
     };
-    CHECKS.iter().flat_map(named).collect()
+    let mut findings: Vec<_> = CHECKS.iter().flat_map(named).collect();
+    let after_url = findings.iter().take_while(|(name, _)| *name == "url");
+    let place = after_url.count();
+    findings.splice(place..place, snapshot.transport.iter().cloned());
+    findings
 }

@@ -1,10 +1,10 @@
 //! The doctor's report for another verb, before it depends on messages that arrive.
 
 use super::checks;
-use super::finding::Verdict;
 use super::gather::{self, Sending};
 use super::report::{self, Colours};
 use super::url::Target;
+use bowline_bus::diagnosis::Verdict;
 
 /// The doctor's report on the place that a URL names, or None if messages arrive there.
 pub(crate) fn complaint(url: &str) -> Option<String> {

@@ -3,21 +3,22 @@
 use super::live;
 use super::netlink::{self, Ask, Link, Route};
 use super::proc;
-use super::snapshot::{Host, Hub, Live, Log, Owner, Seen, SharedMemory, Snapshot};
-use super::url::{Group, Place, Target};
+use super::snapshot::{Host, Live, Owner, Seen, SharedMemory, Snapshot};
+use super::url::Target;
+use bowline_bus::diagnosis::{Check, Finding, Group};
 use bowline_bus::transport::udpm;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, TcpStream, ToSocketAddrs as _};
+use std::fs;
+use std::io::{self, Read as _};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long another program or a hub may take to answer.
+/// How long another program may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How much of another program's output is read: more rules than anyone has.
 const MAX_OUTPUT: u64 = 16 << 20;
@@ -26,9 +27,6 @@ const NETLINK: i32 = 16;
 /// The kernel's words for "no route": network unreachable; and for routes that lead nowhere: host unreachable, prohibited,
 /// blackhole.
 const NO_ROUTE: [i32; 4] = [101, 113, 13, 22];
-/// What an event of a log begins with.
-const LOG_SYNC: [u8; 4] = [0xed, 0xa1, 0xda, 0x01];
-
 /// The settings that checks look at.
 const SETTINGS: &[&str] = &[
     "net.core.rmem_default",
@@ -69,8 +67,7 @@ pub(crate) fn gather(target: Target, sending: Sending) -> Snapshot {
             Some(_) | None => run("iptables-save", &["-c"]),
         },
         host: host(),
-        hub: None,
-        log: None,
+        transport: transport(&target),
         live: None,
         target,
     };
@@ -78,19 +75,28 @@ pub(crate) fn gather(target: Target, sending: Sending) -> Snapshot {
     if let Some(group) = &group {
         snapshot.can_share_port = can_share_port(group, carrier_index).map_err(words);
     }
-    match &snapshot.target.place {
-        Some(Place::Hub { host, port }) => snapshot.hub = Some(call_hub(host, *port)),
-        Some(Place::Log { path, mode }) => snapshot.log = Some(look_at_log(Path::new(path), *mode)),
-        Some(Place::Multicast(group)) => {
-            // Last, so that its own socket is not taken for a receiver.
-            snapshot.live = Some(match sending {
-                Sending::Allowed => live::live_test(group, snapshot.carrier()),
-                Sending::Forbidden => Live::Skipped,
-            });
-        }
-        Some(Place::Process | Place::SharedMemory) | None => {}
+    if let Some(group) = &group {
+        // Last, so that its own socket is not taken for a receiver.
+        snapshot.live = Some(match sending {
+            Sending::Allowed => live::live_test(group, snapshot.carrier()),
+            Sending::Forbidden => Live::Skipped,
+        });
     }
     snapshot
+}
+
+/// What the checks in the row of the target's transport find.
+pub(crate) fn transport(target: &Target) -> Vec<(&'static str, Finding)> {
+    let Some((url, row)) = target.url.as_ref().filter(|_| target.place.is_some()) else {
+        return Vec::new();
+    };
+    let named = |check: &Check| {
+        let findings = (check.look)(url).into_iter();
+        findings
+            .map(|finding| (check.name, finding))
+            .collect::<Vec<_>>()
+    };
+    row.checks.iter().flat_map(named).collect()
 }
 
 fn words(error: io::Error) -> String {
@@ -321,65 +327,4 @@ fn shared_memory() -> Seen<SharedMemory> {
 #[cfg(not(unix))]
 fn shared_memory() -> Seen<SharedMemory> {
     Err("this system has no /dev/shm".to_string())
-}
-
-/// Calls a hub and waits for its greeting: a client's magic number and version, then the hub's.
-fn call_hub(host: &str, port: u16) -> Hub {
-    let mut addrs = match (host, port).to_socket_addrs() {
-        Ok(addrs) => addrs,
-        Err(error) => return Hub::Unreachable(format!("{host:?} has no address ({error})")),
-    };
-    let Some(addr) = addrs.next() else {
-        return Hub::Unreachable(format!("{host:?} has no address"));
-    };
-    let mut stream = match TcpStream::connect_timeout(&addr, PATIENCE) {
-        Ok(stream) => stream,
-        Err(error) => return Hub::Unreachable(words(error)),
-    };
-    let mut greet = || {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        stream.write_all(&[0x28, 0x76, 0x17, 0xfb, 0, 0, 1, 0])?;
-        let mut greeting = [0; 8];
-        stream.read_exact(&mut greeting)?;
-        Ok::<_, io::Error>(greeting)
-    };
-    match greet() {
-        Ok([0x28, 0x76, 0x17, 0xfa, ..]) => Hub::Answered,
-        Ok(other) => Hub::Strange(format!("it greets with {other:02x?}")),
-        Err(error) => Hub::Strange(format!("it does not greet as a hub ({error})")),
-    }
-}
-
-fn look_at_log(path: &Path, mode: char) -> Log {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder
-        && !folder.is_dir()
-    {
-        return Log::NoFolder(folder.display().to_string());
-    }
-    if mode != 'r' {
-        // Opened for appending it is neither made nor changed; where it is not there, its folder decides.
-        return match File::options().append(true).open(path) {
-            Ok(_) => Log::Writable,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = folder.unwrap_or(Path::new("."));
-                match folder.metadata() {
-                    Ok(metadata) if !metadata.permissions().readonly() => Log::Writable,
-                    Ok(_) => Log::Failed(format!("{} is read-only", folder.display())),
-                    Err(error) => Log::Failed(words(error)),
-                }
-            }
-            Err(error) => Log::Failed(words(error)),
-        };
-    }
-    let mut start = Vec::new();
-    match File::open(path).and_then(|file| file.take(4).read_to_end(&mut start)) {
-        Ok(0) => Log::Empty,
-        Ok(_) if start == LOG_SYNC => Log::Readable,
-        Ok(_) => Log::Strange,
-        Err(error) => Log::Failed(words(error)),
-    }
 }

@@ -5,7 +5,7 @@
 
 use super::netlink::Link;
 use super::snapshot::Live;
-use super::url::Group;
+use bowline_bus::diagnosis::Group;
 use bowline_bus::{Bus, Inbox, RecvError, wall_ns};
 use std::error::Error;
 use std::net::SocketAddr;

@@ -1,9 +1,9 @@
 //! What people read, and what programs read.
 
-use super::finding::{Finding, Fix, Verdict};
 use super::printable;
 use super::snapshot::Snapshot;
 use super::url::Origin;
+use bowline_bus::diagnosis::{Finding, Fix, Verdict};
 use serde_json::{Value, json};
 
 /// As wide as a terminal has been since there were terminals.

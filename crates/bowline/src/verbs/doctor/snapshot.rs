@@ -2,7 +2,8 @@
 
 use super::netlink::{Link, Route};
 use super::proc::Socket;
-use super::url::{Group, Target};
+use super::url::Target;
+use bowline_bus::diagnosis::{Finding, Group};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -32,8 +33,8 @@ pub(crate) struct Snapshot {
     pub(crate) nft: Seen<String>,
     pub(crate) iptables: Seen<String>,
     pub(crate) host: Host,
-    pub(crate) hub: Option<Hub>,
-    pub(crate) log: Option<Log>,
+    /// What the transport's own checks found.
+    pub(crate) transport: Vec<(&'static str, Finding)>,
     pub(crate) live: Option<Live>,
 }
 
@@ -63,28 +64,6 @@ pub(crate) struct Host {
 pub(crate) struct SharedMemory {
     pub(crate) size: u64,
     pub(crate) used: u64,
-}
-
-/// What happened when the hub was called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Hub {
-    Answered,
-    /// Something else listens there.
-    Strange(String),
-    Unreachable(String),
-}
-
-/// What is at the path of a file URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Log {
-    /// Its first bytes are those of a log.
-    Readable,
-    /// It begins otherwise.
-    Strange,
-    Empty,
-    Writable,
-    Failed(String),
-    NoFolder(String),
 }
 
 /// What happened to messages that we sent to ourselves.

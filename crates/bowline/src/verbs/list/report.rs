@@ -4,7 +4,7 @@ use super::samples::Samples;
 use crate::listen::Listener;
 use crate::output::{count, table};
 use crate::verbs::doctor::{printable, size};
-use bowline_bus::{Counts, QueueCounts, Sender, SenderCounts};
+use bowline_bus::{Capability, Counts, QueueCounts, Sender, SenderCounts};
 use bowline_inspect::{DescriptionCounts, Traffic, Watch};
 use bowline_log::Catalog;
 use serde_json::{Map, Value, json};
@@ -27,6 +27,7 @@ pub(crate) struct Report {
     subscriptions: Vec<(String, QueueCounts)>,
     /// What keeps the bus from working, if something does.
     trouble: Option<String>,
+    has_hub: bool,
 }
 
 /// What is known of one channel.
@@ -101,6 +102,7 @@ impl Report {
             senders: bus.map_or(Vec::new(), |bus| bus.senders()),
             subscriptions: bus.map_or(Vec::new(), |bus| bus.subscriptions()),
             trouble: bus.and_then(|bus| bus.trouble()),
+            has_hub: bus.is_some_and(|bus| bus.has(Capability::NeedsHub)),
         }
     }
 
@@ -253,7 +255,7 @@ impl Report {
             );
         } else if n_lost + network.malformed + network.conflicts == 0 && self.counts.received > 0 {
             // What a hub drops for a slow client, only the hub knows.
-            text += if self.url.starts_with("tcpq:") {
+            text += if self.has_hub {
                 "nothing was lost on the way from the hub; what the hub dropped, it says itself\n"
             } else {
                 "nothing was lost\n"
@@ -381,9 +383,10 @@ mod tests {
     use super::*;
     use bowline_bus::NetworkCounts;
 
-    fn text(url: &str, network: NetworkCounts) -> String {
+    fn text(has_hub: bool, network: NetworkCounts) -> String {
         let report = Report {
-            url: url.to_owned(),
+            url: String::new(),
+            has_hub,
             elapsed: Duration::from_secs(1),
             channels: Vec::new(),
             unlisted: 0,
@@ -406,22 +409,22 @@ mod tests {
             kernel_drops: 298,
             ..NetworkCounts::default()
         };
-        let unnoticed = text("udpm://", drops);
+        let unnoticed = text(false, drops);
         let expected = "no loss has shown yet, but 298 datagrams found no room";
         assert!(unnoticed.contains(expected), "{unnoticed}");
         assert!(!unnoticed.contains("nothing was lost"), "{unnoticed}");
-        let noticed = text("udpm://", NetworkCounts { lost: 3, ..drops });
+        let noticed = text(false, NetworkCounts { lost: 3, ..drops });
         assert!(!noticed.contains("no loss"), "{noticed}");
     }
 
     #[test]
     fn nothing_was_lost_is_said_only_as_far_as_it_is_known() {
-        let udpm = text("udpm://", NetworkCounts::default());
-        assert!(udpm.ends_with("\nnothing was lost\n"), "{udpm}");
-        let tcpq = text("tcpq://", NetworkCounts::default());
+        let direct = text(false, NetworkCounts::default());
+        assert!(direct.ends_with("\nnothing was lost\n"), "{direct}");
+        let relayed = text(true, NetworkCounts::default());
         assert!(
-            tcpq.contains("what the hub dropped, it says itself"),
-            "{tcpq}"
+            relayed.contains("what the hub dropped, it says itself"),
+            "{relayed}"
         );
     }
 }

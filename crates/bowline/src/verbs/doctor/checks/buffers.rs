@@ -3,9 +3,9 @@
 use super::count;
 use super::place::with_url;
 use super::receivers::who;
-use crate::verbs::doctor::finding::{Finding, Fix};
 use crate::verbs::doctor::snapshot::Snapshot;
-use crate::verbs::doctor::url::Group;
+use bowline_bus::diagnosis::Group;
+use bowline_bus::diagnosis::{Finding, Fix};
 use bowline_inspect::text::size;
 
 /// What a datagram of 64 kB takes in a receive buffer, as the kernel counts: 212,992 bytes hold three.

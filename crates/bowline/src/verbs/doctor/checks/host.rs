@@ -1,8 +1,8 @@
 //! The machine: its clock, what it runs in, its shared memory.
 
-use crate::verbs::doctor::finding::Finding;
 use crate::verbs::doctor::snapshot::Snapshot;
-use crate::verbs::doctor::url::Place;
+use bowline_bus::Capability;
+use bowline_bus::diagnosis::Finding;
 use bowline_inspect::text::size;
 
 /// The first of January 2025: no right clock shows less.
@@ -28,11 +28,7 @@ pub(super) fn clock(snapshot: &Snapshot) -> Vec<Finding> {
 
 pub(super) fn surroundings(snapshot: &Snapshot) -> Vec<Finding> {
     let host = &snapshot.host;
-    let is_leaving = match &snapshot.target.place {
-        Some(Place::Multicast(group)) => group.ttl > 0,
-        Some(Place::Hub { .. } | Place::Log { .. } | Place::Process | Place::SharedMemory)
-        | None => false,
-    };
+    let is_leaving = snapshot.group().is_some_and(|group| group.ttl > 0);
     let mut findings = Vec::new();
     if let Some(container) = &host.container {
         let found = format!("This is a {container} container.");
@@ -58,10 +54,8 @@ pub(super) fn surroundings(snapshot: &Snapshot) -> Vec<Finding> {
 }
 
 pub(super) fn shared_memory(snapshot: &Snapshot) -> Vec<Finding> {
-    if !matches!(
-        snapshot.target.place,
-        Some(Place::SharedMemory | Place::Multicast(_))
-    ) {
+    let is_used = snapshot.target.has(Capability::SharedMemory);
+    if !is_used && snapshot.group().is_none() {
         return Vec::new();
     }
     let memory = match &snapshot.host.shared_memory {
@@ -83,7 +77,7 @@ pub(super) fn shared_memory(snapshot: &Snapshot) -> Vec<Finding> {
         return vec![Finding::ok(found)];
     }
     let why = "Transports over shared memory keep large messages there.";
-    let finding = if snapshot.target.place == Some(Place::SharedMemory) {
+    let finding = if is_used {
         Finding::warn(found, why).root("mount -o remount,size=1G /dev/shm")
     } else {
         Finding::ok(format!("{found} That is little, should you use shm://."))

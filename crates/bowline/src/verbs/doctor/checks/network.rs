@@ -1,9 +1,9 @@
 //! Interfaces, and the way that the kernel picks.
 
-use crate::verbs::doctor::finding::{Finding, Fix, quote};
 use crate::verbs::doctor::netlink::Link;
 use crate::verbs::doctor::snapshot::{Snapshot, named};
-use crate::verbs::doctor::url::Group;
+use bowline_bus::diagnosis::Group;
+use bowline_bus::diagnosis::{Finding, Fix, quote};
 use std::net::IpAddr;
 
 pub(super) fn interfaces(snapshot: &Snapshot) -> Vec<Finding> {

@@ -1,9 +1,9 @@
 //! Who receives on this host, who is in the way, and whether a message arrives.
 
 use super::network::set_route;
-use crate::verbs::doctor::finding::{Finding, Fix};
 use crate::verbs::doctor::proc::Socket;
 use crate::verbs::doctor::snapshot::{Live, Snapshot, named};
+use bowline_bus::diagnosis::{Finding, Fix};
 use bowline_inspect::text::size;
 
 /// How many receivers are listed by name.

@@ -1,12 +1,12 @@
 //! What no test may do to the machine it runs on, done to a snapshot.
 
 use super::*;
-use crate::verbs::doctor::finding::{Fix, Verdict};
 use crate::verbs::doctor::netlink::{Link, Route};
 use crate::verbs::doctor::proc::Socket;
 use crate::verbs::doctor::report::{Colours, is_healthy, to_json, to_text};
 use crate::verbs::doctor::snapshot::{Host, Live, Owner, SharedMemory};
 use crate::verbs::doctor::url::Target;
+use bowline_bus::diagnosis::{Fix, Verdict};
 
 const OUT: &str = "udpm://239.255.76.67:7667?ttl=1";
 
@@ -49,8 +49,7 @@ fn healthy(url: &str) -> Snapshot {
             }),
             lockable_bytes: Ok(u64::MAX),
         },
-        hub: None,
-        log: None,
+        transport: Vec::new(),
         live: Some(Live::Done {
             small: true,
             large: true,
