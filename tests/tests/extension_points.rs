@@ -251,7 +251,8 @@ fn names(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();
-        !(is_word(before) && is_word(first)) && !(is_word(after) && is_word(last))
+        let goes_on = is_word(before) && is_word(first) || is_word(after) && is_word(last);
+        !goes_on
     })
 }
 

@@ -42,7 +42,7 @@ impl Place {
         fs::write(self.folder.join(name), text).expect("a file");
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.namespace.command(bowline());
         // What supervisors leave for each other is the test's own, too.
         let runtime = self.folder.join("runtime");

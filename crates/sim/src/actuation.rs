@@ -33,8 +33,11 @@ pub struct ActuationKind {
     /// The elements of Body files that belong to it, with their documentation.
     pub elements: &'static [ElementKind],
     /// Takes it from a model's bodies; none where they have none of it.
-    pub build: fn(&[MountedBody<'_>]) -> Result<Option<Box<dyn Gear>>, BuildError>,
+    pub build: BuildGear,
 }
+
+/// Takes a kind of actuation from a model's bodies.
+pub type BuildGear = fn(&[MountedBody<'_>]) -> Result<Option<Box<dyn Gear>>, BuildError>;
 
 /// A body of a model where it sits on the vehicle.
 #[derive(Clone, Copy, Debug)]

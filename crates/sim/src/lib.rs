@@ -35,7 +35,8 @@ mod world;
 
 pub use actuation::wheels::{Motion, Steering, Wheel, WheelState};
 pub use actuation::{
-    ACTUATIONS, ActuationKind, CommandPort, Gear, MountedBody, Propulsion, Site, Start, Stride,
+    ACTUATIONS, ActuationKind, BuildGear, CommandPort, Gear, MountedBody, Propulsion, Site, Start,
+    Stride,
 };
 pub use catalog::{Catalog, Ours, Tables};
 pub use chart::{to_geojson, to_truth};

@@ -67,6 +67,10 @@ pub struct Simulation {
 
 /// Something that is to be published.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few are alive at once: each is published as soon as it is made"
+)]
 pub enum Event {
     /// A sensor measured.
     Measured {

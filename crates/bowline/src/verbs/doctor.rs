@@ -20,7 +20,6 @@ pub(crate) use bowline_inspect::text::{printable, size};
 pub(crate) use gather::{owners, sockets};
 
 use crate::{Outcome, output};
-use bowline_bus::diagnosis::Verdict;
 use bowline_bus::{COMMON_OPTIONS, Scheme, Schemes, UrlOption};
 use clap::Args;
 use gather::Sending;

@@ -378,7 +378,7 @@ struct Measured {
     pings: Vec<Multibeam>,
 }
 
-fn measured(fault: Option<(FaultKind, &str)>) -> Measured {
+fn at_rest(fault: Option<(FaultKind, &str)>) -> Measured {
     let world = pond(Sea::default());
     let (lat_deg, lon_deg) = (world.origin.lat_deg, world.origin.lon_deg);
     let mut simulation = upsv(world, 1.0);
@@ -422,9 +422,9 @@ fn sd(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
 
 #[test]
 fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it() {
-    let sound = measured(None);
+    let sound = at_rest(None);
     assert!(sound.fixes_m.len() > 50 && sound.headings_rad.len() > 100);
-    let noisy = measured(Some((FaultKind::Noisy(4.0), "GPS.Fix")));
+    let noisy = at_rest(Some((FaultKind::Noisy(4.0), "GPS.Fix")));
     for axis in [0, 1] {
         let of = |it: &Measured| sd(it.fixes_m.iter().map(|fix| fix[axis]));
         let ratio = of(&noisy) / of(&sound);
@@ -432,13 +432,13 @@ fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it
     }
     assert_eq!(noisy.headings_rad, sound.headings_rad);
     assert!(noisy.pings == sound.pings);
-    let noisy = measured(Some((FaultKind::Noisy(4.0), "Compass.Heading")));
+    let noisy = at_rest(Some((FaultKind::Noisy(4.0), "Compass.Heading")));
     let of = |it: &Measured| sd(it.headings_rad.iter().copied());
     let ratio = of(&noisy) / of(&sound);
     assert!((ratio - 4.0).abs() < 0.05, "{ratio}");
     assert_eq!(noisy.fixes_m, sound.fixes_m);
     // The middle beam looks straight down: the mud does not move, so all that differs is noise.
-    let noisy = measured(Some((FaultKind::Noisy(4.0), "Multibeam.Ping")));
+    let noisy = at_rest(Some((FaultKind::Noisy(4.0), "Multibeam.Ping")));
     let of = |it: &Measured| {
         let heard = it.pings.iter().map(|ping| f64::from(ping.ranges_cm[120]));
         sd(heard.filter(|it| *it > 0.0))
@@ -451,8 +451,8 @@ fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it
 
 #[test]
 fn a_jump_takes_fixes_to_the_east_and_a_turn_takes_headings_to_the_left_by_as_much_as_is_said() {
-    let sound = measured(None);
-    let jumped = measured(Some((FaultKind::Jump(25.0), "GPS.Fix")));
+    let sound = at_rest(None);
+    let jumped = at_rest(Some((FaultKind::Jump(25.0), "GPS.Fix")));
     assert_eq!(jumped.fixes_m.len(), sound.fixes_m.len());
     for (jumped, sound) in jumped.fixes_m.iter().zip(&sound.fixes_m) {
         let [east_m, north_m] = [0, 1].map(|axis| jumped[axis] - sound[axis]);
@@ -462,7 +462,7 @@ fn a_jump_takes_fixes_to_the_east_and_a_turn_takes_headings_to_the_left_by_as_mu
         );
     }
     assert_eq!(jumped.headings_rad, sound.headings_rad);
-    let turned = measured(Some((FaultKind::Turn(0.5), "Compass.Heading")));
+    let turned = at_rest(Some((FaultKind::Turn(0.5), "Compass.Heading")));
     assert_eq!(turned.headings_rad.len(), sound.headings_rad.len());
     for (turned, sound) in turned.headings_rad.iter().zip(&sound.headings_rad) {
         let left_rad = (turned - sound).rem_euclid(std::f64::consts::TAU);

@@ -1,7 +1,9 @@
 //! The firewall, as far as this user may see it.
 
 use super::count;
-use crate::verbs::doctor::firewall::{Obstacle, Packet, Protocol, Ruleset, read_iptables, read_nft};
+use crate::verbs::doctor::firewall::{
+    Obstacle, Packet, Protocol, Ruleset, read_iptables, read_nft,
+};
 use crate::verbs::doctor::snapshot::Snapshot;
 use bowline_bus::diagnosis::Finding;
 use std::net::{IpAddr, Ipv4Addr};
