@@ -211,6 +211,13 @@ fn pairs<'a>(poses: &'a [PoseTransform], run: &'a Run) -> Vec<(&'a PoseTransform
     poses.iter().filter_map(with_truth).collect()
 }
 
+/// How far from the truth a pose is, horizontally, at a time.
+fn off_m(poses: &[PoseTransform], run: &Run, utime: i64) -> f64 {
+    let mut pairs = pairs(poses, run).into_iter();
+    let (pose, truth) = pairs.find(|(pose, _)| pose.utime >= utime).unwrap();
+    (pose.matrix[3] - truth.xyz_m[0]).hypot(pose.matrix[7] - truth.xyz_m[1])
+}
+
 #[test]
 fn an_estimate_is_as_good_as_it_says_over_many_runs() {
     let mut sums = [0.0; 2];
@@ -365,6 +372,55 @@ fn fixes_that_jump_are_left_out_at_first_and_believed_when_they_insist() {
         "{} m: they insisted",
         off(&poses)
     );
+}
+
+#[test]
+fn estimate_with_a_wrong_speed_returns_to_steady_fixes() {
+    let mut run = run(7, 80);
+    // Without fixes, forces that are not there make the estimate as fast as 20 m/s and more.
+    let is_bad = |utime: i64| (20_000_000..32_000_000).contains(&utime);
+    run.fixes.retain(|fix| !is_bad(fix.utime));
+    for felt in run.felt.iter_mut().filter(|felt| is_bad(felt.utime)) {
+        felt.force_mps2[0] += 2.0;
+        felt.force_mps2[1] += 1.0;
+    }
+    let mut rig = Rig::new::<Estimator>(parameters());
+    let poses = estimate(&mut rig, &run.arrivals(|_| 0));
+    let misled_m = off_m(&poses, &run, 32_000_000);
+    assert!(misled_m > 100.0, "{misled_m} m");
+    // Fixes are believed after ten seconds of patience.
+    for at_s in [50, 60, 70, 80] {
+        let off_m = off_m(&poses, &run, at_s * 1_000_000);
+        assert!(off_m < 3.0, "{off_m} m off at {at_s} s");
+    }
+}
+
+/// As in a simulation that is started again: in the middle of its waves the vessel is back where it began, with another
+/// heading, and neither gyros nor accelerometers felt why.
+#[test]
+fn estimate_follows_a_vessel_that_begins_anew_without_being_felt() {
+    let mut run = run(8, 30);
+    let mut again = self::run(9, 70);
+    let later_us = 30_000_000;
+    again.fixes.iter_mut().for_each(|it| it.utime += later_us);
+    again
+        .headings
+        .iter_mut()
+        .for_each(|it| it.utime += later_us);
+    again.felt.iter_mut().for_each(|it| it.utime += later_us);
+    again.truth.iter_mut().for_each(|it| it.utime += later_us);
+    run.fixes.append(&mut again.fixes);
+    run.headings.append(&mut again.headings);
+    run.felt.append(&mut again.felt);
+    run.truth.append(&mut again.truth);
+    // As rare as those of many receivers: what is level by the gyros, and is not, makes the estimate faster in between.
+    run.fixes.retain(|fix| fix.utime % 1_000_000 == 0);
+    let mut rig = Rig::new::<Estimator>(parameters());
+    let poses = estimate(&mut rig, &run.arrivals(|_| 0));
+    for at_s in [60, 70, 80, 90, 100] {
+        let off_m = off_m(&poses, &run, at_s * 1_000_000);
+        assert!(off_m < 3.0, "{off_m} m off at {at_s} s");
+    }
 }
 
 #[test]
