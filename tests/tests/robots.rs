@@ -2,6 +2,7 @@
 
 use bowline_log::{LogEvent, Writer, WriterOptions};
 use bowline_msgs::{Beat, Laser};
+use bowline_testing::patience::PATIENCE;
 use bowline_tests::netns::{Namespace, Port};
 use bowline_tests::peers::{Peers, bowline};
 use bowline_tests::process::Process;
@@ -12,12 +13,9 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
-use std::time::Duration;
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 const SCANS: i64 = 200;
-/// Only guards against a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder of its own in a network of its own.
 pub(crate) struct Place {

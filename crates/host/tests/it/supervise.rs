@@ -1,8 +1,6 @@
 //! What a supervisor does about real processes.
 
-use crate::supervise_fixture::{
-    Deadline, PATIENCE, Supervision, is_of_silence, marked, plan, process, send,
-};
+use crate::supervise_fixture::{Deadline, Supervision, is_of_silence, marked, plan, process, send};
 use crate::supervise_plans::{idle, script};
 use bowline_bus::Bus;
 use bowline_host::presence::PRESENCE_CHANNEL;
@@ -12,6 +10,7 @@ use bowline_host::supervise::{
 use bowline_msgs::{
     Alarm, Order, Presence, PresenceComponent, PresencePort, Supervised, Supervisor,
 };
+use bowline_testing::patience::PATIENCE;
 use rustix::process::Signal;
 use std::fs;
 use std::time::Duration;

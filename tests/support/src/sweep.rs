@@ -1,12 +1,11 @@
 //! How much of a sweep is run: a sample, or the whole with `BOWLINE_SWEEP=whole`.
 
-use crate::data;
+use crate::record::{note, target};
 use std::collections::BTreeSet;
 
 /// Whether whole sweeps were asked for.
 ///
-/// # Panics
-/// When `BOWLINE_SWEEP` is anything but `whole`: a misspelt setting must not run the sample in silence.
+/// A misspelt setting panics: it must not run the sample in silence.
 #[must_use]
 pub fn is_whole() -> bool {
     match std::env::var_os("BOWLINE_SWEEP") {
@@ -40,6 +39,6 @@ pub fn choose<T>(name: &str, all: Vec<T>, n_sample: usize) -> Vec<T> {
     let chosen = evenly(all, pick(n_sample, n_all));
     let line = format!("swept: {name}: {} of {n_all}", chosen.len());
     println!("{line}");
-    data::note(&data::target().join("swept.txt"), &line);
+    note(&target().join("swept.txt"), &line);
     chosen
 }
