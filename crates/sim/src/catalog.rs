@@ -134,7 +134,8 @@ impl Catalog {
         let mut text = REFERENCE.to_owned();
         text += "\n# What carries and moves a vehicle\n\n";
         for kind in self.actuations() {
-            text += &format!("- {}\n", kind.needs);
+            let needs = kind.needs.replace('<', "`<").replace('>', ">`");
+            text += &format!("- {needs}\n");
         }
         text.push('\n');
         text += &to_reference(&devices);

@@ -13,8 +13,7 @@
 //! order holds across channels, and what a receiver does not want costs it a look at a pointer. The price is that all
 //! channels of a publisher share its slots.
 //!
-//! Publishers do not wait, unless the URL says how long: then a receiver whose slots are full holds them up for at most
-//! that time, and one that used it up is left behind for a while and counts what it lost. The iceoryx2 event makes a call into the system only when a receiver has said that it sleeps,
+//! Publishers never wait. The iceoryx2 event makes a call into the system only when a receiver has said that it sleeps,
 //! so a reader says so as late as it can: when it found nothing twice.
 
 use crate::clock::{self, Wait};
@@ -34,7 +33,7 @@ use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::subscriber::Subscriber;
-use iceoryx2::port::{BackpressureAction, BackpressureInfo, LoanError, SendError as DeliveryError};
+use iceoryx2::port::{LoanError, SendError as DeliveryError};
 use iceoryx2::prelude::{
     AllocationStrategy, BackpressureStrategy, LogLevel, Node, NodeBuilder, ServiceName,
     SignalHandlingMode, ipc_threadsafe, set_log_level_from_env_or,
@@ -46,7 +45,7 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 type Ipc = ipc_threadsafe::Service;
 
@@ -66,13 +65,6 @@ const MAX_RUN: usize = 64;
 const MAX_RUN_BYTES: usize = 256 << 10;
 /// How often a reader makes way and looks again before it sleeps: to be woken costs both sides more than a few looks.
 const N_LINGER: usize = 8;
-/// How often a publisher that waits for room looks for it before it sleeps between looks.
-const N_YIELDS: u64 = 64;
-/// And then: a receiver reads hundreds of messages in that time.
-const RETRY_EVERY: Duration = Duration::from_micros(100);
-/// For how many times the wait a receiver that used it up is not waited for: it holds publishers up for at most one part
-/// in so many.
-const WAITS_LEFT_BEHIND: u32 = 10;
 /// How many publishers' sequences are followed.
 const MAX_SENDERS: usize = 4_096;
 /// Before the channel: sequence, time, length of the channel.
@@ -83,20 +75,12 @@ pub static SCHEME: Scheme = Scheme {
     name: "shm",
     summary: "shared memory of this host, without copies for large messages",
     example: "shm://NAME",
-    options: &[
-        UrlOption {
-            name: "slots",
-            sample: "2048",
-            default: "2048",
-            meaning: "messages of each publisher that wait for a receiver; then the oldest makes room",
-        },
-        UrlOption {
-            name: "wait",
-            sample: "1s",
-            default: "the oldest makes room at once",
-            meaning: "how long a publisher waits for room in a receiver's slots",
-        },
-    ],
+    options: &[UrlOption {
+        name: "slots",
+        sample: "2048",
+        default: "2048",
+        meaning: "messages of each publisher that wait for a receiver; then the oldest makes room",
+    }],
     capabilities: &[Capability::SharedMemory],
     check,
     open,
@@ -109,32 +93,26 @@ fn check(url: &Url) -> Result<(), BadUrl> {
     settings_of(url).map(|_| ())
 }
 
-/// What a URL says.
-struct Settings {
-    name: ServiceName,
-    slots: usize,
-    wait: Option<Duration>,
-}
-
-fn settings_of(url: &Url) -> Result<Settings, BadUrl> {
+/// The name and how many slots it has.
+fn settings_of(url: &Url) -> Result<(ServiceName, usize), BadUrl> {
     let mut options = url.options();
     let slots = options.parse::<usize>("slots", "a number from 1 to 65536")?;
     let slots = slots.unwrap_or(DEFAULT_SLOTS);
     if !(1..=65_536).contains(&slots) {
         return Err(options.bad(format!("slots= expects 1 to 65536, found {slots}")));
     }
-    let wait = options.duration("wait")?;
     let name = format!("bowline/{}", url.address());
     let name = ServiceName::new(&name)
         .map_err(|error| options.bad(format!("expected a name, as in shm://robot: {error:?}")))?;
     options.finish()?;
-    Ok(Settings { name, slots, wait })
+    Ok((name, slots))
 }
 
 /// Opens the bus of a name.
 fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+    let (name, slots) = settings_of(url)?;
     Ok(Arc::new(Shm {
-        place: Place::open(&settings_of(url)?)?,
+        place: Place::open(&name, slots)?,
         outlet: Mutex::default(),
         receiving: Mutex::default(),
     }))
@@ -154,12 +132,10 @@ struct Place {
     messages: publish_subscribe::PortFactory<Ipc, [u8], ()>,
     events: event::PortFactory<Ipc>,
     slots: usize,
-    wait: Option<Duration>,
 }
 
 impl Place {
-    fn open(settings: &Settings) -> Result<Self, OpenError> {
-        let Settings { name, slots, wait } = settings;
+    fn open(name: &ServiceName, slots: usize) -> Result<Self, OpenError> {
         // It reports what we report ourselves, to a terminal that may be somebody's screen.
         set_log_level_from_env_or(LogLevel::Fatal);
         // Making a node clears away what dead ones left. Signals are the program's business.
@@ -170,16 +146,16 @@ impl Place {
         let messages = node
             .service_builder(name)
             .publish_subscribe::<[u8]>()
-            .enable_safe_overflow(wait.is_none())
+            .enable_safe_overflow(true)
             .history_size(0)
-            .subscriber_max_buffer_size(*slots)
+            .subscriber_max_buffer_size(slots)
             .subscriber_max_borrowed_samples(MAX_BORROWED + 1)
             .max_subscribers(MAX_PORTS)
             .max_publishers(MAX_PORTS)
             .max_nodes(2 * MAX_PORTS)
             .open_or_create()
             .map_err(failed(
-                "open shared memory; all of one name need the same slots=, and all or none wait=",
+                "open shared memory; all of one name need the same slots=",
             ))?;
         let events = node
             .service_builder(name)
@@ -193,8 +169,7 @@ impl Place {
             _node: node,
             messages,
             events,
-            slots: *slots,
-            wait: *wait,
+            slots,
         })
     }
 }
@@ -217,7 +192,7 @@ fn failed<E: std::error::Error + Send + Sync + 'static>(
 /// Where one bus publishes.
 struct Outlet {
     publisher: Publisher<Ipc, [u8], ()>,
-    notifier: Arc<Notifier<Ipc>>,
+    notifier: Notifier<Ipc>,
     next_sequence: u64,
 }
 
@@ -226,30 +201,19 @@ impl Outlet {
         let refused = |error: String| SendError::System(io::Error::other(error));
         // Every receiver's slots hold the newest of ours, so they are the same ones.
         let n_samples = place.slots + MAX_PORTS * MAX_BORROWED + 4;
-        let notifier = place.events.notifier_builder().create();
-        let notifier = notifier.map_err(|error| refused(format!("no notifier: {error:?}")))?;
-        let notifier = Arc::new(notifier);
-        let mut builder = place
+        let publisher = place
             .messages
             .publisher_builder()
             .initial_max_slice_len(FIRST_LEN)
             .allocation_strategy(AllocationStrategy::PowerOfTwo)
             .backpressure_strategy(BackpressureStrategy::DiscardData)
-            .override_sample_preallocation(move |worst_case| worst_case.min(n_samples));
-        if let Some(wait) = place.wait {
-            let patience = Patience {
-                wait,
-                left_behind: Mutex::default(),
-            };
-            let ringer = Arc::clone(&notifier);
-            builder = builder.set_backpressure_handler(move |full| patience.decide(full, &ringer));
-        }
-        let publisher = builder
+            .override_sample_preallocation(move |worst_case| worst_case.min(n_samples))
             .create()
             .map_err(|error| refused(format!("no publisher: {error:?}")))?;
+        let notifier = place.events.notifier_builder().create();
         Ok(Self {
             publisher,
-            notifier,
+            notifier: notifier.map_err(|error| refused(format!("no notifier: {error:?}")))?,
             next_sequence: 0,
         })
     }
@@ -266,42 +230,6 @@ impl Outlet {
             .map_err(not_delivered)?;
         self.next_sequence += 1;
         Ok(())
-    }
-}
-
-/// How a publisher waits for receivers whose slots are full.
-struct Patience {
-    wait: Duration,
-    /// Receivers that used the time up, and since when they are not waited for.
-    left_behind: Mutex<Vec<(u128, Instant)>>,
-}
-
-impl Patience {
-    /// Called again and again while one receiver has no room.
-    fn decide(&self, full: &BackpressureInfo, ringer: &Notifier<Ipc>) -> BackpressureAction {
-        let id = full.receiver_port_id;
-        if full.retries == 0 {
-            let now = clock::monotonic();
-            let mut left_behind = lock(&self.left_behind);
-            let is_over = self.wait.saturating_mul(WAITS_LEFT_BEHIND);
-            left_behind.retain(|(_, since)| now.saturating_duration_since(*since) < is_over);
-            if left_behind.iter().any(|(of, _)| *of == id) {
-                return BackpressureAction::DiscardData;
-            }
-            drop(left_behind);
-            // It may sleep: what fills its slots was sent in the same call.
-            let _time_runs_out_unless_woken = ringer.notify();
-        }
-        if full.elapsed_time >= self.wait {
-            lock(&self.left_behind).push((id, clock::monotonic()));
-            return BackpressureAction::DiscardData;
-        }
-        if full.retries < N_YIELDS {
-            std::thread::yield_now();
-        } else {
-            std::thread::park_timeout(RETRY_EVERY);
-        }
-        BackpressureAction::Retry
     }
 }
 

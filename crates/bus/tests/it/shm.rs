@@ -57,37 +57,3 @@ fn what_a_slow_receiver_loses_is_counted_and_the_newest_kept() {
         (lost, received.len() as u64)
     );
 }
-
-#[test]
-fn publisher_that_waits_loses_nothing_to_a_slower_receiver() {
-    const N_MESSAGES: u32 = 20_000;
-    let url = format!("shm://wait-{}?slots=8&wait=60s", std::process::id());
-    let (publisher, bus) = (Bus::open(&url).unwrap(), Bus::open(&url).unwrap());
-    let inbox = bus.events("X").unwrap();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for number in 0..N_MESSAGES {
-                let mut payload = [0; 800];
-                payload[..4].copy_from_slice(&number.to_be_bytes());
-                publisher.publish_bytes("X", &payload).unwrap();
-            }
-            // More than the slots hold, in one call.
-            publisher.publish_many("X", [&[1][..]; 32]).unwrap();
-        });
-        for number in 0..N_MESSAGES {
-            assert_eq!(next(&inbox).payload[..4], number.to_be_bytes());
-        }
-        for _ in 0..32 {
-            assert_eq!(next(&inbox).payload[..], [1]);
-        }
-    });
-    assert_eq!(bus.counts().lost(), 0);
-}
-
-#[test]
-fn waiting_and_not_waiting_do_not_meet_under_one_name() {
-    let url = format!("shm://both-{}", std::process::id());
-    let _first = Bus::open(&format!("{url}?wait=1s")).unwrap();
-    let error = Bus::open(&url).unwrap_err().to_string();
-    assert!(error.contains("wait="), "{error}");
-}
