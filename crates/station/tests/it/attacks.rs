@@ -93,6 +93,7 @@ fn climbs() -> Vec<String> {
             climbs.push(format!("/{up}/{up}/{up}/{goal}"));
             climbs.push(format!("/assets/{up}/{goal}"));
             climbs.push(format!("/charts/{up}/{goal}"));
+            climbs.push(format!("/panels/{up}/{goal}"));
         }
     }
     climbs

@@ -17,6 +17,7 @@ import { Task } from "../src/generated/bowline/task_t.js";
 import { TaskCommand } from "../src/generated/bowline/task_command_t.js";
 import { Controls } from "../src/input/hands.js";
 import { alarms } from "../src/panels/alarms.js";
+import { Registry } from "../src/panels/registry.js";
 import type { FromStation } from "../src/protocol/frames.js";
 import { wantedPanels } from "../src/shell/layout.js";
 import { Pace } from "../src/shell/pace.js";
@@ -29,7 +30,7 @@ import { type Encodes, Voice } from "./voice.js";
 
 /** A store that has heard these, in their order. */
 class Heard {
-    readonly store = new Store();
+    readonly store = new Store(new Registry());
     readonly voice = new Voice(this.store);
 
     say(name: string, message: Encodes, utime = 0): this {
@@ -60,7 +61,7 @@ function vessel(prefix: string, heard = new Heard()): Heard {
 function keys(store: Store, at: number, name: string): string[] {
     const vehicle = store.vehicles[at]!;
     const monitor = new VehicleView(store, vehicle).monitors().find((it) => it.name === name);
-    return wantedPanels("operate", new VehicleView(store, vehicle, monitor)).map((it) => it.kind.id);
+    return wantedPanels("operate", new VehicleView(store, vehicle, monitor), new Registry()).map((it) => it.kind.id);
 }
 
 describe("monitors", () => {
@@ -237,7 +238,15 @@ describe("alarms", () => {
         const commander = new Commander(store, { publish: () => true, request });
         const view = new VehicleView(store, store.vehicles[0]!);
         const controls = new Controls();
-        const context = { store, view, commander, controls, channel: undefined, chooseMonitor: () => undefined };
+        const context = {
+            store,
+            view,
+            commander,
+            controls,
+            channel: undefined,
+            layers: [],
+            chooseMonitor: () => undefined,
+        };
         const panel = alarms.make(context);
         if (panel instanceof Promise) {
             throw new Error("expected a panel at once");
@@ -311,7 +320,7 @@ describe("a track", () => {
 describe("a second connection", () => {
     const hello = (utime: number, source: "live" | "replay" = "live"): FromStation => ({
         kind: "hello",
-        hello: { version: 1, user: "", role: "operator", station: "s", source, utime, charts: [], rank: 0 },
+        hello: { version: 1, user: "", role: "operator", station: "s", source, utime, charts: [], panels: [], rank: 0 },
     });
     const pose = (x: number): PoseTransform =>
         new PoseTransform({ matrix: Float64Array.of(1, 0, 0, x, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1) });

@@ -4,6 +4,7 @@ import { Gate } from "../src/generated/bowline/gate_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Sounding } from "../src/generated/bowline/sounding_t.js";
 import { Alarm } from "../src/generated/bowline/alarm_t.js";
+import { Registry } from "../src/panels/registry.js";
 import { FrameError, publishFrame, readFrame, requestFrame, subscribeFrame } from "../src/protocol/frames.js";
 import { ageOf } from "../src/shell/card.js";
 import { Alarms } from "../src/store/alarms.js";
@@ -17,7 +18,7 @@ import { isOf } from "../src/store/vehicles.js";
 import { type Encodes, Voice } from "./voice.js";
 
 class Feed {
-    readonly store = new Store();
+    readonly store = new Store(new Registry());
     readonly voice = new Voice(this.store);
 
     constructor() {

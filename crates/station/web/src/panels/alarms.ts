@@ -8,7 +8,10 @@
 
 import { Alarm as AlarmMessage } from "../generated/bowline/alarm_t.js";
 import { Device } from "../generated/bowline/device_t.js";
+import { Gate } from "../generated/bowline/gate_t.js";
+import { HeartbeatComponent } from "../generated/bowline/heartbeat_component_t.js";
 import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
+import { Helm } from "../generated/bowline/helm_t.js";
 import { Recorder } from "../generated/bowline/recorder_t.js";
 import { Supervisor } from "../generated/bowline/supervisor_t.js";
 import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
@@ -16,6 +19,7 @@ import { clockTime, duration } from "../shell/format.js";
 import type { Alarm } from "../store/alarms.js";
 import { ownerOf } from "../store/vehicles.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { type Want, want } from "../store/want.js";
 
 const MAX_SHOWN = 50;
 /** More at once than this nobody can listen to: they are counted. */
@@ -171,11 +175,72 @@ function putInOrder(list: HTMLElement, wanted: readonly HTMLElement[]): void {
     });
 }
 
+const RULES: readonly Want[] = [
+    want(Gate, {
+        note: (h, gate, { name }, utime) => {
+            const lost = { priority: "alarm", source: "gate", text: `contingency: ${gate.reason}` } as const;
+            h.alarms.follow(name, "contingency", gate.state === Gate.CONTINGENCY, lost, utime);
+        },
+    }),
+    want(Helm, {
+        note: (h, helm, { name }, utime) => {
+            const refused = { priority: "caution", source: "helm", text: `task refused: ${helm.refused}` } as const;
+            h.alarms.follow(name, "refused", helm.refused !== "", refused, utime);
+        },
+    }),
+    want(AlarmMessage, {
+        maxHz: 0,
+        past: 50,
+        note: (h, { source, text, utime: saidUtime, since_utime, state, robot }, { name }, utime) => {
+            const id = `${robot} ${source} ${since_utime}`;
+            if (state === AlarmMessage.CLEARED) {
+                h.alarms.clear(name, id);
+            } else {
+                // Both times are by the vehicle's clock, which nobody has set: how long ago it was is what they tell.
+                const sinceUtime = utime - Math.max(0, Number(saidUtime - since_utime));
+                h.alarms.raise(name, id, { priority: "alarm", source, text }, sinceUtime);
+            }
+        },
+    }),
+    want(Device, {
+        note: (h, device, { name }, utime) => {
+            const isWrong = device.state === Device.ERRONEOUS || device.state === Device.SILENT;
+            const text =
+                device.state === Device.SILENT ? "the device says nothing" : `cannot be believed: ${device.last_error}`;
+            h.alarms.follow(name, "device", isWrong, { priority: "warning", source: device.device, text }, utime);
+        },
+    }),
+    want(Recorder, {
+        note: (h, recorder, { name }, utime) => {
+            const what = { priority: "warning", source: "recorder", text: recorder.alarm } as const;
+            h.alarms.follow(name, recorder.file, recorder.alarm !== "", what, utime);
+        },
+    }),
+    want(Supervisor, {
+        note: (h, it, { name }, utime) => {
+            const what = { priority: "alarm", source: `supervisor ${it.host}`, text: it.alarm } as const;
+            h.alarms.follow(name, it.host, it.alarm !== "", what, utime);
+        },
+    }),
+    want(Heartbeat, {
+        maxHz: 0,
+        note: (h, beat, channel, utime) => {
+            for (const { name, health, text } of beat.components) {
+                const isFailed = health === HeartbeatComponent.FAILED;
+                const isBad = isFailed || health === HeartbeatComponent.DEGRADED;
+                const priority = isFailed ? "warning" : "caution";
+                const what = { priority, source: name, text: `${isFailed ? "failed" : "degraded"}: ${text}` } as const;
+                h.alarms.follow(channel.name, `${beat.robot} ${beat.process} ${name}`, isBad, what, utime);
+            }
+        },
+    }),
+];
+
 export const alarms: PanelKind = {
     id: "alarms",
     title: "Alarms",
     types: [],
-    shows: [AlarmMessage, Device, Heartbeat, Recorder, Supervisor],
+    shows: RULES,
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new AlarmsPanel(context),
