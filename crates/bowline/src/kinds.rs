@@ -3,7 +3,7 @@
 mod model;
 
 use bowline_autonomy::operator::Operator;
-use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
+use bowline_autonomy::{Alarms, Mission, control, estimate, gate, helm, map, plan, vote};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
 use bowline_msgs::{Thrust, Velocity};
 use bowline_node::{Kind, kinds};
@@ -11,6 +11,10 @@ use model::ModelServer;
 
 /// Sorted by name. Add yours here; nothing else needs to change.
 pub(crate) const KINDS: &[Kind] = &[
+    Kind::of::<Alarms>(
+        "alarms",
+        "Keeps the list of what is wrong with the vehicle, and who knows of it.",
+    ),
     Kind::of::<vote::Arbiter>(
         "arbiter",
         "Weighs votes on arcs, and alone commands the vehicle.",

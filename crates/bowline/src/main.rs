@@ -2,6 +2,7 @@
 //!
 //! Each verb is a module with a `run`. Exit codes: 0 fine, 1 something is wrong with the input, 2 wrong usage.
 
+mod alarms;
 mod bench;
 mod completions;
 mod demo;
@@ -100,6 +101,7 @@ fn verbs() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(false)
+        .subcommand(alarms::Arguments::augment_args(Command::new("alarms")))
         .subcommand(bench::command())
         .subcommand(completions::Arguments::augment_args(Command::new(
             "completions",
@@ -139,6 +141,7 @@ fn verbs() -> Command {
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Outcome> {
     match matches.subcommand() {
+        Some(("alarms", matches)) => alarms::run(&alarms::Arguments::from_arg_matches(matches)?),
         Some(("bench", matches)) => bench::run(matches),
         Some(("completions", matches)) => {
             completions::run(&completions::Arguments::from_arg_matches(matches)?)

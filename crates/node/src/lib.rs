@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod alarm;
 pub mod clock;
 mod component;
 pub mod directory;
@@ -26,6 +27,7 @@ mod time;
 pub mod trace;
 pub mod verify;
 
+pub use alarm::{ALARM_CHANNEL, AlarmKind, Severity};
 pub use component::{Build, BuildError, Component};
 pub use health::Health;
 pub use kind::{Built, Kind, MakeError, Outline};

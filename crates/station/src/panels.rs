@@ -224,7 +224,9 @@ mod tests {
         let panels = Panels::open(one.path()).unwrap();
         assert_eq!(panels.modules(), ["tide.js"]);
         assert!(panels.read("large.js").is_none());
-        let names: Vec<String> = (0..=MAX_MODULES).map(|i| format!("panel-{i:02}.js")).collect();
+        let names: Vec<String> = (0..=MAX_MODULES)
+            .map(|i| format!("panel-{i:02}.js"))
+            .collect();
         let files: Vec<(&str, &[u8])> = names.iter().map(|it| (&**it, &b"1"[..])).collect();
         let many = folder(&files);
         assert!(matches!(

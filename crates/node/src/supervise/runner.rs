@@ -19,6 +19,7 @@ use super::slot::{CHUNK, Slot};
 use super::starvation::Starvation;
 use super::state::{self, Folder, LockError};
 use super::usage::Meter;
+use crate::alarm::ALARM_CHANNEL;
 use crate::clock::Live;
 use crate::health::Health;
 use crate::presence::ThisProcess;
@@ -456,7 +457,7 @@ impl Runner {
         let process = &self.specs.get(unit)?.name;
         tell(&News::Alarm { process, text });
         let alarm = report::alarm(self.claim.own(), now, process, since, Some(text));
-        self.publish(report::ALARM_CHANNEL, &alarm);
+        self.publish(ALARM_CHANNEL, &alarm);
         None
     }
 
@@ -465,7 +466,7 @@ impl Runner {
         self.word = Word::Stale;
         let process = &self.specs.get(unit)?.name;
         let alarm = report::alarm(self.claim.own(), self.clock.now(), process, since, None);
-        self.publish(report::ALARM_CHANNEL, &alarm);
+        self.publish(ALARM_CHANNEL, &alarm);
         None
     }
 

@@ -2,6 +2,7 @@
 
 use super::window::{PATIENCE, Window};
 use super::{Difference, Findings, Problem, Recorded};
+use crate::alarm::ALARM_CHANNEL;
 use crate::engine::{Engine, Event, Instance, Lane, Sent, Sink};
 use crate::kind::MakeError;
 use crate::parcel::Parcel;
@@ -159,7 +160,10 @@ impl Life {
             let replayed = said.0.get(at);
             let recorded = entry.sent.get(at).map(|(port, hash)| {
                 let lane = self.lanes.get(*port);
-                let channel = lane.and_then(|lane| lane.writes.clone());
+                let declared = lane.and_then(|lane| lane.writes.clone());
+                // The port after those that are declared is that of alarms.
+                let is_alarm = *port == self.lanes.len();
+                let channel = declared.or_else(|| is_alarm.then(|| ALARM_CHANNEL.into()));
                 (channel.unwrap_or_else(|| "".into()), *hash)
             });
             let is_same = match (&recorded, replayed) {

@@ -8,9 +8,10 @@ use bowline_bus::Bus;
 use bowline_msgs::{
     Alarm, Order, Presence, PresenceComponent, PresencePort, Supervised, Supervisor,
 };
+use bowline_node::ALARM_CHANNEL;
 use bowline_node::presence::PRESENCE_CHANNEL;
 use bowline_node::supervise::{
-    ALARM_CHANNEL, Heartbeat, Plan, ProcessSpec, Publication, Ready, Restart, SafeState,
+    Heartbeat, Plan, ProcessSpec, Publication, Ready, Restart, SafeState,
 };
 use rustix::process::Signal;
 use std::fs;

@@ -7,10 +7,10 @@ use crate::supervise_fixture::{
 use crate::supervise_plans::{HOST, idle};
 use bowline_bus::{Bus, Hub, Subscription};
 use bowline_msgs::{Alarm, Order, Output, Supervised, Supervisor};
+use bowline_node::ALARM_CHANNEL;
 use bowline_node::clock::Epoch;
 use bowline_node::supervise::{
-    self, ALARM_CHANNEL, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL,
-    SuperviseError,
+    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SuperviseError,
 };
 use rustix::process::Signal;
 use std::collections::BTreeSet;

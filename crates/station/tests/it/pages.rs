@@ -83,7 +83,10 @@ fn custom_panels_are_served_from_their_folder_and_named_in_the_greeting() {
     let page = Page::open(station.address());
     assert_eq!(page.hello["panels"], json!(["panels/tide.js"]));
     let tide = get(station.address(), "/panels/tide.js", "");
-    assert_eq!((tide.status, &tide.body[..]), (200, &b"export default {};"[..]));
+    assert_eq!(
+        (tide.status, &tide.body[..]),
+        (200, &b"export default {};"[..])
+    );
     for (name, value) in [
         ("content-type", "text/javascript; charset=utf-8"),
         ("cache-control", "no-cache"),
