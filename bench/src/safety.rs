@@ -12,12 +12,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use bowline_autonomy::gate::GateComponent;
 use bowline_autonomy::operator::Session;
 use bowline_bus::{Bus, Hub, Inbox, Queue};
+use bowline_component::engine::{Engine, Instance};
+use bowline_component::{Kind, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver};
+use bowline_host::LiveOptions;
+use bowline_host::clock::Live;
 use bowline_msgs::{Gate, GateToken, LeaseRequest, Thrust, ThrustCommand};
-use bowline_node::clock::Live;
-use bowline_node::engine::{Engine, Instance};
-use bowline_node::host::{self, LiveOptions};
-use bowline_node::{Kind, Time};
 use bowline_tests::process;
 use bowline_wire::Message as _;
 use rustix::process::{Pid, Signal, kill_process};
@@ -502,7 +502,7 @@ fn driver(url: &str) -> Result<()> {
 fn alone(kind: &Kind, url: &str) -> Result<()> {
     let instance = Instance::new(kind, kind.name, &[], BTreeMap::new())?;
     let engine = Engine::new(vec![instance])?;
-    let mut live = host::Live::new(engine, Bus::open(url)?, LiveOptions::default())?;
+    let mut live = bowline_host::Live::new(engine, Bus::open(url)?, LiveOptions::default())?;
     live.run(&AtomicBool::new(false))?;
     Ok(())
 }

@@ -6,10 +6,10 @@
 //! An alarm stays while it holds, and until somebody acknowledges it. One whose source does not refresh it any more is marked
 //! so, because nobody knows whether it holds. One that gets worse, or is raised again, is to be acknowledged again.
 
-use bowline_msgs::{ALARM_CHANNEL, Acknowledge, Alarm, Alarms as AlarmsMessage, ListedAlarm};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
 };
+use bowline_msgs::{ALARM_CHANNEL, Acknowledge, Alarm, Alarms as AlarmsMessage, ListedAlarm};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ const AT_MOST: Duration = Duration::from_millis(100);
 /// Alarms in the list. Nobody reads more, and a list of them goes over a thin link.
 const MAX_ALARMS: usize = 64;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// When an alarm is taken for one that nobody refreshes.
     pub struct AlarmsParameters {
         /// For how long an alarm is believed to hold after its source last reported it; sources do every second.
@@ -305,8 +305,8 @@ fn is_same(one: &(Alarm, bool, bool), other: &(Alarm, bool, bool)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bowline_component::Rig;
     use bowline_msgs::Authority;
-    use bowline_node::Rig;
 
     fn alarm(source: &str, severity: i8, since_utime: i64) -> Alarm {
         Alarm {

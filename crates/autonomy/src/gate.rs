@@ -38,8 +38,8 @@ pub use rules::Rules;
 pub use task::{Contingency, Level};
 pub(crate) use transitions::FENCE;
 
+use bowline_component::Time;
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
-use bowline_node::Time;
 use control::{Control, Stop};
 use fence::Fence;
 use lease::Lease;

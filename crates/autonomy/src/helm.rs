@@ -14,11 +14,11 @@ pub use lanes::{Lane, LaneSettings, LanesError, MAX_LANES, lanes};
 pub use track::{KnownTrack, MAX_TRACK};
 
 use crate::{Place, Whereabouts};
-use bowline_msgs::{Guidance, Helm as HelmMessage, Path, PoseTransform, Task, Waypoint};
-use bowline_node::{
+use bowline_component::{
     AlarmKind, Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen,
     Severity, Step,
 };
+use bowline_msgs::{Guidance, Helm as HelmMessage, Path, PoseTransform, Task, Waypoint};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ const REFUSED: AlarmKind = AlarmKind {
     action: "give a task that it can do",
 };
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How a mission is done.
     pub struct HelmParameters {
         /// Speed through the water where a task has none, metres a second.

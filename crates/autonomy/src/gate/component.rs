@@ -3,13 +3,13 @@
 use super::pace::Paces;
 use super::{Actuation, Contingency, Event, Gate, Input as Told, Refusal, Rules};
 use crate::Whereabouts;
+use bowline_component::{
+    AlarmKind, Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters,
+    Ports, Severity, Step, Time,
+};
 use bowline_msgs::{
     self as msgs, Authority, Beat, GateToken, LeaseRequest, PoseTransform, StopCommand, Task,
     TaskCommand,
-};
-use bowline_node::{
-    AlarmKind, Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters,
-    Ports, Severity, Step, Time,
 };
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const CONTINGENCY: AlarmKind = AlarmKind {
     action: "take control again once the cause is over",
 };
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a gate allows, for how long, and what is done without an operator.
     pub struct GateParameters {
         /// What people call it: the vehicle, or the experiment that it guards.

@@ -1,8 +1,8 @@
 //! What a gate says of itself: who or what is in control, at which level, since when, until when, and why.
 
 use super::{Actuation, Control, Fence, Gate, Level, Reason};
+use bowline_component::Time;
 use bowline_msgs as msgs;
-use bowline_node::Time;
 
 impl<A: Actuation> Gate<A> {
     /// What holds now, under the name of the gate.

@@ -3,17 +3,17 @@
 use super::script::{Step as Line, parse_step};
 use super::session::Session;
 use crate::gate::FENCE;
+use bowline_component::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
+};
 use bowline_geometry::{Disk, Files as _};
 use bowline_msgs::{
     Gate, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task, TaskCommand, ThrustCommand,
 };
-use bowline_node::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
-};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What an operator does, and who it is.
     pub struct OperatorParameters {
         /// Its name.

@@ -11,8 +11,8 @@
 //!
 //! Points are x east and y north in the map frame, metres; headings degrees from north, to the right, as on a compass.
 
+use bowline_component::{ParameterValue as _, Setting};
 use bowline_msgs::Task;
-use bowline_node::{ParameterValue as _, Setting};
 use std::time::Duration;
 
 /// One step of an operator.

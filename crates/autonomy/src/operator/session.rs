@@ -1,10 +1,10 @@
 //! What a station brings with each command: its name, its session, the lease, a number, and the newest token.
 
+use bowline_component::Time;
 use bowline_msgs::{
     Authority, GateToken, LeaseRequest, Refusal, StopCommand, Task, TaskCommand, Thrust,
     ThrustCommand, Velocity, VelocityCommand,
 };
-use bowline_node::Time;
 use std::time::Duration;
 
 /// A holder that says nothing else renews its lease so often: a lease outlives two that are lost.

@@ -3,12 +3,12 @@
 use crate::bench::{ms, task, thrust};
 use bowline_autonomy::gate::{GateComponent, GateParameters};
 use bowline_autonomy::operator::Session;
+use bowline_component::engine::{Arrival, Engine, Instance, Sent, Sink};
+use bowline_component::{Build as _, Kind, Parcel, Ports, Rig, Time};
 use bowline_msgs::{
     Gate, GateToken, LeaseRequest, Parameters, ParametersRequest, PoseTransform, Refusal,
     StopCommand, TaskCommand, Thrust,
 };
-use bowline_node::engine::{Arrival, Engine, Instance, Sent, Sink};
-use bowline_node::{Build as _, Kind, Parcel, Ports, Rig, Time};
 use bowline_wire::{Decode, Message};
 use std::collections::BTreeMap;
 

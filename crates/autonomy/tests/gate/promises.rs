@@ -3,8 +3,8 @@
 use crate::bench::{Bench, START, ms, thrust};
 use bowline_autonomy::gate::{Contingency, Gate, Input, Reason, Rules};
 use bowline_autonomy::operator::Session;
+use bowline_component::Time;
 use bowline_msgs::{self as msgs, Authority, LeaseRequest, StopCommand, Task, Thrust, Velocity};
-use bowline_node::Time;
 use std::time::Duration;
 
 const NS: Duration = Duration::from_nanos(1);

@@ -6,9 +6,9 @@
 use crate::bench::ms;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
 use bowline_autonomy::operator::Session;
+use bowline_component::{Rig, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
 use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
-use bowline_node::{Rig, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -4,11 +4,11 @@
 use crate::bench::{START, ms, task, thrust};
 use bowline_autonomy::gate::{Event, Gate, Input, Rules};
 use bowline_autonomy::operator::Session;
+use bowline_component::Time;
 use bowline_msgs::{
     self as msgs, Authority, GateToken, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
     ThrustCommand,
 };
-use bowline_node::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;

@@ -4,10 +4,10 @@ use crate::listen::Interrupt;
 use crate::{Outcome, output};
 use bowline_autonomy::operator::{Session, Step};
 use bowline_bus::{Bus, Inbox, Pattern, Queue};
+use bowline_component::Time;
+use bowline_host::clock::Live;
 use bowline_inspect::text::printable;
 use bowline_msgs::{Gate, GateToken, Helm, LeaseRequest, Refusal, Task};
-use bowline_node::Time;
-use bowline_node::clock::Live;
 use bowline_wire::Message;
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 
 use super::desk::Desk;
 use crate::{Outcome, output};
+use bowline_component::Time;
 use bowline_inspect::text::printable;
 use bowline_msgs::Gate;
-use bowline_node::Time;
 use serde_json::{Value, json};
 use std::time::Duration;
 
