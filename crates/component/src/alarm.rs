@@ -267,6 +267,53 @@ fn shortened(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        Build, BuildError, Component, Expect, Input, NoParameters, Outbox, Ports, Rig, Step,
+    };
+    use bowline_msgs::Beat;
+
+    /// Is lost while beats have an even count.
+    struct Listener(Input<Beat>);
+
+    impl Component for Listener {
+        fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
+            out.health(Health::Good);
+            if let Some(beat) = step.arrived(self.0) {
+                out.alarm(&LOST, (beat.count % 2 == 0).then_some("an even beat"));
+            }
+        }
+    }
+
+    impl Build for Listener {
+        type Parameters = NoParameters;
+
+        fn build(_: NoParameters, ports: &mut Ports) -> Result<Self, BuildError> {
+            Ok(Self(ports.input("beat", "Beats.", Expect::ever())))
+        }
+    }
+
+    #[test]
+    fn a_component_that_is_not_woken_keeps_its_alarm_until_it_clears_it() {
+        let mut rig = Rig::new::<Listener>(NoParameters);
+        rig.send("beat", Beat::default());
+        rig.advance(Duration::from_millis(2_500));
+        let said = rig.alarms();
+        assert_eq!(said.len(), 3);
+        for alarm in &said {
+            assert_eq!((alarm.id.as_str(), alarm.state), ("lost", Alarm::RAISED));
+            assert_eq!(alarm.since_utime, said[0].utime);
+            assert!(!alarm.source.is_empty(), "the component has a name");
+        }
+        let odd = Beat {
+            count: 1,
+            ..Beat::default()
+        };
+        rig.send("beat", odd);
+        rig.advance(Duration::from_secs(60));
+        let said = rig.alarms();
+        assert_eq!(said.len(), 3);
+        assert!(said.iter().all(|it| it.state == Alarm::CLEARED));
+    }
 
     const LOST: AlarmKind = AlarmKind {
         id: "lost",
