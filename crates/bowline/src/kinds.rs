@@ -4,7 +4,7 @@ mod model;
 
 use crate::table::Row;
 use bowline_autonomy::operator::Operator;
-use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
+use bowline_autonomy::{Alarms, Mission, control, estimate, gate, helm, map, plan, vote};
 use bowline_component::{Kind, kinds};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
 use bowline_msgs::{Thrust, Velocity};
@@ -13,6 +13,10 @@ use model::ModelServer;
 /// The kinds of components that robot files can name in every program, sorted by name; [`App::kinds`](crate::App::kinds) adds
 /// to them.
 pub const KINDS: &[Kind] = &[
+    Kind::of::<Alarms>(
+        "alarms",
+        "Keeps the list of what is wrong with the vehicle, and who knows of it.",
+    ),
     Kind::of::<vote::Arbiter>(
         "arbiter",
         "Weighs votes on arcs, and alone commands the vehicle.",

@@ -1,5 +1,6 @@
 //! The verbs of the command line. Each is a file, with a folder where it needs one, and a row.
 
+mod alarms;
 #[cfg(feature = "bench")]
 mod bench;
 mod completions;
@@ -39,6 +40,7 @@ use clap::Args as _;
 
 /// Sorted by name. Add yours here; nothing else needs to change.
 pub(crate) const VERBS: &[Verb] = &[
+    Verb::new("alarms", "List what is wrong with vehicles: severity, cause, what to do, who knows of it", alarms::Arguments::augment_args, |_, it| run_on(it, |it| alarms::run(&it))),
     #[cfg(feature = "bench")]
     Verb::new("bench", "Measure a bus as the papers about LCM do, with stock LCM beside it", bench::build, |_, it| finish(bench::run(it))),
     #[cfg(feature = "bench")]

@@ -24,7 +24,7 @@ Examples:
 
 A process is stopped, finished (it did what it was for), given up (it failed too often: `bowline start`
 tries again), waiting (for those it depends on), resting (before it is tried again), starting,
-running or stopping. CPU is of one processor. With --json there is one line for each supervisor.";
+running or stopping. CPU is of one processor. With --json there is one line for each supervisor. `bowline alarms` lists what is wrong, of components too.";
 
 const EXIT_CODES: &str = "\
 Exit code 0 if all is well; 1 if nobody was heard, or there is an alarm.";

@@ -32,6 +32,7 @@ Examples:
   bowline station                                       what is on the bus, at http://127.0.0.1:8080/
   bowline station --chart worlds/harbour.geojson --robot robots/harbour.toml
                                                         with a chart, and with sensors where they are
+  bowline station --panels examples/panel               with panels of your own, which the page loads
   bowline station --log harbour.mcap                    a log in the same displays; nobody can be commanded
   bowline station password                              asks for a password, prints what --users wants of it
   bowline station certificate bridge.local 192.168.1.5  makes station.pem and station.key for these names
@@ -78,6 +79,9 @@ pub(crate) struct Arguments {
     /// A chart for the map, GeoJSON as `bowline sim chart` writes it; may be given several times
     #[arg(long = "chart", value_name = "FILE")]
     charts: Vec<PathBuf>,
+    /// A folder of custom panels: modules that the page loads beside its own panels
+    #[arg(long, value_name = "DIR")]
+    panels: Option<PathBuf>,
     /// A robot file, to know where sensors are on the robot; PREFIX=FILE for one whose channels have a prefix
     #[arg(long = "robot", value_name = "[PREFIX=]FILE")]
     robots: Vec<String>,
@@ -140,6 +144,7 @@ fn serve(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
         log,
         name,
         charts,
+        panels,
         robots,
         audit,
         door,
@@ -161,6 +166,7 @@ fn serve(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
             .iter()
             .map(|path| chart(path))
             .collect::<Result<_, _>>()?,
+        panels: panels.clone(),
         models: robots
             .iter()
             .map(|text| model(app, text))
@@ -187,6 +193,7 @@ impl Doorway {
             access: self.access()?,
             hosts: self.hosts.clone(),
             charts: Vec::new(),
+            panels: None,
             models: Vec::new(),
             audit: None,
             recording: None,
