@@ -19,6 +19,7 @@ mod nmea;
 mod robot_files;
 mod roboteq;
 mod scanner;
+mod scratch;
 mod station_frames;
 mod tcpq;
 mod worlds;

@@ -4,24 +4,10 @@ use bowline_log::{
     Compression, IndexUse, LogEvent, McapOptions, OwnedEvent, Reader, Writer, WriterOptions,
     recover,
 };
-use std::cell::OnceCell;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const MAX_EDITS: usize = 4;
-
-thread_local! {
-    static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
-}
-
-fn folder() -> PathBuf {
-    let make = || {
-        tempfile::tempdir_in("/dev/shm")
-            .or_else(|_| tempfile::tempdir())
-            .expect("a folder")
-    };
-    FOLDER.with(|folder| folder.get_or_init(make).path().to_owned())
-}
 
 /// Up to as many bytes as the first one says.
 fn take<'b>(bytes: &mut &'b [u8], mask: u8) -> Option<&'b [u8]> {
@@ -52,7 +38,7 @@ pub(crate) fn run(bytes: &[u8]) {
         return;
     };
     rest = after;
-    let folder = folder();
+    let folder = crate::scratch::folder("log_damage");
     let (path, again) = (folder.join("log.mcap"), folder.join("again.mcap"));
     let compression =
         [Compression::None, Compression::Lz4, Compression::Zstd][usize::from(*kind % 3)];

@@ -3,23 +3,8 @@
 
 use bowline_log::{Format, IndexUse, LogEvent, OwnedEvent, Reader, Writer, WriterOptions, recover};
 use bowline_wire::eventlog::SYNC;
-use std::cell::OnceCell;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-thread_local! {
-    static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
-}
-
-/// A folder in memory, if there is such a thing.
-fn folder() -> PathBuf {
-    let make = || {
-        tempfile::tempdir_in("/dev/shm")
-            .or_else(|_| tempfile::tempdir())
-            .expect("a folder")
-    };
-    FOLDER.with(|folder| folder.get_or_init(make).path().to_owned())
-}
+use std::path::Path;
 
 fn read(mut log: Reader) -> (Vec<OwnedEvent>, bool) {
     let mut events = Vec::new();
@@ -38,7 +23,7 @@ fn key(event: &OwnedEvent) -> (i64, u16, &str, &[u8]) {
 }
 
 pub(crate) fn run(bytes: &[u8]) {
-    let folder = folder();
+    let folder = crate::scratch::folder("log_files");
     let (path, again) = (folder.join("log"), folder.join("again"));
     let _none = fs::remove_file(folder.join("log.index"));
     fs::write(&path, bytes).expect("memory can be written");

@@ -3,9 +3,10 @@
 use bowline_format::{IndexUse, LogEvent, Reader, Writer, WriterOptions, is_index};
 use std::cell::OnceCell;
 use std::fs;
+use std::path::PathBuf;
 
 struct Place {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
     index: Vec<u8>,
 }
 
@@ -17,11 +18,8 @@ const N_EVENTS: i64 = 40;
 
 /// A log that stays the same, and its own index.
 fn make() -> Place {
-    let folder = tempfile::tempdir_in("/dev/shm")
-        .or_else(|_| tempfile::tempdir())
-        .expect("a folder");
-    let mut writer =
-        Writer::create(folder.path().join("log"), WriterOptions::default()).expect("a log");
+    let folder = crate::scratch::folder("log_index");
+    let mut writer = Writer::create(folder.join("log"), WriterOptions::default()).expect("a log");
     for number in 0..N_EVENTS {
         let payload = vec![7; usize::try_from(number).unwrap_or(0)];
         let event = LogEvent {
@@ -34,14 +32,14 @@ fn make() -> Place {
         writer.write(event).expect("an event");
     }
     writer.finish().expect("a log");
-    let index = fs::read(folder.path().join("log.index")).expect("an index");
+    let index = fs::read(folder.join("log.index")).expect("an index");
     assert!(is_index(&index));
     Place { folder, index }
 }
 
 fn count(place: &Place, index: &[u8]) -> (i64, bool) {
-    let path = place.folder.path().join("log");
-    fs::write(place.folder.path().join("log.index"), index).expect("memory can be written");
+    let path = place.folder.join("log");
+    fs::write(place.folder.join("log.index"), index).expect("memory can be written");
     let mut log =
         Reader::open_with(&path, IndexUse::IfThere, &mut |_, _| {}).expect("memory can be read");
     let mut n_events = 0;

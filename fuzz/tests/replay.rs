@@ -4,6 +4,7 @@
 //! are not a search: they keep a parser honest near what is known, at the price of a second or two.
 
 use bowline_fuzz::{TARGETS, Target};
+use bowline_testing::random::Random;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,25 +53,12 @@ fn names(folder: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// `SplitMix64`: variants need to be spread and repeatable, and nothing else.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % bound.max(1) as u64).expect("below a usize")
-    }
-}
-
 /// One input cut short, with bytes changed, or continued with another.
 fn variant(inputs: &[(String, Vec<u8>)], random: &mut Random) -> (String, Vec<u8>) {
     let (name, bytes) = &inputs[random.below(inputs.len())];
     let mut bytes = bytes.clone();
     match random.below(3) {
-        0 => bytes.truncate(random.below(bytes.len())),
+        0 => bytes.truncate(random.below(bytes.len().max(1))),
         1 => {
             let (_, other) = &inputs[random.below(inputs.len())];
             bytes.truncate(random.below(bytes.len() + 1));
@@ -78,7 +66,7 @@ fn variant(inputs: &[(String, Vec<u8>)], random: &mut Random) -> (String, Vec<u8
         }
         _ => {
             for _ in 0..=random.below(4) {
-                let at = random.below(bytes.len());
+                let at = random.below(bytes.len().max(1));
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte = [0x00, 0xff, 0x80, byte.wrapping_add(1)][random.below(4)];
                 }
@@ -102,7 +90,7 @@ fn replay(target: &Target) {
         "expected inputs in {}, found none",
         folder.display()
     );
-    let mut random = Random(20_261_118);
+    let mut random = Random::new(20_261_118);
     let variants: Vec<_> = (0..N_VARIANTS)
         .map(|_| variant(&inputs, &mut random))
         .collect();

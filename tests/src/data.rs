@@ -5,8 +5,7 @@
 //! [`Use::find`] leaves a line in `target/not-run.txt`, which the run prints at its end.
 
 use crate::peers::workspace;
-use std::fs::OpenOptions;
-use std::io::Write as _;
+use bowline_testing::record::{note, target};
 use std::path::{Path, PathBuf};
 
 /// A test that uses a data set, for the lines about what was not run.
@@ -92,20 +91,4 @@ pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
         folder.display()
     );
     paths
-}
-
-/// Where cargo puts what it builds, and runs leave their records.
-#[must_use]
-pub fn target() -> PathBuf {
-    let chosen = std::env::var_os("CARGO_TARGET_DIR");
-    workspace().join(chosen.map_or_else(|| PathBuf::from("target"), PathBuf::from))
-}
-
-/// Appends a line to a record, whole: several tests may write to it at once.
-pub(crate) fn note(record: &Path, line: &str) {
-    let folder = record.parent().expect("a record is in a folder");
-    std::fs::create_dir_all(folder).expect("the target folder can be made");
-    let file = OpenOptions::new().create(true).append(true).open(record);
-    let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
-    written.unwrap_or_else(|error| panic!("cannot write {}: {error}", record.display()));
 }

@@ -40,10 +40,9 @@ pub mod python;
 pub mod relay;
 pub mod report;
 pub mod service_peers;
-pub mod sweep;
 pub mod tap;
 pub mod terminal;
 pub mod trees;
 pub mod values;
 
-pub use bowline_testing::{network as netns, random};
+pub use bowline_testing::{network as netns, random, sweep};

@@ -1,8 +1,9 @@
 //! What our bus promises beside the others: room for stock receivers, datagrams that fit, and times of arrival.
 
 use bowline_bus::Hub;
-use bowline_bus::transport::SCHEMES;
+use bowline_bus::{Capability, Schemes};
 use bowline_log::{LogEvent, Writer, WriterOptions};
+use bowline_testing::patience::wait_until;
 use bowline_tests::built::own_program;
 use bowline_tests::bus_peers::{
     Pace, Sending, URL, URL_ACROSS_LINKS, ask_counts, await_datagrams, implementation,
@@ -96,7 +97,7 @@ fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
     signal("-STOP");
     // A thread that is told to stop while it waits for a datagram may still take the next one.
     let threads = format!("/proc/{}/task", receiver.id());
-    wait_until("all threads of the receiver stand still", || {
+    wait_until("a receiver whose threads all stand still", || {
         let threads = fs::read_dir(&threads).expect("the receiver is there");
         threads.into_iter().all(|thread| {
             let thread = thread.expect("its threads can be listed").path();
@@ -117,7 +118,7 @@ fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
             .filter(is_ours)
             .any(|line| !line.contains(":00000000 00:"))
     };
-    wait_until("the message has arrived", has_arrived);
+    wait_until("a message in the socket", has_arrived);
     let arrived = now_ns();
     while now_ns() < arrived + 50_000_000 {
         std::thread::yield_now();
@@ -130,15 +131,6 @@ fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
         (before..=arrived).contains(&received),
         "{before} {received} {arrived}"
     );
-}
-
-/// A minute only guards against a hang.
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let began = now_ns();
-    while !is_so() {
-        assert!(now_ns() < began + 60_000_000_000, "still waiting: {what}");
-        std::thread::yield_now();
-    }
 }
 
 #[expect(
@@ -300,15 +292,16 @@ fn no_transport_starts_a_thread_of_its_own_for_a_subscriber() {
         hub.url(),
         URL.to_owned(),
     ];
-    assert_eq!(urls.len(), SCHEMES.len(), "one for each");
-    for (url, scheme) in urls.iter().zip(SCHEMES) {
+    let schemes = Schemes::built_in();
+    assert_eq!(urls.len(), schemes.iter().len(), "one for each");
+    for (url, scheme) in urls.iter().zip(schemes.iter()) {
         assert!(url.starts_with(scheme.name), "{url} for {}", scheme.name);
         let output = place.command(own_program("threads")).arg(url).output();
         let output = output.expect("nsenter is there");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{url}: {stderr}");
         // The bus has one for when no thread waits, except within the process, where no kernel has a buffer.
-        let expected = if scheme.name == "memq" {
+        let expected = if scheme.has(Capability::InProcess) {
             "received\n"
         } else {
             "received\nbowline-relief\n"

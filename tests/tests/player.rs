@@ -2,7 +2,7 @@
 //! in Python drives ours over the bus, and people do at a terminal.
 
 use bowline_bus::{Bus, Event, Inbox, Queue};
-use bowline_testing::patience::PATIENCE;
+use bowline_testing::patience::{PATIENCE, wait_until};
 use bowline_tests::built::own_program;
 use bowline_tests::netns::Namespace;
 use bowline_tests::peers::{Peers, run, workspace};
@@ -11,7 +11,6 @@ use bowline_tests::terminal::Terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
@@ -167,12 +166,14 @@ fn lcm_logger_records_what_we_play_and_it_is_the_same_log() {
     logger.args(["-c", "theirs.*", "--flush-interval", "1", "-l", URL]);
     let logger = Process::start("lcm-logger", logger.arg(&copy));
     // It does not say when it is ready, and writes what it has when more comes. So one event, again and again.
-    let deadline = now() + PATIENCE;
     let nudge_until = |is_done: &dyn Fn(&Seen) -> bool| {
-        while !is_done(&content_if_there(&copy)) {
-            assert!(now() < deadline, "lcm-logger records");
-            play(&namespace, &["-q", "--end", "0", "-l", URL], &log);
-        }
+        wait_until("events that lcm-logger records", || {
+            let is_done = is_done(&content_if_there(&copy));
+            if !is_done {
+                play(&namespace, &["-q", "--end", "0", "-l", URL], &log);
+            }
+            is_done
+        });
     };
     nudge_until(&|found| !found.is_empty());
     let output = play(&namespace, &["-l", URL], &log);
@@ -389,17 +390,5 @@ fn a_player_ends_with_its_terminal() {
     let id = fs::read_to_string(&pid).expect("the shell wrote it");
     let process = Path::new("/proc").join(id.trim());
     drop(terminal);
-    let deadline = now() + PATIENCE;
-    while process.join("exe").exists() {
-        assert!(now() < deadline, "it is still there");
-        std::thread::yield_now();
-    }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a deadline that guards against waiting for ever"
-)]
-fn now() -> Instant {
-    Instant::now()
+    wait_until("the end of the player", || !process.join("exe").exists());
 }

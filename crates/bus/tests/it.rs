@@ -9,8 +9,6 @@
 
 #[path = "it/announce.rs"]
 mod announce;
-#[path = "it/conformance.rs"]
-mod conformance;
 #[path = "it/file.rs"]
 mod file;
 #[path = "it/folder.rs"]

@@ -1,10 +1,12 @@
 //! What tests of several crates need: networks of their own ([`network`]), how long a test waits before it gives up
-//! ([`patience`]), and numbers from a seed ([`random`]).
+//! ([`patience`]), numbers from a seed ([`random`]), samples of long sweeps ([`sweep`]), and lines for the end of a run
+//! ([`record`]).
 //!
 //! It depends on none of our crates, so that each of them can use it in its tests.
 
 #![forbid(unsafe_code)]
 #![expect(
+    clippy::panic,
     clippy::missing_panics_doc,
     reason = "this crate is only for tests, which fail by panicking"
 )]
@@ -12,3 +14,5 @@
 pub mod network;
 pub mod patience;
 pub mod random;
+pub mod record;
+pub mod sweep;

@@ -1,4 +1,6 @@
-//! Seeded randomness. The same seed gives the same types and values on every machine.
+//! Seeded randomness. The same seed gives the same numbers on every machine.
+
+use std::time::Duration;
 
 /// Numbers from a seed (splitmix64).
 #[derive(Clone, Debug)]
@@ -23,6 +25,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// A random byte.
+    pub fn byte(&mut self) -> u8 {
+        self.bits().to_le_bytes()[7]
+    }
+
     /// A number below `n`, which is at least 1.
     pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.bits() % n as u64).expect("a remainder is below its divisor")
@@ -38,8 +45,40 @@ impl Random {
         self.below(n) == 0
     }
 
+    /// True in that many of 100 cases.
+    pub fn percent(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
     /// One of the items.
     pub fn pick<'i, T>(&mut self, items: &'i [T]) -> &'i T {
         &items[self.below(items.len())]
+    }
+
+    /// Whole milliseconds from `low` up to `high`, which is excluded and larger.
+    pub fn millis(&mut self, low: u64, high: u64) -> Duration {
+        Duration::from_millis(low + self.bits() % (high - low))
+    }
+
+    /// Whole microseconds of that range, both ends included.
+    pub fn duration(&mut self, low: Duration, high: Duration) -> Duration {
+        let micros = u64::try_from((high - low).as_micros()).expect("less than 500,000 years");
+        low + Duration::from_micros(self.bits() % (micros + 1))
+    }
+
+    /// A number from `low` up to `high`, evenly distributed.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "53 bits are what a number holds"
+    )]
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+        low + (high - low) * unit
+    }
+
+    /// A number of mean 0 and standard deviation 1 (Box and Muller's way).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform(0.0, 1.0)).ln()).sqrt();
+        radius * self.uniform(0.0, std::f64::consts::TAU).cos()
     }
 }

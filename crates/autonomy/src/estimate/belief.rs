@@ -15,6 +15,7 @@
 //! All of it is part of the state, so that a measurement that comes late changes what it would have changed in time.
 
 use super::filter::{Felt, Filter, Innovation};
+use super::vectors::seconds;
 use bowline_geometry::Vec3;
 
 /// Further off than this, by its variance, is not chance: one in a thousand, for one number and for two.
@@ -29,6 +30,9 @@ const DOUBTED: f64 = 0.25;
 /// What a doubted sensor's variance is taken for: what passes the gate though it is much noisier is anywhere within it,
 /// and so about three standard deviations wide.
 const DOUBTED_VARIANCE: f64 = 9.0;
+/// A gap between rejected measurements this many times as long as the one before it ends a run: too little is known of
+/// how they go on.
+const MAX_TIMES: f64 = 4.0;
 /// A compass that has turned may have turned anywhere, radians.
 const TURNED_SD_RAD: f64 = 1.0;
 /// How often the vessel is known to float, microseconds.
@@ -101,13 +105,63 @@ pub struct Watch {
     late: f64,
 }
 
-/// Measurements that were rejected one after the other, each of which agrees with the one before.
+/// Measurements that were rejected one after the other, each of which is off by as much as those before it, or by a
+/// difference that grows evenly: from fixes that are right, an estimate with a wrong speed gets away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
     since_utime: i64,
     n: u32,
-    /// How far the last one was off. Not the average: an estimate with a wrong speed gets away from steady fixes.
-    off: [f64; 2],
+    /// How far the first one was off.
+    first_off: [f64; 2],
+    /// When the last one was made, and how far it was off.
+    last: (i64, [f64; 2]),
+    /// The time between the last two, and how much more the later one was off.
+    growth: Option<(i64, [f64; 2])>,
+}
+
+impl Run {
+    const fn new(utime: i64, off: [f64; 2]) -> Self {
+        Self {
+            since_utime: utime,
+            n: 1,
+            first_off: off,
+            last: (utime, off),
+            growth: None,
+        }
+    }
+
+    /// The run with another measurement, or nothing if that does not continue it. With the variance of a measurement.
+    fn with(&self, utime: i64, off: [f64; 2], variance: f64) -> Option<Self> {
+        let (last_utime, last) = self.last;
+        let since_us = utime - last_utime;
+        if since_us <= 0 {
+            return None;
+        }
+        if let Some((over_us, growth)) = self.growth {
+            let times = seconds(since_us) / seconds(over_us);
+            let apart2: f64 = (0..2)
+                .map(|axis| (off[axis] - last[axis] - times * growth[axis]).powi(2))
+                .sum();
+            // Three measurements take part, the one in the middle with both differences.
+            let parts = 1.0 + (1.0 + times).powi(2) + times.powi(2);
+            if times > MAX_TIMES || apart2 > GATE_TWO * parts * variance {
+                return None;
+            }
+        }
+        Some(Self {
+            n: self.n.saturating_add(1),
+            last: (utime, off),
+            growth: Some((since_us, [off[0] - last[0], off[1] - last[1]])),
+            ..*self
+        })
+    }
+
+    /// How much more it is off after a second, on average.
+    fn growth_per_s(&self) -> [f64; 2] {
+        let (last_utime, last) = self.last;
+        let lasted_s = seconds(last_utime - self.since_utime).max(1e-3);
+        [0, 1].map(|axis| (last[axis] - self.first_off[axis]) / lasted_s)
+    }
 }
 
 impl Watch {
@@ -153,28 +207,19 @@ impl Watch {
     fn reject(&mut self, utime: i64, off: [f64; 2], variance: f64) -> i64 {
         self.n_rejected += 1;
         self.late += LATE_SHARE * (1.0 - self.late);
-        let agrees = |run: &Run| {
-            let apart2 = (off[0] - run.off[0]).powi(2) + (off[1] - run.off[1]).powi(2);
-            apart2 <= GATE_TWO * variance
-        };
-        let run = match self.run.filter(agrees) {
-            Some(run) => Run {
-                n: run.n.saturating_add(1),
-                off,
-                ..run
-            },
-            None => Run {
-                since_utime: utime,
-                n: 1,
-                off,
-            },
-        };
+        let longer = self.run.and_then(|run| run.with(utime, off, variance));
+        let run = longer.unwrap_or_else(|| Run::new(utime, off));
         self.run = Some(run);
         if run.n < 3 {
             0
         } else {
             utime - run.since_utime
         }
+    }
+
+    /// How much more those that are rejected are off after a second.
+    fn growth_per_s(&self) -> [f64; 2] {
+        self.run.map_or([0.0; 2], |run| run.growth_per_s())
     }
 }
 
@@ -249,15 +294,16 @@ impl Belief {
         if off_together(filter, &east, &north) <= GATE_TWO {
             self.fix.take(utime);
         } else {
-            let steady_us = self
-                .fix
-                .reject(utime, [east.off, north.off], 2.0 * variance);
+            let steady_us = self.fix.reject(utime, [east.off, north.off], variance);
             if steady_us < self.patience.fix_us {
                 return;
             }
+            let faster_mps = self.fix.growth_per_s();
             self.fix.believe(utime);
             self.fix.take(utime);
-            filter.lose_position(antenna, [east_m, north_m], level_sd_m);
+            filter.lose_position(antenna, [east_m, north_m], level_sd_m, faster_mps);
+            // What leans unnoticed is drawn away, and would be again.
+            filter.lose_level(self.afloat.lean_sd_rad);
             return;
         }
         let doubt = self.fix.doubt();
@@ -281,9 +327,7 @@ impl Belief {
             self.filter.correct(&innovation);
             return;
         }
-        let steady_us = self
-            .heading
-            .reject(utime, [innovation.off, 0.0], 2.0 * variance);
+        let steady_us = self.heading.reject(utime, [innovation.off, 0.0], variance);
         if steady_us < self.patience.heading_us {
             return;
         }

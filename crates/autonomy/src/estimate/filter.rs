@@ -383,17 +383,32 @@ impl Filter {
         self.deviation_rad = within_half_turn(self.deviation_rad + errors[C]);
     }
 
-    /// Forgets how the horizontal position goes with everything else: it is there, within so much, and the velocity is
-    /// anybody's guess.
-    pub(super) fn lose_position(&mut self, point_in_imu: Vec3, [x_m, y_m]: [f64; 2], sd_m: f64) {
+    /// Forgets how the horizontal position and velocity go with everything else: the position is there, within so much,
+    /// and the velocity is larger by what measurements of the position showed.
+    pub(super) fn lose_position(
+        &mut self,
+        point_in_imu: Vec3,
+        [x_m, y_m]: [f64; 2],
+        sd_m: f64,
+        [faster_x_mps, faster_y_mps]: [f64; 2],
+    ) {
         let [arm_x, arm_y, _] = self.map_from_imu.turn(point_in_imu);
         self.position_m[0] = x_m - arm_x;
         self.position_m[1] = y_m - arm_y;
+        self.velocity_mps[0] += faster_x_mps;
+        self.velocity_mps[1] += faster_y_mps;
         for at in [P, P + 1] {
             self.forget(at, sd_m * sd_m);
         }
         for at in [V, V + 1] {
             self.forget(at, self.beliefs.speed_sd_mps * self.beliefs.speed_sd_mps);
+        }
+    }
+
+    /// Roll and pitch may be anything that they are on water.
+    pub(super) fn lose_level(&mut self, sd_rad: f64) {
+        for at in [T, T + 1] {
+            self.forget(at, sd_rad * sd_rad);
         }
     }
 

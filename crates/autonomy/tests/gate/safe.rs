@@ -9,10 +9,13 @@ use bowline_autonomy::operator::Session;
 use bowline_component::{Rig, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
 use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
+use bowline_testing::random::Random;
+use bowline_testing::sweep;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 const N_TRIALS: u64 = 1_000;
+const N_SAMPLE: usize = 100;
 /// What the issue asks for, at a bound of 250 ms for commands.
 const AIM: Duration = Duration::from_millis(300);
 const STEP: Duration = Duration::from_millis(1);
@@ -36,13 +39,6 @@ const FAULTS: [Fault; 6] = [
     Fault::LinkCut,
     Fault::GateKilled,
 ];
-
-fn random(state: &mut u64, below: u64) -> u64 {
-    *state = state
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(1_442_695_040_888_963_407);
-    (*state >> 33) % below
-}
 
 /// A link: what is sent comes out after a while.
 struct Link<M> {
@@ -75,19 +71,18 @@ struct Trial {
 
 impl Trial {
     fn new(seed: u64) -> Self {
-        let mut state = seed;
+        let mut random = Random::new(seed);
         let rig = Rig::new::<GateComponent<Thrust>>(GateParameters::default());
         let now = rig.now();
-        let link_ms = |state: &mut u64| ms(random(state, 60));
         let mut trial = Self {
             rig,
             session: Session::new("bridge", 7, 0),
             up: Link {
-                delay: link_ms(&mut state),
+                delay: random.millis(0, 60),
                 waiting: VecDeque::new(),
             },
             down: Link {
-                delay: link_ms(&mut state),
+                delay: random.millis(0, 60),
                 waiting: VecDeque::new(),
             },
             driver: Rig::new::<ActuatorComponent<ThrustDriver>>(ThrustParameters::default()),
@@ -106,7 +101,7 @@ impl Trial {
         trial.speak_at = trial.rig.now();
         trial.pass(ms(500), Some(0.0), None);
         // At any moment of everybody's rhythm.
-        trial.pass(ms(700 + random(&mut state, 200)), Some(0.5), None);
+        trial.pass(random.millis(700, 900), Some(0.5), None);
         trial
     }
 
@@ -187,10 +182,12 @@ impl Trial {
 
 #[test]
 fn whatever_fails_the_thrusters_have_no_thrust_within_the_aim() {
-    println!("time to safe in simulated time, {N_TRIALS} trials each: p50, p99, max in ms");
+    let seeds = sweep::choose("faults, trials of each", (0..N_TRIALS).collect(), N_SAMPLE);
+    let n_trials = seeds.len();
+    println!("time to safe in simulated time, {n_trials} trials each: p50, p99, max in ms");
     for fault in FAULTS {
         let trial = |seed| Trial::new(seed).time_to_safe(fault);
-        let mut times: Vec<Duration> = (0..N_TRIALS).map(trial).collect();
+        let mut times: Vec<Duration> = seeds.iter().copied().map(trial).collect();
         times.sort_unstable();
         let at = |share: usize| times[(times.len() - 1) * share / 100];
         let [p50, p99, max] = [at(50), at(99), at(100)];

@@ -1,10 +1,11 @@
 //! Pictures and the page, from a drive that is made up.
 
-use crate::support::{EXACT, Random, Scene, beams, heights, view};
+use crate::support::{EXACT, Scene, beams, heights, view};
 use bowline_autonomy::map::draw::{Layer, Palette, Picture, UNKNOWN};
 use bowline_autonomy::map::replay::{Command, Decision, Frame, Goal, Replay, Voter};
 use bowline_autonomy::map::{Chart as _, Limits, Terrain, TerrainSettings, traverse};
 use bowline_geometry::Transform;
+use bowline_testing::random::Random;
 
 const HEIGHTS: Palette = Palette::Height {
     grade_m: 0.0,
@@ -129,7 +130,7 @@ fn drive() -> Replay {
         ..TerrainSettings::default()
     };
     let mut terrain = Terrain::new(settings).expect("it is a map");
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut frames = Vec::new();
     for step in 0..60_i32 {
         let (x, heading) = (

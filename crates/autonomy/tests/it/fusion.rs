@@ -1,10 +1,11 @@
 //! How well heights are fused, statistically, with seeds.
 
-use crate::support::{EXACT, Random, Scene, camera, plane, view};
+use crate::support::{EXACT, Scene, camera, plane, view};
 use bowline_autonomy::map::{
     Chart as _, PoseNoise, SensorNoise, Terrain, TerrainSettings, View, Weighting,
 };
 use bowline_geometry::{Transform, Vec3};
+use bowline_testing::random::Random;
 
 const LASER: SensorNoise = SensorNoise {
     min_range_m: 0.1,
@@ -49,8 +50,8 @@ fn measure(random: &mut Random, from: Vec3, to: Vec3, sensor: &SensorNoise) -> [
 /// Many points of level ground, from many places, some near and some far.
 fn look_around(terrain: &mut Terrain, random: &mut Random, n: usize) {
     for _ in 0..n {
-        let from = [random.between(-9.0, 9.0), random.between(-9.0, 9.0), 1.5];
-        let to = [random.between(-9.0, 9.0), random.between(-9.0, 9.0), 0.0];
+        let from = [random.uniform(-9.0, 9.0), random.uniform(-9.0, 9.0), 1.5];
+        let to = [random.uniform(-9.0, 9.0), random.uniform(-9.0, 9.0), 0.0];
         let point = measure(random, from, to, &LASER);
         terrain.fuse(&[point], LASER, &view(Transform::from_xyz(from)), 0);
     }
@@ -68,7 +69,7 @@ fn assert_is_chi_square(sum: f64, n: f64, what: &str) {
 #[test]
 fn with_known_noise_the_normalised_error_of_cells_has_unit_variance() {
     for seed in 1..=3 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut terrain = terrain(0.0, Weighting::Variance);
         look_around(&mut terrain, &mut random, 60_000);
         let (mut sum, mut n) = (0.0, 0.0);
@@ -103,7 +104,7 @@ fn weighing_by_variance_beats_the_mean_where_noise_differs() {
     for seed in 1..=5 {
         let of = |weighting| {
             let mut terrain = terrain(0.0, weighting);
-            look_around(&mut terrain, &mut Random(seed), 30_000);
+            look_around(&mut terrain, &mut Random::new(seed), 30_000);
             rms(&terrain)
         };
         let (weighted, mean) = (of(Weighting::Variance), of(Weighting::Mean));
@@ -117,7 +118,7 @@ fn weighing_by_variance_beats_the_mean_where_noise_differs() {
 /// Everything that the derivation in `noise.rs` has, drawn many times, against what it says.
 #[test]
 fn the_variance_of_a_height_is_what_drawing_all_errors_gives() {
-    let mut random = Random(42);
+    let mut random = Random::new(42);
     let noise = PoseNoise {
         attitude: [
             [4e-6, 1e-6, 5e-7],

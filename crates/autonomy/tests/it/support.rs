@@ -4,30 +4,6 @@ use bowline_autonomy::map::{PoseNoise, SensorNoise, View};
 use bowline_geometry::{Assembly, Body, BodyFrame, Constraint, FrameName, Model, Transform, Vec3};
 use bowline_msgs::{Map, PoseTransform, Range3d};
 
-/// Random numbers that are the same in each run.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Between two numbers, all alike.
-    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * ((self.next() >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-
-    /// Mean 0, standard deviation 1.
-    pub(crate) fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.between(0.0, 1.0)).ln()).sqrt();
-        radius * self.between(0.0, std::f64::consts::TAU).cos()
-    }
-}
-
 /// A plane with boxes that stand in it.
 #[derive(Default)]
 pub(crate) struct Scene {

@@ -1,8 +1,9 @@
-use crate::support::{EXACT, Random, Scene, beams, camera, view};
+use crate::support::{EXACT, Scene, beams, camera, view};
 use bowline_autonomy::map::{
     Cell, Chart as _, Height, REFUTATION, SensorNoise, TAKEOVER, Terrain, TerrainSettings,
 };
 use bowline_geometry::Transform;
+use bowline_testing::random::Random;
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 
 /// A measurement with a standard deviation of 2 cm.
@@ -186,7 +187,7 @@ fn walls_and_boxes_come_out_where_they_are() {
         boxes: vec![([2.0, -2.0, 0.0], [4.0, 2.0, 1.2])],
         ..Scene::default()
     };
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut terrain = small();
     let sensor = SensorNoise {
         range_sd_m: 0.01,
@@ -230,7 +231,7 @@ proptest! {
         cuts in proptest::collection::vec(1_usize..300, 1..40),
         seed in any::<u64>(),
     ) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let scene = Scene { boxes: vec![([1.0, -1.0, 0.0], [2.0, 1.0, 1.0])], ..Scene::default() };
         let map_from_sensor = Transform::from_xyz_rpy([-5.0, 0.3, 1.5], [0.1, 0.2, 0.3]);
         let points = scene.scan(&map_from_sensor, &camera(60, 40, 0.8), &EXACT, || 20.0 * random.normal());

@@ -2,11 +2,11 @@
 
 use crate::{bowline_in, scratch, stderr, stdout};
 use bowline_testing::network::Namespace;
+use bowline_testing::patience::wait_until;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// The reference library, which `scripts/setup-peers` installs.
 fn liblcm() -> PathBuf {
@@ -197,14 +197,14 @@ fn an_interrupted_run_leaves_nobody_behind() {
         .expect("nsenter is there");
     let path = format!("/proc/{0}/task/{0}/children", bench.id());
     let mut children = Vec::new();
-    until("workers start", || {
+    wait_until("workers that start", || {
         let text = fs::read_to_string(&path).unwrap_or_default();
         children = text.split_whitespace().map(str::to_owned).collect();
         children.len() >= 3
     });
     bench.kill().expect("it runs");
     bench.wait().expect("it can be waited for");
-    until("workers end", || {
+    wait_until("workers that end", || {
         !children.iter().any(|child| is_running(child))
     });
 }
@@ -215,16 +215,4 @@ fn is_running(process: &str) -> bool {
     stat.rsplit(')')
         .next()
         .is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a process that hangs must not hang the test"
-)]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "waited too long until {what}");
-        std::thread::yield_now();
-    }
 }

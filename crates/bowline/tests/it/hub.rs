@@ -2,10 +2,10 @@
 
 use crate::{bowline_in, scratch, stderr};
 use bowline_bus::Bus;
+use bowline_testing::patience::PATIENCE;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 /// A running hub, ended with the value.
 pub(crate) struct Running {
@@ -66,7 +66,7 @@ fn it_says_where_it_is_relays_and_ends_when_interrupted() {
     let bus = Bus::open(url).unwrap();
     let inbox = bus.events("X").unwrap();
     bus.publish_bytes("X", b"through the hub").unwrap();
-    let event = inbox.recv_timeout(Duration::from_secs(30)).unwrap();
+    let event = inbox.recv_timeout(PATIENCE).unwrap();
     assert_eq!(
         &event.expect("it comes back").1.payload[..],
         b"through the hub"

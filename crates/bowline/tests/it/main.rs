@@ -1,5 +1,6 @@
 //! The `bowline` command as people and scripts use it.
 
+mod app;
 mod bench;
 mod completions;
 mod demo;
@@ -20,13 +21,13 @@ mod station;
 mod supervision;
 mod types;
 
+use bowline_testing::patience::PATIENCE;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::sync_channel;
 use std::thread;
-use std::time::Duration;
 
 /// The repository's own types.
 fn types_folder() -> PathBuf {
@@ -49,9 +50,6 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     fs::write(&path, text).expect("a scratch file can be written");
     path
 }
-
-/// Longer than any command takes that ends by itself; one that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs `bowline` in a folder, with something to read on standard input. It must end in time.
 fn bowline_in(folder: &Path, args: &[&str], input: &[u8]) -> Output {

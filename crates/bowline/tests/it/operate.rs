@@ -9,14 +9,11 @@
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline_bus::{Bus, Hub, Queue, Subscription};
 use bowline_msgs::{Gate, Thrust};
+use bowline_testing::patience::PATIENCE;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::time::Duration;
-
-/// Longer than anything takes here; a test that waits for it has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// More than are heard of anything before a test has failed.
 const MOST: usize = 1_000;

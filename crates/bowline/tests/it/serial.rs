@@ -3,6 +3,7 @@
 use crate::{bowline_in, scratch, stderr, stdout};
 use bowline_bus::{Bus, Hub, Queue, Subscription};
 use bowline_msgs::{Device, Experiment, GpsFix, Serial, Thrust};
+use bowline_testing::patience::PATIENCE;
 use nix::fcntl::OFlag;
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
@@ -18,8 +19,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Longer than anything takes here; a test that waits for it has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How often something is sent again until its answer comes.
+const MAX_SENDS: u32 = 2_400;
 
 /// A running `bowline serial`, ended with the value.
 struct Running {
@@ -93,10 +94,10 @@ fn serial(bytes: &[u8]) -> Serial {
 /// does not hear what was said before.
 fn hear(say: &dyn Fn(), heard: &Subscription<Serial>, expected: &[u8]) {
     let mut bytes = Vec::new();
-    for _ in 0..600 {
+    for _ in 0..MAX_SENDS {
         say();
         while let Some(piece) = heard
-            .recv_timeout(PATIENCE / 600)
+            .recv_timeout(PATIENCE / MAX_SENDS)
             .expect("the bus is there")
         {
             bytes.extend_from_slice(&piece.bytes);
@@ -475,10 +476,10 @@ fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_
         bus.publish("thrust.command", &thrust).unwrap();
     };
     let mut wait = |what: &str, expected: (f64, f64)| {
-        let found = (0..1_200).any(|_| {
+        let found = (0..MAX_SENDS).any(|_| {
             command();
             let thrust = gives
-                .recv_timeout(PATIENCE / 1_200)
+                .recv_timeout(PATIENCE / MAX_SENDS)
                 .expect("the bus is there");
             thrust.is_some_and(|it| (it.port_ratio, it.starboard_ratio) == expected)
         });
@@ -488,7 +489,7 @@ fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_
     // Nobody tells the controller to stop: it stops because it hears nothing any more.
     robot.pull_the_cable();
     wait("without a cable", (0.0, 0.0));
-    let silent = (0..1_200).any(|_| {
+    let silent = (0..60).any(|_| {
         let device = devices
             .recv_timeout(PATIENCE / 60)
             .expect("the bus is there");
@@ -523,7 +524,7 @@ fn fixes_go_over_a_real_line_as_sentences_and_come_out_as_they_went_in() {
         ..GpsFix::default()
     };
     // The first fixes may be from before the receiver's word about its own errors: they are told by their geometry.
-    let heard = (0..1_200).find_map(|nth| {
+    let heard = (0..i64::from(MAX_SENDS)).find_map(|nth| {
         // Each is another one: a receiver that repeats itself is not believed.
         let utime = sent.utime + nth * 200_000;
         let fix = GpsFix {
@@ -532,7 +533,7 @@ fn fixes_go_over_a_real_line_as_sentences_and_come_out_as_they_went_in() {
         };
         bus.publish("receiver.fix", &fix).unwrap();
         let fix = fixes
-            .recv_timeout(PATIENCE / 1_200)
+            .recv_timeout(PATIENCE / MAX_SENDS)
             .expect("the bus is there");
         fix.filter(|it| (it.horizontal_sd_m - sent.horizontal_sd_m).abs() < 1e-3)
     });

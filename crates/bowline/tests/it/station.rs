@@ -4,6 +4,7 @@ use crate::hub::Running;
 use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline_bus::Bus;
 use bowline_msgs::Gate;
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -13,10 +14,6 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Nothing takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that serves a page, ended with the value.
 struct Serving {

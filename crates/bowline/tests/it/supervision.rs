@@ -5,12 +5,13 @@
     reason = "a test that cannot go on panics"
 )]
 
-use crate::{PATIENCE, bowline_in, scratch, stderr, stdout, write};
+use crate::{bowline_in, scratch, stderr, stdout, write};
 use bowline_bus::{Bus, Hub, Subscription};
 use bowline_host::supervise::{
     self, Care, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SafeState,
 };
 use bowline_msgs::{Supervised, Supervisor};
+use bowline_testing::patience::PATIENCE;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};

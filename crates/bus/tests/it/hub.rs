@@ -4,24 +4,11 @@ use bowline_bus::hub::{self, Happened};
 use bowline_bus::transport::SendError;
 use bowline_bus::{Bus, Hub, Inbox, PublishError, Queue};
 use bowline_testing::network;
-use bowline_testing::patience::PATIENCE;
+use bowline_testing::patience::{PATIENCE, wait_for};
 use bowline_wire::tcpq::{self, Frame, HELLO_LEN, Limits, Side};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
-
-/// Looks again and again until something is so.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    #[expect(clippy::disallowed_methods, reason = "only guards against a hang")]
-    let started = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(started.elapsed() < PATIENCE, "expected {what}");
-        std::thread::yield_now();
-    }
-}
+use std::time::Duration;
 
 fn next(inbox: &Inbox) -> Vec<u8> {
     let received = inbox.recv_timeout(PATIENCE).expect("the transport works");
@@ -114,7 +101,7 @@ fn a_client_that_does_not_read_stops_nobody() {
     };
     let hub = Hub::bind_with("127.0.0.1:0", settings).unwrap();
     let lazy = Raw::connect(&hub, EVERYTHING);
-    until("the lazy one's subscription", || {
+    wait_for("the lazy one's subscription", || {
         (patterns_of(&hub, lazy.address())? == 1).then_some(())
     });
     let (publisher, subscriber) = (
@@ -152,11 +139,11 @@ fn a_client_that_takes_nothing_for_too_long_is_sent_away() {
     };
     let hub = Hub::bind_with("127.0.0.1:0", settings).unwrap();
     let lazy = Raw::connect(&hub, EVERYTHING);
-    until("the lazy one's subscription", || {
+    wait_for("the lazy one's subscription", || {
         (patterns_of(&hub, lazy.address())? == 1).then_some(())
     });
     let publisher = Bus::open(&hub.url()).unwrap();
-    let news = until("a parting", || {
+    let news = wait_for("a parting", || {
         publisher.publish_bytes("X", &vec![0; 100_000]).unwrap();
         partings(&hub).pop()
     });
@@ -190,7 +177,7 @@ fn one_who_breaks_the_protocol_is_sent_away_with_a_reason_and_nobody_else() {
     {
         let mut stranger = Raw::say(&hub, said);
         stranger.read_to_end();
-        let parting = until("a parting", || partings(&hub).into_iter().nth(number));
+        let parting = wait_for("a parting", || partings(&hub).into_iter().nth(number));
         let what = parting.what.to_string();
         assert!(what.contains(expected), "{what}");
         bus.publish_bytes("X", b"still here").unwrap();
@@ -290,7 +277,7 @@ fn there_are_no_more_clients_than_the_hub_can_take() {
         Raw::connect(&hub, EVERYTHING),
         Raw::connect(&hub, EVERYTHING),
     ];
-    until("two clients", || {
+    wait_for("two clients", || {
         (hub.status().clients.len() == 2).then_some(())
     });
     Raw::connect(&hub, &[]).read_to_end();
@@ -321,7 +308,7 @@ fn a_bus_opens_without_a_hub_says_so_and_goes_on_trying() {
         );
 
         let _hub = Hub::bind("127.0.0.1:7700").unwrap();
-        until("a connection", || bus.publish_bytes("X", b"there").ok());
+        wait_for("a connection", || bus.publish_bytes("X", b"there").ok());
         assert_eq!(bus.trouble(), None);
         assert_eq!(next(&inbox), b"there");
         assert_eq!(
@@ -356,7 +343,7 @@ fn a_hub_that_comes_back_is_told_all_subscriptions() {
 
         let second = Hub::bind("127.0.0.1:7700").unwrap();
         // Only reading makes the subscriber connect again.
-        until("the subscriber", || {
+        wait_for("the subscriber", || {
             assert!(
                 inbox
                     .recv_timeout(Duration::from_millis(10))
@@ -370,7 +357,7 @@ fn a_hub_that_comes_back_is_told_all_subscriptions() {
                 .any(|client| client.patterns == 2)
                 .then_some(())
         });
-        until("the publisher", || publisher.publish_bytes("BC", b"2").ok());
+        wait_for("the publisher", || publisher.publish_bytes("BC", b"2").ok());
         assert_eq!(next(&inbox), b"2");
         for bus in [&publisher, &subscriber] {
             assert_eq!(bus.counts().network.reconnects, 1);
@@ -439,7 +426,7 @@ fn a_hub_that_talks_nonsense_is_hung_up_on() {
     let bus = Bus::open(&format!("tcpq://{}", listener.local_addr().unwrap())).unwrap();
     let (mut stranger, _) = listener.accept().unwrap();
     stranger.write_all(b"220 mail.example ESMTP\r\n").unwrap();
-    let trouble = until("trouble", || {
+    let trouble = wait_for("trouble", || {
         drop(bus.publish_bytes("X", b""));
         bus.trouble()
     });

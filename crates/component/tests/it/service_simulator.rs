@@ -7,6 +7,7 @@ use bowline_component::service::{
     ServiceName,
 };
 use bowline_msgs::{Answer, Call};
+use bowline_testing::random::Random;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fmt::Debug;
@@ -21,14 +22,14 @@ const N_CALLERS: usize = 3;
 struct Weather {
     n_servers: usize,
     /// Of 100 messages.
-    lost_percent: u64,
-    repeated_percent: u64,
+    lost_percent: usize,
+    repeated_percent: usize,
     /// Nearly all messages take up to this long.
     max_delay: Duration,
     /// A few take up to this long.
     max_straggle: Duration,
     /// How many times somebody restarts, on average in a world.
-    n_restarts: u64,
+    n_restarts: usize,
     n_calls: u64,
     limits: ServerLimits,
     timeouts: (Duration, Duration),
@@ -89,31 +90,6 @@ const RIVALS: Weather = Weather {
     ..ROUGH
 };
 
-/// Numbers by chance, the same for the same seed.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-
-    fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn between(&mut self, from: Duration, to: Duration) -> Duration {
-        let span = to.saturating_sub(from).as_micros();
-        from + Duration::from_micros(self.below(u64::try_from(span).unwrap() + 1))
-    }
-}
-
 /// What happens at a moment.
 #[derive(Clone, Debug, PartialEq)]
 enum Happening {
@@ -140,7 +116,7 @@ struct Made {
 
 struct World {
     weather: Weather,
-    chance: Chance,
+    random: Random,
     now: Time,
     order: u64,
     agenda: BinaryHeap<Reverse<(Time, u64)>>,
@@ -168,7 +144,7 @@ impl World {
     fn new(seed: u64, weather: Weather) -> Self {
         let mut world = Self {
             weather,
-            chance: Chance(seed),
+            random: Random::new(seed),
             now: Time::from_ns(1_000_000_000),
             order: 0,
             agenda: BinaryHeap::new(),
@@ -194,10 +170,9 @@ impl World {
             let who = world.caller_by_chance();
             world.plan_within(span, Happening::Begin(who));
         }
-        for _ in 0..world.chance.below(2 * weather.n_restarts + 1) {
-            let happening = if world.chance.percent(60) {
-                let n_servers = world.weather.n_servers as u64;
-                Happening::RestartServer(usize::try_from(world.chance.below(n_servers)).unwrap())
+        for _ in 0..world.random.below(2 * weather.n_restarts + 1) {
+            let happening = if world.random.percent(60) {
+                Happening::RestartServer(world.random.below(weather.n_servers))
             } else {
                 Happening::RestartCaller(world.caller_by_chance())
             };
@@ -213,7 +188,7 @@ impl World {
     }
 
     fn caller_by_chance(&mut self) -> usize {
-        usize::try_from(self.chance.below(N_CALLERS as u64)).unwrap()
+        self.random.below(N_CALLERS)
     }
 
     fn plan(&mut self, after: Duration, happening: Happening) {
@@ -223,18 +198,18 @@ impl World {
     }
 
     fn plan_within(&mut self, span: Duration, happening: Happening) {
-        let after = self.chance.between(Duration::ZERO, span);
+        let after = self.random.duration(Duration::ZERO, span);
         self.plan(after, happening);
     }
 
     /// Puts a message on the network.
     fn send(&mut self, message: &Happening) {
-        let n_copies = 1 + u64::from(self.chance.percent(self.weather.repeated_percent));
+        let n_copies = 1 + usize::from(self.random.percent(self.weather.repeated_percent));
         for _ in 0..n_copies {
-            if self.chance.percent(self.weather.lost_percent) {
+            if self.random.percent(self.weather.lost_percent) {
                 continue;
             }
-            let longest = if self.chance.percent(3) {
+            let longest = if self.random.percent(3) {
                 self.weather.max_straggle
             } else {
                 self.weather.max_delay
@@ -274,8 +249,8 @@ impl World {
 
     fn begin(&mut self, caller: usize) {
         let (shortest, longest) = self.weather.timeouts;
-        let timeout = self.chance.between(shortest, longest);
-        let mark = self.chance.next().to_be_bytes();
+        let timeout = self.random.duration(shortest, longest);
+        let mark = self.random.bits().to_be_bytes();
         let request = Request {
             service: service(),
             body: body(&mark),
@@ -292,7 +267,7 @@ impl World {
         };
         assert!(self.made.insert(id, made).is_none(), "an id was used twice");
         self.send(&Happening::Call(call));
-        if self.weather.workers == Workers::Any && self.chance.percent(20) {
+        if self.weather.workers == Workers::Any && self.random.percent(20) {
             self.plan_within(timeout * 2, Happening::Cancel(caller, id));
         }
     }
@@ -360,7 +335,7 @@ impl World {
                 *n_executed += 1;
                 assert_eq!(*n_executed, 1, "executed twice by one life of a server");
                 let work = Happening::Work(server, instance, called.id);
-                match (self.weather.workers, self.chance.below(10)) {
+                match (self.weather.workers, self.random.below(10)) {
                     (Workers::Prompt, _) | (Workers::Any, 0..4) => self.plan(Duration::ZERO, work),
                     (Workers::Any, 4..8) => self.plan_within(Duration::from_secs(2), work),
                     (Workers::Any, _) => {}
@@ -377,7 +352,7 @@ impl World {
         if self.servers[server].1 != instance {
             return;
         }
-        let is_fine = self.weather.workers == Workers::Prompt || self.chance.percent(80);
+        let is_fine = self.weather.workers == Workers::Prompt || self.random.percent(80);
         let result = if is_fine {
             Ok(body(&id.0.to_be_bytes()))
         } else {

@@ -10,11 +10,11 @@ use bowline_component::{
 use bowline_host::{Live, LiveOptions, Lockstep, Logged, Scope, Silence, Tape};
 use bowline_log::{ChannelFilter, DiffOptions, LogEvent, Reader, Writer, WriterOptions, diff};
 use bowline_msgs::Velocity;
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// What depends on nothing but the content of the inputs.
 const BY_CONTENT: &str = "filter.speed|reckoner.pose";
@@ -78,7 +78,7 @@ fn live(url: &str, out: &Path, apart: bool) {
             bus.publish("laser.scan", &scan(number)).unwrap();
         }
         while poses < SCANS {
-            let event = everything.recv_timeout(Duration::from_secs(30)).unwrap();
+            let event = everything.recv_timeout(PATIENCE).unwrap();
             let (_, event) = event.expect("every scan becomes a pose");
             writer.write(LogEvent::from(&event)).unwrap();
             poses += i64::from(event.channel.as_str() == "reckoner.pose");
@@ -311,7 +311,7 @@ fn what_anybody_may_say_is_heard_once_from_within_and_from_without() {
             let mut heard = Vec::new();
             let mut hear = |until: usize| {
                 while heard.len() < until {
-                    let next = mine.recv_timeout(Duration::from_secs(30)).unwrap();
+                    let next = mine.recv_timeout(PATIENCE).unwrap();
                     heard.push(next.expect("all that was said is heard").speed_mps);
                 }
                 sorted(heard.clone())

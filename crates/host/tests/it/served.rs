@@ -12,9 +12,9 @@ use bowline_host::service::call;
 use bowline_host::{Live, LiveOptions, Lockstep, Logged, Scope, Silence, Tape};
 use bowline_log::{Reader, Writer, WriterOptions};
 use bowline_msgs::{Answer, Parameters, ParametersRequest, Velocity, Waypoint};
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Doubles speeds; refuses negative ones, and keeps quiet about those above 100.
 struct Doubler {
@@ -227,7 +227,7 @@ fn a_service_within_a_process_answers_each_call_once_though_the_bus_echoes() {
                 .unwrap();
             let told = bus.subscribe::<Waypoint>("asker\\.told").unwrap();
             let heard = (0..3).map(|_| {
-                let told = told.recv_timeout(Duration::from_secs(30)).unwrap();
+                let told = told.recv_timeout(PATIENCE).unwrap();
                 told.expect("every call has an outcome").id.clone()
             });
             let heard: Vec<String> = heard.collect();
@@ -251,7 +251,7 @@ fn programs_that_are_no_components_can_ask() {
                 speed_mps,
                 ..Velocity::default()
             };
-            call::<Velocity, Velocity>(bus, "doubler.double", &request, Duration::from_secs(20))
+            call::<Velocity, Velocity>(bus, "doubler.double", &request, PATIENCE)
         };
         assert_eq!(ask(3.0).unwrap().speed_mps.to_bits(), 6.0_f64.to_bits());
         let error = ask(-3.0).unwrap_err().to_string();
@@ -269,7 +269,7 @@ fn ask_parameters(bus: &Bus, wishes: &[(&str, &str)]) -> Result<Vec<(String, Str
         ..ParametersRequest::default()
     };
     let request = request.with_lengths();
-    let timeout = Duration::from_secs(20);
+    let timeout = PATIENCE;
     let reply = call::<_, Parameters>(bus, "filter.parameters", &request, timeout);
     let reply = reply.map_err(|error| error.to_string())?;
     let parameters = reply.parameters.iter();

@@ -4,11 +4,8 @@ use bowline_bus::Bus;
 use bowline_component::service::{CallError, Failure};
 use bowline_host::service::{self, ClientError};
 use bowline_msgs::{Pose, Waypoint};
+use bowline_testing::patience::PATIENCE;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// Only guards against a hang.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 fn waypoint(id: &str) -> Waypoint {
     Waypoint {

@@ -10,6 +10,7 @@ use bowline_host::supervise::{
     SUPERVISOR_CHANNEL, SuperviseError,
 };
 use bowline_msgs::{Order, OrderReply, Output, OutputRequest, Supervised, Supervisor};
+use bowline_testing::patience::PATIENCE;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::Write as _;
@@ -20,8 +21,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Nothing takes so long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The program of `process.rs`.
 pub(crate) const PROCESS: &str = env!("CARGO_BIN_EXE_bowline-host-test-process");
 

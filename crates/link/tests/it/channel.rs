@@ -1,6 +1,7 @@
 //! One direction of a simulated channel: a rate, a delay, a queue that drops what does not fit, loss by a seed, and outages.
 
 use bowline_component::Time;
+use bowline_testing::random::Random;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -23,11 +24,11 @@ pub(crate) struct Channel {
     pub(crate) delay: Duration,
     pub(crate) max_queue: usize,
     /// Of a thousand packets.
-    pub(crate) lost_of_1000: u64,
+    pub(crate) lost_of_1000: usize,
     pub(crate) is_doubling: bool,
     /// Of a thousand packets: one bit to eight of each are flipped.
-    pub(crate) changed_of_1000: u64,
-    pub(crate) seed: u64,
+    pub(crate) changed_of_1000: usize,
+    pub(crate) random: Random,
     queue: VecDeque<Vec<u8>>,
     queued: usize,
     served_at: Option<Time>,
@@ -51,7 +52,7 @@ impl Channel {
             lost_of_1000: 0,
             is_doubling: false,
             changed_of_1000: 0,
-            seed: 1,
+            random: Random::new(1),
             queue: VecDeque::new(),
             queued: 0,
             served_at: None,
@@ -143,10 +144,10 @@ impl Channel {
         while let Some(at) = self.served_at.filter(|at| *at <= now) {
             let mut packet = self.queue.pop_front().expect("it is being served");
             self.queued -= packet.len() + OVERHEAD;
-            if self.random(1_000) < self.lost_of_1000 {
+            if self.random.below(1_000) < self.lost_of_1000 {
                 self.n_dropped += 1;
             } else {
-                if self.changed_of_1000 > 0 && self.random(1_000) < self.changed_of_1000 {
+                if self.changed_of_1000 > 0 && self.random.below(1_000) < self.changed_of_1000 {
                     self.change(&mut packet);
                 }
                 if self.is_doubling {
@@ -166,20 +167,11 @@ impl Channel {
     /// Flips bits, no two of which are the same.
     fn change(&mut self, packet: &mut [u8]) {
         self.n_changed += 1;
-        let n_bits = u64::try_from(packet.len() * 8).expect("it fits");
-        let first = self.random(n_bits);
-        for nth in 0..=self.random(8) {
-            let bit = usize::try_from((first + nth * 13) % n_bits).expect("it fits");
+        let n_bits = packet.len() * 8;
+        let first = self.random.below(n_bits);
+        for nth in 0..=self.random.below(8) {
+            let bit = (first + nth * 13) % n_bits;
             packet[bit / 8] ^= 1 << (bit % 8);
         }
-    }
-
-    /// Less than `n`, by a generator of Knuth's.
-    fn random(&mut self, n: u64) -> u64 {
-        self.seed = self
-            .seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.seed >> 33) % n
     }
 }

@@ -4,6 +4,7 @@ use crate::channel::{Channel, Outage};
 use crate::world::{Got, Source, World};
 use bowline_link::packet::{Frame, Header, Report, decode, seal, unseal};
 use bowline_link::{Cause, Keep, PathState, stream_id};
+use bowline_testing::random::Random;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -352,7 +353,7 @@ fn a_peer_that_begins_anew_is_known_within_a_second_and_its_numbers_count() {
 }
 
 /// Stops, one a second, over a link whose way back is cut, and whose way there loses so many of a thousand packets.
-fn stops_without_answers(extra_ms: u64, lost_of_1000: u64) -> World {
+fn stops_without_answers(extra_ms: u64, lost_of_1000: usize) -> World {
     let stops = Source::new("operator.stop", 1, 120).with(|it| {
         it.keep = Keep::Reliable;
         it.deadline = Some(Duration::from_millis(50));
@@ -363,7 +364,7 @@ fn stops_without_answers(extra_ms: u64, lost_of_1000: u64) -> World {
     world.run(Duration::from_millis(3_100 + extra_ms));
     world.channels[0][1].begin_outage(Outage::Loses);
     world.channels[0][0].lost_of_1000 = lost_of_1000;
-    world.channels[0][0].seed = extra_ms;
+    world.channels[0][0].random = Random::new(extra_ms);
     world.run(Duration::from_millis(800 - extra_ms));
     let path = world.sender.paths().next().expect("there is one");
     assert_eq!(path.state, PathState::Stalled);

@@ -5,6 +5,7 @@ use crate::world::{Source, World};
 use bowline_component::Time;
 use bowline_link::packet::{Data, Frame, Header, decode, seal, unseal};
 use bowline_link::{Carriage, Cause, Counts, Incoming, Keep, Session, Setup, schedule, stream_id};
+use bowline_testing::random::Random;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -115,24 +116,18 @@ fn garbage_cut_and_changed_packets_are_counted_each_and_messages_flow_again_afte
             good.push(packet.clone());
         }
     }
-    let mut seed = 1_u64;
-    let mut random = |n: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        usize::try_from(seed >> 33).expect("it fits") % n
-    };
+    let mut random = Random::new(1);
     let there = now + Duration::from_secs(3_600);
     for nth in 0..N {
         let mut bad = good[nth % good.len()].clone();
         match nth % 3 {
-            0 => bad.truncate(random(bad.len())),
+            0 => bad.truncate(random.below(bad.len())),
             1 => {
-                let at = random(bad.len());
-                bad[at] ^= 1 << random(8);
+                let at = random.below(bad.len());
+                bad[at] ^= 1 << random.below(8);
             }
             _ => {
-                bad = (0..random(1_300))
-                    .map(|_| u8::try_from(random(256)).expect("it fits"))
-                    .collect();
+                bad = (0..random.below(1_300)).map(|_| random.byte()).collect();
             }
         }
         world.receiver.receive(0, &bad, there);
@@ -193,7 +188,8 @@ fn flipped_bits_cost_the_packets_that_they_hit_and_nothing_more() {
     world.channels[0]
         .iter_mut()
         .for_each(|it| it.changed_of_1000 = 0);
-    world.run(Duration::from_secs(5));
+    // Until the estimate of the capacity is up again: within 5 s for 11 of 16 seeds, within 20 s for all of them.
+    world.run(Duration::from_secs(25));
     world.forget();
     world.run(Duration::from_secs(10));
     let n = world.got(0).count();

@@ -104,16 +104,12 @@ impl Scribe {
 mod tests {
     use super::*;
     use bowline_log::WriterOptions;
+    use bowline_testing::random::Random;
     use std::path::Path;
 
     /// Bytes that do not compress.
-    fn audit(seed: &mut u64) -> Audit {
-        let message: Vec<u8> = (0..8_192)
-            .map(|_| {
-                *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (*seed >> 56) as u8
-            })
-            .collect();
+    fn audit(random: &mut Random) -> Audit {
+        let message: Vec<u8> = (0..8_192).map(|_| random.byte()).collect();
         Audit {
             utime: 1,
             n_bytes: i32::try_from(message.len()).unwrap(),
@@ -129,9 +125,9 @@ mod tests {
         std::os::unix::fs::symlink(Path::new("/dev/full"), &path).unwrap();
         let writer = Writer::create(&path, WriterOptions::default()).unwrap();
         let mut scribe = Scribe::new(Some(writer));
-        let mut seed = 1;
+        let mut random = Random::new(1);
         for n in 1..=2_000 {
-            scribe.put(&audit(&mut seed));
+            scribe.put(&audit(&mut random));
             scribe.flush();
             scribe.sync();
             let pending = scribe.writer.as_ref().unwrap().n_pending();
@@ -150,7 +146,7 @@ mod tests {
         let path = folder.path().join("audit.mcap");
         let writer = Writer::create_new(&path, WriterOptions::default()).unwrap();
         let mut scribe = Scribe::new(Some(writer));
-        scribe.put(&audit(&mut 1));
+        scribe.put(&audit(&mut Random::new(1)));
         assert_eq!(scribe.n_written, 0, "it is not with the system yet");
         scribe.flush();
         assert_eq!(scribe.n_written, 1);

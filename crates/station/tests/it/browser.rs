@@ -3,6 +3,7 @@
 use bowline_bus::Bus;
 use bowline_msgs::{Audit, Authority, Gate, LeaseRequest, StopCommand, ThrustCommand};
 use bowline_station::{Access, Options, Origin, People, Station, hash_password};
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
@@ -13,11 +14,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::HandshakeError;
 use tokio_tungstenite::tungstenite::{self, Error, Message, WebSocket};
 
-/// Nothing takes so long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
-/// More than come in that time.
-const MAX_STATUSES: u32 = 300;
+/// As many as come while a test has patience.
+const MAX_STATUSES: u32 = 600;
 
 pub(crate) fn options(bus: &Bus) -> Options {
     Options {
@@ -27,6 +25,7 @@ pub(crate) fn options(bus: &Bus) -> Options {
         access: Access::Open,
         hosts: Vec::new(),
         charts: Vec::new(),
+        panels: None,
         models: Vec::new(),
         audit: None,
         recording: None,

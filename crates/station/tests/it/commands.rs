@@ -1,8 +1,7 @@
 //! What people may ask vehicles for, and what is written down of it.
 
 use crate::browser::{
-    PATIENCE, Page, audits_until, log_in, open_station, show_gate, station_with_people, stop, take,
-    thrust,
+    Page, audits_until, log_in, open_station, show_gate, station_with_people, stop, take, thrust,
 };
 use bowline_bus::Queue;
 use bowline_component::service::Failure;
@@ -10,6 +9,7 @@ use bowline_host::service;
 use bowline_log::Reader;
 use bowline_msgs::{Audit, SimControl, SimState};
 use bowline_station::{Options, Station};
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};

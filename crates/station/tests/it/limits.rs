@@ -5,10 +5,11 @@
 //! count larger and the time longer, and nothing here depends on how long anything takes.
 
 use crate::browser::{
-    PATIENCE, Page, Sent, audits_until, connect_with, open_station, show_gate, stop, thrust,
+    Page, Sent, audits_until, connect_with, open_station, show_gate, stop, thrust,
 };
 use bowline_bus::{Bus, Inbox, Queue};
 use bowline_msgs::{Audit, Beat, Thrust};
+use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use serde_json::json;
 use std::cell::Cell;

@@ -6,6 +6,7 @@ use bowline_log::record::{
     Existing, FileOptions, Numbering, OpenFileError, Recorder, RecorderOptions, StartRecorderError,
 };
 use bowline_log::{Format, IndexUse, OwnedEvent};
+use bowline_testing::patience::wait_until;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -144,9 +145,7 @@ fn a_split_by_hand_gives_the_next_file_a_number() {
     let (bus, mut recorder, path) = live(folder.path(), |_| {});
     bus.publish_bytes("X", b"1").unwrap();
     recorder.split();
-    while recorder.status().n_files < 2 {
-        std::thread::yield_now();
-    }
+    wait_until("a second file", || recorder.status().n_files >= 2);
     bus.publish_bytes("X", b"2").unwrap();
     let status = recorder.stop();
     assert_eq!(status.file, folder.path().join("live.00"));

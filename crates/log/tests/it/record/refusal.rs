@@ -3,7 +3,7 @@
 use super::{contents, live};
 use bowline_log::record::{Phase, RECORDER_CHANNEL};
 use bowline_msgs::Recorder as RecorderMessage;
-use bowline_testing::patience::PATIENCE;
+use bowline_testing::patience::{PATIENCE, wait_until};
 
 #[test]
 fn below_the_quota_nothing_is_written_and_the_alarm_is_on_the_bus() {
@@ -20,9 +20,9 @@ fn below_the_quota_nothing_is_written_and_the_alarm_is_on_the_bus() {
     for number in 0..1_000_u32 {
         bus.publish_bytes("X", &number.to_be_bytes()).unwrap();
     }
-    while recorder.status().queue.waiting < 100 {
-        std::thread::yield_now();
-    }
+    wait_until("100 events that wait", || {
+        recorder.status().queue.waiting >= 100
+    });
     let status = recorder.status();
     assert_eq!(status.phase, Phase::Refused);
     assert!(status.n_write_errors > 0);

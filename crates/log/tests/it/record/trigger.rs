@@ -4,6 +4,7 @@ use super::{contents, live, record};
 use bowline_log::record::{Condition, Status, TriggerOptions};
 use bowline_log::{BOOKMARK_CHANNEL, IndexUse, OwnedEvent, SCHEMA_CHANNEL, Schemas};
 use bowline_msgs::{Bookmark, GpsRmc, Waypoint};
+use bowline_testing::patience::wait_until;
 use bowline_wire::Message as _;
 use bowline_wire::schema::TypeSet;
 use std::path::Path;
@@ -190,13 +191,11 @@ fn a_key_triggers_too() {
         options.trigger = Some(trigger(60, None, &[]));
     });
     bus.publish_bytes("X", b"before").unwrap();
-    while recorder.status().n_kept == 0 {
-        std::thread::yield_now();
-    }
+    wait_until("an event that is kept", || recorder.status().n_kept > 0);
     recorder.trigger();
-    while recorder.status().n_recorded == 0 {
-        std::thread::yield_now();
-    }
+    wait_until("an event that is recorded", || {
+        recorder.status().n_recorded > 0
+    });
     bus.publish_bytes("X", b"after").unwrap();
     let status = recorder.stop();
     assert_eq!((status.n_triggers, status.n_recorded), (1, 2));
