@@ -15,7 +15,6 @@ use bowline_wire::Message as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// What depends on nothing but the content of the inputs.
 const BY_CONTENT: &str = "filter.speed|reckoner.pose";

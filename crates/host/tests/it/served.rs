@@ -15,7 +15,6 @@ use bowline_msgs::{Answer, Parameters, ParametersRequest, Velocity, Waypoint};
 use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Doubles speeds; refuses negative ones, and keeps quiet about those above 100.
 struct Doubler {

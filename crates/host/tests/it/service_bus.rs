@@ -6,7 +6,6 @@ use bowline_host::service::{self, ClientError};
 use bowline_msgs::{Pose, Waypoint};
 use bowline_testing::patience::PATIENCE;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 fn waypoint(id: &str) -> Waypoint {
     Waypoint {
