@@ -181,8 +181,9 @@ pub(crate) fn record_once(
 ) -> Result<Sent> {
     let (child, path) = recorder.start(folder)?;
     settle();
-    let worker = peers::root().join("target/release/bench-lcm");
-    let mut publisher = Command::new(worker);
+    let program = peers::root().join("target/release/bowline");
+    let mut publisher = Command::new(program);
+    publisher.args(["bench-worker", "liblcm"]);
     publisher.env("LD_LIBRARY_PATH", peers::lcm_lib()?);
     publisher.args(["pub", URL, "--peers", "0", "--idx", "0"]);
     publisher.args(["--rate", &rate_hz.to_string(), "--size", &size.to_string()]);

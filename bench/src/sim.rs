@@ -4,8 +4,10 @@ use crate::{Length, stopwatch};
 use anyhow::{Context as _, Result, ensure};
 use bowline_component::Time;
 use bowline_geometry::{Disk, Model, Transform, load};
-use bowline_msgs::{Thrust, Velocity};
-use bowline_sim::{Body, Reading, SimParameters, Simulation, Solid, VEHICLE_FRAME, Vehicle, World};
+use bowline_msgs::{Range3d, Thrust, Velocity};
+use bowline_sim::{
+    Body, Catalog, Reading, SimParameters, Simulation, Solid, VEHICLE_FRAME, Vehicle, World,
+};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,6 +37,7 @@ fn simulation(world: World, model: &str) -> Result<Simulation> {
     let vehicle = Vehicle::new(
         &Model::new(load(&root().join(model), &mut Disk)?.assembly)?,
         VEHICLE_FRAME,
+        &Catalog::default(),
     )?;
     Ok(SimParameters::default().simulation(world, vehicle))
 }
@@ -53,7 +56,7 @@ fn vessel(length: Length) -> Result<()> {
                 port_ratio: 0.3,
                 starboard_ratio: 0.4,
             };
-            simulation.thrust(&command);
+            simulation.command(&command);
             simulation.step(Time::ZERO, &mut events);
             n_events += events.len();
             events.clear();
@@ -158,7 +161,8 @@ fn laser(work: &Path, length: Length) -> Result<()> {
     for _ in 0..10 {
         let took = stopwatch::time(|| {
             for tick in 0..n_scans {
-                if let Some(Reading::Range(scan)) = simulation.measure("Cart.L", tick.into()) {
+                let reading = simulation.measure("Cart.L", tick.into());
+                if let Some(scan) = reading.as_ref().and_then(Reading::get::<Range3d>) {
                     n_hits = scan.points.iter().filter(|point| point[3] <= 15.0).count();
                 }
             }
@@ -212,7 +216,11 @@ fn cart(work: &Path) -> Result<Vehicle> {
         std::fs::write(work.join(name), text)?;
     }
     let loaded = load(&work.join("a.xml"), &mut Disk)?;
-    Ok(Vehicle::new(&Model::new(loaded.assembly)?, VEHICLE_FRAME)?)
+    Ok(Vehicle::new(
+        &Model::new(loaded.assembly)?,
+        VEHICLE_FRAME,
+        &Catalog::default(),
+    )?)
 }
 
 /// Microseconds for a scan, and how many beams meet something.

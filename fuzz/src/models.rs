@@ -2,6 +2,7 @@
 //! and exported, and the export is a model of the same frames.
 
 use bowline_geometry::{Model, load, to_sdf, to_svg, to_tree};
+use bowline_sim::Catalog;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,9 @@ pub(crate) fn run(bytes: &[u8]) {
             return;
         }
     };
+    if let Err(mistakes) = Catalog::default().check(model.assembly()) {
+        assert!(!mistakes.list().is_empty());
+    }
     model.set_untold_to_rest(0);
     let frames: Vec<_> = model.frames().collect();
     for (&a, &b) in frames.iter().zip(frames.iter().rev()).take(100) {

@@ -81,7 +81,8 @@ impl Sources {
         for file in rust_files(&self.bus)? {
             match file.trim_end_matches(".rs") {
                 "lib" => write(&self.bus, &file, "mod.rs", adapt_root)?,
-                "transport" => write(&self.bus, &file, &file, adapt_transports)?,
+                "transport" => write(&self.bus, &file, &file, with_one_transport)?,
+                "schemes" => write(&self.bus, &file, &file, with_one_row)?,
                 "sys" => fs::write(folder.join(file), SYSTEM)?,
                 module if LEFT_OUT.contains(&module) => {}
                 _ => write(&self.bus, &file, &file, |text| text)?,
@@ -156,23 +157,28 @@ fn without(text: &str, is_left_out: impl Fn(&str) -> bool) -> String {
             kept.push(line);
             continue;
         }
-        while kept.last().is_some_and(|above| above.starts_with("#[")) {
+        while kept
+            .last()
+            .is_some_and(|above| above.trim_start().starts_with("#["))
+        {
             kept.pop();
         }
     }
     kept.join("\n") + "\n"
 }
 
-/// The table of transports with one row.
-fn adapt_transports(text: String) -> String {
-    let text = without(&text, |line| {
+/// The modules of transports, of which there is one.
+fn with_one_transport(text: String) -> String {
+    without(&text, |line| {
         line.starts_with("pub mod ") && line != format!("pub mod {TRANSPORT};")
-    });
-    let (before, table) = text.split_once("    Scheme {").expect("there are rows");
-    let (rows, after) = table.split_once("\n];").expect("the table ends");
-    let row = rows
-        .split("    Scheme {")
-        .find(|row| row.contains(&format!("name: {TRANSPORT:?}")))
-        .expect("the transport has a row");
-    format!("{before}    Scheme {{{row}\n];{after}")
+    })
+}
+
+/// The table of transports with one row.
+fn with_one_row(text: String) -> String {
+    let row = format!("&transport::{TRANSPORT}::SCHEME,");
+    without(&text, |line| {
+        let line = line.trim_start();
+        line.starts_with("&transport::") && line != row
+    })
 }

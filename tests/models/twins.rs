@@ -21,8 +21,12 @@ pub const TWINS: &[Twin] = &[
         breaks: "a_message_wakes_the_reader_it_is_for",
         file: "pump.rs",
         strong: "Lead::Taken => has_looked = false,",
-        weak: r"Lead::Taken if WEAK => self.read(deadline, reader)?,
-                    Lead::Taken => has_looked = false,",
+        weak: r"Lead::Taken if WEAK => {
+                    if let Lead::Held(inlet) = seat.lead() {
+                        self.read(inlet, deadline, reader)?;
+                    }
+                }
+                Lead::Taken => has_looked = false,",
     },
     Twin {
         name: "a_nudge_is_forgotten",
@@ -36,18 +40,19 @@ pub const TWINS: &[Twin] = &[
         breaks: "relief_and_readers_take_turns",
         file: "pump.rs",
         strong: r"*n_vain_looks = 0;
-            state.is_led = true;",
+            let inlet = state.inlet.take();",
         weak: r"*n_vain_looks = 0;
-            state.is_led = !WEAK;",
+            let inlet = if WEAK { state.inlet.clone() } else { state.inlet.take() };",
     },
     Twin {
         name: "a_mailbox_waits_once",
         breaks: "several_threads_may_read_one_inbox",
         file: "pump.rs",
-        strong: "if !self.is_waiting {",
+        strong: "if !self.is_waiting {\n                    self.is_waiting",
         weak: r"if !self.is_waiting
                 && !(WEAK && state.waiting.iter().any(|other| Arc::ptr_eq(other, self.mailbox)))
-            {",
+            {
+                    self.is_waiting",
     },
     Twin {
         name: "closing_an_inbox_interrupts_nobody",
@@ -146,8 +151,8 @@ pub const TWINS: &[Twin] = &[
         name: "a_route_is_dated_when_it_is_found",
         breaks: "a_subscription_gets_what_is_published_after_it",
         file: "router.rs",
-        strong: ".get_or_insert_with(|| (generation, router.route(channel)));",
-        weak: r".get_or_insert_with(|| {
+        strong: "last.get_or_insert_with(|| (generation, router.route(channel)));",
+        weak: r"last.get_or_insert_with(|| {
                 let route = router.route(channel);
                 let found = WEAK.then(|| router.generation.load(Ordering::Acquire));
                 (found.unwrap_or(generation), route)

@@ -8,6 +8,7 @@ use crate::peers::{Peers, run, workspace};
 use bowline_lang::emit::{LANGUAGES, Settings, emit};
 use bowline_lang::{Rules, Source, compile};
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -32,6 +33,12 @@ impl Python {
         python.pack();
         python.generate(peers);
         python
+    }
+
+    /// The folder with our module, for `PYTHONPATH`.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Runs a file of the module's tests in a network of its own, where loopback is not faster than the reference.

@@ -6,6 +6,8 @@ mod data;
 mod datagrams;
 mod drop_in;
 mod dynamic;
+mod examples;
+mod extension_points;
 mod faults;
 mod fingerprints;
 mod generated;

@@ -2,6 +2,7 @@
 #![expect(clippy::panic, reason = "a test that panics has failed")]
 
 use bowline_geometry::{Disk, Model, Transform, load, to_sdf};
+use bowline_sim::Catalog;
 use bowline_tests::peers::{run, workspace};
 use bowline_tests::random::Random;
 use std::collections::BTreeMap;
@@ -247,7 +248,10 @@ fn the_schema_and_our_reader_agree() {
     let good_body = r#"<body name="B"><frame name="F"/></body>"#;
     let good_assembly = format!(r#"<assembly name="A">{uses}</assembly>"#);
     let is_ours = || {
-        let made = load(&assembly, &mut Disk).and_then(|loaded| Model::new(loaded.assembly));
+        let made = load(&assembly, &mut Disk).and_then(|loaded| {
+            let model = Model::new(loaded.assembly)?;
+            Catalog::default().check(model.assembly())
+        });
         made.is_ok()
     };
     for (inside, is_right) in BODIES {
@@ -556,12 +560,14 @@ fn the_simulators_library_reads_our_export_with_every_frame_where_it_is() {
         );
     }
     for body in &model.assembly().bodies {
-        for sensor in &body.sensors {
-            let prefix = format!("sensor {}/{}/", body.name, sensor.name);
+        for sensor in body.sensors() {
+            let [name, frame] =
+                [&sensor.name, &sensor.frame].map(|it| it.as_deref().expect("a sensor"));
+            let prefix = format!("sensor {}/{name}/", body.name);
             let found = expected.iter().find(|(name, _)| name.starts_with(&prefix));
             let (_, found) = found.expect(&prefix);
             let frame = model
-                .frame(&format!("{}:{}", body.name, sensor.frame))
+                .frame(&format!("{}:{frame}", body.name))
                 .expect("it is there");
             let expected = axle.inverse_mul(&origin(found));
             assert_near(

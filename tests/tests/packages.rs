@@ -212,7 +212,7 @@ fn packages_of_crates_hold_every_file_that_their_code_includes() {
 #[test]
 fn package_of_the_binary_holds_the_files_of_every_demo() {
     let files = listed("bowline");
-    let source = read("crates/bowline/src/demo/show.rs");
+    let source = read("crates/bowline/src/verbs/demo/show.rs");
     let shown: Vec<&str> = source
         .split("file!(\"")
         .skip(1)

@@ -117,7 +117,7 @@ fn source_files_are_of_a_readable_size() {
         root().join("bindings"),
         root().join("crates"),
         root().join("bench"),
-        root().join("bindings"),
+        root().join("examples"),
         root().join("tests"),
     ];
     while let Some(folder) = folders.pop() {
@@ -176,4 +176,26 @@ fn wire_needs_nothing_but_core_and_alloc() {
         .status()
         .expect("cargo runs");
     assert!(status.success(), "bowline-wire does not build without std");
+}
+
+#[test]
+fn readme_names_every_transport_with_its_options() {
+    let readme = read("README.md");
+    for row in bowline_bus::Schemes::built_in().iter() {
+        let start = format!("| `{}://", row.name);
+        let line = readme.lines().find(|line| line.starts_with(&start));
+        let line = line.unwrap_or_else(|| panic!("README.md has no row for {}", row.name));
+        for option in row.options {
+            let quoted = format!("`{}`", option.name);
+            assert!(
+                line.contains(&quoted),
+                "{}: no {quoted} in README.md",
+                row.name
+            );
+        }
+    }
+    for option in bowline_bus::COMMON_OPTIONS {
+        let quoted = format!("`{}=", option.name);
+        assert!(readme.contains(&quoted), "no {quoted} in README.md");
+    }
 }

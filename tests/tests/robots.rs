@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Output};
+use std::process::{Command, ExitStatus, Output};
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 const SCANS: i64 = 200;
@@ -40,7 +40,7 @@ impl Place {
         fs::write(self.folder.join(name), text).expect("a file");
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> std::process::Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.namespace.command(bowline());
         // What supervisors leave for each other is the test's own, too.
         let runtime = self.folder.join("runtime");
@@ -79,7 +79,11 @@ impl Running {
     }
 
     pub(crate) fn start_with(place: &Place, args: &[&str]) -> Self {
-        let command = &mut place.command(&[&["run"], args].concat());
+        Self::of(&mut place.command(&[&["run"], args].concat()))
+    }
+
+    /// Starts a command that runs a robot.
+    pub(crate) fn of(command: &mut Command) -> Self {
         Self(Some(Process::start("robot", command)))
     }
 

@@ -9,8 +9,8 @@ use std::process::Command;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct System {
     pub(crate) name: &'static str,
-    /// The worker's program.
-    worker: &'static str,
+    /// The worker's program, and what comes before the worker's verb.
+    worker: &'static [&'static str],
     /// Where it is built, below `target/`.
     folder: &'static str,
     /// In the worker's notation.
@@ -19,56 +19,56 @@ pub(crate) struct System {
 
 pub(super) static BOWLINE: System = System {
     name: "bowline",
-    worker: "bench-bowline",
+    worker: &["bowline", "bench-worker", "bowline"],
     folder: "release",
     address: "udpm://239.255.76.67:7667?ttl=0",
 };
 
 pub(super) static BOWLINE_SHM: System = System {
     name: "bowline shm",
-    worker: "bench-bowline",
+    worker: &["bowline", "bench-worker", "bowline"],
     folder: "release",
     address: "shm://bench",
 };
 
 pub(super) static LCM: System = System {
     name: "liblcm",
-    worker: "bench-lcm",
+    worker: &["bowline", "bench-worker", "liblcm"],
     folder: "release",
     address: "udpm://239.255.76.67:7667?ttl=0",
 };
 
 pub(super) static LCM_TUNED: System = System {
     name: "liblcm tuned",
-    worker: "bench-lcm",
+    worker: &["bowline", "bench-worker", "liblcm"],
     folder: "release",
     address: "udpm://239.255.76.67:7667?ttl=0&recv_buf_size=4194304#unlimited",
 };
 
 pub(super) static RAW: System = System {
     name: "raw sockets",
-    worker: "bench-raw",
+    worker: &["bench-raw"],
     folder: "release",
     address: "239.255.76.67:7667",
 };
 
 pub(super) static ZENOH_TCP: System = System {
     name: "zenoh tcp",
-    worker: "bench-zenoh",
+    worker: &["bench-zenoh"],
     folder: "bench-peers/zenoh/release",
     address: "tcp:17447",
 };
 
 pub(super) static ZENOH_SHM: System = System {
     name: "zenoh shm",
-    worker: "bench-zenoh",
+    worker: &["bench-zenoh"],
     folder: "bench-peers/zenoh/release",
     address: "shm:17447",
 };
 
 pub(super) static ICEORYX2: System = System {
     name: "iceoryx2",
-    worker: "bench-iceoryx2",
+    worker: &["bench-iceoryx2"],
     folder: "bench-peers/iceoryx2/release",
     address: "bowline-bench",
 };
@@ -89,7 +89,7 @@ impl System {
         peers::root()
             .join("target")
             .join(self.folder)
-            .join(self.worker)
+            .join(self.worker[0])
     }
 
     pub(super) fn is_built(&self) -> bool {
@@ -121,6 +121,7 @@ impl Launch for System {
         } else {
             Command::new(self.program())
         };
+        command.args(&self.worker[1..]);
         command.env("LD_LIBRARY_PATH", peers::lcm_lib()?);
         Ok(command)
     }

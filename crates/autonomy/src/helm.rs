@@ -15,11 +15,20 @@ pub use track::{KnownTrack, MAX_TRACK};
 
 use crate::{Place, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
+    AlarmKind, Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen,
+    Severity, Step,
 };
 use bowline_msgs::{Guidance, Helm as HelmMessage, Path, PoseTransform, Task, Waypoint};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Raised while the last task that was given is one that cannot be done.
+const REFUSED: AlarmKind = AlarmKind {
+    id: "task_refused",
+    severity: Severity::Caution,
+    consequence: "the vehicle goes on with what it was doing",
+    action: "give a task that it can do",
+};
 
 bowline_component::parameters! {
     /// How a mission is done.
@@ -148,6 +157,8 @@ impl Helm {
         }
         self.n_ticks = self.n_ticks.wrapping_add(1);
         out.send(self.state, self.message(utime, left_m));
+        let refused = (!self.refused.is_empty()).then_some(&*self.refused);
+        out.alarm(&REFUSED, refused);
         out.health(match (&self.lost, self.place, self.refused.as_str()) {
             (Some(why), ..) => Health::Degraded(why.clone()),
             (None, None, _) => Health::Degraded("nobody knows where the vessel is".to_owned()),

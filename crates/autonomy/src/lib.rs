@@ -4,6 +4,7 @@
 //!
 //! Deliberately absent: devices, sockets, clocks. Everything here is a function of what components hear.
 
+mod alarms;
 mod arcs;
 pub mod control;
 pub mod estimate;
@@ -18,6 +19,7 @@ pub mod plan;
 pub mod vote;
 mod whereabouts;
 
+pub use alarms::{ACKNOWLEDGE_CHANNEL, Alarms, AlarmsParameters, LIST_CHANNEL};
 pub use arcs::{Fan, MAX_ARCS};
 pub use flat::{Place, within_half_turn};
 pub use jump::{Agility, Jump, JumpWatch};

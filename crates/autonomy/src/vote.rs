@@ -9,8 +9,8 @@ mod decide;
 mod hazard;
 mod sweep;
 mod teleop;
-pub(crate) mod voting;
-pub(crate) mod waypoint;
+mod voting;
+mod waypoint;
 
 pub use arbiter::{Arbiter, ArbiterParameters};
 pub use ballot::{Ballot, Fault, Opinion};
@@ -18,4 +18,5 @@ pub use decide::{Chosen, Decision, Motion, Rules, Voter, decide};
 pub use hazard::{Avoidance, Hazard, HazardParameters};
 pub use sweep::{Footing, Ground, Outline, Sweeper, Swept};
 pub use teleop::{Teleop, TeleopParameters};
+pub use voting::{Judgement, curvature_to, favour, vote_on};
 pub use waypoint::{Waypoint, WaypointParameters};

@@ -62,6 +62,6 @@ Exit code 0 if all is well; 1 if nobody was heard.";
             assert_eq!(unwrap_prose(&help), help, "{}", command.get_name());
             command.get_subcommands().for_each(check);
         }
-        check(&crate::command());
+        check(&crate::App::new().command());
     }
 }

@@ -1,16 +1,22 @@
-//! All kinds of components that robot files can name.
+//! The kinds of components that Bowline has.
 
 mod model;
 
+use crate::table::Row;
 use bowline_autonomy::operator::Operator;
-use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
+use bowline_autonomy::{Alarms, Mission, control, estimate, gate, helm, map, plan, vote};
 use bowline_component::{Kind, kinds};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
 use bowline_msgs::{Thrust, Velocity};
 use model::ModelServer;
 
-/// Sorted by name. Add yours here; nothing else needs to change.
-pub(crate) const KINDS: &[Kind] = &[
+/// The kinds of components that robot files can name in every program, sorted by name; [`App::kinds`](crate::App::kinds) adds
+/// to them.
+pub const KINDS: &[Kind] = &[
+    Kind::of::<Alarms>(
+        "alarms",
+        "Keeps the list of what is wrong with the vehicle, and who knows of it.",
+    ),
     Kind::of::<vote::Arbiter>(
         "arbiter",
         "Weighs votes on arcs, and alone commands the vehicle.",
@@ -99,6 +105,18 @@ pub(crate) const KINDS: &[Kind] = &[
     ),
     Kind::of::<vote::Waypoint>("waypoint", "Votes for arcs that lead to the next goal."),
 ];
+
+impl Row for Kind {
+    const NOUN: &'static str = "kind of component";
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -59,7 +59,7 @@ fn add_project(folder: &Path, schemas: &mut Schemas) {
         Ok((_, compiled)) => {
             schemas.add(&compiled.types);
             if !compiled.is_ok() {
-                let folder = crate::doctor::quote(&folder.display().to_string());
+                let folder = crate::verbs::doctor::quote(&folder.display().to_string());
                 output::note(&format!(
                     "some types in {folder} cannot be understood and are left out; `bowline types check {folder}` says why"
                 ));

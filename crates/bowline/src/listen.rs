@@ -1,9 +1,10 @@
 //! What the verbs share that listen to a bus or read a log: where, for how long, and what ends them.
 
 use crate::input::{self, Usage};
-use crate::{doctor, output};
+use crate::output;
+use crate::verbs::doctor;
 use anyhow::Context as _;
-use bowline_bus::{Event, Queue};
+use bowline_bus::{Capability, Event, Queue};
 use bowline_inspect::{Describing, Next, OpenSourceError, Source, SourceOptions};
 use bowline_log::Catalog;
 use clap::Args;
@@ -163,8 +164,11 @@ impl Listener {
         if let Some(trouble) = bus.trouble() {
             return trouble;
         }
-        if bus.url().scheme() == "memq" {
-            return "memq stays inside one process, so nobody else can be seen there".to_owned();
+        if bus.has(Capability::InProcess) {
+            return format!(
+                "{} stays within one process, so no other program can be seen there",
+                bus.url().scheme()
+            );
         }
         let url = doctor::quote(&bus.url().to_string());
         format!("is anybody publishing? `bowline doctor {url}` says whether messages can arrive")
@@ -176,7 +180,7 @@ impl Listener {
             return false;
         };
         let damages = log.damages();
-        crate::log::note_damage(damages);
+        crate::verbs::log::note_damage(damages);
         damages.is_lossy()
     }
 }

@@ -1,10 +1,9 @@
 //! Robot files, for the verbs that take one: read, checked, and what is wrong with them shown.
 
 use crate::input::{self, Usage};
-use crate::kinds::KINDS;
-use crate::output;
+use crate::{App, output};
 use bowline_host::robot::{
-    BadPreset, Here, LoadError, Loaded, Loader, Preset, Problem, Robot, Source, load, parse,
+    self, BadPreset, Here, LoadError, Loaded, Loader, Preset, Problem, Robot, Source, parse,
 };
 use bowline_log::{Catalog, Schemas};
 use clap::Args;
@@ -30,34 +29,47 @@ fn preset(text: &str) -> Result<Preset, BadPreset> {
     text.parse()
 }
 
-/// Reads a robot file and checks everything in it, as far as it can be told without running it.
-pub(crate) fn check(path: &Path, presets: &[Preset]) -> anyhow::Result<Checked> {
-    check_for(path, presets, None)
-}
-
-fn check_for(path: &Path, presets: &[Preset], here: Option<Here<'_>>) -> anyhow::Result<Checked> {
-    let search_path = search_path();
-    let loader = Loader {
-        kinds: KINDS,
-        types: &types,
-        search_path: &search_path,
-        here,
-        presets,
-    };
-    checked(load(path, &loader))
+/// Reads a robot file and checks everything in it that can be checked without running it.
+pub(crate) fn check(app: &App, path: &Path, presets: &[Preset]) -> anyhow::Result<Checked> {
+    checked(load(app, path, presets, None))
 }
 
 /// Checks the text of a robot that has no file of its own; paths in it are relative to `folder`.
-pub(crate) fn check_text(text: &str, folder: &Path, presets: &[Preset]) -> anyhow::Result<Checked> {
+pub(crate) fn check_text(
+    app: &App,
+    text: &str,
+    folder: &Path,
+    presets: &[Preset],
+) -> anyhow::Result<Checked> {
     let search_path = search_path();
-    let loader = Loader {
-        kinds: KINDS,
-        types: &types,
-        search_path: &search_path,
-        here: None,
-        presets,
-    };
+    let loader = loader(app, &search_path, presets, None);
     checked(parse(text, &folder.join("robot.toml"), &loader))
+}
+
+/// Reads a robot file, to run a part of it `here` if it is given.
+pub(crate) fn load(
+    app: &App,
+    path: &Path,
+    presets: &[Preset],
+    here: Option<Here<'_>>,
+) -> Result<Loaded, LoadError> {
+    let search_path = search_path();
+    robot::load(path, &loader(app, &search_path, presets, here))
+}
+
+fn loader<'a>(
+    app: &'a App,
+    search_path: &'a [PathBuf],
+    presets: &'a [Preset],
+    here: Option<Here<'a>>,
+) -> Loader<'a> {
+    Loader {
+        kinds: app.kind_table(),
+        types: &types,
+        search_path,
+        here,
+        presets,
+    }
 }
 
 fn checked(loaded: Result<Loaded, LoadError>) -> anyhow::Result<Checked> {
@@ -87,19 +99,20 @@ fn search_path() -> Vec<PathBuf> {
 }
 
 /// Reads a robot file and shows what is wrong with it; `None` if it cannot be used.
-pub(crate) fn open(path: &Path, presets: &[Preset]) -> anyhow::Result<Option<Robot>> {
-    let checked = check(path, presets)?;
+pub(crate) fn open(app: &App, path: &Path, presets: &[Preset]) -> anyhow::Result<Option<Robot>> {
+    let checked = check(app, path, presets)?;
     output::problems(&checked.problems);
     Ok(checked.robot)
 }
 
 /// The same, to run a part of it on this machine: then the programs of that part must be there.
 pub(crate) fn open_to_run(
+    app: &App,
     path: &Path,
     presets: &[Preset],
     here: Here<'_>,
 ) -> anyhow::Result<Option<Robot>> {
-    let checked = check_for(path, presets, Some(here))?;
+    let checked = checked(load(app, path, presets, Some(here)))?;
     output::problems(&checked.problems);
     Ok(checked.robot)
 }
@@ -190,7 +203,7 @@ mod tests {
             .collect();
         assert!(!robots.is_empty());
         for path in robots {
-            let checked = check(&path, &[]).unwrap();
+            let checked = check(&App::new(), &path, &[]).unwrap();
             let told: Vec<String> = checked.problems.iter().map(ToString::to_string).collect();
             let robot = checked
                 .robot

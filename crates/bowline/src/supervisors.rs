@@ -1,7 +1,8 @@
 //! What the verbs share that talk to supervisors: who is there, and whom somebody means.
 
+use crate::input;
 use crate::listen::{PLACES_HELP, Place};
-use crate::{doctor, input};
+use crate::verbs::doctor;
 use anyhow::{Context as _, bail};
 use bowline_bus::{Bus, Inbox};
 use bowline_host::clock::Live;

@@ -1,6 +1,7 @@
 //! Compiles .lcm files from a build script.
 //!
-//! In `Cargo.toml`, `bowline-build` is a build dependency and `bowline-wire` a dependency. In `build.rs`:
+//! In `Cargo.toml`, `bowline-build` is a build dependency and `bowline-wire` a dependency, or `bowline`, for which
+//! [`generate_on`] is there. In `build.rs`:
 //!
 //! ```no_run
 //! fn main() -> Result<(), bowline_build::GenerateError> {
@@ -20,7 +21,7 @@
 
 #![forbid(unsafe_code)]
 
-use bowline_lang::emit::{EmitError, rust_modules};
+use bowline_lang::emit::{EmitError, RUST_WIRE, rust_modules};
 use bowline_lang::{Rules, Source, compile};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -31,10 +32,19 @@ use std::{env, fs, io};
 /// # Errors
 /// When a file cannot be read, does not compile, or the result cannot be written.
 pub fn generate(folder: impl AsRef<Path>) -> Result<(), GenerateError> {
+    generate_on(folder, RUST_WIRE)
+}
+
+/// The same for a crate that reaches `bowline-wire` under another path, such as `bowline::wire` where `bowline` is the only
+/// dependency.
+///
+/// # Errors
+/// As [`generate`].
+pub fn generate_on(folder: impl AsRef<Path>, wire: &str) -> Result<(), GenerateError> {
     let folder = folder.as_ref();
     println!("cargo::rerun-if-changed={}", folder.display());
     let out = env::var_os("OUT_DIR").ok_or(GenerateError::NotABuildScript)?;
-    let code = compile_folder(folder)?;
+    let code = compile_folder(folder, wire)?;
     let path = PathBuf::from(out).join("types.rs");
     if fs::read(&path).is_ok_and(|old| old == code.as_bytes()) {
         return Ok(());
@@ -42,11 +52,11 @@ pub fn generate(folder: impl AsRef<Path>) -> Result<(), GenerateError> {
     fs::write(&path, code).map_err(|source| GenerateError::Io { path, source })
 }
 
-/// The Rust code for the .lcm files in and below a folder.
+/// The Rust code for the .lcm files in and below a folder, with `wire` as the path of `bowline-wire`.
 ///
 /// # Errors
 /// When a file cannot be read or does not compile.
-pub fn compile_folder(folder: &Path) -> Result<String, GenerateError> {
+fn compile_folder(folder: &Path, wire: &str) -> Result<String, GenerateError> {
     let mut sources = Vec::new();
     read_folder(folder, &mut sources)?;
     if sources.is_empty() {
@@ -63,7 +73,7 @@ pub fn compile_folder(folder: &Path) -> Result<String, GenerateError> {
             .collect();
         return Err(GenerateError::Diagnostics { report });
     }
-    rust_modules(&compiled.types).map_err(GenerateError::Emit)
+    rust_modules(&compiled.types, wire).map_err(GenerateError::Emit)
 }
 
 fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Result<(), GenerateError> {

@@ -1,17 +1,18 @@
-//! A bus: one transport, its subscriptions, and whoever publishes.
+//! A bus: one transport, its subscriptions, and its publishers.
 
 use crate::announce::Announcer;
 use crate::callback::{Callback, Callbacks};
 use crate::cork::{Batcher, Cork};
-use crate::counts::{Counts, SenderCounts};
+use crate::counts::{Counts, NetworkCounts, SenderCounts};
 use crate::event::Event;
 use crate::inbox::Inbox;
 use crate::pattern::BadPattern;
 use crate::pump::Pump;
 use crate::queue::{Queue, QueueCounts};
 use crate::router::{Inlet, Router};
+use crate::schemes::{Capability, Scheme, Schemes};
 use crate::subscription::{Received, RecvMessageError, Subscription};
-use crate::transport::{self, ListenError, OpenError, Outgoing, SendError, Transport};
+use crate::transport::{ListenError, OpenError, Outgoing, SendError, Transport};
 use crate::url::{BadUrl, DEFAULT_URL, Url};
 use bowline_wire::datagram::{ChannelError, check_channel};
 use bowline_wire::schema::{TypeId, TypeSet};
@@ -34,7 +35,10 @@ pub struct Bus {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) url: Url,
+    row: &'static Scheme,
     pub(crate) transport: Arc<dyn Transport>,
+    /// Of a transport whose senders hand in by themselves: where they do.
+    attached: OnceLock<()>,
     pub(crate) router: Arc<Router>,
     pub(crate) pump: Arc<Pump>,
     callbacks: OnceLock<Callbacks>,
@@ -55,8 +59,8 @@ pub(crate) struct Tallies {
 }
 
 impl Bus {
-    /// Opens the bus that `url` names; an empty one is `BOWLINE_URL`, then `LCM_DEFAULT_URL`, then
-    /// [`DEFAULT_URL`].
+    /// Opens the bus that `url` names, of a transport in [`Schemes::installed`]; an empty one is `BOWLINE_URL`, then
+    /// `LCM_DEFAULT_URL`, then [`DEFAULT_URL`].
     ///
     /// Every transport takes `batch=DURATION`: short messages are held back for at most so long, to go together.
     /// Within a process they are handed over at once all the same, since that costs nothing. And every transport takes
@@ -65,18 +69,26 @@ impl Bus {
     /// # Errors
     /// When the URL is malformed or its transport cannot be opened.
     pub fn open(url: &str) -> Result<Self, OpenError> {
-        Self::open_url(parse_or_default(url)?)
+        Self::open_among(Schemes::installed(), url)
     }
 
-    /// Opens a bus as LCM's own libraries do: options that the transport does not know are told to `ignored`, each
-    /// with what the transport does know, and passed over.
+    /// [`open`](Self::open) with other transports than those of the process.
+    ///
+    /// # Errors
+    /// When the URL is malformed or its transport cannot be opened.
+    pub fn open_among(schemes: &Schemes, url: &str) -> Result<Self, OpenError> {
+        Self::open_url(schemes, parse_or_default(url)?)
+    }
+
+    /// Opens a bus as LCM's own libraries do: options that the transport does not know are passed over, and reported to
+    /// `ignored`, each with what the transport does know.
     ///
     /// # Errors
     /// When anything else is wrong with the URL, or its transport cannot be opened.
     pub fn open_ignoring(url: &str, mut ignored: impl FnMut(&BadUrl)) -> Result<Self, OpenError> {
         let mut url = parse_or_default(url)?;
         loop {
-            let opened = Self::open_url(url.clone());
+            let opened = Self::open_url(Schemes::installed(), url.clone());
             let Err(OpenError::Url(error)) = &opened else {
                 return opened;
             };
@@ -88,42 +100,37 @@ impl Bus {
         }
     }
 
-    fn open_url(url: Url) -> Result<Self, OpenError> {
-        let (url, manner) = Manner::take(url)?;
-        let transport = transport::open(&url)?;
-        Self::assemble(url, transport, manner)
+    fn open_url(schemes: &Schemes, url: Url) -> Result<Self, OpenError> {
+        let (url, own) = OwnOptions::take(url)?;
+        let row = schemes.row_of(&url)?;
+        let transport = row.open(&url)?;
+        Self::assemble(url, row, transport, &own)
     }
 
-    /// A bus on a transport of your own making, with the URL it is to be known by; of its options, `batch=` and
-    /// `announce=` are the bus's own.
-    ///
-    /// # Errors
-    /// When one of these is malformed, or the system refuses what reading it needs.
-    pub fn with_transport(url: Url, transport: Arc<dyn Transport>) -> Result<Self, OpenError> {
-        let (url, manner) = Manner::take(url)?;
-        Self::assemble(url, transport, manner)
-    }
-
-    fn assemble(
+    /// A bus on a transport that is open. The URL is without the bus's own options.
+    pub(crate) fn assemble(
         url: Url,
+        row: &'static Scheme,
         transport: Arc<dyn Transport>,
-        manner: Manner,
+        own: &OwnOptions,
     ) -> Result<Self, OpenError> {
-        let announcer = Arc::new(Announcer::new(manner.is_announcing));
+        let announcer = Arc::new(Announcer::new(own.is_announcing));
         let router = Arc::new(Router::new(Arc::clone(&announcer)));
         let pump = Pump::new(Arc::clone(&transport), Arc::clone(&router));
         let pump = pump.map_err(OpenError::system("make an event descriptor"))?;
         let tallies = Arc::<Tallies>::default();
-        let batcher = manner
+        let batcher = own
             .batch
-            .filter(|_| transport.is_read_by_bus())
+            .filter(|_| !pump.is_direct())
             .map(|delay| Batcher::start(Arc::clone(&transport), Arc::clone(&tallies), delay));
         let batcher = batcher
             .transpose()
             .map_err(OpenError::system("start a thread"))?;
         let shared = Shared {
             url,
+            row,
             transport,
+            attached: OnceLock::new(),
             router,
             pump: Arc::new(pump),
             callbacks: OnceLock::new(),
@@ -135,6 +142,12 @@ impl Bus {
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    /// Whether its transport has a capability.
+    #[must_use]
+    pub fn has(&self, capability: Capability) -> bool {
+        self.shared.row.has(capability)
     }
 
     /// What it was opened with.
@@ -150,7 +163,7 @@ impl Bus {
     pub fn publish<M: Message>(&self, channel: &str, message: &M) -> Result<(), PublishError> {
         thread_local!(static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
         self.see::<M>(channel);
-        if !self.shared.transport.is_read_by_bus() {
+        if self.shared.pump.is_direct() {
             // It keeps payloads, so this one gets memory of its own.
             return self.publish_shared(channel, &Bytes::from(message.encode()?));
         }
@@ -227,7 +240,7 @@ impl Bus {
                 shared: None,
             })
             .collect();
-        self.send_many(&outgoing)
+        self.send(&outgoing)
     }
 
     /// Collects what is published through it, to go together: many small messages in few calls into the system.
@@ -238,21 +251,21 @@ impl Bus {
 
     fn publish_one(&self, message: Outgoing<'_>) -> Result<(), PublishError> {
         check_channel(message.channel)?;
-        self.shared.announcer.announce(&*self.shared.transport);
         match &self.shared.batcher {
-            Some(batcher) => batcher.add(&message).map_err(PublishError::Send),
+            Some(batcher) => {
+                self.shared.announcer.announce(&*self.shared.transport);
+                batcher.add(&message).map_err(PublishError::Send)
+            }
             None => self.send(&[message]),
         }
     }
 
-    pub(crate) fn send_many(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
-        self.shared.announcer.announce(&*self.shared.transport);
-        self.send(messages)
-    }
-
-    fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
-        let sent = self.shared.transport.send(messages);
-        self.shared.tallies.published(messages, sent.is_ok());
+    /// Sends messages now, with the descriptions of types that are due. Channels were checked.
+    pub(crate) fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), PublishError> {
+        let shared = &*self.shared;
+        shared.announcer.announce(&*shared.transport);
+        let sent = shared.transport.send(messages);
+        shared.tallies.published(messages, sent.is_ok());
         sent.map_err(PublishError::Send)
     }
 
@@ -307,7 +320,7 @@ impl Bus {
     #[must_use]
     pub fn lcm_inbox(&self) -> Inbox {
         let inbox = self.inbox();
-        if self.url().scheme() == "file" {
+        if self.has(Capability::Log) {
             // The pattern is sound, and a log can always be subscribed to.
             drop(inbox.subscribe(".*", Queue::default()));
         }
@@ -372,7 +385,8 @@ impl Bus {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let (received, received_bytes, unwanted) = router.received();
         let (queue_drops, replaced) = router.queue_losses();
-        let mut network = transport.counts();
+        let observed = transport.observed();
+        let mut network = observed.map_or_else(NetworkCounts::default, |it| it.counts());
         network.unwanted = network.unwanted.max(unwanted);
         let (announced, announce_failures) = self.shared.announcer.counts();
         Counts {
@@ -395,13 +409,14 @@ impl Bus {
     /// known to be wrong.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        self.shared.transport.trouble()
+        self.shared.transport.observed()?.trouble()
     }
 
     /// What is known of each sender, on transports that tell senders apart.
     #[must_use]
     pub fn senders(&self) -> Vec<SenderCounts> {
-        self.shared.transport.senders()
+        let observed = self.shared.transport.observed();
+        observed.map(|it| it.senders()).unwrap_or_default()
     }
 
     /// Each subscription's pattern, and what happened to its messages.
@@ -415,22 +430,23 @@ impl Bus {
     }
 }
 
-/// What the options that are the bus's own say.
-struct Manner {
+/// What the options that are the bus's own say: those of [`COMMON_OPTIONS`](crate::COMMON_OPTIONS).
+#[derive(Debug)]
+pub(crate) struct OwnOptions {
     batch: Option<Duration>,
     is_announcing: bool,
 }
 
-impl Manner {
+impl OwnOptions {
     /// The URL without these options, and what they said.
-    fn take(url: Url) -> Result<(Url, Self), BadUrl> {
+    pub(crate) fn take(url: Url) -> Result<(Url, Self), BadUrl> {
         let (url, batch) = url.without_duration("batch")?;
         let (url, is_announcing) = url.without_switch("announce")?;
-        let manner = Self {
+        let own = Self {
             batch,
             is_announcing: is_announcing.unwrap_or(true),
         };
-        Ok((url, manner))
+        Ok((url, own))
     }
 }
 
@@ -445,7 +461,12 @@ impl Shared {
     /// Tells the transport what is wanted now, and has whoever reads it look again.
     pub(crate) fn announce_interest(&self) -> Result<(), ListenError> {
         let inlet = || Inlet::new(Arc::clone(&self.router));
-        self.transport.want(&self.router.interest(), &inlet)?;
+        if let Some(direct) = self.transport.direct() {
+            self.attached.get_or_init(|| direct.attach(inlet()));
+        }
+        if let Some(selective) = self.transport.selective() {
+            selective.want(&self.router.interest(), &mut inlet())?;
+        }
         self.pump.interrupt();
         self.pump
             .start_relief()
@@ -506,15 +527,16 @@ fn parse_or_default(url: &str) -> Result<Url, BadUrl> {
     }
 }
 
-/// Takes a URL apart and checks all of it, as far as that can be told without opening it.
+/// Takes a URL apart and checks all of it, as far as that is possible without opening it.
 ///
 /// # Errors
 /// When it is malformed, its transport is unknown, or one of its options is.
-pub fn check_url(text: &str) -> Result<Url, BadUrl> {
+pub fn check_url(text: &str) -> Result<(Url, &'static Scheme), BadUrl> {
     let url = Url::parse(text)?;
-    let (rest, _) = Manner::take(url.clone())?;
-    transport::check(&rest)?;
-    Ok(url)
+    let (rest, _) = OwnOptions::take(url.clone())?;
+    let row = Schemes::installed().row_of(&rest)?;
+    (row.check)(&rest)?;
+    Ok((url, row))
 }
 
 /// Why a message was not published.

@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
 use crate::pump::Pump;
-use crate::queue::{Queue, SubscriptionId};
+use crate::queue::{ForEach, Queue, SubscriptionId};
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
@@ -130,14 +130,17 @@ struct Worker {
 impl Worker {
     fn run(self) {
         loop {
-            match self
-                .pump
-                .next(&self.mailbox, Deadline::Never, Reader::Callbacks)
-            {
+            let next = self.pump.next(
+                &self.mailbox,
+                &mut ForEach,
+                Deadline::Never,
+                Reader::Callbacks,
+            );
+            match next {
                 Ok(Some((id, event))) => self.call(id, event),
                 Ok(None) => {}
                 Err(_) if self.mailbox.ended().is_some() => return,
-                // An interface that is gone: there is nobody to tell but the counters.
+                // An interface that is gone: no one to report to but the counters.
                 Err(_) => self
                     .mailbox
                     .wait(Deadline::after(std::time::Duration::from_millis(100))),

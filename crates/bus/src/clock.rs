@@ -4,6 +4,7 @@
 //! arrived after it began to read, so that messages of several sockets stay in order.
 
 use crate::sys::Flag;
+use crate::transport::ReceiveError;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -105,6 +106,14 @@ impl Wait<'_> {
     #[must_use]
     pub fn is_for_others(&self) -> bool {
         self.reader == Reader::Relief
+    }
+
+    /// Waits until the waiting should end, where nothing can come.
+    ///
+    /// # Errors
+    /// When a signal came whose handler does not let system calls go on.
+    pub fn idle(&self) -> Result<(), ReceiveError> {
+        Ok(self.interrupt.wait(self.left())?)
     }
 
     /// Becomes readable when the waiting should end. To be polled beside a transport's own descriptors.

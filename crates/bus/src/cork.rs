@@ -59,7 +59,7 @@ impl<'a> Cork<'a> {
     /// When the transport refuses.
     pub fn flush(&mut self) -> Result<(), PublishError> {
         let bus = self.bus;
-        self.collected.drain(|messages| bus.send_many(messages))
+        self.collected.drain(|messages| bus.send(messages))
     }
 }
 

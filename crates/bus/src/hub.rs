@@ -192,7 +192,7 @@ impl Hub {
     /// When the URL is malformed, or the address cannot be listened at.
     pub fn open(url: &str) -> Result<Self, BindHubError> {
         let url = Url::parse(url)?;
-        if url.scheme() != "tcpq" {
+        if url.scheme() != tcpq::SCHEME.name {
             let what = format!("expected tcpq://HOST:PORT, found {:?}", url.scheme());
             return Err(BadUrl::new(url.to_string(), what).into());
         }

@@ -5,7 +5,7 @@ use crate::clock::{Deadline, Reader};
 use crate::event::Event;
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
-use crate::queue::{Queue, QueueCounts, SubscriptionId};
+use crate::queue::{ForAll, ForEach, Queue, QueueCounts, SubscriptionId};
 use crate::sys::Flag;
 use crate::transport::{ListenError, ReceiveError};
 use std::io;
@@ -140,12 +140,8 @@ impl Inbox {
     ) -> Result<Option<Event>, RecvError> {
         let deadline = timeout.map_or(Deadline::Never, Deadline::after);
         let pump = &self.bus.shared.pump;
-        let next = pump.next_by(
-            |mailbox| mailbox.pop_for_all(wanted_by),
-            &self.mailbox,
-            deadline,
-            Reader::Subscriber,
-        );
+        let mut take = ForAll(wanted_by);
+        let next = pump.next(&self.mailbox, &mut take, deadline, Reader::Subscriber);
         next.map_err(RecvError)
     }
 
@@ -166,11 +162,9 @@ impl Inbox {
     }
 
     fn next(&self, deadline: Deadline) -> Result<Option<(SubscriptionId, Event)>, RecvError> {
-        self.bus
-            .shared
-            .pump
-            .next(&self.mailbox, deadline, Reader::Subscriber)
-            .map_err(RecvError)
+        let pump = &self.bus.shared.pump;
+        let next = pump.next(&self.mailbox, &mut ForEach, deadline, Reader::Subscriber);
+        next.map_err(RecvError)
     }
 
     /// A descriptor that is readable while an event waits, for programs with an event loop of their own. From then on

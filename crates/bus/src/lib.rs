@@ -44,6 +44,7 @@ mod callback;
 mod clock;
 mod cork;
 mod counts;
+pub mod diagnosis;
 mod event;
 pub mod eventlog;
 pub mod hub;
@@ -53,6 +54,7 @@ mod pattern;
 mod pump;
 mod queue;
 mod router;
+mod schemes;
 #[cfg(feature = "async")]
 mod stream;
 mod subscription;
@@ -74,6 +76,9 @@ pub use inbox::{Inbox, RecvError};
 pub use pattern::{BadPattern, Pattern};
 pub use queue::{Queue, QueueCounts, SubscriptionId, WhenFull};
 pub use router::{Body, Inlet, Interest};
+pub use schemes::{
+    AddSchemeError, COMMON_OPTIONS, Capability, InstallSchemesError, Scheme, Schemes, UrlOption,
+};
 #[cfg(feature = "async")]
 pub use stream::EventStream;
 pub use subscription::{Received, RecvMessageError, Subscription};

@@ -2,7 +2,7 @@
 
 use crate::clock::Deadline;
 use crate::event::Event;
-use crate::queue::{Backlog, Offer, Patience, Queue, QueueCounts, SubscriptionId};
+use crate::queue::{Backlog, Offer, Patience, Queue, QueueCounts, SubscriptionId, Take};
 use crate::sys::Flag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,6 +29,13 @@ struct State {
     end: Option<End>,
     flag: Option<Arc<Flag>>,
     waker: Option<Waker>,
+}
+
+/// What a reader found.
+pub(crate) enum Taken<T> {
+    Item(T),
+    /// The mailbox is empty; and why it stays so, if it does.
+    Nothing(Option<End>),
 }
 
 /// Why nothing more will come.
@@ -127,23 +134,21 @@ impl Mailbox {
         }
     }
 
-    pub(crate) fn pop(&self) -> Option<(SubscriptionId, Event)> {
-        self.take_from(Backlog::pop)
-    }
-
-    /// Takes an event out for all subscriptions that it waits for.
-    pub(crate) fn pop_for_all(&self, wanted_by: &mut Vec<SubscriptionId>) -> Option<Event> {
-        self.take_from(|backlog| backlog.pop_for_all(wanted_by))
-    }
-
-    fn take_from<T>(&self, take: impl FnOnce(&mut Backlog) -> Option<T>) -> Option<T> {
+    /// Takes an item out.
+    pub(crate) fn take<T: Take>(&self, take: &mut T) -> Taken<T::Item> {
         let mut state = self.lock();
-        let taken = take(&mut state.backlog);
+        let taken = take.take_from(&mut state.backlog);
         state.lower_flag_if_empty();
         if state.n_writers_waiting > 0 {
             self.room.notify_all();
         }
-        taken
+        taken.map_or(Taken::Nothing(state.end), Taken::Item)
+    }
+
+    /// Counts an event that goes past the queue to the reader, which is about to take it; `false` where it has to
+    /// queue.
+    pub(crate) fn pass_by(&self, id: SubscriptionId) -> bool {
+        self.lock().backlog.pass_by(id)
     }
 
     /// Waits until something came, a nudge, the end, or the deadline.

@@ -18,12 +18,11 @@
 //! descriptor that an event loop watches.
 
 use crate::clock::{Deadline, Reader, Wait};
-use crate::event::Event;
-use crate::mailbox::{End, Mailbox};
-use crate::queue::SubscriptionId;
+use crate::mailbox::{End, Mailbox, Taken};
+use crate::queue::Take;
 use crate::router::{Inlet, Router};
 use crate::sys::Flag;
-use crate::transport::{ReceiveError, Transport};
+use crate::transport::{DEFAULT_ENDURANCE, ReceiveError, Transport};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,12 +39,11 @@ const MAX_READ_OUT: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct Pump {
     transport: Arc<dyn Transport>,
+    is_direct: bool,
     router: Arc<Router>,
     state: Mutex<State>,
-    /// For the relief thread: nobody reads, or it is time to end.
+    /// For the relief thread: the lead is free, or it is time to end.
     unattended: Condvar,
-    /// Only the leader takes it.
-    inlet: Mutex<Inlet>,
     interrupt: Flag,
     /// Whether the flag is up, without asking the kernel.
     is_interrupted: AtomicBool,
@@ -55,9 +53,10 @@ pub(crate) struct Pump {
     is_exhausted: AtomicBool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    is_led: bool,
+    /// Taken along with the lead: only the leader delivers.
+    inlet: Option<Inlet>,
     /// One entry for each thread, so a mailbox that several threads read may be here several times.
     waiting: Vec<Arc<Mailbox>>,
     /// Counts the times that somebody stopped reading.
@@ -70,12 +69,20 @@ struct State {
 
 impl Pump {
     pub(crate) fn new(transport: Arc<dyn Transport>, router: Arc<Router>) -> io::Result<Self> {
+        let state = State {
+            inlet: Some(Inlet::new(Arc::clone(&router))),
+            waiting: Vec::new(),
+            departures: 0,
+            n_absent: 0,
+            is_relief_asleep: false,
+            relief: None,
+        };
         Ok(Self {
+            is_direct: transport.direct().is_some(),
             transport,
-            router: Arc::clone(&router),
-            state: Mutex::default(),
+            router,
+            state: Mutex::new(state),
             unattended: Condvar::new(),
-            inlet: Mutex::new(Inlet::new(router)),
             interrupt: Flag::new()?,
             is_interrupted: AtomicBool::new(false),
             is_closing: AtomicBool::new(false),
@@ -83,69 +90,80 @@ impl Pump {
         })
     }
 
-    /// The next event of `mailbox`; `None` when none came in time.
-    pub(crate) fn next(
-        &self,
-        mailbox: &Arc<Mailbox>,
-        deadline: Deadline,
-        reader: Reader,
-    ) -> Result<Option<(SubscriptionId, Event)>, ReceiveError> {
-        self.next_by(Mailbox::pop, mailbox, deadline, reader)
+    /// Whether the transport's senders hand in by themselves, so that there is nothing to read.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.is_direct
     }
 
-    /// The next that `pop` takes out of `mailbox`; `None` when nothing came in time.
-    pub(crate) fn next_by<T>(
+    /// The next item of `mailbox`; `None` when none came in time.
+    pub(crate) fn next<T: Take>(
         &self,
-        mut pop: impl FnMut(&Mailbox) -> Option<T>,
         mailbox: &Arc<Mailbox>,
+        take: &mut T,
         deadline: Deadline,
         reader: Reader,
-    ) -> Result<Option<T>, ReceiveError> {
+    ) -> Result<Option<T::Item>, ReceiveError> {
         if mailbox.is_exact() {
             self.read_out(mailbox)?;
         }
-        if let Some(event) = pop(mailbox) {
-            return Ok(Some(event));
-        }
         let mut seat = Seat::new(self, mailbox);
+        // Without time the transport is read all the same, so the deadline counts only after a look at it.
+        let mut has_looked = false;
         loop {
-            // Whoever has no time still gets what the transport holds, so time is not looked at before it was read.
-            let mut has_looked = true;
-            if !self.transport.is_read_by_bus() {
-                mailbox.wait(deadline);
-            } else {
-                match seat.lead() {
-                    Lead::Held => self.read(deadline, reader)?,
-                    // The leader before us may have delivered to us since we looked.
-                    Lead::Taken => has_looked = false,
-                    Lead::Others => mailbox.wait(deadline),
-                }
-            }
-            if let Some(event) = pop(mailbox) {
-                return Ok(Some(event));
-            }
-            match mailbox.ended() {
-                Some(End::Closed) => return Err(ReceiveError::Closed),
-                Some(End::Exhausted) => return Err(ReceiveError::End),
-                None => {}
+            match mailbox.take(take) {
+                Taken::Item(item) => return Ok(Some(item)),
+                Taken::Nothing(Some(End::Closed)) => return Err(ReceiveError::Closed),
+                Taken::Nothing(Some(End::Exhausted)) => return Err(ReceiveError::End),
+                Taken::Nothing(None) => {}
             }
             if has_looked && deadline.has_passed() {
                 return Ok(None);
+            }
+            has_looked = true;
+            if self.is_direct {
+                mailbox.wait(deadline);
+                continue;
+            }
+            match seat.lead() {
+                Lead::Held(inlet) => {
+                    if !mailbox.is_exact() {
+                        inlet.reserve_for(mailbox);
+                    }
+                    let outcome = self.read(inlet, deadline, reader);
+                    if let Some((id, event)) = inlet.take_reserved() {
+                        return Ok(Some(take.accept(id, event)));
+                    }
+                    outcome?;
+                }
+                // The leader before us may have delivered to us since we looked.
+                Lead::Taken => has_looked = false,
+                Lead::Others => mailbox.wait(deadline),
             }
         }
     }
 
     /// Moves what the transport holds into the mailboxes, so that queues keep the newest of all there is.
     pub(crate) fn read_out(&self, mailbox: &Arc<Mailbox>) -> Result<(), ReceiveError> {
+        if self.is_direct {
+            return Ok(());
+        }
+        let buffered = self.transport.buffered();
         let mut seat = Seat::new(self, mailbox);
-        let mut n_reads = 0;
-        while self.transport.is_read_by_bus()
-            && n_reads < MAX_READ_OUT
-            && self.transport.holds_unread()
-            && seat.lead() != Lead::Others
-        {
-            self.read(Deadline::Now, Reader::Subscriber)?;
-            n_reads += 1;
+        for _ in 0..MAX_READ_OUT {
+            if buffered.is_some_and(|buffered| !buffered.holds_unread()) {
+                break;
+            }
+            let inlet = match seat.lead() {
+                Lead::Held(inlet) => inlet,
+                Lead::Taken => continue,
+                Lead::Others => break,
+            };
+            let before = inlet.n_handed_in();
+            self.read(inlet, Deadline::Now, Reader::Subscriber)?;
+            // One that cannot say what it holds is empty when a read finds nothing.
+            if buffered.is_none() && inlet.n_handed_in() == before {
+                break;
+            }
         }
         Ok(())
     }
@@ -175,7 +193,7 @@ impl Pump {
 
     /// Starts the relief thread unless it runs.
     pub(crate) fn start_relief(self: &Arc<Self>) -> io::Result<()> {
-        if !self.transport.is_read_by_bus() {
+        if self.is_direct {
             return Ok(());
         }
         let mut state = self.lock();
@@ -210,32 +228,31 @@ impl Pump {
 
     fn relieve(&self) {
         let mut n_vain_looks = 0;
-        while let Some(task) = self.await_task(&mut n_vain_looks) {
-            let deadline = match task {
-                ReliefTask::Drain => Deadline::Now,
-                ReliefTask::Read => Deadline::Never,
-            };
+        while let Some((mut inlet, deadline)) = self.await_task(&mut n_vain_looks) {
             // What is wrong shows to the readers too, who can do something about it.
-            let outcome = self.read(deadline, Reader::Relief);
-            self.depart(true);
+            let outcome = self.read(&mut inlet, deadline, Reader::Relief);
+            self.depart(self.lock(), Some(inlet));
             if outcome.is_err_and(|error| !error.is_interrupted()) {
                 self.pause();
             }
         }
     }
 
-    /// Waits until relief is needed, and takes the lead; `None` when the bus closes.
-    fn await_task(&self, n_vain_looks: &mut u32) -> Option<ReliefTask> {
+    /// Waits until relief is needed, takes the lead, and says how long to read; `None` when the bus closes.
+    fn await_task(&self, n_vain_looks: &mut u32) -> Option<(Inlet, Deadline)> {
+        let buffered = self.transport.buffered();
         let mut state = self.lock();
         loop {
             if self.is_closing() {
                 return None;
             }
-            if state.n_absent > 0 && !state.is_led && !self.is_exhausted() {
-                state.is_led = true;
-                return Some(ReliefTask::Read);
+            if state.n_absent > 0
+                && !self.is_exhausted()
+                && let Some(inlet) = state.inlet.take()
+            {
+                return Some((inlet, Deadline::Never));
             }
-            if self.is_exhausted() || (state.is_led && *n_vain_looks >= VAIN_LOOKS) {
+            if self.is_exhausted() || (state.is_led() && *n_vain_looks >= VAIN_LOOKS) {
                 state.is_relief_asleep = true;
                 state = self
                     .unattended
@@ -245,21 +262,20 @@ impl Pump {
                 continue;
             }
             let departures = state.departures;
-            let woken = self
-                .unattended
-                .wait_timeout(state, self.transport.stamina());
+            let endurance = buffered.map_or(DEFAULT_ENDURANCE, |buffered| buffered.endurance());
+            let woken = self.unattended.wait_timeout(state, endurance);
             (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
-            if state.is_led || state.departures != departures || self.is_closing() {
+            if state.is_led() || state.departures != departures || self.is_closing() {
                 *n_vain_looks += 1;
                 continue;
             }
             // The transport's own buffer is a fine place to wait, as long as it has room.
-            if !self.transport.is_pressed() {
+            if !buffered.is_some_and(|buffered| buffered.is_pressed()) {
                 continue;
             }
             *n_vain_looks = 0;
-            state.is_led = true;
-            return Some(ReliefTask::Drain);
+            let inlet = state.inlet.take();
+            return inlet.map(|inlet| (inlet, Deadline::Now));
         }
     }
 
@@ -274,14 +290,18 @@ impl Pump {
         }
     }
 
-    fn read(&self, deadline: Deadline, reader: Reader) -> Result<(), ReceiveError> {
-        let mut inlet = self.inlet.lock().unwrap_or_else(PoisonError::into_inner);
+    fn read(
+        &self,
+        inlet: &mut Inlet,
+        deadline: Deadline,
+        reader: Reader,
+    ) -> Result<(), ReceiveError> {
         let wait = Wait {
             deadline,
             interrupt: &self.interrupt,
             reader,
         };
-        let outcome = self.transport.receive(&mut inlet, &wait);
+        let outcome = self.transport.receive(inlet, &wait);
         if self.is_interrupted.swap(false, Ordering::AcqRel) {
             self.interrupt.lower();
             // Asked afterwards: had it been closed between asking and lowering, the flag would be down for good.
@@ -301,13 +321,13 @@ impl Pump {
         }
     }
 
-    fn depart(&self, was_leading: bool) {
-        let mut state = self.lock();
-        if was_leading {
-            state.is_led = false;
+    /// Gives the lead back, if `lead` is it, and passes it on.
+    fn depart(&self, mut state: MutexGuard<'_, State>, lead: Option<Inlet>) {
+        if let Some(inlet) = lead {
+            state.inlet = Some(inlet);
             state.departures += 1;
         }
-        if state.is_led {
+        if state.is_led() {
             return;
         }
         if let Some(next) = state.waiting.first() {
@@ -332,22 +352,19 @@ impl Pump {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum ReliefTask {
-    /// Move what waits into the queues.
-    Drain,
-    /// Read on until interrupted.
-    Read,
+impl State {
+    fn is_led(&self) -> bool {
+        self.inlet.is_none()
+    }
 }
 
 /// Who reads the transport.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lead {
+enum Lead<'a> {
     /// We do, and have.
-    Held,
+    Held(&'a mut Inlet),
     /// We do, from now on.
     Taken,
-    /// Somebody else.
+    /// Another thread.
     Others,
 }
 
@@ -355,7 +372,8 @@ enum Lead {
 struct Seat<'a> {
     pump: &'a Pump,
     mailbox: &'a Arc<Mailbox>,
-    is_leading: bool,
+    /// The lead, while we have it.
+    inlet: Option<Inlet>,
     is_waiting: bool,
 }
 
@@ -364,28 +382,27 @@ impl<'a> Seat<'a> {
         Self {
             pump,
             mailbox,
-            is_leading: false,
+            inlet: None,
             is_waiting: false,
         }
     }
 
-    /// Takes the lead if nobody has it; otherwise queues up for it.
-    fn lead(&mut self) -> Lead {
-        if self.is_leading {
-            return Lead::Held;
+    /// Takes the lead if it is free; otherwise queues up for it.
+    fn lead(&mut self) -> Lead<'_> {
+        if self.inlet.is_none() {
+            let mut state = self.pump.lock();
+            let Some(inlet) = state.inlet.take() else {
+                if !self.is_waiting {
+                    self.is_waiting = true;
+                    state.waiting.push(Arc::clone(self.mailbox));
+                }
+                return Lead::Others;
+            };
+            self.wait_no_more(&mut state);
+            self.inlet = Some(inlet);
+            return Lead::Taken;
         }
-        let mut state = self.pump.lock();
-        if state.is_led {
-            if !self.is_waiting {
-                self.is_waiting = true;
-                state.waiting.push(Arc::clone(self.mailbox));
-            }
-            return Lead::Others;
-        }
-        self.wait_no_more(&mut state);
-        state.is_led = true;
-        self.is_leading = true;
-        Lead::Taken
+        self.inlet.as_mut().map_or(Lead::Others, Lead::Held)
     }
 
     fn wait_no_more(&mut self, state: &mut State) {
@@ -402,8 +419,11 @@ impl<'a> Seat<'a> {
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        let pump = self.pump;
-        self.wait_no_more(&mut pump.lock());
-        self.pump.depart(self.is_leading);
+        if self.inlet.is_none() && !self.is_waiting {
+            return;
+        }
+        let mut state = self.pump.lock();
+        self.wait_no_more(&mut state);
+        self.pump.depart(state, self.inlet.take());
     }
 }

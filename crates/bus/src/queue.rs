@@ -185,6 +185,52 @@ pub(crate) enum Patience {
     Lossless,
 }
 
+/// A way to take events out of a backlog.
+pub(crate) trait Take {
+    type Item;
+
+    /// The oldest event that waits.
+    fn take_from(&mut self, backlog: &mut Backlog) -> Option<Self::Item>;
+
+    /// One that went past the queue, for the only subscription that it is for.
+    fn accept(&mut self, id: SubscriptionId, event: Event) -> Self::Item;
+}
+
+/// Takes an event once for each subscription that it waits for.
+#[derive(Debug)]
+pub(crate) struct ForEach;
+
+impl Take for ForEach {
+    type Item = (SubscriptionId, Event);
+
+    fn take_from(&mut self, backlog: &mut Backlog) -> Option<Self::Item> {
+        let (id, waiting) = backlog.pop_waiting()?;
+        Some((id, waiting.event))
+    }
+
+    fn accept(&mut self, id: SubscriptionId, event: Event) -> Self::Item {
+        (id, event)
+    }
+}
+
+/// Takes an event once for all subscriptions that it waits for, which are put here, the oldest subscription first.
+#[derive(Debug)]
+pub(crate) struct ForAll<'a>(pub(crate) &'a mut Vec<SubscriptionId>);
+
+impl Take for ForAll<'_> {
+    type Item = Event;
+
+    fn take_from(&mut self, backlog: &mut Backlog) -> Option<Event> {
+        backlog.pop_for_all(self.0)
+    }
+
+    fn accept(&mut self, id: SubscriptionId, event: Event) -> Event {
+        self.0.clear();
+        self.0.push(id);
+        event
+    }
+}
+
 impl Backlog {
     /// Ids must rise.
     pub(crate) fn open(&mut self, id: SubscriptionId, config: Queue) {
@@ -213,6 +259,20 @@ impl Backlog {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.order.is_empty()
+    }
+
+    /// Counts an event that goes past the queue; only when nothing waits, and the subscription is there.
+    pub(crate) fn pass_by(&mut self, id: SubscriptionId) -> bool {
+        if !self.is_empty() {
+            return false;
+        }
+        match self.lane(id) {
+            Some(lane) => {
+                lane.counts.queued += 1;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Whether the transport should be read out before anything is taken.
@@ -263,15 +323,7 @@ impl Backlog {
         is_queued
     }
 
-    /// The oldest event of any subscription.
-    pub(crate) fn pop(&mut self) -> Option<(SubscriptionId, Event)> {
-        let (id, waiting) = self.pop_waiting()?;
-        Some((id, waiting.event))
-    }
-
-    /// The oldest event of any subscription, taken out for all that it waits for. They are put into `wanted_by`, the
-    /// oldest subscription first.
-    pub(crate) fn pop_for_all(&mut self, wanted_by: &mut Vec<SubscriptionId>) -> Option<Event> {
+    fn pop_for_all(&mut self, wanted_by: &mut Vec<SubscriptionId>) -> Option<Event> {
         wanted_by.clear();
         let (first, waiting) = self.pop_waiting()?;
         wanted_by.push(first);

@@ -246,7 +246,7 @@ pub enum Body<'a> {
 }
 
 impl Body<'_> {
-    fn into_bytes(self) -> Bytes {
+    pub(crate) fn into_bytes(self) -> Bytes {
         match self {
             Self::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
             Self::Owned(bytes) => bytes,
@@ -259,16 +259,43 @@ impl Body<'_> {
 pub struct Inlet {
     router: Arc<Router>,
     last: Option<(u64, Arc<Route>)>,
+    n_handed_in: u64,
+    /// The mailbox whose reader waits here for one event, by its address.
+    reader: Option<usize>,
+    /// That event.
+    reserved: Option<(SubscriptionId, Event)>,
 }
 
 impl Inlet {
     pub(crate) fn new(router: Arc<Router>) -> Self {
-        Self { router, last: None }
+        Self {
+            router,
+            last: None,
+            n_handed_in: 0,
+            reader: None,
+            reserved: None,
+        }
+    }
+
+    /// Keeps the next event for the reader of this mailbox here, instead of putting it in its queue.
+    pub(crate) fn reserve_for(&mut self, mailbox: &Arc<Mailbox>) {
+        self.reader = Some(Arc::as_ptr(mailbox).addr());
+    }
+
+    /// What was kept; from now on events go to the queues.
+    pub(crate) fn take_reserved(&mut self) -> Option<(SubscriptionId, Event)> {
+        self.reader = None;
+        self.reserved.take()
+    }
+
+    /// How many messages were handed in so far, wanted or not.
+    pub(crate) fn n_handed_in(&self) -> u64 {
+        self.n_handed_in
     }
 
     /// Whether anybody subscribes to `channel`.
     pub fn wants(&mut self, channel: &str) -> bool {
-        let route = self.route(channel);
+        let route = last_route(&self.router, &mut self.last, channel);
         route.is_request || !route.targets.is_empty()
     }
 
@@ -294,13 +321,21 @@ impl Inlet {
     }
 
     fn put(&mut self, channel: &str, body: Body<'_>, arrival: Arrival, patience: Patience) -> bool {
-        let route = Arc::clone(self.route(channel));
+        let Self {
+            router,
+            last,
+            n_handed_in,
+            reader,
+            reserved,
+        } = self;
+        *n_handed_in += 1;
+        let route = last_route(router, last, channel);
         if route.is_request {
-            self.router.announcer.ask();
+            router.announcer.ask();
         }
-        let Some(((last, last_ids), others)) = route.targets.split_last() else {
+        let Some(((target, ids), others)) = route.targets.split_last() else {
             if !route.is_request {
-                self.router.unwanted.fetch_add(1, Ordering::Relaxed);
+                router.unwanted.fetch_add(1, Ordering::Relaxed);
             }
             return route.is_request;
         };
@@ -309,29 +344,36 @@ impl Inlet {
             payload: body.into_bytes(),
             arrival,
         };
-        self.router.received.fetch_add(1, Ordering::Relaxed);
+        router.received.fetch_add(1, Ordering::Relaxed);
         let size = event.payload.len() as u64;
-        self.router
-            .received_bytes
-            .fetch_add(size, Ordering::Relaxed);
+        router.received_bytes.fetch_add(size, Ordering::Relaxed);
         for (mailbox, ids) in others {
             mailbox.put(ids, event.clone(), patience);
         }
-        last.put(last_ids, event, patience);
+        match **ids {
+            [id] if *reader == Some(Arc::as_ptr(target).addr()) && target.pass_by(id) => {
+                // One is enough: the next finds its place in the queue.
+                *reader = None;
+                *reserved = Some((id, event));
+            }
+            _ => target.put(ids, event, patience),
+        }
         true
     }
+}
 
-    #[inline]
-    fn route(&mut self, channel: &str) -> &Arc<Route> {
-        let generation = self.router.generation.load(Ordering::Acquire);
-        let is_last = matches!(&self.last, Some((of, route)) if *of == generation && route.channel.as_str() == channel);
-        if !is_last {
-            self.last = None;
-        }
-        let router = &self.router;
-        let (_, route) = self
-            .last
-            .get_or_insert_with(|| (generation, router.route(channel)));
-        route
+/// The route of a channel, by way of the one that was used last.
+#[inline]
+fn last_route<'a>(
+    router: &Router,
+    last: &'a mut Option<(u64, Arc<Route>)>,
+    channel: &str,
+) -> &'a Route {
+    let generation = router.generation.load(Ordering::Acquire);
+    let is_last = matches!(&*last, Some((of, route)) if *of == generation && route.channel.as_str() == channel);
+    if !is_last {
+        *last = None;
     }
+    let (_, route) = last.get_or_insert_with(|| (generation, router.route(channel)));
+    route
 }

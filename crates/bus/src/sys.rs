@@ -263,6 +263,11 @@ impl Flag {
         };
     }
 
+    /// Waits until it is up, or for `timeout`.
+    pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<()> {
+        poll([self.as_fd()], timeout).map(drop)
+    }
+
     pub(crate) fn lower(&self) {
         let mut count: u64 = 0;
         // SAFETY: pointer and size describe `count`. An empty counter is a lowered flag: nothing to check.

@@ -1,7 +1,7 @@
-//! Ways to carry messages, chosen by the scheme of a URL.
+//! Ways to carry messages.
 //!
-//! A transport is one file below `transport/` and one row of [`SCHEMES`]. It holds no subscriptions and starts no
-//! threads that read: the bus owns both, and reads a transport on the thread that waits for its messages.
+//! A transport is one file, here or in a crate of its own, with an implementation of [`Transport`] and a row for the
+//! table of [`Schemes`](crate::Schemes), which chooses it by the scheme of a URL.
 
 pub mod file;
 pub mod memq;
@@ -14,57 +14,83 @@ pub mod udpm;
 use crate::clock::Wait;
 use crate::counts::{NetworkCounts, SenderCounts};
 use crate::router::{Inlet, Interest};
-use crate::url::{BadUrl, Url};
+use crate::url::BadUrl;
 use bytes::Bytes;
 use std::fmt;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// A way to carry messages between buses.
+/// A way to carry messages between buses: what every transport must do, and access to what some can.
 ///
-/// Every implementation passes the conformance suite (`tests/it/conformance.rs`).
+/// Implementations do no encoding, hold no subscriptions and start no threads that read: the bus owns all three. Every
+/// implementation passes the suite of the crate `bowline-conformance`.
 pub trait Transport: Send + Sync + fmt::Debug {
-    /// Hands messages to the network, in order, as few calls as it takes. Any thread; never waits for receivers.
+    /// Hands messages to the network, in order, in as few calls as it takes. Any thread; never waits for receivers.
     ///
     /// # Errors
     /// When a message could not be handed over; those before it were.
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError>;
 
-    /// Called whenever subscriptions change, before a new one counts as made: opens what receiving needs, and may
-    /// have the network leave out what nobody wants. `inlet` makes a way in for transports that the bus does not read.
-    ///
-    /// # Errors
-    /// When receiving is impossible.
-    fn want(&self, interest: &Interest, inlet: &dyn Fn() -> Inlet) -> Result<(), ListenError>;
-
     /// Waits for traffic as long as `wait` says, and hands in what arrived. At most one thread at a time. May return
-    /// early with nothing.
+    /// early with nothing; [`Wait::idle`] is for times when nothing can come.
     ///
     /// # Errors
     /// When nothing can be received now, or nothing more will ever come.
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError>;
 
-    /// Whether the bus has to call [`receive`](Self::receive). Otherwise senders hand in by themselves.
-    fn is_read_by_bus(&self) -> bool {
-        true
+    /// For a transport that is told of subscriptions. Others hand in all that arrives.
+    fn selective(&self) -> Option<&dyn Selective> {
+        None
     }
 
+    /// For a transport whose senders hand in messages on their own threads. Others are read by the bus.
+    fn direct(&self) -> Option<&dyn Direct> {
+        None
+    }
+
+    /// For a transport that knows how full its receive buffer is. Others are read when a subscriber waits.
+    fn buffered(&self) -> Option<&dyn Buffered> {
+        None
+    }
+
+    /// For a transport that counts what it sees.
+    fn observed(&self) -> Option<&dyn Observed> {
+        None
+    }
+}
+
+/// A transport that is told of subscriptions.
+pub trait Selective {
+    /// Called whenever subscriptions change, before a new one counts as made: opens what receiving needs, and may have
+    /// the network leave out what no one subscribes to. What arrives meanwhile may be handed in.
+    ///
+    /// # Errors
+    /// When receiving is impossible.
+    fn want(&self, interest: &Interest, inlet: &mut Inlet) -> Result<(), ListenError>;
+}
+
+/// A transport whose senders hand in messages on their own threads.
+pub trait Direct {
+    /// Called once, before the first subscription counts as made: where senders hand in from now on.
+    fn attach(&self, inlet: Inlet);
+}
+
+/// A transport that knows how full its receive buffer is.
+pub trait Buffered {
     /// Whether something waits to be read. A cheap guess; `true` costs a needless look.
-    fn holds_unread(&self) -> bool {
-        true
-    }
-
-    /// How long it can surely be left unread. Then somebody looks whether it is pressed.
-    fn stamina(&self) -> Duration {
-        Duration::from_millis(20)
-    }
+    fn holds_unread(&self) -> bool;
 
     /// Whether what waits to be read will soon be lost for want of room.
-    fn is_pressed(&self) -> bool {
-        false
-    }
+    fn is_pressed(&self) -> bool;
 
+    /// For how long it can safely be left unread. Then the bus asks whether it is pressed.
+    fn endurance(&self) -> Duration {
+        DEFAULT_ENDURANCE
+    }
+}
+
+/// A transport that counts what it sees.
+pub trait Observed {
     /// What was seen so far.
     fn counts(&self) -> NetworkCounts;
 
@@ -78,6 +104,9 @@ pub trait Transport: Send + Sync + fmt::Debug {
         Vec::new()
     }
 }
+
+/// How long a receive buffer of a usual size holds usual traffic.
+pub(crate) const DEFAULT_ENDURANCE: Duration = Duration::from_millis(20);
 
 /// A message on its way out.
 #[derive(Clone, Copy, Debug)]
@@ -98,83 +127,6 @@ impl Outgoing<'_> {
             .cloned()
             .unwrap_or_else(|| Bytes::copy_from_slice(self.payload))
     }
-}
-
-/// A row of the table of transports.
-#[derive(Debug)]
-pub struct Scheme {
-    /// What URLs begin with.
-    pub name: &'static str,
-    /// One line for people.
-    pub summary: &'static str,
-    /// Says what is wrong with a URL, as far as that can be told without opening it.
-    pub check: fn(&Url) -> Result<(), BadUrl>,
-    /// Opens one.
-    pub open: fn(&Url) -> Result<Arc<dyn Transport>, OpenError>,
-}
-
-/// All transports, sorted by name. Add yours here; nothing else needs to change.
-pub const SCHEMES: &[Scheme] = &[
-    Scheme {
-        name: "file",
-        summary: "a log, played or written: file:///path/to/log?mode=r&speed=1.0",
-        check: file::check,
-        open: file::open,
-    },
-    Scheme {
-        name: "memq",
-        summary: "within this process, without copies: memq:// for one bus, memq://NAME to share",
-        check: memq::check,
-        open: memq::open,
-    },
-    Scheme {
-        name: "mpudpm",
-        summary: "UDP multicast with channels spread over ports: mpudpm://239.255.76.67:7667?ttl=0&nports=500",
-        check: mpudpm::check,
-        open: mpudpm::open,
-    },
-    #[cfg(feature = "shm")]
-    Scheme {
-        name: "shm",
-        summary: "shared memory on one host, without copies for large messages: shm://NAME",
-        check: shm::check,
-        open: shm::open,
-    },
-    Scheme {
-        name: "tcpq",
-        summary: "TCP through a hub (`bowline hub`): tcpq://127.0.0.1:7700",
-        check: tcpq::check,
-        open: tcpq::open,
-    },
-    Scheme {
-        name: "udpm",
-        summary: "UDP multicast as LCM does it: udpm://239.255.76.67:7667?ttl=0",
-        check: udpm::check,
-        open: udpm::open,
-    },
-];
-
-/// Opens the transport that a URL names.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
-    (scheme_of(url)?.open)(url)
-}
-
-/// Says what is wrong with a URL, as far as that can be told without opening its transport.
-pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
-    (scheme_of(url)?.check)(url)
-}
-
-fn scheme_of(url: &Url) -> Result<&'static Scheme, BadUrl> {
-    let scheme = SCHEMES.iter().find(|scheme| scheme.name == url.scheme());
-    scheme.ok_or_else(|| {
-        let known: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
-        let what = format!(
-            "expected one of {}, found {:?}",
-            known.join(", "),
-            url.scheme()
-        );
-        BadUrl::new(url.to_string(), what)
-    })
 }
 
 /// Why a bus cannot be opened.
@@ -278,25 +230,5 @@ impl ReceiveError {
     /// Whether a signal came whose handler does not let system calls go on.
     pub(crate) fn is_interrupted(&self) -> bool {
         matches!(self, Self::System(error) if error.kind() == io::ErrorKind::Interrupted)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn schemes_are_sorted_and_unique() {
-        assert!(SCHEMES.is_sorted_by(|a, b| a.name < b.name));
-    }
-
-    #[test]
-    fn an_unknown_scheme_is_told_the_known_ones() {
-        let url = Url::parse("smoke://signals").unwrap();
-        let error = open(&url).unwrap_err().to_string();
-        assert!(
-            error.contains("expected one of") && error.contains("udpm"),
-            "{error}"
-        );
     }
 }

@@ -9,8 +9,6 @@
 
 #[path = "it/announce.rs"]
 mod announce;
-#[path = "it/conformance.rs"]
-mod conformance;
 #[path = "it/eventlog.rs"]
 mod eventlog;
 #[path = "it/file.rs"]

@@ -29,6 +29,7 @@ use crate::parcel::Parcel;
 use crate::port::{Direction, PortInfo, TypeInfo};
 use crate::time::Time;
 use crate::trace::{Taken, Trace};
+use bowline_msgs::Alarm;
 use bowline_wire::Channel;
 use cell::Cell;
 pub(crate) use services::{Ended, Services};
@@ -37,6 +38,8 @@ use wiring::{Outlet, Target, Wiring};
 
 /// How many times components may answer each other at one instant before that is taken for endless.
 pub const MAX_WAVES: usize = 1_000;
+/// What every component may publish beside what it declares.
+const ALARM: TypeInfo = TypeInfo::of::<Alarm>();
 /// How many events may follow from one at one instant before that is taken for endless.
 pub const MAX_EVENTS: usize = 1_000_000;
 
@@ -291,10 +294,11 @@ impl Engine {
 
     /// The channels that components speak on, with what they say there: messages, requests and replies.
     pub fn spoken(&self) -> impl Iterator<Item = (&Channel, TypeInfo)> {
-        self.cells.iter().flat_map(|cell| {
+        let declared = self.cells.iter().flat_map(|cell| {
             let ports = cell.ports.iter().zip(&cell.lanes);
             ports.flat_map(|(port, lane)| spoken(port, lane))
-        })
+        });
+        declared.chain([(&self.wiring.alarms().channel, ALARM)])
     }
 
     /// The channels that components write, calls and answers included.
@@ -415,15 +419,21 @@ impl Engine {
             }
             *due = cell.next_due();
             for emission in cell.effects.sent.drain(..) {
-                let Some(Outlet { channel, readers }) = wiring.outlet(index, emission.port) else {
+                let is_alarm = emission.port == cell.ports.len();
+                let outlet = match is_alarm {
+                    true => Some(wiring.alarms()),
+                    false => wiring.outlet(index, emission.port),
+                };
+                let Some(Outlet { channel, readers }) = outlet else {
                     continue;
                 };
                 let info = cell.ports.get(emission.port);
+                let declared = info.and_then(|info| info.message.as_ref());
                 sink.publish(&Sent {
                     at: now,
                     component: &cell.name,
                     channel,
-                    message: info.and_then(|info| info.message.as_ref()),
+                    message: if is_alarm { Some(&ALARM) } else { declared },
                     parcel: &emission.parcel,
                 });
                 push_all(wave, readers, &emission.parcel, now);

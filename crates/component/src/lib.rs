@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod alarm;
 mod component;
 pub mod document;
 pub mod engine;
@@ -18,6 +19,7 @@ pub mod suggest;
 mod time;
 pub mod trace;
 
+pub use alarm::{ALARM_CHANNEL, AlarmKind, Severity};
 pub use component::{Build, BuildError, Component};
 pub use health::Health;
 pub use kind::{Built, Kind, MakeError, Outline};

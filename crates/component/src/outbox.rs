@@ -1,5 +1,6 @@
 //! What a component says: messages, how it is, and when it wants to be woken.
 
+use crate::alarm::{AlarmKind, Alarms};
 use crate::engine::Services;
 use crate::health::Health;
 use crate::parcel::{Parcel, Raw};
@@ -40,6 +41,7 @@ pub enum NotCalled {
 pub(crate) struct Effects {
     pub(crate) sent: Vec<Emission>,
     pub(crate) wakes: BTreeSet<Time>,
+    pub(crate) alarms: Alarms,
     pub(crate) health: Health,
     pub(crate) counts: CellCounts,
     /// What went wrong since the host last asked, in words; bounded.
@@ -68,6 +70,8 @@ pub struct CellCounts {
     pub missed_ticks: u64,
     /// Wishes to be woken beyond what one component may have.
     pub refused_wakes: u64,
+    /// Alarms beyond those that one component may have, which were not raised.
+    pub refused_alarms: u64,
     /// Faults beyond those that were kept in words.
     pub unworded_faults: u64,
 }
@@ -176,6 +180,33 @@ impl Outbox<'_> {
     /// Says how the component is, until it says otherwise.
     pub fn health(&mut self, health: Health) {
         self.effects.health = health;
+    }
+
+    /// Raises an alarm for people, or says that it still holds. What it is about is the component.
+    ///
+    /// It is published at once and then every second until it is cleared, whether the component is woken or not; another
+    /// cause is published with the next repetition.
+    pub fn raise(&mut self, kind: &AlarmKind, cause: &str) {
+        if self.effects.alarms.raise(self.now, kind, cause).is_err() {
+            self.effects.counts.refused_alarms += 1;
+            self.effects.fault(format!(
+                "alarm {:?} was not raised: there are too many",
+                kind.id
+            ));
+        }
+    }
+
+    /// Clears an alarm, if it was raised.
+    pub fn clear(&mut self, kind: &AlarmKind) {
+        self.effects.alarms.clear(self.now, kind.id);
+    }
+
+    /// Raises an alarm where there is a cause, and clears it where there is none.
+    pub fn alarm(&mut self, kind: &AlarmKind, cause: Option<&str>) {
+        match cause {
+            Some(cause) => self.raise(kind, cause),
+            None => self.clear(kind),
+        }
     }
 
     /// Asks for a step after a while.

@@ -1,5 +1,6 @@
 //! A component on the bench: told messages and the time, and asked what it said.
 
+use crate::alarm::ALARM_CHANNEL;
 use crate::component::Build;
 use crate::engine::{Arrival, Engine, EngineError, Instance, Sent, Sink};
 use crate::health::Health;
@@ -9,7 +10,7 @@ use crate::parcel::Parcel;
 use crate::port::{Direction, Ports};
 use crate::service::{ANSWER_CHANNEL, CALL_CHANNEL, CallId, Failure};
 use crate::time::Time;
-use bowline_msgs::{Answer, Call};
+use bowline_msgs::{Alarm, Answer, Call};
 use bowline_wire::Channel;
 use bowline_wire::{Decode, Message};
 use std::collections::BTreeMap;
@@ -217,6 +218,11 @@ impl Rig {
                 Err(error) => panic!("output {output:?}: {error}"),
             });
         messages.collect()
+    }
+
+    /// The alarms that the component published since this was last asked, repetitions included.
+    pub fn alarms(&mut self) -> Vec<Alarm> {
+        self.take(ALARM_CHANNEL)
     }
 
     /// How the component is, in its own judgement.

@@ -3,7 +3,8 @@
 use crate::counts::{Condition, Counts};
 use crate::line::Line;
 use bowline_component::{
-    Build, BuildError, Component, Expect, Input, Outbox, Output, Parameters, Ports, Step, Time,
+    AlarmKind, Build, BuildError, Component, Expect, Input, Outbox, Output, Parameters, Ports,
+    Severity, Step, Time,
 };
 use bowline_msgs::{Device, Serial};
 use bowline_wire::Message;
@@ -82,6 +83,21 @@ pub struct SensorComponent<S: Sensor> {
     wake_at: Option<Time>,
 }
 
+/// Raised where a device says nothing.
+const SILENT: AlarmKind = AlarmKind {
+    id: "silent",
+    severity: Severity::Warning,
+    consequence: "what it measures or moves is missing",
+    action: "look at its power and its line",
+};
+/// Raised where a device says nothing that can be believed.
+const ERRONEOUS: AlarmKind = AlarmKind {
+    id: "erroneous",
+    severity: Severity::Warning,
+    consequence: "what it says is not used",
+    action: "look at its line and its settings",
+};
+
 /// What was last told of a device.
 #[derive(Debug)]
 pub(crate) struct Told {
@@ -109,7 +125,16 @@ impl Told {
         out: &mut Outbox<'_>,
     ) {
         let now = out.now();
-        out.health(counts.health(condition));
+        let health = counts.health(condition);
+        out.alarm(
+            &SILENT,
+            (condition == Condition::Silent).then_some(health.why()),
+        );
+        out.alarm(
+            &ERRONEOUS,
+            (condition == Condition::Erroneous).then_some(health.why()),
+        );
+        out.health(health);
         let since = match self.condition {
             Some((earlier, since)) if earlier == condition => since,
             Some(_) | None => now,

@@ -3,9 +3,8 @@
 //! Every reader makes an [`Assembly`]; [`Model::new`](crate::Model::new) checks its rules and compiles it.
 
 use crate::covariance::Covariance;
-use crate::hull::{Hull, Thruster};
+use crate::element::Element;
 use crate::mistake::Place;
-use crate::sensor::Sensor;
 use crate::shape::{Mass, Shape};
 use crate::transform::{Transform, Vec3};
 use std::fmt;
@@ -53,16 +52,30 @@ pub struct Body {
     pub place: Place,
     /// In the order of the file.
     pub frames: Vec<BodyFrame>,
-    /// What it senses with.
-    pub sensors: Vec<Sensor>,
     /// What it looks like.
     pub shapes: Vec<Shape>,
     /// What it weighs.
     pub mass: Option<Mass>,
-    /// What carries it on water.
-    pub hull: Option<Hull>,
-    /// What pushes it there.
-    pub thrusters: Vec<Thruster>,
+    /// What it senses and moves with, as it is written: geometry does not understand these elements.
+    pub elements: Vec<Element>,
+}
+
+impl Body {
+    /// What it senses with.
+    pub fn sensors(&self) -> impl Iterator<Item = &Element> {
+        self.elements.iter().filter(|it| it.is_sensor())
+    }
+
+    /// Its elements of a word.
+    pub fn elements_of<'b>(&'b self, word: &'b str) -> impl Iterator<Item = &'b Element> {
+        self.elements.iter().filter(move |it| it.word == word)
+    }
+
+    /// One of its frames.
+    #[must_use]
+    pub fn frame(&self, name: &str) -> Option<&BodyFrame> {
+        self.frames.iter().find(|frame| frame.name == name)
+    }
 }
 
 /// A named place on a body.

@@ -35,11 +35,11 @@
 mod assembly;
 mod covariance;
 mod earth;
+mod element;
 mod hull;
 mod mistake;
 mod model;
 mod read;
-mod sensor;
 mod shape;
 mod suggest;
 mod transform;
@@ -52,21 +52,20 @@ pub use assembly::{
 };
 pub use covariance::Covariance;
 pub use earth::Earth;
-pub use hull::{Hull, Thruster};
+pub use element::{
+    Attribute, Bounds, Element, ElementKind, ElementRole, ElementValues, Given, Value,
+};
+pub use hull::{HULL, Hull, THRUSTER, Thruster};
 pub use mistake::{Fault, Mistake, Mistakes, Place};
 pub use model::{
     Accepted, FindFrameError, FrameId, JointId, JointInfo, Loop, MAX_BODIES, MAX_FRAMES, Model,
     SetJointError, TransformError,
 };
 pub use read::{
-    Disk, Files, Format, Loaded, SdfCollision, SdfLink, SdfModel, SdfShape, SdfWorld, format_of,
-    load, load_sdf_world,
-};
-pub use sensor::{
-    Bumper, Camera, CameraGives, Depth, Encoder, Gps, Imu, Ins, Laser, Magnetometer, Multibeam,
-    RangeError, Sensor, SensorKind, Sonar, Spectrometer, SpectrumMass,
+    BODY_ELEMENTS, Disk, Files, Format, Loaded, SdfCollision, SdfLink, SdfModel, SdfShape,
+    SdfWorld, format_of, load, load_sdf_world,
 };
 pub use shape::{Mass, Role, Shape, ShapeKind};
 pub use transform::{MakeTransformError, Transform, Vec3};
-pub use write::{to_sdf, to_svg, to_tree};
-pub use xml::MAX_FILE_BYTES;
+pub use write::{to_reference, to_schema, to_sdf, to_svg, to_tree};
+pub use xml::{MAX_FILE_BYTES, numbers};

@@ -222,18 +222,21 @@ pub(crate) fn did_you_mean(suggestion: &Option<String>) -> String {
 }
 
 /// Everything that is wrong with a model, in the order of the files.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
     /// At most so many are told.
     pub const MAX: usize = 100;
 
-    pub(crate) const fn new() -> Self {
+    /// None yet.
+    #[must_use]
+    pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    pub(crate) fn push(&mut self, place: Place, fault: Fault) {
+    /// Adds one, unless it is there or there are too many.
+    pub fn push(&mut self, place: Place, fault: Fault) {
         let mistake = Mistake { place, fault };
         // A body that is used twice is wrong once.
         if self.0.len() < Self::MAX && !self.0.contains(&mistake) {
@@ -241,8 +244,8 @@ impl Mistakes {
         }
     }
 
-    /// What was meant, perhaps. Once nobody is told of more mistakes, nobody needs to know.
-    pub(crate) fn suggest<'n>(
+    /// The known name that is nearest to what was found, if any is near. None once there are too many mistakes.
+    pub fn suggest<'n>(
         &self,
         found: &str,
         known: impl IntoIterator<Item = &'n str>,
@@ -252,7 +255,9 @@ impl Mistakes {
             .flatten()
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -261,7 +266,10 @@ impl Mistakes {
     }
 
     /// `value` if nothing is wrong.
-    pub(crate) fn or<T>(self, value: T) -> Result<T, Self> {
+    ///
+    /// # Errors
+    /// All mistakes, if there are any.
+    pub fn or<T>(self, value: T) -> Result<T, Self> {
         if self.is_empty() {
             Ok(value)
         } else {

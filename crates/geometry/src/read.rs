@@ -2,12 +2,9 @@
 
 mod assembly;
 mod body;
-mod hull;
 mod pose;
 pub(crate) mod sdf;
-mod sight;
 mod urdf;
-mod water;
 
 use crate::assembly::Assembly;
 use crate::mistake::{Fault, Mistake, Mistakes, Place};
@@ -20,6 +17,7 @@ use std::sync::Arc;
 /// All files of a model together may have so many bytes.
 const MAX_TOTAL_BYTES: usize = 64 << 20;
 
+pub use body::BODY_ELEMENTS;
 pub use sdf::world::{SdfCollision, SdfLink, SdfModel, SdfShape, SdfWorld, load_sdf_world};
 
 /// Where files come from.

@@ -3,6 +3,7 @@
 //! No DTDs, no entities but the five of XML, no processing instructions, nothing from outside the file.
 
 use crate::assembly::{MAX_NAME_LEN, is_name};
+use crate::element::{Bounds, Given};
 use crate::mistake::{Fault, Mistakes, Place};
 use roxmltree::{Document, Node, NodeType, ParsingOptions, TextPos};
 use std::fmt::Display;
@@ -15,7 +16,7 @@ const MAX_NODES: u32 = 200_000;
 /// Elements may be so deep in each other.
 const MAX_DEPTH: usize = 64;
 /// A larger number is no length in metres and no angle.
-const MAX_NUMBER: f64 = 1e9;
+pub(crate) const MAX_NUMBER: f64 = 1e9;
 
 /// The text of a file, or why it is none.
 pub(crate) fn text<'b>(
@@ -314,7 +315,18 @@ impl<'d> Element<'d> {
 
     /// Complains that it is not one of those that were expected.
     pub(crate) fn refuse(&self, expected: &[&str], mistakes: &mut Mistakes) {
-        let list: Vec<String> = expected.iter().map(|name| format!("<{name}>")).collect();
+        self.refuse_but(expected, None, mistakes);
+    }
+
+    /// The same, where something else could stand, too, that has no word.
+    pub(crate) fn refuse_but(
+        &self,
+        expected: &[&str],
+        other: Option<&str>,
+        mistakes: &mut Mistakes,
+    ) {
+        let words = expected.iter().map(|name| format!("<{name}>"));
+        let list: Vec<String> = words.chain(other.map(str::to_owned)).collect();
         let list = match list.as_slice() {
             [] => "no element".to_owned(),
             [one] => one.clone(),
@@ -409,62 +421,55 @@ impl<'d> Element<'d> {
         mistakes: &mut Mistakes,
     ) -> Option<f64> {
         let number = self.number(name, mistakes)?;
-        let [least, most] = bounds.ends;
-        let is_within = (least..=most).contains(&number) && (number > least || !bounds.is_open);
+        let is_within = bounds.contains(number);
         if !is_within {
             self.refuse_value(name, bounds.words, mistakes);
         }
         is_within.then_some(number)
     }
 
-    /// A count that is there and at least 1.
-    pub(crate) fn count(&self, name: &str, mistakes: &mut Mistakes) -> Option<u32> {
-        let text = self.attribute(name)?;
-        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        let count = text.parse().ok().filter(|count| *count >= 1 && is_digits);
-        if count.is_none() {
-            self.refuse_value(name, "a whole number of at least 1", mistakes);
+    /// Its attributes but these, with their places. Complains about those of somebody's namespace.
+    pub(crate) fn others(&self, but: &[&str], mistakes: &mut Mistakes) -> Vec<Given> {
+        let mut others = Vec::new();
+        for attribute in self.node.attributes() {
+            match attribute.namespace() {
+                None if but.contains(&attribute.name()) => {}
+                None => others.push(Given {
+                    name: attribute.name().to_owned(),
+                    value: attribute.value().to_owned(),
+                    place: self.place_at(attribute.range().start),
+                }),
+                Some(XSI) => {}
+                Some(_) => {
+                    let fault = Fault::UnknownAttribute {
+                        element: self.name().to_owned(),
+                        found: attribute.name().to_owned(),
+                        expected: "those without a namespace".to_owned(),
+                        suggestion: None,
+                    };
+                    mistakes.push(self.place_at(attribute.range().start), fault);
+                }
+            }
         }
-        count
+        others
     }
 }
 
-/// What a number may be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
-    ends: [f64; 2],
-    /// Whether the lower end is none of them.
-    is_open: bool,
-    words: &'static str,
+/// A whole number of at least 1.
+pub(crate) fn count(text: &str) -> Option<u32> {
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let count = text.parse().ok()?;
+    (count >= 1 && is_digits).then_some(count)
 }
 
-/// More than nothing.
-pub(crate) const POSITIVE: Bounds = Bounds {
-    ends: [0.0, MAX_NUMBER],
-    is_open: true,
-    words: "a number above 0",
-};
-/// Nothing, or more.
-pub(crate) const NOT_NEGATIVE: Bounds = Bounds {
-    ends: [0.0, MAX_NUMBER],
-    is_open: false,
-    words: "a number that is not below 0",
-};
-/// From nothing to all.
-pub(crate) const RATIO: Bounds = Bounds {
-    ends: [0.0, 1.0],
-    is_open: false,
-    words: "a number from 0 to 1",
-};
-/// More than nothing and at most all around.
-pub(crate) const VIEW_DEG: Bounds = Bounds {
-    ends: [0.0, 360.0],
-    is_open: true,
-    words: "an angle above 0 and up to 360 degrees",
-};
+/// Numbers with white space between them, however many; like [`numbers`] otherwise.
+pub(crate) fn number_list(text: &str) -> Option<Vec<f64>> {
+    text.split_ascii_whitespace().map(finite).collect()
+}
 
 /// So many numbers, with white space between them. Each is finite, and small enough to be multiplied without harm.
-pub(crate) fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
+#[must_use]
+pub fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
     let mut found = [0.0; N];
     let mut words = text.split_ascii_whitespace();
     for number in &mut found {

@@ -22,7 +22,7 @@ pub use message::{MessageType, SafeMessage};
 pub use plan::{Programs, RECORDER};
 pub use preset::{BadPreset, Preset};
 
-use bowline_bus::{Pattern, Url, default_url};
+use bowline_bus::{Capability, Pattern, Url, check_url, default_url};
 use bowline_component::Direction;
 use bowline_component::Kind;
 use bowline_component::Setting;
@@ -430,6 +430,12 @@ impl Robot {
         self.bus
             .as_ref()
             .map_or_else(default_url, ToString::to_string)
+    }
+
+    /// Whether its bus stays within one process, so that all of the robot has to be in it.
+    #[must_use]
+    pub fn is_within_one_process(&self) -> bool {
+        check_url(&self.url()).is_ok_and(|(_, row)| row.has(Capability::InProcess))
     }
 
     /// The components that this source replaces. What they would write comes from the simulated ones, or from the log.

@@ -17,7 +17,7 @@ mod rust;
 mod typescript;
 mod walk;
 
-pub use rust::modules as rust_modules;
+pub use rust::{WIRE as RUST_WIRE, modules as rust_modules};
 
 use bowline_wire::schema::{TypeDef, TypeId, TypeKind, TypeSet};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! What every worker of the bus benchmark has in common.
 //!
-//! A worker is a small program that drives one system: ours, liblcm, zenoh, iceoryx2 or bare sockets. It implements
-//! [`System`], [`Endpoint`], [`Publisher`] and [`Subscriber`]; everything else is here, once, so that pacing, payload,
-//! counting and clocks are the same for all of them:
+//! A worker is a small program that drives one system, ours or a peer. It implements [`System`], [`Endpoint`],
+//! [`Publisher`] and [`Subscriber`]; everything else is here, once, so that pacing, payload, counting and clocks are the
+//! same for all systems:
 //!
 //! ```text
 //! WORKER pub  ADDRESS [options]   publishes, then an end marker
@@ -24,12 +24,11 @@
 //! the others come first. A worker ends when whoever started it does, and when it takes much longer than it should.
 //!
 //! [`exchange`] starts workers and makes figures of their reports, for `make bench` and for `bowline bench`.
+//!
+//! Deliberately absent: any system. A worker brings its own, so that this crate depends on none of them.
 
 mod args;
-#[cfg(feature = "bowline")]
-mod bowline;
 pub mod exchange;
-mod liblcm;
 pub mod machine;
 mod payload;
 mod sys;
@@ -37,9 +36,6 @@ mod tally;
 mod verbs;
 
 pub use args::Settings;
-#[cfg(feature = "bowline")]
-pub use bowline::Bowline;
-pub use liblcm::Liblcm;
 pub use verbs::{Run, main, run};
 
 use anyhow::Result;

@@ -24,5 +24,8 @@
 #[expect(unreachable_pub, reason = "generated modules are public; this crate shows their types at its root")]
 mod generated;
 
+/// Where components, supervisors and recorders publish what is wrong, as [`Alarm`]: all of them on one channel.
+pub const ALARM_CHANNEL: &str = "bowline.alarm";
+
 pub use generated::bowline::*;
 pub use generated::{SCHEMA, TYPES};

@@ -1,6 +1,5 @@
 //! Which way the beams of a sensor point, row by row; and which of them can meet a ball.
 
-use bowline_geometry::{Camera, Depth, Laser, Multibeam};
 use rapier3d_f64::math::Vector;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::ops::Range;
@@ -78,13 +77,17 @@ fn index(number: f64, n: usize) -> usize {
 }
 
 impl Beams {
-    pub(crate) fn of_laser(laser: &Laser) -> Self {
-        let columns = Even::new(laser.first_rad, laser.last_rad, laser.n_beams);
-        let rows = Even::new(laser.lowest_rad, laser.highest_rad, laser.n_rows);
+    /// Rows of so many beams each, between angles about z; rows between angles above the x-y plane.
+    pub(crate) fn rows(
+        ([first_rad, last_rad], n_beams): ([f64; 2], u32),
+        ([lowest_rad, highest_rad], n_rows): ([f64; 2], u32),
+    ) -> Self {
+        let columns = Even::new(first_rad, last_rad, n_beams);
+        let rows = Even::new(lowest_rad, highest_rad, n_rows);
         let mut directions = Vec::new();
-        for row in 0..laser.n_rows {
+        for row in 0..n_rows {
             let (up, out) = rows.at(row).sin_cos();
-            directions.extend((0..laser.n_beams).map(|column| {
+            directions.extend((0..n_beams).map(|column| {
                 let (sin, cos) = columns.at(column).sin_cos();
                 Vector::new(out * cos, out * sin, up)
             }));
@@ -97,11 +100,11 @@ impl Beams {
     }
 
     /// A fan in the x-z plane.
-    pub(crate) fn of_multibeam(sonar: &Multibeam) -> Self {
-        let half_rad = sonar.fov_rad / 2.0;
+    pub(crate) fn fan(fov_rad: f64, n_beams: u32) -> Self {
+        let half_rad = fov_rad / 2.0;
         let columns = Even::new(0.0, 0.0, 1);
-        let rows = Even::new(-half_rad, half_rad, sonar.n_beams);
-        let directions = (0..sonar.n_beams).map(|row| {
+        let rows = Even::new(-half_rad, half_rad, n_beams);
+        let directions = (0..n_beams).map(|row| {
             let (up, out) = rows.at(row).sin_cos();
             Vector::new(out, 0.0, up)
         });
@@ -112,18 +115,8 @@ impl Beams {
         }
     }
 
-    /// Of every pixel.
-    pub(crate) fn of_camera(camera: &Camera) -> Self {
-        Self::of_pixels([camera.width_px, camera.height_px], camera.fov_rad, 1)
-    }
-
-    /// Of every `decimation`-th pixel both ways, from the middle of the first block of them.
-    pub(crate) fn of_depth(camera: &Depth) -> Self {
-        let sides_px = [camera.width_px, camera.height_px];
-        Self::of_pixels(sides_px, camera.fov_rad, camera.decimation)
-    }
-
-    fn of_pixels([width_px, height_px]: [u32; 2], fov_rad: f64, decimation: u32) -> Self {
+    /// Of every `decimation`-th pixel of a picture both ways, from the middle of the first block of them.
+    pub(crate) fn pixels([width_px, height_px]: [u32; 2], fov_rad: f64, decimation: u32) -> Self {
         let focal_px = f64::from(width_px) / 2.0 / (fov_rad / 2.0).tan();
         let step = f64::from(decimation);
         let axis = |n_px: u32| {

@@ -3,19 +3,19 @@
 mod outputs;
 mod services;
 
+use crate::actuation::wheels::Steering;
+use crate::actuation::{Commands, SQUARE_RAD};
+use crate::catalog::{Catalog, Ours, Tables};
 use crate::noise::Seed;
 use crate::simulation::{Event, Settings, Simulation};
-use crate::vehicle::turning::{SQUARE_RAD, Steering};
-use crate::vehicle::{RunningGear, VEHICLE_FRAME, Vehicle};
+use crate::vehicle::{VEHICLE_FRAME, Vehicle};
 use crate::world::World;
 use bowline_autonomy::control::DriveLimits;
-use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Step, Time,
-};
+use bowline_component::{Build, BuildError, Component, Health, Outbox, Ports, Step, Time};
 use bowline_geometry::{Disk, Model, load};
-use bowline_msgs::{Thrust, Velocity};
 use outputs::Outputs;
 use services::Services;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,26 +69,20 @@ bowline_component::parameters! {
     }
 }
 
-/// A simulation on a bus.
+/// A simulation on a bus, of models that may have what is in our tables and in those of `T`.
 #[derive(Debug)]
-pub struct Sim {
+pub struct Sim<T = Ours> {
     simulation: Simulation,
     /// When the simulation began, by the host's clock; moved on while it stands still.
     epoch: Time,
     pace: Pace,
     /// Time that it could not keep up with.
     skipped: Duration,
-    command: Command,
+    commands: Box<dyn Commands>,
     outputs: Outputs,
     services: Services,
     events: Vec<Event>,
-}
-
-/// What commands the vehicle, by what moves it.
-#[derive(Clone, Copy, Debug)]
-enum Command {
-    Velocity(Input<Velocity>),
-    Thrust(Input<Thrust>),
+    tables: PhantomData<T>,
 }
 
 /// How a simulation goes on.
@@ -103,12 +97,13 @@ enum Pace {
 /// More than this is not made up for: a host that was suspended must not race.
 const MAX_CATCH_UP: Duration = Duration::from_millis(500);
 
-impl Build for Sim {
+impl<T: Tables> Build for Sim<T> {
     type Parameters = SimParameters;
 
     fn build(parameters: SimParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let world = World::load_or_flat(&parameters.world)?;
-        let vehicle = vehicle(&parameters.model, &parameters.frame)?;
+        let model = (parameters.model.as_path(), parameters.frame.as_str());
+        let vehicle = vehicle(model, &Catalog::of::<T>())?;
         check_world(&world, &vehicle)?;
         for port in &parameters.exact {
             let checked = vehicle.check_breakable(port);
@@ -116,17 +111,7 @@ impl Build for Sim {
         }
         let settings = settings(&parameters, &vehicle);
         ports.tick(parameters.step);
-        let (port, expect) = (vehicle.command_port(), Expect::ever().optional());
-        let command = match &vehicle.running_gear {
-            RunningGear::Wheels(_) => {
-                let doc = "How to move. Without one for the timeout it stops.";
-                Command::Velocity(ports.input_on(port, doc, expect, port))
-            }
-            RunningGear::Hull(_) => {
-                let doc = "How hard thrusters push. Without one for the timeout they do not.";
-                Command::Thrust(ports.input_on(port, doc, expect, port))
-            }
-        };
+        let commands = vehicle.command().declare(ports);
         let outputs = Outputs::new(&vehicle, ports);
         let services = Services::new(ports);
         Ok(Self {
@@ -134,17 +119,18 @@ impl Build for Sim {
             epoch: Time::ZERO,
             pace: Pace::Running,
             skipped: Duration::ZERO,
-            command,
+            commands,
             outputs,
             services,
             events: Vec::new(),
+            tables: PhantomData,
         })
     }
 }
 
 /// A world does not know which vehicle will be in it, and what that has.
 fn check_world(world: &World, vehicle: &Vehicle) -> Result<(), BuildError> {
-    if world.sea.is_none() && matches!(vehicle.running_gear, RunningGear::Hull(_)) {
+    if world.sea.is_none() && vehicle.gear.needs_sea() {
         let name = &world.name;
         return Err(format!("a vessel needs a world with a [sea], found none in {name:?}").into());
     }
@@ -156,14 +142,14 @@ fn check_world(world: &World, vehicle: &Vehicle) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn vehicle(path: &Path, frame: &str) -> Result<Vehicle, BuildError> {
+fn vehicle((path, frame): (&Path, &str), catalog: &Catalog) -> Result<Vehicle, BuildError> {
     if path.as_os_str().is_empty() {
         let help = "it needs a model: [robot] model = \"FILE\", or a parameter model of its own";
         return Err(help.into());
     }
     let loaded = load(path, &mut Disk)?;
     let model = Model::new(loaded.assembly)?;
-    Ok(Vehicle::new(&model, frame)?)
+    Ok(Vehicle::new(&model, frame, catalog)?)
 }
 
 /// What parameters say of a vehicle.
@@ -216,36 +202,30 @@ impl SimParameters {
         Simulation::new(world, vehicle, settings)
     }
 
-    /// A simulation that nobody hosts, of the files that are named.
+    /// A simulation that nobody hosts, of the files that are named, with a model that may have what the catalog has.
     ///
     /// # Errors
     /// When a file is not there, or wrong.
-    pub fn load(&self) -> Result<Simulation, BuildError> {
-        let vehicle = vehicle(&self.model, &self.frame)?;
+    pub fn load(&self, catalog: &Catalog) -> Result<Simulation, BuildError> {
+        let vehicle = vehicle((&self.model, &self.frame), catalog)?;
         let world = World::load_or_flat(&self.world)?;
         check_world(&world, &vehicle)?;
         Ok(self.simulation(world, vehicle))
     }
 }
 
-impl Component for Sim {
+impl<T: Tables> Component for Sim<T> {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         if step.is_start() {
             self.epoch = step.now();
             out.health(Health::Good);
         }
-        match self.command {
-            Command::Velocity(port) => {
-                if let Some(command) = step.arrived(port) {
-                    self.simulation.command(&command);
-                }
-            }
-            Command::Thrust(port) => {
-                if let Some(command) = step.arrived(port) {
-                    self.simulation.thrust(&command);
-                }
-            }
-        }
+        let Self {
+            commands,
+            simulation,
+            ..
+        } = self;
+        commands.take(step, &mut |command| simulation.command(command));
         self.serve(step, out);
         if step.is_tick() {
             self.go_on(step.now(), out);
@@ -253,7 +233,7 @@ impl Component for Sim {
     }
 }
 
-impl Sim {
+impl<T> Sim<T> {
     /// Goes on to now, or as far as it may.
     fn go_on(&mut self, now: Time, out: &mut Outbox<'_>) {
         let step = Duration::from_nanos(self.simulation.settings().step_ns);

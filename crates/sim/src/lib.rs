@@ -11,7 +11,9 @@
 //!
 //! Deliberately absent: the bus, clocks, threads. A simulation is told how far to go.
 
+pub mod actuation;
 mod beams;
+mod catalog;
 mod chart;
 mod component;
 mod fault;
@@ -31,21 +33,24 @@ mod vehicle;
 mod view;
 mod world;
 
+pub use actuation::wheels::{Motion, Steering, Wheel, WheelState};
+pub use actuation::{
+    ACTUATIONS, ActuationKind, BuildGear, CommandPort, Gear, MountedBody, Propulsion, Site, Start,
+    Stride,
+};
+pub use catalog::{Catalog, Ours, Tables};
 pub use chart::{to_geojson, to_truth};
 pub use component::{Sim, SimParameters};
 pub use fault::{Fault, FaultKind, PlannedFault};
 pub use noise::{Seed, Stream};
+pub use physics::{ChassisState, Push};
 pub use schedule::{Rate, Schedule};
-pub use sensor::Reading;
+pub use sea::Water;
+pub use sensor::{Instrument, Reach, Reading, SENSORS, Sample, Sensor, SensorKind};
 pub use simulation::{Event, Settings, Simulation};
 pub use solid::{MakeMeshError, Mesh, Solid};
 pub use survey::{Survey, SurveyParameters};
-pub use vehicle::thrusters::MountedThruster;
-pub use vehicle::turning::{Motion, Steering};
-pub use vehicle::wheels::WheelState;
-pub use vehicle::{
-    Hull, MakeVehicleError, Mounted, NoSuchPort, RunningGear, VEHICLE_FRAME, Vehicle, Wheel,
-};
+pub use vehicle::{MakeVehicleError, Mounted, NoSuchPort, VEHICLE_FRAME, Vehicle};
 pub use view::{to_svg, world_to_svg};
 pub use world::{
     Area, AreaKind, BadBarn, Barn, Body, Flow, Line, LoadWorldError, Moves, Origin, Part, Path,

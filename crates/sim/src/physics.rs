@@ -47,8 +47,8 @@ pub(crate) struct ChassisPlan {
     pub(crate) centre_m: Vec3,
     /// About that centre, along the vehicle's axes.
     pub(crate) inertia_kgm2: [[f64; 3]; 3],
-    /// Whether it moves in the plane of the water only; what waves do to it is none of the engine's business.
-    pub(crate) floats: bool,
+    /// Whether it moves in the plane only; what waves do to a vessel is none of the engine's business.
+    pub(crate) is_planar: bool,
 }
 
 impl ChassisPlan {
@@ -72,7 +72,7 @@ pub(crate) struct ChassisShape {
 
 /// How the vehicle is and moves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ChassisState {
+pub struct ChassisState {
     pub(crate) pose: Pose,
     /// Of the centre of mass.
     pub(crate) velocity: Vector,
@@ -90,7 +90,7 @@ impl ChassisState {
 
 /// What pushes a vehicle at its centre of mass, newtons, and turns it, newton metres; in the map frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Push {
+pub struct Push {
     pub(crate) force: Vector,
     pub(crate) torque: Vector,
 }
@@ -239,7 +239,7 @@ impl Physics {
             self.engine.remove_body(old.handle);
         }
         let [xx, yy, zz] = plan.inertia_kgm2.map(Vector::from_array);
-        let inertia = if plan.floats {
+        let inertia = if plan.is_planar {
             // The engine lets even locked axes turn by the moment of a body that is not alike about all of them: some
             // milliradians a second. A vessel turns about z alone, and is alike about all here.
             Matrix::from_diagonal(Vector::splat(zz.z))
@@ -253,7 +253,7 @@ impl Physics {
             .additional_mass_properties(mass)
             .can_sleep(false)
             .ccd_enabled(true);
-        if plan.floats {
+        if plan.is_planar {
             let upright = LockedAxes::ROTATION_LOCKED_X | LockedAxes::ROTATION_LOCKED_Y;
             body = body.locked_axes(LockedAxes::TRANSLATION_LOCKED_Z | upright);
         }
@@ -324,6 +324,12 @@ impl Physics {
     /// What a ray meets.
     pub(crate) fn cast(&self, origin: Vector, direction: Vector, most_m: f64) -> Option<Met> {
         self.scene.cast(origin, direction, most_m)
+    }
+
+    /// How high the world is at a place, looked at from a height; none where there is nothing below.
+    pub(crate) fn height_m(&self, [x, y]: [f64; 2], from_z_m: f64) -> Option<f64> {
+        let met = self.cast(Vector::new(x, y, from_z_m), -Vector::Z, 1e4)?;
+        Some(from_z_m - met.range_m)
     }
 
     /// What is there to be driven on, and stays where it is.

@@ -214,7 +214,6 @@ impl Looked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_geometry::{Depth, Laser};
     use proptest::prelude::*;
     use rapier3d_f64::math::Rotation;
     use rapier3d_f64::parry::query::Ray;
@@ -258,35 +257,6 @@ mod tests {
             .prop_map(|(fixed, moving)| Scene { fixed, moving })
     }
 
-    fn laser(n_rows: u32, half_rad: f64) -> Laser {
-        Laser {
-            n_beams: 91,
-            first_rad: -half_rad,
-            last_rad: half_rad,
-            n_rows,
-            lowest_rad: -0.4,
-            highest_rad: 0.3,
-            range_min_m: 0.0,
-            range_max_m: 20.0,
-            resolution_m: 0.0,
-            range_sd_m: 0.0,
-            range_sd_per_m: 0.0,
-            bearing_sd_rad: 0.0,
-            range_errors: Vec::new(),
-        }
-    }
-
-    const CAMERA: Depth = Depth {
-        width_px: 64,
-        height_px: 48,
-        fov_rad: 1.5,
-        near_m: 0.1,
-        far_m: 20.0,
-        decimation: 2,
-        depth_sd_m: 0.0,
-        depth_sd_per_m2: 0.0,
-    };
-
     /// Every beam asks every solid.
     fn brute(scene: &Scene, beams: &Beams, pose: &Pose, most_m: f64) -> Vec<f64> {
         let each = beams.directions().iter().map(|direction| {
@@ -318,7 +288,8 @@ mod tests {
             // Whatever else there is, this is ahead of the sensor: no case is about beams that meet nothing.
             let ahead = pose * Pose::translation(AHEAD_M, 0.0, 0.0);
             scene.fixed.push(Placed::new(Solid::Sphere { radius_m: AHEAD_M / 2.0 }, ahead, 0));
-            for beams in [Beams::of_laser(&laser(n_rows, half_rad)), Beams::of_depth(&CAMERA)] {
+            let laser = Beams::rows(([-half_rad, half_rad], 91), ([-0.4, 0.3], n_rows));
+            for beams in [laser, Beams::pixels([64, 48], 1.5, 2)] {
                 let mut ranges = Vec::new();
                 scene.scan(&beams, (&pose, 1.0), 20.0, &mut ranges);
                 let expected = brute(&scene, &beams, &pose, 20.0);

@@ -12,7 +12,7 @@ const GRAVITY_MPS2: f64 = 9.806_65;
 
 /// A sea with its gusts and waves.
 #[derive(Clone, Debug)]
-pub(crate) struct Water {
+pub struct Water {
     pub(crate) sea: Sea,
     seed: Seed,
     waves: Vec<Sine>,
@@ -39,7 +39,9 @@ pub(crate) struct Lie {
 }
 
 impl Water {
-    pub(crate) fn new(sea: Sea, seed: Seed) -> Self {
+    /// Of a world, with gusts and waves from a seed.
+    #[must_use]
+    pub fn new(sea: Sea, seed: Seed) -> Self {
         Self {
             waves: sines(&sea.waves, seed),
             sea,
@@ -48,12 +50,14 @@ impl Water {
     }
 
     /// How the water moves, along east and north, metres a second.
-    pub(crate) fn current(&self, elapsed_ns: u64) -> [f64; 2] {
+    #[must_use]
+    pub fn current(&self, elapsed_ns: u64) -> [f64; 2] {
         self.flow(&self.sea.current, "sea.current", elapsed_ns)
     }
 
     /// How the air moves, along east and north, metres a second.
-    pub(crate) fn wind(&self, elapsed_ns: u64) -> [f64; 2] {
+    #[must_use]
+    pub fn wind(&self, elapsed_ns: u64) -> [f64; 2] {
         self.flow(&self.sea.wind, "sea.wind", elapsed_ns)
     }
 
@@ -86,7 +90,8 @@ impl Water {
     }
 
     /// How high the surface is at a place, metres, map frame.
-    pub(crate) fn surface_m(&self, [x, y]: [f64; 2], elapsed_ns: u64) -> f64 {
+    #[must_use]
+    pub fn surface_m(&self, [x, y]: [f64; 2], elapsed_ns: u64) -> f64 {
         let heights = self.waves.iter().map(|wave| {
             let (_, cos) = wave.phase(x, y, elapsed_ns).sin_cos();
             wave.amplitude_m * cos

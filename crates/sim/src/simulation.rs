@@ -1,22 +1,22 @@
 //! A world with a vehicle in it, as time goes on.
 
+use crate::actuation::wheels::{Motion, Steering, WheelState};
+use crate::actuation::{Propulsion, Site, Start, Stride};
 use crate::fault::{Fault, Faults};
 use crate::math::{between, transform, vector};
 use crate::noise::Seed;
 use crate::paint::{Crossing, Paint};
 use crate::physics::{ChassisState, Physics, Touch};
 use crate::schedule::{Rate, Schedule};
-use crate::sensor::{self, Device, Moment, Reading};
-use crate::vehicle::propulsion::{Propulsion, Stride};
-use crate::vehicle::turning::{Motion, Steering};
-use crate::vehicle::wheels::WheelState;
-use crate::vehicle::{RunningGear, Vehicle};
+use crate::sensor::{self, Device, Disturbance, Moment, Reading};
+use crate::vehicle::Vehicle;
 use crate::world::{Body, Spawn, World};
 use bowline_autonomy::control::DriveLimits;
 use bowline_component::Time;
 use bowline_geometry::{Transform, Vec3};
-use bowline_msgs::{Contact, PoseTransform, Sea as SeaMessage, Thrust, Velocity};
+use bowline_msgs::{Contact, PoseTransform, Sea as SeaMessage};
 use rapier3d_f64::math::Vector;
+use std::any::Any;
 
 /// What a simulation needs to know beyond world and vehicle.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub struct Simulation {
     settings: Settings,
     physics: Physics,
     paint: Paint,
-    propulsion: Propulsion,
+    propulsion: Box<dyn Propulsion>,
     devices: Vec<Device>,
     truth: Schedule,
     faults: Faults,
@@ -67,6 +67,10 @@ pub struct Simulation {
 
 /// Something that is to be published.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "few are alive at once: each is published as soon as it is made"
+)]
 pub enum Event {
     /// A sensor measured.
     Measured {
@@ -112,15 +116,23 @@ impl Simulation {
     pub fn new(world: World, vehicle: Vehicle, settings: Settings) -> Self {
         let step_s = seconds(settings.step_ns);
         let mut physics = Physics::new(&world, step_s);
-        let at = stand(&physics, &vehicle, &world, &world.spawn);
+        let site = Site {
+            physics: &physics,
+            world: &world,
+        };
+        let at = vehicle.gear.stand(&site, &world.spawn);
         physics.set_vehicle(&vehicle.chassis, &at);
         let step_hz = Rate::from_hz(1.0 / step_s).unwrap_or(Rate::SECOND);
         let mut simulation = Self {
-            propulsion: Propulsion::new(&vehicle, &settings, &world),
+            propulsion: vehicle.gear.start(&Start {
+                vehicle: &vehicle,
+                settings: &settings,
+                world: &world,
+            }),
             devices: vehicle
                 .sensors
                 .iter()
-                .map(|mounted| Device::new(mounted.clone(), step_hz))
+                .map(|mounted| Device::new(mounted, step_hz))
                 .collect(),
             truth: Schedule::new(Rate::from_hz(settings.truth_hz).unwrap_or(step_hz)),
             faults: Faults::planned(world.faults.clone()),
@@ -132,8 +144,7 @@ impl Simulation {
             physics,
             world,
         };
-        let physics = &simulation.physics;
-        simulation.propulsion.settle(physics, Time::ZERO, 0);
+        simulation.settle();
         simulation.faults.advance(0);
         simulation
     }
@@ -175,25 +186,19 @@ impl Simulation {
         *self = Self::new(self.world.clone(), self.vehicle.clone(), settings);
     }
 
-    /// Takes a command for a vehicle on wheels, if it arrives. Vessels do not know what to do with one.
-    pub fn command(&mut self, command: &Velocity) {
-        let now = self.now();
-        let is_deaf = self.faults.is_deaf(self.vehicle.command_port());
-        if let Propulsion::Wheels(driven) = &mut self.propulsion
-            && !is_deaf
-        {
-            driven.command(now, command);
+    /// At rest and without commands: the vehicle was put somewhere.
+    fn settle(&mut self) {
+        let (now, elapsed_ns) = (self.now(), self.elapsed_ns());
+        if let Some(state) = self.physics.vehicle() {
+            self.propulsion.settle(&state, now, elapsed_ns);
         }
     }
 
-    /// Takes a command for a vessel, if it arrives. Vehicles on wheels do not know what to do with one.
-    pub fn thrust(&mut self, command: &Thrust) {
+    /// Takes a command, if it arrives. One of another type than the vehicle's is none of its business.
+    pub fn command(&mut self, command: &dyn Any) {
         let now = self.now();
-        let is_deaf = self.faults.is_deaf(self.vehicle.command_port());
-        if let Propulsion::Hull(afloat) = &mut self.propulsion
-            && !is_deaf
-        {
-            afloat.thrusters.command(now, command);
+        if !self.faults.is_deaf(self.vehicle.command().name) {
+            self.propulsion.command(now, command);
         }
     }
 
@@ -254,10 +259,13 @@ impl Simulation {
 
     /// Puts the vehicle on what is below a place, at rest; a vessel on the water.
     pub fn teleport(&mut self, spawn: &Spawn) {
-        let at = stand(&self.physics, &self.vehicle, &self.world, spawn);
+        let site = Site {
+            physics: &self.physics,
+            world: &self.world,
+        };
+        let at = self.vehicle.gear.stand(&site, spawn);
         self.physics.move_vehicle(&at);
-        let (now, elapsed_ns) = (self.now(), self.elapsed_ns());
-        self.propulsion.settle(&self.physics, now, elapsed_ns);
+        self.settle();
     }
 
     /// Adds a body; `false` if there is one of that name.
@@ -293,7 +301,7 @@ impl Simulation {
     /// How high the world is at a place, seen from a height; none where there is nothing below.
     #[must_use]
     pub fn height_at(&self, xy_m: [f64; 2], from_z_m: f64) -> Option<f64> {
-        height(&self.physics, xy_m, from_z_m)
+        self.physics.height_m(xy_m, from_z_m)
     }
 
     /// How far a ray goes from a point in a direction of length 1.
@@ -321,12 +329,14 @@ impl Simulation {
             utime: 0,
             elapsed_ns: self.n_steps * self.settings.step_ns,
             seed: self.settings.seed,
+        };
+        let disturbance = Disturbance {
             noise: self.settings.noise_of(port),
             jump_m: 0.0,
             turn_rad: 0.0,
             wheel: self.propulsion.wheel(device.mounted.part),
         };
-        device.measure(tick, &moment)
+        Some(device.measure(tick, &moment, disturbance))
     }
 
     const fn now(&self) -> Time {
@@ -339,18 +349,27 @@ impl Simulation {
         let Some(before) = self.seen() else {
             return;
         };
+        let Some(state) = self.physics.vehicle() else {
+            return;
+        };
+        let began_ns = self.elapsed_ns();
         let stride = Stride {
-            elapsed_ns: self.elapsed_ns(),
+            physics: &self.physics,
+            state,
+            elapsed_ns: began_ns,
             now: self.now(),
             step_s: seconds(self.settings.step_ns),
             strength: self.faults.strength(),
         };
-        self.propulsion.push(&mut self.physics, &stride);
-        let began_ns = self.elapsed_ns();
+        let step_s = stride.step_s;
+        let push = self.propulsion.push(&stride);
+        self.physics.push(&push);
         self.n_steps += 1;
         let now_ns = self.elapsed_ns();
         self.physics.step(seconds(now_ns));
-        self.propulsion.follow(&self.physics, now_ns, stride.step_s);
+        if let Some(state) = self.physics.vehicle() {
+            self.propulsion.follow(&state, now_ns, step_s);
+        }
         let touches = self.physics.touches();
         for device in &mut self.devices {
             device.feel(&touches);
@@ -391,30 +410,21 @@ impl Simulation {
                 utime: (epoch + std::time::Duration::from_nanos(at_ns)).utime(),
                 elapsed_ns: at_ns,
                 seed: self.settings.seed,
-                noise: self.settings.noise,
-                jump_m: 0.0,
-                turn_rad: 0.0,
-                wheel: None,
             }
         };
         for (sensor, device) in self.devices.iter_mut().enumerate() {
             while let Some((tick, at_ns)) = device.schedule.next_by(now_ns) {
                 let port = &device.mounted.port;
-                let moment = Moment {
+                let disturbance = Disturbance {
                     noise: self.settings.noise_of(port) * self.faults.noise(port),
                     jump_m: self.faults.jump_m(port),
                     turn_rad: self.faults.turn_rad(port),
                     wheel: self.propulsion.wheel(device.mounted.part),
-                    ..moment(at_ns)
                 };
                 let (is_silent, is_stuck) =
                     (self.faults.is_silent(port), self.faults.is_stuck(port));
-                let reading = match &device.last {
-                    Some(last) if is_stuck => Some(last.clone().restamped(moment.utime)),
-                    Some(_) | None => device.measure(tick, &moment),
-                };
-                device.last.clone_from(&reading);
-                if let Some(reading) = reading.filter(|_| !is_silent) {
+                let reading = device.measure_next(tick, &moment(at_ns), (disturbance, is_stuck));
+                if !is_silent {
                     due.push((at_ns, Event::Measured { sensor, reading }));
                 }
             }
@@ -437,7 +447,7 @@ impl Simulation {
         let (water, at_ns) = (moment.water?, moment.elapsed_ns);
         let at = moment.world_from_vehicle.translation;
         let xy_m = [at.x, at.y];
-        let bottom_m = height(&self.physics, xy_m, water.sea.level_m);
+        let bottom_m = self.physics.height_m(xy_m, water.sea.level_m);
         let surface_m = water.surface_m(xy_m, at_ns);
         Some(SeaMessage {
             utime: moment.utime,
@@ -530,40 +540,4 @@ impl Contacts {
 /// Nanoseconds as seconds.
 fn seconds(ns: u64) -> f64 {
     std::time::Duration::from_nanos(ns).as_secs_f64()
-}
-
-/// From where the ground is looked for, unless somebody says otherwise.
-const SKY_M: f64 = 100.0;
-
-fn height(physics: &Physics, [x, y]: [f64; 2], from_z_m: f64) -> Option<f64> {
-    let met = physics.cast(Vector::new(x, y, from_z_m), -Vector::Z, 1e4)?;
-    Some(from_z_m - met.range_m)
-}
-
-/// A vehicle that stands on whatever is below a place, each wheel as well as it can; or floats there.
-fn stand(physics: &Physics, vehicle: &Vehicle, world: &World, spawn: &Spawn) -> Transform {
-    if let RunningGear::Hull(_) = vehicle.running_gear {
-        let level_m = world.sea.as_ref().map_or(0.0, |sea| sea.level_m);
-        let [x, y] = spawn.xy_m;
-        return Transform::from_xyz_rpy([x, y, level_m], [0.0, 0.0, spawn.heading_rad]);
-    }
-    let (sin, cos) = spawn.heading_rad.sin_cos();
-    let from = spawn.from_z_m.unwrap_or(SKY_M);
-    let [x0, y0] = spawn.xy_m;
-    let centre = height(physics, spawn.xy_m, from).unwrap_or(0.0);
-    // Heights below the wheels, as a plane through them: z = a + b x + c y in the vehicle's own directions.
-    let below: Vec<[f64; 3]> = vehicle
-        .wheels()
-        .iter()
-        .map(|wheel| {
-            let [x, y, z] = wheel.centre_m;
-            let at = [x0 + cos * x - sin * y, y0 + sin * x + cos * y];
-            let ground = height(physics, at, from).unwrap_or(centre);
-            [x, y, ground - (z - wheel.radius_m)]
-        })
-        .collect();
-    let [a, b, c] = crate::vehicle::wheels::plane(&below).unwrap_or([centre, 0.0, 0.0]);
-    let upright = Transform::from_xyz_rpy([x0, y0, a], [0.0, 0.0, spawn.heading_rad]);
-    let lean = Transform::from_xyz_rpy([0.0; 3], [c.atan(), -b.atan(), 0.0]);
-    upright * lean
 }

@@ -1,21 +1,18 @@
 //! The robot as the simulator needs it: what it weighs, what it bumps into things with, what it stands on and what it
 //! senses with, all of it from the robot's own model.
 
-pub(crate) mod afloat;
-pub(crate) mod driven;
-mod floating;
-pub(crate) mod propulsion;
-pub(crate) mod thrusters;
-pub(crate) mod turning;
-pub(crate) mod wheels;
-
+use crate::actuation::wheels::Wheel;
+use crate::actuation::{CommandPort, Gear, MountedBody};
+use crate::catalog::Catalog;
 use crate::math::vector;
 use crate::physics::{ChassisPlan, ChassisShape};
+use crate::sensor::Instrument;
 use crate::solid::Solid;
-use bowline_geometry::{Body, FrameId, Model, Role, Sensor, Shape, ShapeKind, Transform, Vec3};
-use floating::Floating;
+use bowline_component::BuildError;
+use bowline_geometry::{Body, FrameId, Mistakes, Model, Role, Shape, ShapeKind, Transform, Vec3};
 use rapier3d_f64::math::Vector;
-use thrusters::MountedThruster;
+use std::any::Any;
+use std::sync::Arc;
 
 /// The frame that vehicles are described in, unless they have one of another name.
 pub const VEHICLE_FRAME: &str = "Vehicle";
@@ -27,57 +24,12 @@ pub struct Vehicle {
     pub frame: String,
     /// Names of the bodies that it is made of.
     pub parts: Vec<String>,
-    /// What carries and moves it.
-    pub running_gear: RunningGear,
     /// What it senses with.
     pub sensors: Vec<Mounted>,
     /// What of the model has no place here, in words.
     pub notes: Vec<String>,
+    pub(crate) gear: Arc<dyn Gear>,
     pub(crate) chassis: ChassisPlan,
-}
-
-/// What carries and moves a vehicle. The model decides: whoever has a hull is a vessel.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunningGear {
-    /// Wheels and castors that it stands on.
-    Wheels(Vec<Wheel>),
-    /// A hull that it floats on.
-    Hull(Box<Hull>),
-}
-
-/// A hull with its thrusters, about the vehicle's centre of mass; in surge, sway and yaw.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hull {
-    /// Along the waterline, metres.
-    pub length_m: f64,
-    /// From side to side, metres.
-    pub beam_m: f64,
-    /// What water moves with it: kilograms twice, and kilogram square metres.
-    pub added_mass: [f64; 3],
-    /// What holds it back by speed through the water: newtons at a metre a second twice, and newton metres at a radian a
-    /// second.
-    pub linear_drag: [f64; 3],
-    /// The same by the square of speed.
-    pub quadratic_drag: [f64; 3],
-    /// How much is left of Munk's moment, 0 to 1.
-    pub munk_ratio: f64,
-    /// What the wind blows against from ahead and from the side, with its drag coefficient, square metres.
-    pub windage_m2: [f64; 2],
-    /// To port, and to starboard.
-    pub thrusters: [MountedThruster; 2],
-}
-
-/// A wheel, or a castor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wheel {
-    /// The body that it is.
-    pub part: usize,
-    /// Its middle, in coordinates of the vehicle, metres.
-    pub centre_m: Vec3,
-    /// Metres.
-    pub radius_m: f64,
-    /// Whether it only carries, and slides wherever it is pulled.
-    pub is_castor: bool,
 }
 
 /// A sensor where it sits.
@@ -91,13 +43,20 @@ pub struct Mounted {
     pub part: usize,
     /// Where it looks from.
     pub vehicle_from_sensor: Transform,
-    /// What it measures.
-    pub sensor: Sensor,
+    /// The word of its kind: `laser`, for example.
+    pub word: &'static str,
+    /// How often it measures; 0 is as often as the simulator steps.
+    pub rate_hz: f64,
+    /// What it measures with.
+    pub instrument: Instrument,
 }
 
 /// Why a model is no vehicle.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum MakeVehicleError {
+    /// Something is wrong with what it senses or moves with, or the simulator does not know it.
+    #[error(transparent)]
+    Elements(#[from] Mistakes),
     /// There is no frame to describe it in.
     #[error(
         "expected a frame called {expected:?} in the model, x forward, z up: on the ground under the middle of the rear axle, or amidships on the waterline; found none"
@@ -118,29 +77,14 @@ pub enum MakeVehicleError {
     #[error("expected a <mass> in at least one body of the model, found none")]
     NoMass,
     /// It has nothing to stand on, and nothing to float on.
-    #[error(
-        "expected a <hull>, or at least 3 bodies with Wheel or Castor in their names and a cylinder or a sphere as their shape, found {found}"
-    )]
-    NoWheels {
-        /// How many.
-        found: usize,
+    #[error("expected {expected} in the model, found none of it")]
+    NoGear {
+        /// What it could have.
+        expected: String,
     },
-    /// It has several hulls.
-    #[error(
-        "expected one <hull> for the whole vessel, found {}: a twin hull is one, too", found.join(", ")
-    )]
-    ManyHulls {
-        /// The bodies that have one.
-        found: Vec<String>,
-    },
-    /// A vessel has not one thruster on each side.
-    #[error("expected a <thruster> to port and one to starboard, found {port} and {starboard}")]
-    Thrusters {
-        /// How many are to the left.
-        port: usize,
-        /// How many are to the right, or in the middle.
-        starboard: usize,
-    },
+    /// It has some of what carries and moves vehicles, and not all of it.
+    #[error("{0}")]
+    Gear(BuildError),
 }
 
 /// There is no such port to break.
@@ -160,7 +104,7 @@ impl Vehicle {
     /// When there is none.
     pub fn check_breakable(&self, port: &str) -> Result<(), NoSuchPort> {
         let sensors = self.sensors.iter().map(|it| it.port.clone());
-        let command = self.command_port().to_owned();
+        let command = self.command().name.to_owned();
         let known: Vec<String> = sensors.chain([command]).collect();
         if known.iter().any(|it| it == port) {
             return Ok(());
@@ -171,71 +115,76 @@ impl Vehicle {
         })
     }
 
-    /// The port that its commands come in by.
+    /// Where its commands come in.
     #[must_use]
-    pub const fn command_port(&self) -> &'static str {
-        match self.running_gear {
-            RunningGear::Wheels(_) => "command",
-            RunningGear::Hull(_) => "thrust",
-        }
+    pub fn command(&self) -> CommandPort {
+        self.gear.command()
+    }
+
+    /// What carries and moves it, if it is of this type.
+    #[must_use]
+    pub fn gear<G: Gear>(&self) -> Option<&G> {
+        let gear: &dyn Any = &*self.gear;
+        gear.downcast_ref()
     }
 
     /// Takes a model apart. `frame` is the name of the vehicle's frame, or `Body:Frame`.
     ///
     /// # Errors
-    /// When it has no such frame, no mass, and neither wheels nor a hull with its thrusters.
-    pub fn new(model: &Model, frame: &str) -> Result<Self, MakeVehicleError> {
+    /// When it has no such frame, no mass, nothing that carries and moves it, or elements that are none of the catalog's.
+    pub fn new(model: &Model, frame: &str, catalog: &Catalog) -> Result<Self, MakeVehicleError> {
         let mut model = model.clone();
         // What moves and tells nobody is where it rests.
         model.set_untold_to_rest(0);
         let reference = find_frame(&model, frame)?;
         let assembly = model.assembly();
-        let mut vehicle = Self {
-            frame: model.name_of(reference).to_owned(),
-            parts: assembly
-                .bodies
-                .iter()
-                .map(|body| body.name.clone())
-                .collect(),
-            running_gear: RunningGear::Wheels(Vec::new()),
-            sensors: Vec::new(),
-            notes: Vec::new(),
-            chassis: ChassisPlan::default(),
-        };
-        let mut masses = Masses::default();
-        let mut floating = Floating::default();
+        catalog.check(assembly)?;
+        let frame = model.name_of(reference).to_owned();
+        let (mut masses, mut fittings) = (Masses::default(), Fittings::default());
+        let mut bodies = Vec::new();
         for (part, body) in assembly.bodies.iter().enumerate() {
             let Some(vehicle_from_body) = pose_of(&model, body, reference) else {
-                let note = format!(
-                    "{} is left out: nothing binds it to {}",
-                    body.name, vehicle.frame
-                );
-                vehicle.notes.push(note);
+                let note = format!("{} is left out: nothing binds it to {frame}", body.name);
+                fittings.notes.push(note);
                 continue;
             };
+            let mounted = MountedBody {
+                part,
+                body,
+                vehicle_from_body,
+            };
             masses.add(body, &vehicle_from_body);
-            vehicle.take_shapes(part, body, &vehicle_from_body);
-            vehicle.take_sensors(part, body, &vehicle_from_body);
-            floating.add(part, body, &vehicle_from_body);
+            fittings.take_shapes(&mounted);
+            fittings.take_sensors(&mounted, catalog)?;
+            bodies.push(mounted);
         }
-        if let Some(hull) = floating.finish()? {
-            vehicle.running_gear = RunningGear::Hull(Box::new(hull));
-            vehicle.chassis.floats = true;
-        } else if vehicle.wheels().len() < 3 {
-            let found = vehicle.wheels().len();
-            return Err(MakeVehicleError::NoWheels { found });
-        }
-        masses.finish(&mut vehicle.chassis)?;
-        Ok(vehicle)
+        let gear = catalog.gear(&bodies)?;
+        let Fittings {
+            shapes,
+            sensors,
+            notes,
+        } = fittings;
+        let mut chassis = ChassisPlan {
+            shapes,
+            is_planar: gear.is_planar(),
+            ..ChassisPlan::default()
+        };
+        masses.finish(&mut chassis)?;
+        let parts = assembly.bodies.iter().map(|body| body.name.clone());
+        Ok(Self {
+            frame,
+            parts: parts.collect(),
+            sensors,
+            notes,
+            gear: gear.into(),
+            chassis,
+        })
     }
 
     /// What it stands on; nothing for vessels.
     #[must_use]
     pub fn wheels(&self) -> &[Wheel] {
-        match &self.running_gear {
-            RunningGear::Wheels(wheels) => wheels,
-            RunningGear::Hull(_) => &[],
-        }
+        self.gear.wheels()
     }
 
     /// A sensor by its port.
@@ -268,30 +217,42 @@ impl Vehicle {
         self.chassis.mass_kg
     }
 
+    /// Its centre of mass, in coordinates of the vehicle, metres.
+    #[must_use]
+    pub const fn centre_m(&self) -> Vec3 {
+        self.chassis.centre_m
+    }
+
+    /// Its inertia about that centre, along the vehicle's axes, kilogram square metres.
+    #[must_use]
+    pub const fn inertia_kgm2(&self) -> [[f64; 3]; 3] {
+        self.chassis.inertia_kgm2
+    }
+
     /// Each box, cylinder or ball that it bumps into things with, and where, for pictures.
     pub fn shapes(&self) -> impl Iterator<Item = (&Solid, &Transform)> {
         let shapes = self.chassis.shapes.iter();
         shapes.map(|shape| (&shape.solid, &shape.vehicle_from_shape))
     }
+}
 
-    fn take_shapes(&mut self, part: usize, body: &Body, vehicle_from_body: &Transform) {
-        let name = body.name.to_lowercase();
-        let is_castor = name.contains("castor") || name.contains("caster");
-        let is_wheel = is_castor || name.contains("wheel");
-        for shape in &body.shapes {
-            let vehicle_from_shape = *vehicle_from_body * shape.body_from_shape;
-            let radius = wheel_radius(shape);
-            if is_wheel && let Some(radius_m) = radius {
-                self.take_wheel(Wheel {
-                    part,
-                    centre_m: vehicle_from_shape.xyz(),
-                    radius_m,
-                    is_castor,
-                });
-            }
-            if shape.role == Role::Visual {
-                continue;
-            }
+/// What bodies have beside their masses, while it is gathered.
+#[derive(Debug, Default)]
+struct Fittings {
+    shapes: Vec<ChassisShape>,
+    sensors: Vec<Mounted>,
+    notes: Vec<String>,
+}
+
+impl Fittings {
+    fn take_shapes(&mut self, mounted: &MountedBody<'_>) {
+        let MountedBody {
+            part,
+            body,
+            vehicle_from_body,
+        } = *mounted;
+        let is_wheel = WheelName::of(body).is_some();
+        for shape in body.shapes.iter().filter(|it| it.role != Role::Visual) {
             let Some(solid) = solid(shape, is_wheel) else {
                 let note = format!(
                     "a mesh of {} is left out: vehicles are simple shapes",
@@ -300,37 +261,62 @@ impl Vehicle {
                 self.notes.push(note);
                 continue;
             };
-            self.chassis.shapes.push(ChassisShape {
+            self.shapes.push(ChassisShape {
                 part,
                 solid,
-                vehicle_from_shape,
+                vehicle_from_shape: vehicle_from_body * shape.body_from_shape,
                 is_wheel,
             });
         }
     }
 
-    fn take_wheel(&mut self, wheel: Wheel) {
-        if let RunningGear::Wheels(wheels) = &mut self.running_gear
-            && wheels.iter().all(|other| other.part != wheel.part)
-        {
-            wheels.push(wheel);
-        }
-    }
-
-    fn take_sensors(&mut self, part: usize, body: &Body, vehicle_from_body: &Transform) {
-        for sensor in &body.sensors {
-            let found = body.frames.iter().find(|frame| frame.name == sensor.frame);
-            let Some(frame) = found else {
+    fn take_sensors(
+        &mut self,
+        mounted: &MountedBody<'_>,
+        catalog: &Catalog,
+    ) -> Result<(), Mistakes> {
+        let MountedBody {
+            part,
+            body,
+            vehicle_from_body,
+        } = *mounted;
+        for element in body.sensors() {
+            let (Some(name), Some(short)) = (&element.name, &element.frame) else {
                 continue;
             };
+            let Some(frame) = body.frame(short) else {
+                continue;
+            };
+            let (word, instrument) = catalog.instrument(element)?;
             self.sensors.push(Mounted {
-                port: format!("{}.{}", body.name, sensor.name),
-                frame: format!("{}:{}", body.name, sensor.frame),
+                port: format!("{}.{name}", body.name),
+                frame: format!("{}:{short}", body.name),
                 part,
-                vehicle_from_sensor: *vehicle_from_body * frame.body_from_frame,
-                sensor: sensor.clone(),
+                vehicle_from_sensor: vehicle_from_body * frame.body_from_frame,
+                word,
+                rate_hz: element.rate_hz(),
+                instrument,
             });
         }
+        Ok(())
+    }
+}
+
+/// What a body's name says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WheelName {
+    Wheel,
+    Castor,
+}
+
+impl WheelName {
+    /// None of a body that is no wheel.
+    pub(crate) fn of(body: &Body) -> Option<Self> {
+        let name = body.name.to_lowercase();
+        if name.contains("castor") || name.contains("caster") {
+            return Some(Self::Castor);
+        }
+        name.contains("wheel").then_some(Self::Wheel)
     }
 }
 
@@ -364,13 +350,6 @@ fn pose_of(model: &Model, body: &Body, reference: FrameId) -> Option<Transform> 
     let frame = model.frame(&format!("{}:{}", body.name, first.name)).ok()?;
     let reference_from_frame = model.transform(frame, reference).ok()?;
     Some(reference_from_frame * first.body_from_frame.inverse())
-}
-
-fn wheel_radius(shape: &Shape) -> Option<f64> {
-    match shape.kind {
-        ShapeKind::Cylinder { radius_m, .. } | ShapeKind::Sphere { radius_m } => Some(radius_m),
-        ShapeKind::Box { .. } | ShapeKind::Mesh { .. } => None,
-    }
 }
 
 /// Wheels bump into things with their upper part only: what is low, they roll over.

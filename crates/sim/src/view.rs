@@ -2,10 +2,11 @@
 
 use crate::chart::{DEPTHS_M, Depths};
 use crate::outline::{N_CIRCLE, Outline, outline};
+use crate::sensor::Reach;
 use crate::simulation::Simulation;
 use crate::vehicle::Vehicle;
 use crate::world::{Area, AreaKind, Body, Line, Moves, PathEnd, Plume, World};
-use bowline_geometry::{SensorKind, Transform};
+use bowline_geometry::Transform;
 use std::fmt::Write as _;
 
 /// How many pixels the longer side has.
@@ -288,25 +289,15 @@ impl Page {
 
     fn vehicle(&mut self, vehicle: &Vehicle, map_from_vehicle: &Transform) {
         for mounted in &vehicle.sensors {
-            let map_from_sensor = *map_from_vehicle * mounted.vehicle_from_sensor;
-            let (from, to, reach) = match &mounted.sensor.kind {
-                SensorKind::Laser(laser) => (laser.first_rad, laser.last_rad, laser.range_max_m),
-                SensorKind::Depth(depth) => {
-                    (-depth.fov_rad / 2.0, depth.fov_rad / 2.0, depth.far_m)
-                }
-                SensorKind::Camera(camera) => {
-                    (-camera.fov_rad / 2.0, camera.fov_rad / 2.0, camera.far_m)
-                }
-                SensorKind::Ins(_)
-                | SensorKind::Gps(_)
-                | SensorKind::Imu(_)
-                | SensorKind::Magnetometer(_)
-                | SensorKind::Sonar(_)
-                | SensorKind::Multibeam(_)
-                | SensorKind::Spectrometer(_)
-                | SensorKind::Encoder(_)
-                | SensorKind::Bumper(_) => continue,
+            let Some(reach) = mounted.instrument.reach() else {
+                continue;
             };
+            let Reach {
+                from_rad: from,
+                to_rad: to,
+                range_m: reach,
+            } = reach;
+            let map_from_sensor = *map_from_vehicle * mounted.vehicle_from_sensor;
             let tip = |nth: u32| {
                 let (sin, cos) =
                     (from + (to - from) * f64::from(nth) / f64::from(N_CIRCLE)).sin_cos();

@@ -155,6 +155,11 @@ pub enum Moves {
 }
 
 impl World {
+    /// How hard things are pulled down, metres a second squared; never quite nothing.
+    pub(crate) fn gravity(&self) -> f64 {
+        crate::math::vector(self.gravity_mps2).length().max(0.1)
+    }
+
     /// A world with nothing but flat ground.
     #[must_use]
     pub fn flat() -> Self {

@@ -12,6 +12,8 @@ mod barn;
 mod component;
 #[path = "it/driving.rs"]
 mod driving;
+#[path = "it/elements.rs"]
+mod elements;
 #[path = "it/options.rs"]
 mod options;
 #[path = "it/repeatable.rs"]
@@ -20,6 +22,8 @@ mod repeatable;
 mod sensors;
 #[path = "it/survey.rs"]
 mod survey;
+#[path = "it/tables.rs"]
+mod tables;
 #[path = "it/vessel.rs"]
 mod vessel;
 #[path = "it/voyage.rs"]

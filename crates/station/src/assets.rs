@@ -40,11 +40,13 @@ pub(crate) fn zip(bytes: &[u8]) -> Option<Bytes> {
     (zipped.len() < bytes.len()).then(|| zipped.into())
 }
 
-fn content_type(path: &str) -> &'static str {
+pub(crate) fn content_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("html") => "text/html; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
+        Some("json") => "application/json",
+        Some("png") => "image/png",
         Some("svg") => "image/svg+xml",
         Some("woff") => "font/woff",
         Some("woff2") => "font/woff2",

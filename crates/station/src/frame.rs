@@ -92,6 +92,7 @@ pub(crate) struct Hello<'a> {
     pub(crate) source: &'a str,
     pub(crate) utime: i64,
     pub(crate) charts: &'a [String],
+    pub(crate) panels: &'a [String],
     pub(crate) rank: i32,
 }
 

@@ -73,6 +73,7 @@ pub(crate) fn router(context: &Arc<Context>) -> Router {
         .route("/login", post(login).layer(DefaultBodyLimit::max(MAX_BODY)))
         .route("/logout", post(logout))
         .route("/charts/{name}", get(chart))
+        .route("/panels/{name}", get(panel))
         .route("/ws", get(upgrade))
         .fallback(asset)
         .layer(middleware::from_fn_with_state(Arc::clone(context), guard))
@@ -341,6 +342,28 @@ async fn chart(
         .header(header::CACHE_CONTROL, "no-cache");
     let whole = served.chart.geojson.clone();
     send(response, &headers, whole, served.zipped.clone())
+}
+
+async fn panel(
+    State(context): State<Arc<Context>>,
+    Extension(Peer(address)): Extension<Peer>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    if guest(&context, address, &headers).is_none() {
+        return refuse(StatusCode::UNAUTHORIZED, "log in first");
+    }
+    let Some(panels) = context.panels.clone() else {
+        return refuse(StatusCode::NOT_FOUND, "this station has no custom panels");
+    };
+    let found = tokio::task::spawn_blocking(move || panels.read(&name)).await;
+    let Ok(Some(file)) = found else {
+        return refuse(StatusCode::NOT_FOUND, "there is no such file of a panel");
+    };
+    let response = Response::builder()
+        .header(header::CONTENT_TYPE, file.content_type)
+        .header(header::CACHE_CONTROL, "no-cache");
+    send(response, &headers, file.bytes, None)
 }
 
 /// Sends something as it is, or in fewer bytes to those who can read that.

@@ -22,6 +22,7 @@
 //! | `policy.rs` | what a page may publish, and which services it may call |
 //! | `request.rs` | what a page may ask of the station |
 //! | `people.rs`, `sessions.rs`, `budget.rs`, `crowd.rs` | who they are, what they may do, how often, and how many at once |
+//! | `panels.rs` | custom panels, from a folder |
 //! | `audit.rs`, `notices.rs` | what they did, and what they were refused |
 //! | `fuzzing.rs` | what `fuzz/` tries |
 //! | `door.rs`, `line.rs`, `tls.rs`, `names.rs` | connections, and what the station is called |
@@ -46,6 +47,7 @@ mod live;
 mod names;
 mod notices;
 mod outbox;
+mod panels;
 mod past;
 mod people;
 mod policy;
@@ -57,6 +59,7 @@ mod station;
 mod tls;
 mod wish;
 
+pub use panels::BadPanels;
 pub use people::{BadPeople, MAX_PASSWORD, People, Role, hash_password};
 pub use station::{Access, Chart, Model, Options, Origin, StartError, Station};
 pub use tls::{Certificate, TlsError, self_signed};

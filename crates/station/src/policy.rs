@@ -3,8 +3,8 @@
 
 use crate::people::Role;
 use bowline_msgs::{
-    AuthorityRef, Gate, LeaseRequestRef, SimControl, SimFault, StopCommand, StopCommandRef,
-    TaskCommandRef, ThrustCommandRef, VelocityCommandRef,
+    AcknowledgeRef, Alarms, AuthorityRef, Gate, LeaseRequestRef, SimControl, SimFault, StopCommand,
+    StopCommandRef, TaskCommandRef, ThrustCommandRef, VelocityCommandRef,
 };
 use bowline_wire::{DecodeError, Fingerprint, Message as _};
 use serde_json::Value;
@@ -37,6 +37,10 @@ pub(crate) enum Refusal {
     NotOperators(String),
     #[error("no vehicle has a gate at {0:?}")]
     NoSuchVehicle(String),
+    #[error("no vehicle has a list of alarms at {0:?}")]
+    NoSuchList(String),
+    #[error("a viewer may not acknowledge alarms")]
+    ViewerAcknowledges,
     #[error("expected a message of type {expected}: {source}")]
     BadMessage {
         expected: &'static str,
@@ -62,6 +66,7 @@ pub(crate) enum Refusal {
 /// What each channel of an operator carries.
 #[derive(Clone, Copy)]
 enum Carries {
+    Acknowledge,
     Lease,
     Stop,
     Task,
@@ -69,7 +74,8 @@ enum Carries {
     Velocity,
 }
 
-const CHANNELS: [(&str, Carries); 5] = [
+const CHANNELS: [(&str, Carries); 6] = [
+    ("operator.acknowledge", Carries::Acknowledge),
     ("operator.lease", Carries::Lease),
     ("operator.stop", Carries::Stop),
     ("operator.task", Carries::Task),
@@ -126,6 +132,19 @@ pub(crate) fn judge(
 ) -> Result<Ask, Refusal> {
     let (prefix, carries) = split(channel)?;
     let ask = match carries {
+        Carries::Acknowledge => {
+            let acknowledge = read(message, "acknowledge_t", AcknowledgeRef::decode)?;
+            check_station(speaker, &acknowledge.by)?;
+            if speaker.role == Role::Viewer {
+                return Err(Refusal::ViewerAcknowledges);
+            }
+            // A vehicle without a gate has alarms too.
+            let list = format!("{prefix}bowline.alarms");
+            let is_kept = type_on(&list) == Some(Alarms::FINGERPRINT);
+            return is_kept
+                .then_some(Ask::Other)
+                .ok_or(Refusal::NoSuchList(list));
+        }
         Carries::Lease => {
             let request = read(message, "lease_request_t", LeaseRequestRef::decode)?;
             check_station(speaker, &request.by)?;
@@ -212,7 +231,7 @@ fn check_station(speaker: &Speaker, by: &AuthorityRef<'_>) -> Result<(), Refusal
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_msgs::{Authority, LeaseRequest, TaskCommand, ThrustCommand};
+    use bowline_msgs::{Acknowledge, Authority, LeaseRequest, TaskCommand, ThrustCommand};
 
     const STATION: &str = "bridge/anna";
 
@@ -238,6 +257,37 @@ mod tests {
             ..StopCommand::default()
         };
         command.encode().unwrap()
+    }
+
+    fn acknowledge(station: &str) -> Vec<u8> {
+        let acknowledge = Acknowledge {
+            by: by(station),
+            id: "lost".to_owned(),
+            ..Acknowledge::default()
+        };
+        acknowledge.encode().unwrap()
+    }
+
+    #[test]
+    fn an_alarm_is_acknowledged_under_ones_own_name_where_a_list_is_kept() {
+        let has_list = |name: &str| (name == "heron.bowline.alarms").then_some(Alarms::FINGERPRINT);
+        let judge = |role, channel: &str, station| {
+            judge(&speaker(role), channel, &acknowledge(station), has_list)
+        };
+        let channel = "heron.operator.acknowledge";
+        assert_eq!(judge(Role::Operator, channel, STATION).unwrap(), Ask::Other);
+        assert!(matches!(
+            judge(Role::Operator, channel, "bridge/bo"),
+            Err(Refusal::NotYou { .. })
+        ));
+        assert!(matches!(
+            judge(Role::Viewer, channel, STATION),
+            Err(Refusal::ViewerAcknowledges)
+        ));
+        assert!(matches!(
+            judge(Role::Operator, "tern.operator.acknowledge", STATION),
+            Err(Refusal::NoSuchList(_))
+        ));
     }
 
     fn lease(rank: i32) -> Vec<u8> {

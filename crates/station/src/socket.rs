@@ -222,6 +222,7 @@ impl Visit {
             source: self.context.source_name(),
             utime: self.context.time().0,
             charts: &self.context.chart_addresses(),
+            panels: &self.context.panel_addresses(),
             rank: self.speaker.rank,
         })
     }

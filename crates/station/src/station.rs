@@ -9,6 +9,7 @@ use crate::frame;
 use crate::live::Live;
 use crate::names::{hosts, main_host};
 use crate::notices::Notices;
+use crate::panels::{BadPanels, Panels};
 use crate::people::People;
 use crate::replay::Replay;
 use crate::sessions::{Sessions, site_of};
@@ -61,6 +62,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Charts to draw the map on.
     pub charts: Vec<Chart>,
+    /// A folder of custom panels: modules that the page loads, as docs/panels.md has them.
+    pub panels: Option<PathBuf>,
     /// Models of the robots, to know where their sensors are.
     pub models: Vec<Model>,
     /// Where it is written down what people do. Nothing may be there yet.
@@ -127,6 +130,9 @@ pub enum StartError {
     /// Two charts with one name: browsers would see the first only.
     #[error("expected charts with different names, found two that are called {0:?}")]
     Chart(String),
+    /// The folder of panels cannot be used.
+    #[error(transparent)]
+    Panels(#[from] BadPanels),
     /// The address is taken, or not this machine's.
     #[error("cannot listen at {address}")]
     Listen {
@@ -299,6 +305,7 @@ pub(crate) struct Context {
     main_host: String,
     pub(crate) port: u16,
     pub(crate) charts: Vec<ServedChart>,
+    pub(crate) panels: Option<Panels>,
     pub(crate) models: Vec<Model>,
     pub(crate) auditor: Auditor,
     recording: Option<String>,
@@ -351,6 +358,7 @@ impl Context {
         address: SocketAddr,
         ended: watch::Receiver<bool>,
     ) -> Result<Self, StartError> {
+        let panels = options.panels.as_deref().map(Panels::open).transpose()?;
         let feed = Arc::new(Feed::default());
         let clock = clock::Live::new();
         let bus = match &options.origin {
@@ -377,6 +385,7 @@ impl Context {
             hosts,
             port: address.port(),
             charts: charts.map(ServedChart::new).collect(),
+            panels,
             models: options.models,
             auditor,
             recording: options.recording,
@@ -477,6 +486,12 @@ impl Context {
         charts
             .map(|it| format!("charts/{}", it.chart.name))
             .collect()
+    }
+
+    /// Addresses of the custom panels that there are now.
+    pub(crate) fn panel_addresses(&self) -> Vec<String> {
+        let modules = self.panels.iter().flat_map(Panels::modules);
+        modules.map(|name| format!("panels/{name}")).collect()
     }
 
     pub(crate) fn source_name(&self) -> &'static str {

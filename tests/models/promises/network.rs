@@ -1,9 +1,10 @@
 //! A transport whose network is a queue: what is sent comes back, in order, once somebody reads.
 
 use crate::kernel::{self, Shelf};
-use crate::router::{Body, Inlet, Interest};
-use crate::transport::{ListenError, Outgoing, ReceiveError, SendError, Transport};
-use crate::{Arrival, Bus, Bytes, NetworkCounts, Sender, Url, Wait};
+use crate::bus::OwnOptions;
+use crate::router::{Body, Inlet};
+use crate::transport::{Buffered, Outgoing, ReceiveError, SendError, Transport, memq};
+use crate::{Arrival, Bus, Bytes, Sender, Url, Wait};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ impl Network {
     pub fn open_as(self, url: &str) -> (Bus, Arc<Self>) {
         let network = Arc::new(self);
         let url = Url::parse(url).expect("a scheme is enough");
-        let bus = Bus::with_transport(url, Arc::clone(&network) as _);
+        let (url, own) = OwnOptions::take(url).expect("the options are the bus's own");
+        let bus = Bus::assemble(url, &memq::SCHEME, Arc::clone(&network) as _, &own);
         (bus.expect("the model refuses nothing"), network)
     }
 
@@ -65,10 +67,6 @@ impl Transport for Network {
         Ok(())
     }
 
-    fn want(&self, _: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
-        Ok(())
-    }
-
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
         let look = || {
             let message = self
@@ -95,15 +93,17 @@ impl Transport for Network {
         Ok(())
     }
 
+    fn buffered(&self) -> Option<&dyn Buffered> {
+        Some(self)
+    }
+}
+
+impl Buffered for Network {
     fn holds_unread(&self) -> bool {
         self.n_unread() > 0
     }
 
     fn is_pressed(&self) -> bool {
         self.is_pressed && self.holds_unread()
-    }
-
-    fn counts(&self) -> NetworkCounts {
-        NetworkCounts::default()
     }
 }

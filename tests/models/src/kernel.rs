@@ -108,6 +108,12 @@ impl Flag {
         signal(|| self.is_up.store(false, Ordering::SeqCst));
     }
 
+    /// Waits until it is up, or for `timeout`.
+    pub fn wait(&self, timeout: Option<Duration>) -> std::io::Result<()> {
+        poll(timeout, || self.is_up().then_some(()));
+        Ok(())
+    }
+
     /// To be asked within [`poll`].
     pub fn is_up(&self) -> bool {
         self.is_up.load(Ordering::SeqCst)

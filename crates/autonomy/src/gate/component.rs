@@ -4,8 +4,8 @@ use super::pace::Paces;
 use super::{Actuation, Contingency, Event, Gate, Input as Told, Refusal, Rules};
 use crate::Whereabouts;
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
-    Time,
+    AlarmKind, Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters,
+    Ports, Severity, Step, Time,
 };
 use bowline_msgs::{
     self as msgs, Authority, Beat, GateToken, LeaseRequest, PoseTransform, StopCommand, Task,
@@ -14,6 +14,14 @@ use bowline_msgs::{
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Raised while the gate does what was chosen for the loss of an operator or of the place.
+const CONTINGENCY: AlarmKind = AlarmKind {
+    id: "contingency",
+    severity: Severity::Alarm,
+    consequence: "the vehicle does by itself what was chosen for this case, and nothing else",
+    action: "take control again once the cause is over",
+};
 
 bowline_component::parameters! {
     /// What a gate allows, for how long, and what is done without an operator.
@@ -303,7 +311,10 @@ impl<A: Actuation> GateComponent<A> {
             out.send(self.token, gate.token());
         }
         if has_changed || is_regular && now.since(self.said.reported) >= REPORT_EVERY {
-            out.send(self.state, gate.report(&self.parameters.name));
+            let report = gate.report(&self.parameters.name);
+            let is_lost = report.state == msgs::Gate::CONTINGENCY;
+            out.alarm(&CONTINGENCY, is_lost.then_some(&*report.reason));
+            out.send(self.state, report);
             self.said.reported = now;
         }
     }

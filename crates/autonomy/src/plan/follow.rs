@@ -2,8 +2,7 @@
 
 use super::model::{Action, Control};
 use super::track::Track;
-use crate::vote::voting::{Judgement, vote};
-use crate::vote::waypoint::{curvature_to, favour};
+use crate::vote::{Judgement, curvature_to, favour, vote_on};
 use crate::{Fan, Place, Whereabouts, forward_speed_mps, within_half_turn};
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
@@ -215,7 +214,7 @@ impl Follow {
     fn along(&self, utime: i64, place: Place, wish: &Wish) -> Vote {
         let max_speed_mps = (2.0 * self.parameters.brake_mps2 * wish.left_m).sqrt();
         let reason = format!("{:.1} m of the plan are left", wish.left_m);
-        vote(("follow", reason), utime, place, &self.fan, |curvature| {
+        vote_on(("follow", reason), utime, place, &self.fan, |curvature| {
             Judgement {
                 vote: favour(curvature, wish.curvature_per_m, self.fan.max_per_m()),
                 confidence: self.parameters.confidence,
@@ -226,7 +225,7 @@ impl Follow {
     }
 
     fn stand(&self, utime: i64, place: Place, why: &str) -> Vote {
-        vote(("follow", why.to_owned()), utime, place, &self.fan, |_| {
+        vote_on(("follow", why.to_owned()), utime, place, &self.fan, |_| {
             Judgement {
                 max_speed_mps: 0.0,
                 ..Judgement::INDIFFERENT

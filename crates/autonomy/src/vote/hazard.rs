@@ -4,7 +4,7 @@
 //! far the others are free. *Avoidance* prefers: arcs with more room around them, and better ground.
 
 use super::sweep::{Ground, Outline, Sweeper, Swept};
-use super::voting::{Judgement, vote};
+use super::voting::{Judgement, vote_on};
 use crate::{Fan, Whereabouts, forward_speed_mps};
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
@@ -181,7 +181,7 @@ impl Watcher {
         let mut each = swept.iter();
         // It rests on the older of the two.
         let utime = map.utime.min(pose.utime);
-        Ok(vote(
+        Ok(vote_on(
             (voter, reason),
             utime,
             place,

@@ -1,7 +1,6 @@
 //! Tele-operation: what a person asks for, as votes, so that vetoes of others hold for people, too.
 
-use super::voting::{Judgement, vote};
-use super::waypoint::favour;
+use super::voting::{Judgement, favour, vote_on};
 use crate::{Fan, Whereabouts};
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
@@ -98,7 +97,7 @@ impl Component for Teleop {
         out.health(Health::Good);
         out.send(
             self.votes,
-            vote(reason, utime, place, &self.fan, |curvature| Judgement {
+            vote_on(reason, utime, place, &self.fan, |curvature| Judgement {
                 vote: favour(curvature, wanted, max_per_m),
                 confidence: 1.0,
                 max_speed_mps: wish.speed_mps,

@@ -1,21 +1,26 @@
-//! What voters have in common.
+//! What voters have in common: judgements of arcs, and the vote that is made of them.
 
 use crate::{Fan, Place};
 use bowline_msgs::{Arc, Vote};
 
 /// What a voter thinks of one arc.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Judgement {
-    pub(crate) veto: bool,
-    pub(crate) max_speed_mps: f64,
-    pub(crate) vote: f64,
-    pub(crate) confidence: f64,
-    pub(crate) free_m: f64,
+pub struct Judgement {
+    /// Whether the arc must not be driven.
+    pub veto: bool,
+    /// No faster than this, metres a second; infinite without a limit.
+    pub max_speed_mps: f64,
+    /// How good the arc is, from -1 for the worst to 1 for the best; limited to that range.
+    pub vote: f64,
+    /// How much that is to count, from 0 to 1; limited to that range.
+    pub confidence: f64,
+    /// How far the arc can be driven, metres; infinite where no end is known.
+    pub free_m: f64,
 }
 
 impl Judgement {
-    /// Nothing to say, and nothing against it.
-    pub(crate) const INDIFFERENT: Self = Self {
+    /// Neither for the arc nor against it, without limits.
+    pub const INDIFFERENT: Self = Self {
         veto: false,
         max_speed_mps: f64::INFINITY,
         vote: 0.0,
@@ -24,12 +29,31 @@ impl Judgement {
     };
 }
 
-/// A vote on each arc of a fan.
+/// A vote on each arc of a fan, as `judge` finds it by its curvature, 1/metres. `voter` is the name by which an arbiter
+/// knows the voter, `reason` a text for operators; `utime` and `place` are the time and the place of the data that the
+/// vote rests on.
+///
+/// ```
+/// use bowline_autonomy::vote::{Judgement, favour, vote_on};
+/// use bowline_autonomy::{Fan, Place};
+///
+/// // Three arcs: right, straight on, left. This voter prefers the left.
+/// let fan = Fan::new(0.5, 1);
+/// let place = Place::new(0.0, 0.0, 0.0);
+/// let vote = vote_on(("left", "because".to_owned()), 0, place, &fan, |curvature_per_m| Judgement {
+///     vote: favour(curvature_per_m, 0.5, fan.max_per_m()),
+///     confidence: 0.5,
+///     ..Judgement::INDIFFERENT
+/// });
+///
+/// assert!(vote.arcs[2].vote > vote.arcs[1].vote && vote.arcs[1].vote > vote.arcs[0].vote);
+/// ```
+#[must_use]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "votes travel in single precision"
 )]
-pub(crate) fn vote(
+pub fn vote_on(
     (voter, reason): (&str, String),
     utime: i64,
     place: Place,
@@ -60,4 +84,22 @@ pub(crate) fn vote(
         ..Vote::default()
     }
     .with_lengths()
+}
+
+/// The curvature of the arc from a place through a point of the map, 1/metres, positive to the left; the sharpest towards a
+/// point that lies behind.
+#[must_use]
+pub fn curvature_to(from: Place, at_m: [f64; 2], max_per_m: f64) -> f64 {
+    let [forward_m, left_m] = from.see(at_m);
+    let away2 = forward_m * forward_m + left_m * left_m;
+    if forward_m <= 0.0 {
+        return max_per_m.copysign(left_m);
+    }
+    (2.0 * left_m / away2.max(1e-6)).clamp(-max_per_m, max_per_m)
+}
+
+/// A vote for curvatures near a wanted one: from 0.95 for the wanted arc down to -0.95 for the opposite one of the sharpest.
+#[must_use]
+pub fn favour(curvature_per_m: f64, wanted_per_m: f64, max_per_m: f64) -> f64 {
+    0.95 - 1.9 * (curvature_per_m - wanted_per_m).abs() / (2.0 * max_per_m)
 }

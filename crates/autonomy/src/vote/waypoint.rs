@@ -1,7 +1,7 @@
 //! Waypoint following: arcs that lead to the next goal are good.
 
-use super::voting::{Judgement, vote};
-use crate::{Fan, Place, Whereabouts};
+use super::voting::{Judgement, curvature_to, favour, vote_on};
+use crate::{Fan, Whereabouts};
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
@@ -94,9 +94,11 @@ impl Waypoint {
             .map_err(|why| why.to_string())?;
         let Some(goal) = goals.waypoints.first() else {
             let reason = ("waypoint", "all goals are reached".to_owned());
-            return Ok(vote(reason, pose.utime, place, &self.fan, |_| Judgement {
-                max_speed_mps: 0.0,
-                ..Judgement::INDIFFERENT
+            return Ok(vote_on(reason, pose.utime, place, &self.fan, |_| {
+                Judgement {
+                    max_speed_mps: 0.0,
+                    ..Judgement::INDIFFERENT
+                }
             }));
         };
         let is_last = goals.waypoints.len() == 1;
@@ -105,7 +107,7 @@ impl Waypoint {
         let wanted = curvature_to(place, at, self.fan.max_per_m());
         let slow_mps = (2.0 * self.parameters.brake_mps2 * away_m).sqrt();
         let reason = ("waypoint", format!("{} is {away_m:.1} m away", goal.id));
-        Ok(vote(reason, pose.utime, place, &self.fan, |curvature| {
+        Ok(vote_on(reason, pose.utime, place, &self.fan, |curvature| {
             Judgement {
                 vote: favour(curvature, wanted, self.fan.max_per_m()),
                 confidence: self.parameters.confidence,
@@ -114,19 +116,4 @@ impl Waypoint {
             }
         }))
     }
-}
-
-/// The arc through a point, or as sharp as it goes towards one that lies behind.
-pub(crate) fn curvature_to(from: Place, at: [f64; 2], max_per_m: f64) -> f64 {
-    let [forward_m, left_m] = from.see(at);
-    let away2 = forward_m * forward_m + left_m * left_m;
-    if forward_m <= 0.0 {
-        return max_per_m.copysign(left_m);
-    }
-    (2.0 * left_m / away2.max(1e-6)).clamp(-max_per_m, max_per_m)
-}
-
-/// From nearly 1 for the wanted arc down to nearly -1 for the opposite one.
-pub(crate) fn favour(curvature_per_m: f64, wanted_per_m: f64, max_per_m: f64) -> f64 {
-    0.95 - 1.9 * (curvature_per_m - wanted_per_m).abs() / (2.0 * max_per_m)
 }

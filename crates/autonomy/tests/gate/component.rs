@@ -6,7 +6,7 @@ use bowline_autonomy::operator::Session;
 use bowline_component::engine::{Arrival, Engine, Instance, Sent, Sink};
 use bowline_component::{Build as _, Kind, Parcel, Ports, Rig, Time};
 use bowline_msgs::{
-    Gate, GateToken, LeaseRequest, Parameters, ParametersRequest, PoseTransform, Refusal,
+    Alarm, Gate, GateToken, LeaseRequest, Parameters, ParametersRequest, PoseTransform, Refusal,
     StopCommand, TaskCommand, Thrust,
 };
 use bowline_wire::{Decode, Message};
@@ -358,4 +358,23 @@ fn wishes_that_waited_while_the_gate_was_held_up_move_nothing() {
     }
     let (_, moves) = tell(now, now - ms(20), "thrust.wish", wish());
     assert_eq!(moves, 0.5);
+}
+
+#[test]
+fn a_contingency_raises_an_alarm_with_its_reason() {
+    let (mut rig, _) = under_way(5.0);
+    assert_eq!(rig.alarms(), []);
+    for _ in 0..620 {
+        rig.send("pose", pose(&rig, 0.0, [0.01, 0.0, 0.01]));
+        rig.advance(ms(100));
+    }
+    let state = state(&mut rig);
+    assert_eq!(state.state, Gate::CONTINGENCY, "{}", state.reason);
+    let alarms = rig.alarms();
+    let alarm = alarms.last().unwrap();
+    assert_eq!(
+        (alarm.id.as_str(), alarm.severity, alarm.state),
+        ("contingency", Alarm::ALARM, Alarm::RAISED)
+    );
+    assert_eq!(alarm.cause, state.reason);
 }

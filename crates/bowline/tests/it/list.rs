@@ -29,7 +29,7 @@ impl Publisher {
     /// Our own bus, on the channel `bench.data`.
     fn ours(namespace: &Namespace) -> Self {
         let mut command = namespace.command(env!("CARGO_BIN_EXE_bowline"));
-        command.args(["bench", "worker", "bowline", "pub", URL]);
+        command.args(["bench-worker", "bowline", "pub", URL]);
         command.args(["--rate", "200", "--seconds", "60"]);
         Self::start(&mut command)
     }
@@ -168,7 +168,7 @@ fn where_nobody_can_be_heard_it_says_so() {
     let folder = scratch("list-alone");
     let output = bowline_in(&folder, &["list", "--for", "10ms", "memq://"], b"");
     assert_eq!(output.status.code(), Some(1));
-    let hint = "memq stays inside one process, so nobody else can be seen there";
+    let hint = "memq stays within one process, so no other program can be seen there";
     assert!(stderr(&output).contains(hint), "{}", stderr(&output));
 }
 

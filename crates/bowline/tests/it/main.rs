@@ -1,5 +1,6 @@
 //! The `bowline` command as people and scripts use it.
 
+mod app;
 mod bench;
 mod completions;
 mod demo;

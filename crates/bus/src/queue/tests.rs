@@ -34,7 +34,7 @@ fn fill(backlog: &mut Backlog, ids: &[SubscriptionId], event: Event) {
 
 fn drain(backlog: &mut Backlog) -> String {
     let mut read = String::new();
-    while let Some((_, event)) = backlog.pop() {
+    while let Some((_, event)) = ForEach.take_from(backlog) {
         read.push_str(std::str::from_utf8(&event.payload).unwrap());
     }
     assert!(backlog.is_empty());

@@ -1,12 +1,5 @@
 //! A log as a bus: what was recorded is received again, in its own time; what is published is recorded.
 //!
-//! ```text
-//! file:///path/to/log?mode=r            play; also mode=w (a new log) and mode=a (go on with one)
-//!      &speed=2.0                       twice as fast; 0 and less is as fast as the reader reads
-//!      &start_timestamp=1700000000000000   from there on, in microseconds since the epoch
-//!      &time=log                        events were received when they were recorded, not when they are played
-//! ```
-//!
 //! A log can wait, so it does: one event is read when somebody wants one, and where the bus reads on somebody's behalf
 //! (a descriptor, a stream) a full queue holds it up. Only where one thread plays for another that is slower does the
 //! other's queue decide: [`Queue::block`](crate::Queue::block) makes the log wait there too.
@@ -14,13 +7,20 @@
 //! Playing starts when somebody first waits for a message, so that subscriptions made before that miss nothing. Times
 //! between events are kept against one point in time, so that lateness does not add up.
 
+mod examine;
+
 use crate::clock::{self, Wait};
 use crate::counts::NetworkCounts;
+use crate::diagnosis::Check;
 use crate::event::{Arrival, Sender};
 use crate::eventlog::{LogEvent, OpenLogError, Reader, WriteLogError, Writer};
 use crate::router::{Body, Inlet, Interest};
+use crate::schemes::{Capability, Scheme, UrlOption};
 use crate::sys;
-use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::transport::{
+    Buffered, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective, SendError,
+    Transport,
+};
 use crate::url::{BadUrl, Options, Url};
 use std::io;
 use std::path::Path;
@@ -31,13 +31,54 @@ use std::time::{Duration, Instant};
 /// How many events that nobody wants are passed before the reader may look up.
 const MAX_PASSED: usize = 256;
 
+/// The row of the table.
+pub static SCHEME: Scheme = Scheme {
+    name: "file",
+    summary: "a log, played or written",
+    example: "file:///path/to/log",
+    options: &[
+        UrlOption {
+            name: "mode",
+            sample: "r",
+            default: "r",
+            meaning: "r plays, w writes a new log, a goes on with one",
+        },
+        UrlOption {
+            name: "speed",
+            sample: "2.0",
+            default: "1.0",
+            meaning: "how many times as fast to play; 0 is as fast as the reader reads",
+        },
+        UrlOption {
+            name: "start_timestamp",
+            sample: "1700000000000000",
+            default: "the first event",
+            meaning: "from when on to play, in microseconds since the epoch",
+        },
+        UrlOption {
+            name: "time",
+            sample: "log",
+            default: "wall",
+            meaning: "when events count as received: when they are played (wall) or were recorded (log)",
+        },
+    ],
+    capabilities: &[Capability::Log],
+    check,
+    open,
+    examine: examine::examine,
+    checks: &[Check {
+        name: "log",
+        look: examine::log,
+    }],
+};
+
 /// Checks a URL.
-pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+fn check(url: &Url) -> Result<(), BadUrl> {
     settings_of(url).map(|_| ())
 }
 
 /// Opens a log to play it or to write it.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let (mode, settings) = settings_of(url)?;
     let path = Path::new(url.address());
     let writer = match mode {
@@ -227,17 +268,10 @@ impl Transport for Player {
         })
     }
 
-    fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
-        self.is_wanted
-            .store(!interest.is_empty(), Ordering::Release);
-        Ok(())
-    }
-
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
         if !self.is_wanted.load(Ordering::Acquire) {
             // A change of subscriptions interrupts this.
-            sys::poll([wait.interrupt()], wait.left())?;
-            return Ok(());
+            return wait.idle();
         }
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..MAX_PASSED {
@@ -258,11 +292,39 @@ impl Transport for Player {
         Ok(())
     }
 
-    /// A log is no buffer that runs over: what is not read now can be read later.
+    fn selective(&self) -> Option<&dyn Selective> {
+        Some(self)
+    }
+
+    fn buffered(&self) -> Option<&dyn Buffered> {
+        Some(self)
+    }
+
+    fn observed(&self) -> Option<&dyn Observed> {
+        Some(self)
+    }
+}
+
+impl Selective for Player {
+    fn want(&self, interest: &Interest, _: &mut Inlet) -> Result<(), ListenError> {
+        self.is_wanted
+            .store(!interest.is_empty(), Ordering::Release);
+        Ok(())
+    }
+}
+
+/// A log is no buffer that runs over: what is not read now can be read later.
+impl Buffered for Player {
     fn holds_unread(&self) -> bool {
         false
     }
 
+    fn is_pressed(&self) -> bool {
+        false
+    }
+}
+
+impl Observed for Player {
     fn counts(&self) -> NetworkCounts {
         NetworkCounts {
             datagrams: self.n_events.load(Ordering::Relaxed),
@@ -293,16 +355,17 @@ impl Transport for Recorder {
         })
     }
 
-    /// Whoever listens hears nothing, as with LCM: a program that publishes and subscribes can be pointed at a log.
-    fn want(&self, _: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
-        Ok(())
-    }
-
+    /// Nothing ever comes, as with LCM: a program that publishes and subscribes can be pointed at a log.
     fn receive(&self, _: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        sys::poll([wait.interrupt()], wait.left())?;
-        Ok(())
+        wait.idle()
     }
 
+    fn observed(&self) -> Option<&dyn Observed> {
+        Some(self)
+    }
+}
+
+impl Observed for Recorder {
     fn counts(&self) -> NetworkCounts {
         NetworkCounts::default()
     }

@@ -4,22 +4,36 @@
 //! the mailboxes itself, on its own thread, so there is nothing for a bus to read.
 
 use crate::clock::{self, Wait};
-use crate::counts::NetworkCounts;
+use crate::diagnosis;
 use crate::event::{Arrival, Sender};
-use crate::router::{Body, Inlet, Interest};
-use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::router::{Body, Inlet};
+use crate::schemes::{Capability, Scheme};
+use crate::transport::{Direct, OpenError, Outgoing, ReceiveError, SendError, Transport};
 use crate::url::{BadUrl, Url};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, Weak};
 
+/// The row of the table.
+pub static SCHEME: Scheme = Scheme {
+    name: "memq",
+    summary: "within one process, without copies: private, or shared by name",
+    example: "memq://NAME",
+    options: &[],
+    capabilities: &[Capability::InProcess],
+    check,
+    open,
+    examine: diagnosis::examine_by_check,
+    checks: &[],
+};
+
 /// Checks a URL.
-pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+fn check(url: &Url) -> Result<(), BadUrl> {
     url.options().finish()
 }
 
 /// Opens a meeting place.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     check(url)?;
     let place = match url.address() {
         "" => Arc::default(),
@@ -85,7 +99,18 @@ impl Transport for Memq {
         Ok(())
     }
 
-    fn want(&self, _: &Interest, inlet: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
+    /// Messages come by the publishers' own threads.
+    fn receive(&self, _: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
+        wait.idle()
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
+    }
+}
+
+impl Direct for Memq {
+    fn attach(&self, inlet: Inlet) {
         let mut members = self
             .place
             .members
@@ -94,21 +119,8 @@ impl Transport for Memq {
         if self.seat.load(Ordering::Relaxed) == 0 {
             let seat = 1 + self.place.next_seat.fetch_add(1, Ordering::Relaxed);
             self.seat.store(seat, Ordering::Relaxed);
-            members.push((seat, inlet()));
+            members.push((seat, inlet));
         }
-        Ok(())
-    }
-
-    fn receive(&self, _: &mut Inlet, _: &Wait<'_>) -> Result<(), ReceiveError> {
-        Ok(())
-    }
-
-    fn is_read_by_bus(&self) -> bool {
-        false
-    }
-
-    fn counts(&self) -> NetworkCounts {
-        NetworkCounts::default()
     }
 }
 

@@ -22,9 +22,13 @@ use crate::clock::{self, Wait};
 use crate::counts::{NetworkCounts, SenderCounts};
 use crate::event::Arrival;
 use crate::router::{Body, Inlet, Interest};
+use crate::schemes::{Capability, Scheme, UrlOption};
 use crate::sys::{self, Batch, Patience};
-use crate::transport::udpm::{Intake, Sender, Settings, Sink};
-use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::transport::udpm::{self, Intake, Sender, Settings, Sink};
+use crate::transport::{
+    Buffered, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective, SendError,
+    Transport,
+};
 use crate::url::{BadUrl, Url};
 use bowline_wire::mpudpm::{
     DEFAULT_N_PORTS, MAP_REQUEST, MAP_REQUEST_CHANNEL, MAP_UPDATE_CHANNEL, RESERVED_PREFIX,
@@ -54,13 +58,37 @@ const MAX_HELD: usize = 8 << 20;
 /// Messages of the protocol's own that are looked at in one round. A flood of them must not grow memory.
 const MAX_CONTROL: usize = 64;
 
+/// The row of the table.
+pub static SCHEME: Scheme = Scheme {
+    name: "mpudpm",
+    summary: "LCM's UDP multicast with channels spread over ports",
+    example: "mpudpm://239.255.76.67:7667?ttl=0",
+    options: &[
+        udpm::IFACE,
+        udpm::MAX_DATAGRAM,
+        UrlOption {
+            name: "nports",
+            sample: "10",
+            default: "500",
+            meaning: "how many ports there are",
+        },
+        udpm::RECV_BUF_SIZE,
+        udpm::TTL,
+    ],
+    capabilities: &[Capability::Multicast],
+    check,
+    open,
+    examine: udpm::examine,
+    checks: &[],
+};
+
 /// Checks a URL.
-pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+fn check(url: &Url) -> Result<(), BadUrl> {
     settings_of(url).map(|_| ())
 }
 
 /// Opens a bus on the ports of a group.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let (settings, n_ports) = settings_of(url)?;
     let sender = Sender::open(&settings)?;
     let group = settings.group.address;
@@ -162,10 +190,9 @@ impl Sink for Divert<'_> {
         }
         if self.control.len() < MAX_CONTROL {
             match channel {
-                MAP_UPDATE_CHANNEL => self.control.push(Control::Update(match body {
-                    Body::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
-                    Body::Owned(bytes) => bytes,
-                })),
+                MAP_UPDATE_CHANNEL => {
+                    self.control.push(Control::Update(body.into_bytes()));
+                }
                 MAP_REQUEST_CHANNEL => self.control.push(Control::Request),
                 // liblcm's self-test, and what later versions may invent.
                 _ => {}
@@ -370,7 +397,41 @@ impl Transport for Mpudpm {
         Ok(())
     }
 
-    fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
+    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
+        if !wait.is_poll() && self.state().merge.is_empty() {
+            let [has_data, _] = sys::poll([self.ports.as_fd(), wait.interrupt()], wait.left())?;
+            if !has_data {
+                return Ok(());
+            }
+        }
+        let mut control = Vec::new();
+        let mut state = self.state();
+        let mut divert = Divert {
+            inlet: Some(inlet),
+            control: &mut control,
+        };
+        state.read(|| self.ports.ready(), &mut divert)?;
+        if !control.is_empty() {
+            self.heed(&mut state, control, clock::monotonic());
+        }
+        Ok(())
+    }
+
+    fn selective(&self) -> Option<&dyn Selective> {
+        Some(self)
+    }
+
+    fn buffered(&self) -> Option<&dyn Buffered> {
+        Some(self)
+    }
+
+    fn observed(&self) -> Option<&dyn Observed> {
+        Some(self)
+    }
+}
+
+impl Selective for Mpudpm {
+    fn want(&self, interest: &Interest, _: &mut Inlet) -> Result<(), ListenError> {
         let mut wishes = self.wishes();
         let known: BTreeSet<&str> = wishes
             .interest
@@ -412,27 +473,9 @@ impl Transport for Mpudpm {
         }
         Ok(())
     }
+}
 
-    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        if !wait.is_poll() && self.state().merge.is_empty() {
-            let [has_data, _] = sys::poll([self.ports.as_fd(), wait.interrupt()], wait.left())?;
-            if !has_data {
-                return Ok(());
-            }
-        }
-        let mut control = Vec::new();
-        let mut state = self.state();
-        let mut divert = Divert {
-            inlet: Some(inlet),
-            control: &mut control,
-        };
-        state.read(|| self.ports.ready(), &mut divert)?;
-        if !control.is_empty() {
-            self.heed(&mut state, control, clock::monotonic());
-        }
-        Ok(())
-    }
-
+impl Buffered for Mpudpm {
     fn holds_unread(&self) -> bool {
         !self.state().merge.is_empty() || self.ports.ready().is_ok_and(|ready| !ready.is_empty())
     }
@@ -446,7 +489,9 @@ impl Transport for Mpudpm {
             .ready()
             .is_ok_and(|ready| ready.iter().any(is_pressed))
     }
+}
 
+impl Observed for Mpudpm {
     fn counts(&self) -> NetworkCounts {
         let state = self.state();
         let counts = state.intake.counts();

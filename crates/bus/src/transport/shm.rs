@@ -1,10 +1,5 @@
 //! Memory shared between processes of one host, by iceoryx2: a large message is written once and read where it is.
 //!
-//! ```text
-//! shm://NAME                 who opens the same name hears each other
-//!      ?slots=2048           messages of each publisher that wait for a receiver; then the oldest makes room
-//! ```
-//!
 //! A message in memory:
 //!
 //! ```text
@@ -23,10 +18,15 @@
 
 use crate::clock::{self, Wait};
 use crate::counts::{NetworkCounts, SenderCounts};
+use crate::diagnosis;
 use crate::event::{Arrival, Sender};
 use crate::router::{Body, Inlet, Interest};
+use crate::schemes::{Capability, Scheme, UrlOption};
 use crate::sys;
-use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::transport::{
+    Buffered, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective, SendError,
+    Transport,
+};
 use crate::url::{BadUrl, Url};
 use bytes::Bytes;
 use iceoryx2::port::listener::Listener;
@@ -70,8 +70,26 @@ const MAX_SENDERS: usize = 4_096;
 /// Before the channel: sequence, time, length of the channel.
 const FIXED_LEN: usize = 17;
 
+/// The row of the table.
+pub static SCHEME: Scheme = Scheme {
+    name: "shm",
+    summary: "shared memory of this host, without copies for large messages",
+    example: "shm://NAME",
+    options: &[UrlOption {
+        name: "slots",
+        sample: "2048",
+        default: "2048",
+        meaning: "messages of each publisher that wait for a receiver; then the oldest makes room",
+    }],
+    capabilities: &[Capability::SharedMemory],
+    check,
+    open,
+    examine: diagnosis::examine_by_check,
+    checks: &[],
+};
+
 /// Checks a URL.
-pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+fn check(url: &Url) -> Result<(), BadUrl> {
     settings_of(url).map(|_| ())
 }
 
@@ -91,7 +109,7 @@ fn settings_of(url: &Url) -> Result<(ServiceName, usize), BadUrl> {
 }
 
 /// Opens the bus of a name.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let (name, slots) = settings_of(url)?;
     Ok(Arc::new(Shm {
         place: Place::open(&name, slots)?,
@@ -493,7 +511,29 @@ impl Transport for Shm {
         told.map_err(|error| SendError::System(io::Error::other(error)))
     }
 
-    fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
+    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
+        match self.receiver() {
+            Some(receiver) => receiver.receive(inlet, wait),
+            // A change of subscriptions interrupts this.
+            None => wait.idle(),
+        }
+    }
+
+    fn selective(&self) -> Option<&dyn Selective> {
+        Some(self)
+    }
+
+    fn buffered(&self) -> Option<&dyn Buffered> {
+        Some(self)
+    }
+
+    fn observed(&self) -> Option<&dyn Observed> {
+        Some(self)
+    }
+}
+
+impl Selective for Shm {
+    fn want(&self, interest: &Interest, _: &mut Inlet) -> Result<(), ListenError> {
         let mut receiving = lock(&self.receiving);
         if interest.is_empty() {
             if let Some(gone) = receiving.receiver.take() {
@@ -504,17 +544,9 @@ impl Transport for Shm {
         }
         Ok(())
     }
+}
 
-    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        match self.receiver() {
-            Some(receiver) => receiver.receive(inlet, wait),
-            // A change of subscriptions interrupts this.
-            None => sys::poll([wait.interrupt()], wait.left())
-                .map(drop)
-                .map_err(ReceiveError::System),
-        }
-    }
-
+impl Buffered for Shm {
     fn holds_unread(&self) -> bool {
         self.receiver()
             .is_some_and(|receiver| receiver.subscriber.has_samples().unwrap_or(true))
@@ -524,7 +556,9 @@ impl Transport for Shm {
     fn is_pressed(&self) -> bool {
         self.holds_unread()
     }
+}
 
+impl Observed for Shm {
     fn counts(&self) -> NetworkCounts {
         let receiving = lock(&self.receiving);
         let present = receiving

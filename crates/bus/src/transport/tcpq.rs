@@ -13,14 +13,20 @@
 
 mod backoff;
 mod connection;
+mod examine;
 pub(crate) mod frames;
 mod writer;
 
 use crate::clock::{self, Wait};
 use crate::counts::NetworkCounts;
+use crate::diagnosis::Check;
 use crate::router::{Inlet, Interest};
+use crate::schemes::{Capability, Scheme};
 use crate::sys::{self, Readiness};
-use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::transport::{
+    Buffered, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective, SendError,
+    Transport,
+};
 use crate::url::{BadUrl, Url};
 use backoff::Backoff;
 use connection::{Connection, ConnectionLost, HubKind, Tallies};
@@ -45,11 +51,31 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// How long a hub that was unplugged may go unnoticed.
 const DEAD_AFTER: Duration = Duration::from_secs(10);
 
+/// The row of the table.
+pub static SCHEME: Scheme = Scheme {
+    name: "tcpq",
+    summary: "TCP through a hub: `bowline hub`",
+    example: "tcpq://127.0.0.1:7700",
+    options: &[],
+    capabilities: &[Capability::NeedsHub],
+    check,
+    open,
+    examine: examine::examine,
+    checks: &[Check {
+        name: "hub",
+        look: examine::hub,
+    }],
+};
+
 /// Where a hub is, taken from a URL: host and port.
 pub(crate) fn hub_address(url: &Url) -> Result<(String, u16), BadUrl> {
     let options = url.options();
-    let bad = || options.bad("expected HOST:PORT such as 127.0.0.1:7700 or [::1]:7700");
     let text = url.address();
+    let bad = || {
+        options.bad(format!(
+            "expected HOST:PORT such as 127.0.0.1:7700 or [::1]:7700, found {text:?}"
+        ))
+    };
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']').ok_or_else(bad)?,
         None => text.split_at(text.find(':').unwrap_or(text.len())),
@@ -67,12 +93,12 @@ pub(crate) fn hub_address(url: &Url) -> Result<(String, u16), BadUrl> {
 }
 
 /// Checks a URL.
-pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+fn check(url: &Url) -> Result<(), BadUrl> {
     hub_address(url).map(|_| ())
 }
 
 /// Opens a bus through a hub.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let (host, port) = hub_address(url)?;
     let resolved = (host.as_str(), port).to_socket_addrs();
     let addresses: Vec<SocketAddr> = resolved
@@ -357,35 +383,6 @@ impl Transport for Tcpq {
         })
     }
 
-    fn want(&self, interest: &Interest, inlet: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
-        let patterns = interest.patterns().iter();
-        let wanted: BTreeSet<String> = patterns.map(|one| one.as_str().to_owned()).collect();
-        let mut link = self.lock();
-        let is_told = matches!(link.state, State::Up(_));
-        let has_new = !wanted.is_subset(&link.wanted);
-        link.wanted.clone_from(&wanted);
-        self.drive(&mut link);
-        let State::Up(connection) = &link.state else {
-            return Ok(());
-        };
-        let connection = Arc::clone(connection);
-        // Within the lock, so that the last to say what is wanted is the last to tell.
-        let told = match is_told {
-            true => connection.tell(&wanted),
-            false => Ok(true),
-        };
-        drop(link);
-        let confirmed = match told {
-            Ok(_) if has_new => self.await_confirmation(&connection, &mut inlet()),
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
-        };
-        if let Err(lost) = confirmed {
-            self.lose(&connection, &lost);
-        }
-        Ok(())
-    }
-
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
         let (state, pause) = {
             let mut link = self.lock();
@@ -418,6 +415,51 @@ impl Transport for Tcpq {
         Ok(())
     }
 
+    fn selective(&self) -> Option<&dyn Selective> {
+        Some(self)
+    }
+
+    fn buffered(&self) -> Option<&dyn Buffered> {
+        Some(self)
+    }
+
+    fn observed(&self) -> Option<&dyn Observed> {
+        Some(self)
+    }
+}
+
+impl Selective for Tcpq {
+    fn want(&self, interest: &Interest, inlet: &mut Inlet) -> Result<(), ListenError> {
+        let patterns = interest.patterns().iter();
+        let wanted: BTreeSet<String> = patterns.map(|one| one.as_str().to_owned()).collect();
+        let mut link = self.lock();
+        let is_told = matches!(link.state, State::Up(_));
+        let has_new = !wanted.is_subset(&link.wanted);
+        link.wanted.clone_from(&wanted);
+        self.drive(&mut link);
+        let State::Up(connection) = &link.state else {
+            return Ok(());
+        };
+        let connection = Arc::clone(connection);
+        // Within the lock, so that the last to say what is wanted is the last to tell.
+        let told = match is_told {
+            true => connection.tell(&wanted),
+            false => Ok(true),
+        };
+        drop(link);
+        let confirmed = match told {
+            Ok(_) if has_new => self.await_confirmation(&connection, inlet),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        if let Err(lost) = confirmed {
+            self.lose(&connection, &lost);
+        }
+        Ok(())
+    }
+}
+
+impl Buffered for Tcpq {
     fn holds_unread(&self) -> bool {
         self.up().is_some_and(|connection| {
             sys::socket_memory(connection.socket.as_fd()).is_ok_and(|memory| memory.used > 0)
@@ -436,7 +478,9 @@ impl Transport for Tcpq {
             State::Down => link.backoff.left(clock::monotonic()).is_zero(),
         }
     }
+}
 
+impl Observed for Tcpq {
     fn counts(&self) -> NetworkCounts {
         let buffer = self.up().and_then(|up| up.socket.recv_buffer_size().ok());
         NetworkCounts {

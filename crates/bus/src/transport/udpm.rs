@@ -1,19 +1,12 @@
 //! UDP multicast, datagram for datagram as LCM does it.
 //!
-//! ```text
-//! udpm://239.255.76.67:7667?ttl=0       a group and its port; IPv6 in brackets, as in [ff02::4c43]:7667
-//!      &ttl=1                           how many networks it may leave; 0 stays on this host
-//!      &iface=eth0                      the interface, by name or by its address; the system's choice otherwise
-//!      &recv_buf_size=4MiB              receive buffer; as large as the system allows otherwise
-//!      &max_datagram=1400               longest datagram to send; what the interface carries whole otherwise
-//! ```
-//!
 //! In: datagrams of anybody on the group. Out: the same. Loss, reordering and duplication are normal here, and
 //! counted. Publishers hold one socket; the receiving one is made with the first subscription.
 //!
 //! Deliberately absent: a self-test that keeps a subscriber waiting and talks to everyone else. `bowline doctor` looks
 //! for what is wrong when somebody asks.
 
+mod examine;
 mod filter;
 mod group;
 mod intake;
@@ -21,6 +14,7 @@ mod pacing;
 mod receiver;
 mod sender;
 
+pub(crate) use examine::examine;
 pub(crate) use group::Group;
 pub(crate) use intake::{Intake, Sink};
 pub(crate) use receiver::set_up;
@@ -29,8 +23,11 @@ pub(crate) use sender::Sender;
 use crate::clock::Wait;
 use crate::counts::{NetworkCounts, SenderCounts};
 use crate::router::{Inlet, Interest};
-use crate::sys;
-use crate::transport::{ListenError, OpenError, Outgoing, ReceiveError, SendError, Transport};
+use crate::schemes::{Capability, Scheme, UrlOption};
+use crate::transport::{
+    Buffered, ListenError, Observed, OpenError, Outgoing, ReceiveError, Selective, SendError,
+    Transport,
+};
 use crate::url::{BadUrl, Options, Url};
 use receiver::Receiver;
 use sender::is_wanted;
@@ -38,6 +35,56 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// The row of the table.
+pub static SCHEME: Scheme = Scheme {
+    name: "udpm",
+    summary: "LCM's UDP multicast; IPv6 groups in brackets, as in [ff02::4c43]:7667",
+    example: "udpm://239.255.76.67:7667?ttl=0",
+    options: &[
+        IFACE,
+        MAX_DATAGRAM,
+        RECV_BUF_SIZE,
+        UrlOption {
+            name: "transmit_only",
+            sample: "true",
+            default: "none",
+            meaning: "has no effect; LCM's libraries accept it",
+        },
+        TTL,
+    ],
+    capabilities: &[Capability::Multicast],
+    check,
+    open,
+    examine,
+    checks: &[],
+};
+
+/// The options that all multicast has in common.
+pub(crate) const IFACE: UrlOption = UrlOption {
+    name: "iface",
+    sample: "lo",
+    default: "what the routes say",
+    meaning: "the interface, by name or by its address",
+};
+pub(crate) const MAX_DATAGRAM: UrlOption = UrlOption {
+    name: "max_datagram",
+    sample: "1400",
+    default: "what the interface carries whole",
+    meaning: "the longest datagram to send, in bytes",
+};
+pub(crate) const RECV_BUF_SIZE: UrlOption = UrlOption {
+    name: "recv_buf_size",
+    sample: "4194304",
+    default: "as large as the system allows",
+    meaning: "the receive buffer, in bytes",
+};
+pub(crate) const TTL: UrlOption = UrlOption {
+    name: "ttl",
+    sample: "0",
+    default: "0",
+    meaning: "how many networks a message may leave; 0 stays on this host",
+};
 
 /// Options of `udpm` URLs.
 #[derive(Clone, Debug)]
@@ -80,12 +127,12 @@ pub fn granted_receive_buffer(wanted: Option<usize>) -> io::Result<usize> {
 }
 
 /// Checks a URL.
-pub(crate) fn check(url: &Url) -> Result<(), BadUrl> {
+fn check(url: &Url) -> Result<(), BadUrl> {
     Settings::from_url(url).map(|_| ())
 }
 
 /// Opens a bus on a multicast group.
-pub(crate) fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
+fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let settings = Settings::from_url(url)?;
     Ok(Arc::new(Udpm {
         sender: Sender::open(&settings)?,
@@ -123,24 +170,47 @@ impl Transport for Udpm {
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError> {
         let group = self.settings.group.address;
         let is_large = |message: &Outgoing<'_>| !self.sender.is_short(message);
-        match (messages, self.receiver()) {
-            (_, None) => self.sender.send_to(group, messages, &[]),
-            // The filter in the kernel judges it by itself.
-            ([message], _) if !is_large(message) => self.sender.send_to(group, messages, &[]),
-            (_, Some(receiver)) => {
-                let own = receiver.own_patterns();
-                if messages
-                    .iter()
-                    .any(|message| is_large(message) && is_wanted(&own, message.channel))
-                {
-                    receiver.admit_own_fragments();
-                }
-                self.sender.send_to(group, messages, &own)
-            }
+        // The filter in the kernel judges a short message by itself.
+        if let [message] = messages
+            && !is_large(message)
+        {
+            return self.sender.send_to(group, messages, &[]);
+        }
+        let Some(receiver) = self.receiver() else {
+            return self.sender.send_to(group, messages, &[]);
+        };
+        let own = receiver.own_patterns();
+        let comes_back =
+            |message: &Outgoing<'_>| is_large(message) && is_wanted(&own, message.channel);
+        if messages.iter().any(comes_back) {
+            receiver.admit_own_fragments();
+        }
+        self.sender.send_to(group, messages, &own)
+    }
+
+    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
+        match self.receiver() {
+            Some(receiver) => receiver.receive(inlet, wait),
+            // A change of subscriptions interrupts this.
+            None => wait.idle(),
         }
     }
 
-    fn want(&self, interest: &Interest, _: &dyn Fn() -> Inlet) -> Result<(), ListenError> {
+    fn selective(&self) -> Option<&dyn Selective> {
+        Some(self)
+    }
+
+    fn buffered(&self) -> Option<&dyn Buffered> {
+        Some(self)
+    }
+
+    fn observed(&self) -> Option<&dyn Observed> {
+        Some(self)
+    }
+}
+
+impl Selective for Udpm {
+    fn want(&self, interest: &Interest, _: &mut Inlet) -> Result<(), ListenError> {
         let mut receiving = self
             .receiving
             .lock()
@@ -162,23 +232,15 @@ impl Transport for Udpm {
         }
         Ok(())
     }
+}
 
-    fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError> {
-        match self.receiver() {
-            Some(receiver) => receiver.receive(inlet, wait),
-            // A change of subscriptions interrupts this.
-            None => sys::poll([wait.interrupt()], wait.left())
-                .map(drop)
-                .map_err(ReceiveError::System),
-        }
-    }
-
+impl Buffered for Udpm {
     fn holds_unread(&self) -> bool {
         self.receiver()
             .is_some_and(|receiver| receiver.fill().0 > 0)
     }
 
-    fn stamina(&self) -> Duration {
+    fn endurance(&self) -> Duration {
         // What the system grants by default holds a hundred small messages.
         match self.receiver().map_or(0, |receiver| receiver.fill().1) {
             0..0x20_0000 => Duration::from_millis(2),
@@ -192,7 +254,9 @@ impl Transport for Udpm {
             used > limit / 2
         })
     }
+}
 
+impl Observed for Udpm {
     fn counts(&self) -> NetworkCounts {
         let receiving = self
             .receiving

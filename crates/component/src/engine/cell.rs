@@ -6,14 +6,14 @@ use super::wiring::{Instance, Lane};
 use crate::component::Component;
 use crate::input::Slot;
 use crate::kind::Built;
-use crate::outbox::{Effects, Outbox};
+use crate::outbox::{Effects, Emission, Outbox};
 use crate::parcel::Parcel;
 use crate::port::{Declared, Direction, Expect, PortInfo, Service};
 use crate::service::CallId;
 use crate::step::{Cause, Step};
 use crate::time::Time;
 use crate::trace::{Entry, Reason, Trace};
-use bowline_msgs::{Parameters, ParametersRequest};
+use bowline_msgs::{Alarm, Parameters, ParametersRequest};
 use bowline_wire::DecodeError;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,6 +147,7 @@ impl Cell {
             } => self.on_message(now, port, &parcel, received),
             Event::Time => self.on_time(now),
         }
+        self.publish_alarms(now);
         if let (Some(trace), Some(reason)) = (&mut self.trace, reason) {
             let sent = self.effects.sent.get(before..).unwrap_or_default();
             trace.add(Entry::new(now, reason, sent));
@@ -278,15 +279,46 @@ impl Cell {
         }
     }
 
+    /// Alarms leave by a port that every component has, after those that it declares.
+    fn publish_alarms(&mut self, now: Time) {
+        let Effects {
+            alarms,
+            health,
+            sent,
+            counts,
+            ..
+        } = &mut self.effects;
+        alarms.follow(now, health);
+        if alarms.next_due().is_none_or(|due| due > now) {
+            return;
+        }
+        for alarm in alarms.take_due(now) {
+            let alarm = Alarm {
+                source: self.name.clone(),
+                ..alarm
+            };
+            // Texts without NUL have a faithful encoding, and one with it is a fault of the component's.
+            match Parcel::new(alarm) {
+                Ok(parcel) => sent.push(Emission {
+                    port: self.ports.len(),
+                    parcel,
+                }),
+                Err(_) => counts.unencodable += 1,
+            }
+        }
+    }
+
     pub(crate) fn next_due(&self) -> Time {
         let stale = self.slots.iter().filter_map(Slot::stale_at);
         let wake = self.effects.wakes.first().copied();
         let tick = self.tick.as_ref().map(|tick| tick.next);
         let services = self.services.next_due();
+        let alarms = self.effects.alarms.next_due();
         stale
             .chain(wake)
             .chain(tick)
             .chain(services)
+            .chain(alarms)
             .min()
             .unwrap_or(Time::MAX)
     }

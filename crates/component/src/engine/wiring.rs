@@ -1,6 +1,7 @@
 //! Who writes a channel and who reads it.
 
 use super::services::{caller_name, incarnation};
+use crate::alarm::ALARM_CHANNEL;
 use crate::kind::{Built, Kind, MakeError};
 use crate::parameter::Setting;
 use crate::parcel::{Decoder, Parcel};
@@ -261,11 +262,13 @@ pub(super) struct Outlet {
     pub(super) readers: Vec<Target>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Wiring {
     readers: BTreeMap<Channel, Vec<Target>>,
     /// By cell and port.
     outlets: Vec<Vec<Option<Outlet>>>,
+    /// Where what is wrong goes, whichever component it is of.
+    alarms: Outlet,
     /// What comes from outside.
     wanted: Vec<Channel>,
     /// What anybody may say, and somebody here hears.
@@ -290,6 +293,10 @@ impl Wiring {
         check_types(instances, &writers)?;
         let readers = readers(instances);
         Ok(Self {
+            alarms: Outlet {
+                channel: Channel::from(ALARM_CHANNEL),
+                readers: readers.get(ALARM_CHANNEL).cloned().unwrap_or_default(),
+            },
             wanted: wanted(instances),
             outlets: outlets(instances, &readers),
             shared,
@@ -306,6 +313,10 @@ impl Wiring {
         self.outlets.get(cell)?.get(port)?.as_ref()
     }
 
+    pub(super) fn alarms(&self) -> &Outlet {
+        &self.alarms
+    }
+
     /// The channels to listen to: what nobody here writes, and calls, which anybody may make.
     pub(super) fn wanted(&self) -> impl Iterator<Item = &Channel> {
         self.wanted.iter()
@@ -317,6 +328,7 @@ impl Wiring {
         for outlet in outlets.filter(|outlet| self.shared.contains(&outlet.channel)) {
             outlet.readers.clear();
         }
+        self.alarms.readers.clear();
         self.wanted.extend(self.shared.iter().cloned());
         self.wanted.sort();
         self.wanted.dedup();

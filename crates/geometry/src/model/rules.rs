@@ -70,21 +70,17 @@ fn check_body(body: &Body, mistakes: &mut Mistakes) {
     for frame in frames.clone().filter(|it| !it.body_from_frame.is_finite()) {
         mistakes.push(frame.place.clone(), not_finite(&frame.name));
     }
-    let sensors = body.sensors.iter();
-    check_names(
-        "sensors",
-        sensors.clone().map(|sensor| (&sensor.name, &sensor.place)),
-        mistakes,
-    );
-    let thrusters = body.thrusters.iter();
-    check_names(
-        "thrusters",
-        thrusters.clone().map(|it| (&it.name, &it.place)),
-        mistakes,
-    );
-    let seats = sensors.map(|sensor| (&sensor.frame, &sensor.place));
-    for (seat, place) in seats.chain(thrusters.map(|it| (&it.frame, &it.place))) {
-        if !body.frames.iter().any(|frame| frame.name == *seat) {
+    for (what, is_sensor) in [("sensors", true), ("devices", false)] {
+        let alike = body
+            .elements
+            .iter()
+            .filter(|it| it.is_sensor() == is_sensor);
+        let named = alike.filter_map(|it| Some((it.name.as_ref()?, &it.place)));
+        check_names(what, named, mistakes);
+    }
+    let seats = body.elements.iter();
+    for (seat, place) in seats.filter_map(|it| Some((it.frame.as_ref()?, &it.place))) {
+        if body.frame(seat).is_none() {
             let known = body.frames.iter().map(|frame| frame.name.as_str());
             let fault = Fault::Unknown {
                 what: "frame of the same body",

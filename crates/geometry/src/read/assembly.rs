@@ -5,10 +5,11 @@ use super::{Reading, body};
 use crate::assembly::{
     Assembly, Body, Constraint, Feed, Follows, FrameName, Joint, JointKind, Tolerance,
 };
+use crate::element::Bounds;
 use crate::mistake::{Fault, Mistakes};
 use crate::model::MAX_BODIES;
 use crate::transform::norm;
-use crate::xml::{Element, POSITIVE};
+use crate::xml::Element;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -71,8 +72,8 @@ fn tolerance(element: Element<'_>, mistakes: &mut Mistakes) -> Tolerance {
         .iter()
         .for_each(|it| it.refuse(&[], mistakes));
     let standard = Tolerance::default();
-    let mm = element.number_in("tolerance_mm", POSITIVE, mistakes);
-    let deg = element.number_in("tolerance_deg", POSITIVE, mistakes);
+    let mm = element.number_in("tolerance_mm", Bounds::POSITIVE, mistakes);
+    let deg = element.number_in("tolerance_deg", Bounds::POSITIVE, mistakes);
     Tolerance {
         distance_m: mm.map_or(standard.distance_m, |mm| mm / 1e3),
         angle_rad: deg.map_or(standard.angle_rad, f64::to_radians),

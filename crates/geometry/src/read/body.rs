@@ -1,20 +1,18 @@
 //! Body files: one device, measured by hand.
 
 use super::Reading;
-use super::hull;
 use super::pose::{POSE, SURENESS, covariance, pose};
-use super::sight;
-use super::water;
 use crate::assembly::{Body, BodyFrame};
+use crate::element::{Bounds, Element as Open};
 use crate::mistake::{Fault, Mistakes, Place};
-use crate::sensor::{Encoder, Gps, Imu, Magnetometer, Sensor, SensorKind};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
-use crate::xml::{self, Element, NOT_NEGATIVE, POSITIVE};
+use crate::suggest::suggest;
+use crate::xml::{self, Element};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The elements of a body.
-const ELEMENTS: &[&str] = &[
+/// The elements of a body that geometry itself understands.
+pub const BODY_ELEMENTS: &[&str] = &[
     "description",
     "frame",
     "box",
@@ -22,20 +20,6 @@ const ELEMENTS: &[&str] = &[
     "sphere",
     "mesh",
     "mass",
-    "hull",
-    "thruster",
-    "laser",
-    "camera",
-    "depth",
-    "ins",
-    "gps",
-    "imu",
-    "magnetometer",
-    "sonar",
-    "multibeam",
-    "spectrometer",
-    "encoder",
-    "bumper",
 ];
 
 pub(super) fn load(
@@ -63,10 +47,10 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
         place: root.place(),
         ..Body::default()
     };
-    let mut once: [Option<Element<'_>>; 2] = [None; 2];
+    let mut mass: Option<Element<'_>> = None;
     for element in root.children(mistakes) {
         if !element.is_plain() {
-            element.refuse(ELEMENTS, mistakes);
+            refuse(element, mistakes);
             continue;
         }
         match element.name() {
@@ -76,23 +60,16 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
                 body.shapes.extend(shape(element, mistakes));
             }
             "mass" => {
-                expect_once(&mut once[0], element, mistakes);
+                expect_once(&mut mass, element, mistakes);
                 body.mass = read_mass(element, mistakes);
             }
-            "hull" => {
-                expect_once(&mut once[1], element, mistakes);
-                expect_empty(element, mistakes);
-                body.hull = hull::hull(element, mistakes);
+            // What is nearly one of ours and sits nowhere is a misprint of it, and no element of others.
+            word if element.attribute("frame").is_none()
+                && suggest(word, BODY_ELEMENTS.iter().copied()).is_some() =>
+            {
+                refuse(element, mistakes);
             }
-            "thruster" => {
-                expect_empty(element, mistakes);
-                body.thrusters.extend(hull::thruster(element, mistakes));
-            }
-            "laser" | "camera" | "depth" | "ins" | "gps" | "imu" | "magnetometer" | "sonar"
-            | "multibeam" | "spectrometer" | "encoder" | "bumper" => {
-                body.sensors.extend(sensor(element, mistakes));
-            }
-            _ => element.refuse(ELEMENTS, mistakes),
+            _ => body.elements.extend(open(element, mistakes)),
         }
     }
     body
@@ -108,6 +85,34 @@ fn expect_once<'e>(first: &mut Option<Element<'e>>, element: Element<'e>, mistak
         };
         mistakes.push(element.place(), fault);
     }
+}
+
+/// Complains about an element that cannot be in a body.
+fn refuse(element: Element<'_>, mistakes: &mut Mistakes) {
+    let others = "an element that sits in a frame of the body, by its attribute frame";
+    element.refuse_but(BODY_ELEMENTS, Some(others), mistakes);
+}
+
+/// An element that is kept as it is written. One that sits in a frame has a name.
+pub(super) fn open(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Open> {
+    expect_empty(element, mistakes);
+    let attributes = element.others(&["name", "frame"], mistakes);
+    let has = |attribute: &str| element.attribute(attribute).is_some();
+    let is_named = has("name") || has("frame");
+    let (name, frame) = (
+        is_named.then(|| element.required_name("name", mistakes)),
+        has("frame").then(|| element.required_name("frame", mistakes)),
+    );
+    if matches!(name, Some(None)) || matches!(frame, Some(None)) {
+        return None;
+    }
+    Some(Open {
+        word: element.name().to_owned(),
+        place: element.place(),
+        name: name.flatten(),
+        frame: frame.flatten(),
+        attributes,
+    })
 }
 
 /// Complains about anything in an element that has only attributes.
@@ -150,7 +155,7 @@ fn shape(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Shape> {
     };
     let mut length = |name| {
         element.required(name, mistakes)?;
-        element.number_in(name, POSITIVE, mistakes)
+        element.number_in(name, Bounds::POSITIVE, mistakes)
     };
     let kind = match element.name() {
         "cylinder" => {
@@ -197,63 +202,8 @@ fn read_mass(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Mass> {
     expect_empty(element, mistakes);
     element.required("mass_kg", mistakes)?;
     Some(Mass {
-        mass_kg: element.number_in("mass_kg", POSITIVE, mistakes)?,
+        mass_kg: element.number_in("mass_kg", Bounds::POSITIVE, mistakes)?,
         body_from_centre: pose(element, mistakes),
         inertia_kgm2: element.numbers::<6>("inertia_kgm2", mistakes),
-    })
-}
-
-/// The attributes of every sensor.
-pub(super) const SENSOR: &[&str] = &["name", "frame", "rate_hz"];
-
-fn sensor(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Sensor> {
-    expect_empty(element, mistakes);
-    let kind = match element.name() {
-        "laser" => sight::laser(element, mistakes).map(SensorKind::Laser),
-        "camera" => sight::camera(element, mistakes).map(SensorKind::Camera),
-        "depth" => sight::depth(element, SENSOR, mistakes).map(SensorKind::Depth),
-        "ins" => Some(SensorKind::Ins(sight::ins(element, SENSOR, mistakes))),
-        "bumper" => Some(SensorKind::Bumper(sight::bumper(element, SENSOR, mistakes))),
-        "gps" => {
-            element.allow(&[SENSOR, &["horizontal_sd_m", "vertical_sd_m"]], mistakes);
-            Some(SensorKind::Gps(Gps {
-                horizontal_sd_m: sight::noise(element, "horizontal_sd_m", mistakes),
-                vertical_sd_m: sight::noise(element, "vertical_sd_m", mistakes),
-            }))
-        }
-        "imu" => {
-            element.allow(&[SENSOR, &["gyro_sd_radps", "accel_sd_mps2"]], mistakes);
-            Some(SensorKind::Imu(Imu {
-                gyro_sd_radps: sight::noise(element, "gyro_sd_radps", mistakes),
-                accel_sd_mps2: sight::noise(element, "accel_sd_mps2", mistakes),
-            }))
-        }
-        "magnetometer" => {
-            element.allow(&[SENSOR, &["field_sd_t"]], mistakes);
-            let field_sd_t = sight::noise(element, "field_sd_t", mistakes);
-            Some(SensorKind::Magnetometer(Magnetometer { field_sd_t }))
-        }
-        "sonar" => water::sonar(element, mistakes).map(SensorKind::Sonar),
-        "multibeam" => water::multibeam(element, SENSOR, mistakes).map(SensorKind::Multibeam),
-        "spectrometer" => {
-            water::spectrometer(element, SENSOR, mistakes).map(SensorKind::Spectrometer)
-        }
-        _ => {
-            element.allow(&[SENSOR, &["ticks_per_turn"]], mistakes);
-            element.required("ticks_per_turn", mistakes);
-            let ticks_per_turn = element.count("ticks_per_turn", mistakes);
-            ticks_per_turn.map(|ticks_per_turn| SensorKind::Encoder(Encoder { ticks_per_turn }))
-        }
-    };
-    let name = element.required_name("name", mistakes);
-    let frame = element.required_name("frame", mistakes);
-    element.required("rate_hz", mistakes);
-    let rate_hz = element.number_in("rate_hz", NOT_NEGATIVE, mistakes);
-    Some(Sensor {
-        name: name?,
-        place: element.place(),
-        frame: frame?,
-        rate_hz: rate_hz?,
-        kind: kind?,
     })
 }

@@ -12,6 +12,7 @@ pub(super) mod world;
 
 use super::Reading;
 use crate::assembly::{Assembly, Body, BodyFrame, Constraint, FrameName, Tolerance};
+use crate::element::Element as Open;
 use crate::mistake::{Fault, Mistakes, Place};
 use crate::transform::Transform;
 use crate::xml::{Element, numbers};
@@ -67,6 +68,13 @@ pub(crate) fn ours<'d>(element: Element<'d>, name: &str) -> Option<Element<'d>> 
     element
         .elements()
         .find(|child| child.namespace() == Some(NAMESPACE) && child.name() == name)
+}
+
+/// The first element of ours in somebody else's.
+pub(crate) fn ours_of_any_name(element: Element<'_>) -> Option<Element<'_>> {
+    element
+        .elements()
+        .find(|child| child.namespace() == Some(NAMESPACE))
 }
 
 fn tolerance(element: Element<'_>, mistakes: &mut Mistakes) -> Tolerance {
@@ -240,7 +248,7 @@ impl Import<'_> {
                     continue;
                 }
                 let found = sensor::read(element, mistakes);
-                let Some((name, rate_hz, kind)) = found else {
+                let Some(sensor) = found else {
                     reading.leave_out_sensor(element);
                     continue;
                 };
@@ -258,7 +266,7 @@ impl Import<'_> {
                 };
                 let pose = poses[link].inverse_mul(&poses[base]) * pose(element, mistakes);
                 let body = &mut self.assembly.bodies[body];
-                add_sensor(body, element.place(), (name, rate_hz, kind), pose);
+                add_sensor(body, sensor, pose);
             }
         }
     }
@@ -323,12 +331,7 @@ pub(crate) fn add_frame(body: &mut Body, name: &str, place: &Place, pose: Transf
 }
 
 /// Adds a sensor in the frame that is where it is, or in a new one of its name.
-pub(crate) fn add_sensor(
-    body: &mut Body,
-    place: Place,
-    (name, rate_hz, kind): sensor::Read,
-    body_from_sensor: Transform,
-) {
+pub(crate) fn add_sensor(body: &mut Body, sensor: Open, body_from_sensor: Transform) {
     let is_there = |frame: &&BodyFrame| {
         let off = frame.body_from_frame.inverse_mul(&body_from_sensor);
         off.distance_m() < 1e-12 && off.angle_rad() < 1e-12
@@ -336,13 +339,13 @@ pub(crate) fn add_sensor(
     let there = body.frames.iter().find(is_there);
     let frame = match there.map(|frame| frame.name.clone()) {
         Some(frame) => frame,
-        None => add_frame(body, &name, &place, body_from_sensor),
+        None => {
+            let name = sensor.name.as_deref().unwrap_or(&sensor.word);
+            add_frame(body, name, &sensor.place, body_from_sensor)
+        }
     };
-    body.sensors.push(crate::sensor::Sensor {
-        name,
-        place,
-        frame,
-        rate_hz,
-        kind,
+    body.elements.push(Open {
+        frame: Some(frame),
+        ..sensor
     });
 }

@@ -217,7 +217,7 @@ fn gazebo(
         };
         let pose = sdf::pose(element, mistakes);
         match sdf::sensor::read(element, mistakes) {
-            Some(read) => add_sensor(body, element.place(), read, pose),
+            Some(sensor) => add_sensor(body, sensor, pose),
             None => reading.leave_out_sensor(element),
         }
     }

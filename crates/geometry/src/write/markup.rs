@@ -24,7 +24,7 @@ impl Markup {
     }
 
     /// An element with attributes only.
-    pub(super) fn empty(&mut self, name: &'static str, attributes: &[(&str, &str)]) {
+    pub(super) fn empty(&mut self, name: &str, attributes: &[(&str, &str)]) {
         self.begin(name, attributes);
         self.text += "/>\n";
     }

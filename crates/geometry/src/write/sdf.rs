@@ -4,14 +4,13 @@
 //! written as quaternions with all of their digits. What SDF has no word for (which frames a joint is between, where its
 //! value comes from) is in elements of our own namespace, which simulators pass over and our reader uses.
 
-mod water;
+mod sensor;
 
 use super::markup::Markup;
 use crate::assembly::{Body, Constraint, Joint, JointKind};
 use crate::mistake::{Fault, Mistake, Mistakes};
 use crate::model::Model;
 use crate::read::sdf::NAMESPACE;
-use crate::sensor::{Camera, CameraGives, Depth, Imu, Laser, Sensor, SensorKind};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
 use crate::transform::{Transform, Vec3};
 use std::collections::BTreeSet;
@@ -146,14 +145,12 @@ fn write_link(out: &mut Markup, body: &Body, pose: &Transform, notes: &mut Mista
             write_shape(out, "collision", nth, shape);
         }
     }
-    for sensor in &body.sensors {
-        write_sensor(out, &body.name, sensor);
-    }
-    if let Some(hull) = &body.hull {
-        water::hull(out, hull);
-    }
-    for thruster in &body.thrusters {
-        water::thruster(out, thruster);
+    for element in &body.elements {
+        if element.is_sensor() {
+            sensor::sensor(out, &body.name, element);
+        } else {
+            sensor::device(out, element);
+        }
     }
     out.close();
 }
@@ -202,200 +199,6 @@ fn write_shape(out: &mut Markup, role: &'static str, nth: usize, shape: &Shape) 
     for _ in 0..3 {
         out.close();
     }
-}
-
-fn write_sensor(out: &mut Markup, body: &str, sensor: &Sensor) {
-    let kind = match &sensor.kind {
-        SensorKind::Laser(_) => "gpu_lidar",
-        SensorKind::Camera(_) => "camera",
-        SensorKind::Gps(_) => "navsat",
-        SensorKind::Imu(_) => "imu",
-        SensorKind::Magnetometer(_) => "magnetometer",
-        SensorKind::Sonar(_) => "sonar",
-        SensorKind::Encoder(_)
-        | SensorKind::Multibeam(_)
-        | SensorKind::Spectrometer(_)
-        | SensorKind::Depth(_)
-        | SensorKind::Ins(_)
-        | SensorKind::Bumper(_) => "custom",
-    };
-    out.open("sensor", &[("name", &sensor.name), ("type", kind)]);
-    let frame = format!("{body}:{}", sensor.frame);
-    out.empty("pose", &[("relative_to", &frame)]);
-    number(out, "update_rate", sensor.rate_hz);
-    match &sensor.kind {
-        SensorKind::Laser(laser) => write_laser(out, laser),
-        SensorKind::Camera(camera) => write_camera(out, camera),
-        SensorKind::Gps(gps) => {
-            out.open("navsat", &[]);
-            out.open("position_sensing", &[]);
-            write_noise_of(out, "horizontal", gps.horizontal_sd_m);
-            write_noise_of(out, "vertical", gps.vertical_sd_m);
-            out.close();
-            out.close();
-        }
-        SensorKind::Imu(imu) => write_imu(out, imu),
-        SensorKind::Magnetometer(compass) => {
-            out.open("magnetometer", &[]);
-            for axis in ["x", "y", "z"] {
-                write_noise_of(out, axis, compass.field_sd_t);
-            }
-            out.close();
-        }
-        SensorKind::Sonar(sonar) => water::sonar(out, sonar),
-        SensorKind::Multibeam(multibeam) => water::multibeam(out, multibeam),
-        SensorKind::Spectrometer(spectrometer) => water::spectrometer(out, spectrometer),
-        SensorKind::Encoder(encoder) => {
-            let ticks = encoder.ticks_per_turn.to_string();
-            out.empty("bowline:encoder", &[("ticks_per_turn", &ticks)]);
-        }
-        SensorKind::Depth(depth) => write_depth(out, depth),
-        SensorKind::Ins(ins) => write_ours(
-            out,
-            "bowline:ins",
-            &[
-                ("position_sd_m", ins.position_sd_m),
-                ("attitude_sd_deg", ins.attitude_sd_rad.to_degrees()),
-                ("heading_sd_deg", ins.heading_sd_rad.to_degrees()),
-                ("correlation_s", ins.correlation_s),
-            ],
-        ),
-        SensorKind::Bumper(bumper) => {
-            write_ours(out, "bowline:bumper", &[("force_n", bumper.force_n)]);
-        }
-    }
-    out.close();
-}
-
-fn write_imu(out: &mut Markup, imu: &Imu) {
-    out.open("imu", &[]);
-    for (what, sd) in [
-        ("angular_velocity", imu.gyro_sd_radps),
-        ("linear_acceleration", imu.accel_sd_mps2),
-    ] {
-        out.open(what, &[]);
-        for axis in ["x", "y", "z"] {
-            write_noise_of(out, axis, sd);
-        }
-        out.close();
-    }
-    out.close();
-}
-
-fn write_noise(out: &mut Markup, sd: f64) {
-    out.open("noise", &[("type", "gaussian")]);
-    number(out, "mean", 0.0);
-    number(out, "stddev", sd);
-    out.close();
-}
-
-fn write_noise_of(out: &mut Markup, what: &'static str, sd: f64) {
-    out.open(what, &[]);
-    write_noise(out, sd);
-    out.close();
-}
-
-fn write_laser(out: &mut Markup, laser: &Laser) {
-    out.open("lidar", &[]);
-    out.open("scan", &[]);
-    for (name, samples, from, to) in [
-        ("horizontal", laser.n_beams, laser.first_rad, laser.last_rad),
-        (
-            "vertical",
-            laser.n_rows,
-            laser.lowest_rad,
-            laser.highest_rad,
-        ),
-    ] {
-        out.open(name, &[]);
-        out.leaf("samples", &[], &samples.to_string());
-        number(out, "resolution", 1.0);
-        number(out, "min_angle", from);
-        number(out, "max_angle", to);
-        out.close();
-    }
-    out.close();
-    out.open("range", &[]);
-    number(out, "min", laser.range_min_m);
-    number(out, "max", laser.range_max_m);
-    number(out, "resolution", laser.resolution_m);
-    out.close();
-    out.open("noise", &[]);
-    out.leaf("type", &[], "gaussian");
-    number(out, "mean", 0.0);
-    number(out, "stddev", laser.range_sd_m);
-    out.close();
-    let rows: Vec<String> = laser
-        .range_errors
-        .iter()
-        .map(|row| format!("{} {} {}", row.range_m, row.bias_m, row.sd_m))
-        .collect();
-    let (rows, growth) = (rows.join(", "), laser.range_sd_per_m.to_string());
-    let bearing = laser.bearing_sd_rad.to_degrees().to_string();
-    let mut errors = vec![
-        ("range_sd_per_m", growth.as_str()),
-        ("bearing_sd_deg", bearing.as_str()),
-    ];
-    if !rows.is_empty() {
-        errors.push(("range_errors", &rows));
-    }
-    if !rows.is_empty() || laser.range_sd_per_m > 0.0 || laser.bearing_sd_rad > 0.0 {
-        out.empty("bowline:lidar", &errors);
-    }
-    out.close();
-}
-
-/// What SDF cannot say, in the words of body files.
-fn write_ours(out: &mut Markup, name: &'static str, values: &[(&str, f64)]) {
-    let texts: Vec<(&str, String)> = values
-        .iter()
-        .map(|(name, value)| (*name, value.to_string()))
-        .collect();
-    let attributes: Vec<(&str, &str)> = texts
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
-    out.empty(name, &attributes);
-}
-
-fn write_depth(out: &mut Markup, depth: &Depth) {
-    write_ours(
-        out,
-        "bowline:depth",
-        &[
-            ("width_px", depth.width_px.into()),
-            ("height_px", depth.height_px.into()),
-            ("fov_deg", depth.fov_rad.to_degrees()),
-            ("near_m", depth.near_m),
-            ("far_m", depth.far_m),
-            ("decimation", depth.decimation.into()),
-            ("depth_sd_m", depth.depth_sd_m),
-            ("depth_sd_per_m2", depth.depth_sd_per_m2),
-        ],
-    );
-}
-
-fn write_camera(out: &mut Markup, camera: &Camera) {
-    out.open("camera", &[]);
-    number(out, "horizontal_fov", camera.fov_rad);
-    out.open("image", &[]);
-    out.leaf("width", &[], &camera.width_px.to_string());
-    out.leaf("height", &[], &camera.height_px.to_string());
-    out.leaf("format", &[], "R8G8B8");
-    out.close();
-    out.open("clip", &[]);
-    number(out, "near", camera.near_m);
-    number(out, "far", camera.far_m);
-    out.close();
-    out.open("noise", &[]);
-    out.leaf("type", &[], "gaussian");
-    number(out, "mean", 0.0);
-    number(out, "stddev", camera.pixel_sd);
-    out.close();
-    if camera.gives != CameraGives::default() {
-        out.empty("bowline:camera", &[("gives", camera.gives.word())]);
-    }
-    out.close();
 }
 
 fn write_joints(out: &mut Markup, model: &Model, notes: &mut Mistakes) {

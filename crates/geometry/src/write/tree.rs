@@ -78,12 +78,10 @@ fn grow(
     for line in wrapped(&frames) {
         *text += &format!("{indent}{bar}    {line}\n");
     }
-    for sensor in &declared.sensors {
-        let (word, name, frame) = (sensor.kind.word(), &sensor.name, &sensor.frame);
-        *text += &format!(
-            "{indent}{bar}    [{word} {name} in {frame}, {} Hz]\n",
-            sensor.rate_hz
-        );
+    for sensor in declared.sensors() {
+        let (word, rate_hz) = (&sensor.word, sensor.rate_hz());
+        let [name, frame] = [&sensor.name, &sensor.frame].map(|it| it.as_deref().unwrap_or("?"));
+        *text += &format!("{indent}{bar}    [{word} {name} in {frame}, {rate_hz} Hz]\n");
     }
     let last = children[body].last().copied();
     for &(constraint, next) in children[body].iter().rev() {

@@ -1,5 +1,5 @@
 use super::support::{apart, model, raptor, read};
-use bowline_geometry::{Disk, Format, Model, SensorKind, Transform, load};
+use bowline_geometry::{Disk, Format, Model, Transform, load};
 
 fn one_frame(attributes: &str) -> Model {
     let body = format!(r#"<body name="B"><frame name="O"/><frame name="F" {attributes}/></body>"#);
@@ -79,16 +79,20 @@ fn sensors_come_with_their_parameters() {
         .iter()
         .find(|it| it.name == "Laser")
         .expect("it has a laser");
-    let [sensor] = body.sensors.as_slice() else {
+    let sensors: Vec<_> = body.sensors().collect();
+    let [laser] = sensors.as_slice() else {
         panic!("expected one sensor");
     };
-    let SensorKind::Laser(laser) = &sensor.kind else {
-        panic!("expected a laser");
-    };
-    assert_eq!((laser.n_beams, laser.n_rows), (361, 1));
-    assert!((laser.last_rad - std::f64::consts::FRAC_PI_2).abs() < 1e-15);
-    assert!((laser.first_rad + laser.last_rad).abs() < 1e-15);
-    assert!((laser.range_max_m - 32.0).abs() < 1e-15 && (sensor.rate_hz - 37.5).abs() < 1e-15);
+    assert_eq!(laser.word, "laser");
+    let beams = &laser.attributes[1];
+    assert_eq!(
+        (beams.name.as_str(), beams.value.as_str()),
+        ("beams", "361")
+    );
+    assert!(beams.place.line > 1, "{}", beams.place);
+    for (name, expected) in [("rate_hz", 37.5), ("fov_deg", 180.0), ("range_max_m", 32.0)] {
+        assert_eq!(laser.number(name), Some(expected), "{name}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::support::{apart, model, read};
-use bowline_geometry::{Format, Model, SensorKind, Transform};
+use bowline_geometry::{Format, Model, Transform};
 use std::f64::consts::FRAC_PI_2;
 
 const ARM: &str = r#"<robot name="arm">
@@ -59,8 +59,10 @@ fn a_urdf_robot_is_a_model_with_its_joints_and_sensors() {
         .transform_by_name("upper:eye", "upper:origin")
         .unwrap();
     assert!(apart(&eye, &Transform::from_xyz([0.1, 0.0, 0.0])) < 1e-15);
-    let sensor = &model.body("upper").unwrap().sensors[0];
-    assert!(matches!(&sensor.kind, SensorKind::Camera(camera) if camera.width_px == 640));
+    let sensor = model.body("upper").unwrap().sensors().next().unwrap();
+    assert_eq!(sensor.word, "camera");
+    assert_eq!(sensor.number("width_px"), Some(640.0));
+    assert!((sensor.rate_hz() - 15.0).abs() < 1e-15);
     assert_eq!(model.body("base").unwrap().shapes.len(), 1);
 }
 
@@ -115,9 +117,12 @@ fn an_sdf_model_is_a_model_with_its_frames_joints_sensors_and_nested_models() {
         .transform_by_name("wheel:origin", "chassis:origin")
         .unwrap();
     assert!((wheel.rpy()[1] - FRAC_PI_2).abs() < 1e-12);
-    let sensor = &model.body("chassis").unwrap().sensors[0];
-    assert!(matches!(&sensor.kind, SensorKind::Laser(laser) if laser.n_beams == 181));
-    assert_eq!(sensor.frame, "scan");
+    let sensor = model.body("chassis").unwrap().sensors().next().unwrap();
+    assert_eq!(sensor.word, "laser");
+    assert_eq!(sensor.number("beams"), Some(181.0));
+    let fov_deg = sensor.number("fov_deg").unwrap();
+    assert!((fov_deg.to_radians() - 3.0).abs() < 1e-12, "{fov_deg}");
+    assert_eq!(sensor.frame.as_deref(), Some("scan"));
 }
 
 #[test]

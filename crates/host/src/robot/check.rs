@@ -12,8 +12,7 @@ mod wiring;
 use super::draft::{Draft, RecordDraft};
 use super::message::{KnownTypes, find_type};
 use super::{Component, Loader, Port, Record, Robot, Source};
-use bowline_bus::transport::SCHEMES;
-use bowline_bus::{BadUrl, Pattern, Url, check_url};
+use bowline_bus::{BadUrl, Capability, Pattern, Scheme, Schemes, Url, check_url};
 use bowline_component::Direction;
 use bowline_component::Setting;
 use bowline_component::document::{Problems, Span, Value, Word, did_you_mean};
@@ -66,6 +65,7 @@ pub(super) fn check(
     names::check(draft, problems);
     settings::check_taken(draft, loader.kinds, loader.presets, problems);
     let bus = draft.bus.as_ref().and_then(|url| check_bus(url, problems));
+    let (bus, transport) = bus.unzip();
     let model = draft
         .model
         .as_ref()
@@ -95,7 +95,7 @@ pub(super) fn check(
         .map(|component| components::check(component, &context, problems))
         .collect();
     let external = check_external(draft, &types_known, problems);
-    processes::check(draft, bus.as_ref(), problems);
+    processes::check(draft, transport, problems);
     let safe_state = safe_state::check(draft, &checked, &context, problems);
     let experiments = experiments::check(draft, &checked, problems);
     wiring::check(draft, &checked, &external, (&types_known, problems));
@@ -134,16 +134,16 @@ fn texts(words: &[Word]) -> Vec<String> {
     words.iter().map(|word| word.get_ref().clone()).collect()
 }
 
-fn check_bus(url: &Word, problems: &mut Problems<'_>) -> Option<Url> {
+fn check_bus(url: &Word, problems: &mut Problems<'_>) -> Option<(Url, &'static Scheme)> {
     match check_url(url.get_ref()) {
-        Ok(parsed) if parsed.scheme() == "file" => {
+        Ok((_, row)) if row.has(Capability::Log) => {
             let help = "--source log:FILE takes data from a log; [record] writes one";
             problems
                 .error(url.span(), "expected a bus, found a log")
                 .help(help);
             None
         }
-        Ok(parsed) => Some(parsed),
+        Ok(bus) => Some(bus),
         Err(error) => {
             complain_of_bus(url, &error, problems);
             None
@@ -153,7 +153,7 @@ fn check_bus(url: &Word, problems: &mut Problems<'_>) -> Option<Url> {
 
 /// Which transports there are depends on how this was built, so they are not listed.
 fn complain_of_bus(url: &Word, error: &BadUrl, problems: &mut Problems<'_>) {
-    let known = || SCHEMES.iter().map(|scheme| scheme.name);
+    let known = || Schemes::installed().iter().map(|row| row.name);
     match url.get_ref().split_once("://") {
         Some((scheme, _)) if known().all(|known| known != scheme) => {
             let help = did_you_mean(scheme, known());

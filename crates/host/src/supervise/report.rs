@@ -5,18 +5,24 @@ use super::lines::Batch;
 use super::machine::{Machine, Phase};
 use super::plan::ProcessSpec;
 use super::slot::Slot;
-use bowline_component::Time;
+use bowline_component::{AlarmKind, Severity, Time};
 use bowline_msgs::{Alarm, Output, Supervised, Supervisor};
 
 /// Where supervisors say what they and their processes are doing, as `bowline.supervisor_t`.
 pub const SUPERVISOR_CHANNEL: &str = "bowline.supervisor";
-/// Where alarms are raised, as `bowline.alarm_t`.
-pub const ALARM_CHANNEL: &str = "bowline.alarm";
 /// Where what processes print is published, as `bowline.output_t`.
 pub const OUTPUT_CHANNEL: &str = "bowline.output";
 
 /// Where supervisors say which experiments a robot has, as `bowline.experiment_t`.
 pub const EXPERIMENT_CHANNEL: &str = "bowline.experiment";
+
+/// Raised for a process that is not started again by itself.
+const GIVEN_UP: AlarmKind = AlarmKind {
+    id: "given_up",
+    severity: Severity::Alarm,
+    consequence: "the process stays stopped, and what needs it does without",
+    action: "see `bowline logs` of the process; then `bowline start` it",
+};
 
 /// Lines in one message, at most.
 const MAX_LINES: usize = 512;
@@ -145,12 +151,16 @@ pub(crate) fn alarm(
         robot: own.robot.clone(),
         host: own.host.clone(),
         source: source.to_owned(),
+        id: GIVEN_UP.id.to_owned(),
+        severity: GIVEN_UP.severity.code(),
         state: if text.is_some() {
             Alarm::RAISED
         } else {
             Alarm::CLEARED
         },
-        text: text.unwrap_or_default().to_owned(),
+        cause: text.unwrap_or_default().to_owned(),
+        consequence: GIVEN_UP.consequence.to_owned(),
+        action: GIVEN_UP.action.to_owned(),
     }
 }
 

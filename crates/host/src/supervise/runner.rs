@@ -23,6 +23,7 @@ use crate::clock::Live;
 use crate::presence::ThisProcess;
 use bowline_bus::transport::ListenError;
 use bowline_bus::{Bus, Inbox};
+use bowline_component::ALARM_CHANNEL;
 use bowline_component::Health;
 use bowline_component::Time;
 use bowline_msgs::Supervisor;
@@ -456,7 +457,7 @@ impl Runner {
         let process = &self.specs.get(unit)?.name;
         tell(&News::Alarm { process, text });
         let alarm = report::alarm(self.claim.own(), now, process, since, Some(text));
-        self.publish(report::ALARM_CHANNEL, &alarm);
+        self.publish(ALARM_CHANNEL, &alarm);
         None
     }
 
@@ -465,7 +466,7 @@ impl Runner {
         self.word = Word::Stale;
         let process = &self.specs.get(unit)?.name;
         let alarm = report::alarm(self.claim.own(), self.clock.now(), process, since, None);
-        self.publish(report::ALARM_CHANNEL, &alarm);
+        self.publish(ALARM_CHANNEL, &alarm);
         None
     }
 

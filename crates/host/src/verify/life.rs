@@ -4,10 +4,10 @@ use super::window::{PATIENCE, Window};
 use super::{Difference, Findings, Problem, Recorded};
 use crate::robot::MakeComponentError;
 use bowline_bus::{Bytes, Channel};
-use bowline_component::Parcel;
 use bowline_component::Time;
 use bowline_component::engine::{Engine, Event, Instance, Lane, Sent, Sink};
 use bowline_component::trace::{self, Entry, Reason, Trace};
+use bowline_component::{ALARM_CHANNEL, Parcel};
 use bowline_msgs::Steps;
 use std::collections::VecDeque;
 
@@ -159,7 +159,10 @@ impl Life {
             let replayed = said.0.get(at);
             let recorded = entry.sent.get(at).map(|(port, hash)| {
                 let lane = self.lanes.get(*port);
-                let channel = lane.and_then(|lane| lane.writes.clone());
+                let declared = lane.and_then(|lane| lane.writes.clone());
+                // The port after those that are declared is that of alarms.
+                let is_alarm = *port == self.lanes.len();
+                let channel = declared.or_else(|| is_alarm.then(|| ALARM_CHANNEL.into()));
                 (channel.unwrap_or_else(|| "".into()), *hash)
             });
             let is_same = match (&recorded, replayed) {

@@ -3,9 +3,10 @@
 use crate::supervise_fixture::{Deadline, Supervision, is_of_silence, marked, plan, process, send};
 use crate::supervise_plans::{idle, script};
 use bowline_bus::Bus;
+use bowline_component::ALARM_CHANNEL;
 use bowline_host::presence::PRESENCE_CHANNEL;
 use bowline_host::supervise::{
-    ALARM_CHANNEL, Heartbeat, Plan, ProcessSpec, Publication, Ready, Restart, SafeState,
+    Heartbeat, Plan, ProcessSpec, Publication, Ready, Restart, SafeState,
 };
 use bowline_msgs::{
     Alarm, Order, Presence, PresenceComponent, PresencePort, Supervised, Supervisor,

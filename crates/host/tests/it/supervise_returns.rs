@@ -6,10 +6,10 @@ use crate::supervise_fixture::{
 };
 use crate::supervise_plans::{HOST, idle};
 use bowline_bus::{Bus, Hub, Subscription};
+use bowline_component::ALARM_CHANNEL;
 use bowline_host::clock::Epoch;
 use bowline_host::supervise::{
-    self, ALARM_CHANNEL, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL,
-    SuperviseError,
+    self, Care, OUTPUT_CHANNEL, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SuperviseError,
 };
 use bowline_msgs::{Alarm, Order, Output, Supervised, Supervisor};
 use rustix::process::Signal;

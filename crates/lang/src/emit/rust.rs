@@ -23,13 +23,23 @@ pub(super) const LANGUAGE: Language = Language {
     short: None,
     summary: "Rust: a module per package, on the bowline-wire crate",
     dirs: &["rust-path"],
-    settings: &[Setting {
-        name: "rust-path",
-        kind: SettingKind::Text("."),
-        help: "where mod.rs and the modules go",
-    }],
+    settings: &[
+        Setting {
+            name: "rust-path",
+            kind: SettingKind::Text("."),
+            help: "where mod.rs and the modules go",
+        },
+        Setting {
+            name: "rust-wire",
+            kind: SettingKind::Text(WIRE),
+            help: "the path of bowline-wire in Rust, such as bowline::wire for programs that depend on bowline alone",
+        },
+    ],
     emit,
 };
+
+/// The path of the codec in programs that depend on it.
+pub const WIRE: &str = "bowline_wire";
 
 /// Arrays larger than this stand on the heap, so that a message never overflows a stack.
 const MAX_INLINE_BYTES: usize = 4096;
@@ -43,15 +53,16 @@ const HEADER: &str =
 fn emit(job: &Job<'_>) -> Result<Vec<OutputFile>, EmitError> {
     job.expect_all_defined()?;
     let mut files = Vec::new();
-    Tree::new(job.types).files(PathBuf::from(job.text("rust-path")), true, &mut files);
+    let tree = Tree::new(job.types, job.text("rust-wire"));
+    tree.files(PathBuf::from(job.text("rust-path")), true, &mut files);
     Ok(files)
 }
 
-/// All types as one text with a module inside for each package, for `include!`.
+/// All types as one text with a module inside for each package, for `include!`. `wire` is the path of the codec.
 ///
 /// # Errors
 /// When a type is only named.
-pub fn modules(types: &TypeSet) -> Result<String, EmitError> {
+pub fn modules(types: &TypeSet, wire: &str) -> Result<String, EmitError> {
     let settings = super::Settings::default();
     Job {
         types,
@@ -61,7 +72,7 @@ pub fn modules(types: &TypeSet) -> Result<String, EmitError> {
     .expect_all_defined()?;
     let mut code = Code::new();
     code.line(HEADER);
-    Tree::new(types).inline(&mut code);
+    Tree::new(types, wire).inline(&mut code);
     Ok(code.finish())
 }
 
@@ -74,7 +85,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(types: &TypeSet) -> Self {
+    fn new(types: &TypeSet, wire: &str) -> Self {
         let names = Names::new(types);
         let mut by_package: BTreeMap<&str, Vec<(TypeId, &TypeDef)>> = BTreeMap::new();
         for (id, def) in types.iter() {
@@ -90,9 +101,9 @@ impl Tree {
             let node = parts.fold(&mut root, |node, part| {
                 node.packages.entry(part).or_default()
             });
-            node.types = types_code(types, &names, &defs);
+            node.types = types_code(types, &names, &defs, wire);
         }
-        root.types.push_str(&table_code(types, &names));
+        root.types.push_str(&table_code(types, &names, wire));
         root
     }
 
@@ -136,7 +147,7 @@ impl Tree {
     }
 }
 
-fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> String {
+fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)], wire: &str) -> String {
     let code = definitions(types, names, defs);
     let mut uses = Code::new();
     // Programs without `std` have no such names of their own.
@@ -146,14 +157,14 @@ fn types_code(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> St
         .collect();
     match heap.as_slice() {
         [] => {}
-        [name] => uses.line(format!("use bowline_wire::heap::{name};")),
-        names => uses.line(format!("use bowline_wire::heap::{{{}}};", names.join(", "))),
+        [name] => uses.line(format!("use {wire}::heap::{name};")),
+        names => uses.line(format!("use {wire}::heap::{{{}}};", names.join(", "))),
     }
     let has_fields = code.contains(".in_field(");
     uses.line(if has_fields {
-        "use bowline_wire::{self as wire, InField as _};"
+        format!("use {wire}::{{self as wire, InField as _}};")
     } else {
-        "use bowline_wire as wire;"
+        format!("use {wire} as wire;")
     });
     uses.gap();
     uses.line(code);
@@ -209,7 +220,7 @@ fn definitions(types: &TypeSet, names: &Names, defs: &[(TypeId, &TypeDef)]) -> S
 }
 
 /// The table of all types, for code that treats them alike.
-fn table_code(types: &TypeSet, names: &Names) -> String {
+fn table_code(types: &TypeSet, names: &Names, wire: &str) -> String {
     let mut rows: Vec<(String, TypeId)> = types
         .iter()
         .map(|(id, def)| (def.full_name(), id))
@@ -218,17 +229,17 @@ fn table_code(types: &TypeSet, names: &Names) -> String {
     let mut code = Code::new();
     code.gap();
     code.line("/// All types, sorted by name.");
-    code.open("pub const TYPES: &[bowline_wire::TypeEntry] = &[");
+    code.open(format!("pub const TYPES: &[{wire}::TypeEntry] = &["));
     for (_, id) in rows {
         let entry = format!(
-            "bowline_wire::TypeEntry::of::<{}>()",
+            "{wire}::TypeEntry::of::<{}>()",
             names.path_to(types, id, ROOT)
         );
         if names.is_borrowable(id) {
             let borrowed = names.path_to_borrowed(types, id, ROOT);
-            code.open("bowline_wire::TypeEntry {");
+            code.open(format!("{wire}::TypeEntry {{"));
             code.line(format!(
-                "recode_borrowed: Some(|message| bowline_wire::recode::<{borrowed}<'_>>(message)),"
+                "recode_borrowed: Some(|message| {wire}::recode::<{borrowed}<'_>>(message)),"
             ));
             code.line(format!("..{entry}"));
             code.close("},");

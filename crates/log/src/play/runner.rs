@@ -14,7 +14,7 @@ use super::{
 use crate::damage::Damages;
 use crate::event::LogEvent;
 use crate::reader::{ReadError, Reader};
-use bowline_bus::{Bus, Cork, Inbox, PublishError, Queue, SubscribeError, wall_ns};
+use bowline_bus::{Bus, Capability, Cork, Inbox, PublishError, Queue, SubscribeError, wall_ns};
 use bowline_msgs::{Bookmark, PlayerRequest};
 use bowline_wire::Message as _;
 use std::io;
@@ -158,8 +158,8 @@ impl Runner {
     /// # Errors
     /// When nothing can be received on that bus. It can still be played onto.
     pub fn listen(&mut self) -> Result<(), RemoteError> {
-        // What is said into a log is no answer to anybody, and does not belong there.
-        if self.bus.url().scheme() == "file" {
+        // What is published into a log answers no one, and does not belong there.
+        if self.bus.has(Capability::Log) {
             return Err(RemoteError::Log);
         }
         self.remote = Some(Remote::start(&self.bus, self.controls.orders.clone())?);

@@ -11,7 +11,7 @@ use crate::schemas::{SCHEMA_CHANNEL, Schemas};
 use bowline_bus::{
     Bus, Event, Inbox, Queue, QueueCounts, RecvError, SubscribeError, SubscriptionId, wall_ns,
 };
-use bowline_msgs::{Recorder as RecorderMessage, Schema};
+use bowline_msgs::{ALARM_CHANNEL, Alarm, Recorder as RecorderMessage, Schema};
 use bowline_wire::Message as _;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -29,6 +29,8 @@ const READ_OUT_EVERY: Duration = Duration::from_millis(5);
 const SHOW_EVERY: Duration = Duration::from_millis(100);
 /// Between two words to the bus while nothing can be written.
 const ALARM_EVERY: Duration = Duration::from_secs(1);
+/// How often it is published that the alarm is over.
+const N_CLEARED: u32 = 3;
 /// How long a recorder that is to end waits for a disk that refuses.
 const GRACE: Duration = Duration::from_secs(2);
 /// An event counts as at least so many bytes, because it takes them.
@@ -64,6 +66,10 @@ pub(super) struct Engine {
     show_at: Instant,
     status_every: Option<Duration>,
     status_at: Instant,
+    /// When the alarm was raised that is in force or was last, microseconds since the epoch.
+    alarm_since: i64,
+    /// How often it is still to be published that it is over; all of them while it is in force.
+    n_alarms_left: u32,
     end: End,
 }
 
@@ -130,6 +136,8 @@ impl Engine {
             show_at: clock::now(),
             status_every: options.status_every,
             status_at: clock::now(),
+            alarm_since: 0,
+            n_alarms_left: 0,
             end: End::NotYet,
         };
         engine.show(clock::now());
@@ -572,8 +580,42 @@ impl Engine {
         self.board.show(&self.status);
     }
 
-    /// Raises the alarm where others hear it, calls it off, or says that all is well.
-    fn tell_bus(&self) {
+    /// Reports to the list of alarms that nothing can be written, and a few times that it can again.
+    fn tell_alarm(&mut self) {
+        let utime = wall_ns().div_euclid(1_000);
+        let status = &self.status;
+        match &status.alarm {
+            Some(_) if self.n_alarms_left < N_CLEARED => {
+                self.alarm_since = utime;
+                self.n_alarms_left = N_CLEARED;
+            }
+            Some(_) => {}
+            None if self.n_alarms_left > 0 => self.n_alarms_left -= 1,
+            None => return,
+        }
+        let name = status.file.file_name().unwrap_or_default();
+        let alarm = Alarm {
+            utime,
+            since_utime: self.alarm_since,
+            source: format!("recorder {}", name.display()),
+            id: "not_written".to_owned(),
+            severity: Alarm::WARNING,
+            state: match status.alarm {
+                Some(_) => Alarm::RAISED,
+                None => Alarm::CLEARED,
+            },
+            cause: status.alarm.clone().unwrap_or_default(),
+            consequence: "what happens is kept in memory, and the oldest is lost when that is full"
+                .to_owned(),
+            action: "make room on the disk, or look why it refuses".to_owned(),
+            ..Alarm::default()
+        };
+        drop(self.bus.publish(ALARM_CHANNEL, &alarm));
+    }
+
+    /// Reports where others hear it how it goes.
+    fn tell_bus(&mut self) {
+        self.tell_alarm();
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let status = &self.status;
         let message = RecorderMessage {

@@ -3,6 +3,184 @@
 use bowline_wire::heap::{String, Vec};
 use bowline_wire::{self as wire, InField as _};
 
+/// A person knows of an alarm as it is here: not of one that is worse, or that was raised again since.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Acknowledge {
+    /// when it was asked, microseconds since the epoch
+    pub utime: i64,
+    /// person
+    pub by: Authority,
+    /// robot of the alarm
+    pub robot: String,
+    /// host of the alarm
+    pub host: String,
+    /// source of the alarm
+    pub source: String,
+    /// id of the alarm
+    pub id: String,
+    /// when it was raised, as the list has it
+    pub since_utime: i64,
+    /// how bad it was when the person saw it, as alarm_t
+    pub severity: i8,
+}
+
+impl wire::Message for Acknowledge {
+    const NAME: &'static str = "bowline.acknowledge_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb5b0_147e_8160_5f4b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Acknowledge {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.source, meter).in_field("source")?;
+        wire::Encode::measure(&self.id, meter).in_field("id")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.severity, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Acknowledge {
+    const MIN_SIZE: usize = 74;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let robot: String = wire::Decode::read(reader).in_field("robot")?;
+        let host: String = wire::Decode::read(reader).in_field("host")?;
+        let source: String = wire::Decode::read(reader).in_field("source")?;
+        let id: String = wire::Decode::read(reader).in_field("id")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let severity: i8 = wire::Decode::read(reader).in_field("severity")?;
+        Ok(Self { utime, by, robot, host, source, id, since_utime, severity })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
+        wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
+        wire::Decode::read_into(&mut self.source, reader).in_field("source")?;
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.since_utime, reader).in_field("since_utime")?;
+        wire::Decode::read_into(&mut self.severity, reader).in_field("severity")?;
+        Ok(())
+    }
+}
+
+/// A [`Acknowledge`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AcknowledgeRef<'a> {
+    /// when it was asked, microseconds since the epoch
+    pub utime: i64,
+    /// person
+    pub by: AuthorityRef<'a>,
+    /// robot of the alarm
+    pub robot: &'a str,
+    /// host of the alarm
+    pub host: &'a str,
+    /// source of the alarm
+    pub source: &'a str,
+    /// id of the alarm
+    pub id: &'a str,
+    /// when it was raised, as the list has it
+    pub since_utime: i64,
+    /// how bad it was when the person saw it, as alarm_t
+    pub severity: i8,
+}
+
+impl wire::Message for AcknowledgeRef<'_> {
+    const NAME: &'static str = "bowline.acknowledge_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xb5b0_147e_8160_5f4b);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for AcknowledgeRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(17);
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.robot, meter).in_field("robot")?;
+        wire::Encode::measure(&self.host, meter).in_field("host")?;
+        wire::Encode::measure(&self.source, meter).in_field("source")?;
+        wire::Encode::measure(&self.id, meter).in_field("id")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.robot, writer);
+        wire::Encode::write(&self.host, writer);
+        wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.since_utime, writer);
+        wire::Encode::write(&self.severity, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AcknowledgeRef<'a> {
+    const MIN_SIZE: usize = 74;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
+        let host: &'a str = wire::Decode::read(reader).in_field("host")?;
+        let source: &'a str = wire::Decode::read(reader).in_field("source")?;
+        let id: &'a str = wire::Decode::read(reader).in_field("id")?;
+        let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
+        let severity: i8 = wire::Decode::read(reader).in_field("severity")?;
+        Ok(Self { utime, by, robot, host, source, id, since_utime, severity })
+    }
+}
+
+impl wire::IntoOwned for AcknowledgeRef<'_> {
+    type Owned = Acknowledge;
+
+    fn into_owned(self) -> Acknowledge {
+        Acknowledge {
+            utime: self.utime,
+            by: wire::IntoOwned::into_owned(self.by),
+            robot: wire::IntoOwned::into_owned(self.robot),
+            host: wire::IntoOwned::into_owned(self.host),
+            source: wire::IntoOwned::into_owned(self.source),
+            id: wire::IntoOwned::into_owned(self.id),
+            since_utime: self.since_utime,
+            severity: self.severity,
+        }
+    }
+}
+
 /// One piece of a plan: move like this for so long (IGVC's action).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Action {
@@ -47,35 +225,50 @@ impl<'a> wire::Decode<'a> for Action {
     }
 }
 
-/// Something is wrong and stays so until somebody does something about it. Sent again every second until then.
+/// Something is wrong with a robot, in the words of the component, process or recorder that found it. Sent when it is raised, every
+/// second while it holds, and a few times after it was cleared. Robot, host, source and id tell alarms apart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alarm {
     /// when this held, microseconds since the epoch by the sender's clock
     pub utime: i64,
-    /// when it was raised, microseconds since the epoch; with the source, tells alarms apart
+    /// when it was raised, microseconds since the epoch by the same clock
     pub since_utime: i64,
-    /// name of the robot
+    /// name of the robot; empty for a component, which is on the bus of its robot
     pub robot: String,
-    /// name of the supervisor that says so
+    /// name of the host of a supervisor or a recorder; empty for a component
     pub host: String,
-    /// what it is about: a process
+    /// what it is about: a component, a process or a recorder
     pub source: String,
-    /// one of the constants above
+    /// which of the alarms of that source, one word
+    pub id: String,
+    /// CAUTION, WARNING or ALARM
+    pub severity: i8,
+    /// RAISED or CLEARED
     pub state: i8,
     /// what is wrong, for people
-    pub text: String,
+    pub cause: String,
+    /// what follows from it, for people
+    pub consequence: String,
+    /// what a person can do about it
+    pub action: String,
 }
 
 impl Alarm {
-    /// it is wrong
+    /// it holds
     pub const RAISED: i8 = 1;
-    /// somebody has done something about it; sent once
+    /// it does not hold any more
     pub const CLEARED: i8 = 2;
+    /// a person should know
+    pub const CAUTION: i8 = 1;
+    /// a person should act soon
+    pub const WARNING: i8 = 2;
+    /// a person must act at once
+    pub const ALARM: i8 = 3;
 }
 
 impl wire::Message for Alarm {
     const NAME: &'static str = "bowline.alarm_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc05a_387f_85f7_d0db);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfdb9_2bb6_4b7e_4032);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -87,11 +280,14 @@ impl wire::Message for Alarm {
 impl wire::Encode for Alarm {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(17);
+        meter.add(18);
         wire::Encode::measure(&self.robot, meter).in_field("robot")?;
         wire::Encode::measure(&self.host, meter).in_field("host")?;
         wire::Encode::measure(&self.source, meter).in_field("source")?;
-        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.id, meter).in_field("id")?;
+        wire::Encode::measure(&self.cause, meter).in_field("cause")?;
+        wire::Encode::measure(&self.consequence, meter).in_field("consequence")?;
+        wire::Encode::measure(&self.action, meter).in_field("action")?;
         Ok(())
     }
 
@@ -102,24 +298,32 @@ impl wire::Encode for Alarm {
         wire::Encode::write(&self.robot, writer);
         wire::Encode::write(&self.host, writer);
         wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.severity, writer);
         wire::Encode::write(&self.state, writer);
-        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.cause, writer);
+        wire::Encode::write(&self.consequence, writer);
+        wire::Encode::write(&self.action, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for Alarm {
-    const MIN_SIZE: usize = 37;
+    const MIN_SIZE: usize = 53;
 
-    #[inline(always)]
+    #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
         let robot: String = wire::Decode::read(reader).in_field("robot")?;
         let host: String = wire::Decode::read(reader).in_field("host")?;
         let source: String = wire::Decode::read(reader).in_field("source")?;
+        let id: String = wire::Decode::read(reader).in_field("id")?;
+        let severity: i8 = wire::Decode::read(reader).in_field("severity")?;
         let state: i8 = wire::Decode::read(reader).in_field("state")?;
-        let text: String = wire::Decode::read(reader).in_field("text")?;
-        Ok(Self { utime, since_utime, robot, host, source, state, text })
+        let cause: String = wire::Decode::read(reader).in_field("cause")?;
+        let consequence: String = wire::Decode::read(reader).in_field("consequence")?;
+        let action: String = wire::Decode::read(reader).in_field("action")?;
+        Ok(Self { utime, since_utime, robot, host, source, id, severity, state, cause, consequence, action })
     }
 
     #[inline]
@@ -129,8 +333,12 @@ impl<'a> wire::Decode<'a> for Alarm {
         wire::Decode::read_into(&mut self.robot, reader).in_field("robot")?;
         wire::Decode::read_into(&mut self.host, reader).in_field("host")?;
         wire::Decode::read_into(&mut self.source, reader).in_field("source")?;
+        wire::Decode::read_into(&mut self.id, reader).in_field("id")?;
+        wire::Decode::read_into(&mut self.severity, reader).in_field("severity")?;
         wire::Decode::read_into(&mut self.state, reader).in_field("state")?;
-        wire::Decode::read_into(&mut self.text, reader).in_field("text")?;
+        wire::Decode::read_into(&mut self.cause, reader).in_field("cause")?;
+        wire::Decode::read_into(&mut self.consequence, reader).in_field("consequence")?;
+        wire::Decode::read_into(&mut self.action, reader).in_field("action")?;
         Ok(())
     }
 }
@@ -140,23 +348,31 @@ impl<'a> wire::Decode<'a> for Alarm {
 pub struct AlarmRef<'a> {
     /// when this held, microseconds since the epoch by the sender's clock
     pub utime: i64,
-    /// when it was raised, microseconds since the epoch; with the source, tells alarms apart
+    /// when it was raised, microseconds since the epoch by the same clock
     pub since_utime: i64,
-    /// name of the robot
+    /// name of the robot; empty for a component, which is on the bus of its robot
     pub robot: &'a str,
-    /// name of the supervisor that says so
+    /// name of the host of a supervisor or a recorder; empty for a component
     pub host: &'a str,
-    /// what it is about: a process
+    /// what it is about: a component, a process or a recorder
     pub source: &'a str,
-    /// one of the constants above
+    /// which of the alarms of that source, one word
+    pub id: &'a str,
+    /// CAUTION, WARNING or ALARM
+    pub severity: i8,
+    /// RAISED or CLEARED
     pub state: i8,
     /// what is wrong, for people
-    pub text: &'a str,
+    pub cause: &'a str,
+    /// what follows from it, for people
+    pub consequence: &'a str,
+    /// what a person can do about it
+    pub action: &'a str,
 }
 
 impl wire::Message for AlarmRef<'_> {
     const NAME: &'static str = "bowline.alarm_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xc05a_387f_85f7_d0db);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xfdb9_2bb6_4b7e_4032);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -168,11 +384,14 @@ impl wire::Message for AlarmRef<'_> {
 impl wire::Encode for AlarmRef<'_> {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(17);
+        meter.add(18);
         wire::Encode::measure(&self.robot, meter).in_field("robot")?;
         wire::Encode::measure(&self.host, meter).in_field("host")?;
         wire::Encode::measure(&self.source, meter).in_field("source")?;
-        wire::Encode::measure(&self.text, meter).in_field("text")?;
+        wire::Encode::measure(&self.id, meter).in_field("id")?;
+        wire::Encode::measure(&self.cause, meter).in_field("cause")?;
+        wire::Encode::measure(&self.consequence, meter).in_field("consequence")?;
+        wire::Encode::measure(&self.action, meter).in_field("action")?;
         Ok(())
     }
 
@@ -183,24 +402,32 @@ impl wire::Encode for AlarmRef<'_> {
         wire::Encode::write(&self.robot, writer);
         wire::Encode::write(&self.host, writer);
         wire::Encode::write(&self.source, writer);
+        wire::Encode::write(&self.id, writer);
+        wire::Encode::write(&self.severity, writer);
         wire::Encode::write(&self.state, writer);
-        wire::Encode::write(&self.text, writer);
+        wire::Encode::write(&self.cause, writer);
+        wire::Encode::write(&self.consequence, writer);
+        wire::Encode::write(&self.action, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for AlarmRef<'a> {
-    const MIN_SIZE: usize = 37;
+    const MIN_SIZE: usize = 53;
 
-    #[inline(always)]
+    #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let since_utime: i64 = wire::Decode::read(reader).in_field("since_utime")?;
         let robot: &'a str = wire::Decode::read(reader).in_field("robot")?;
         let host: &'a str = wire::Decode::read(reader).in_field("host")?;
         let source: &'a str = wire::Decode::read(reader).in_field("source")?;
+        let id: &'a str = wire::Decode::read(reader).in_field("id")?;
+        let severity: i8 = wire::Decode::read(reader).in_field("severity")?;
         let state: i8 = wire::Decode::read(reader).in_field("state")?;
-        let text: &'a str = wire::Decode::read(reader).in_field("text")?;
-        Ok(Self { utime, since_utime, robot, host, source, state, text })
+        let cause: &'a str = wire::Decode::read(reader).in_field("cause")?;
+        let consequence: &'a str = wire::Decode::read(reader).in_field("consequence")?;
+        let action: &'a str = wire::Decode::read(reader).in_field("action")?;
+        Ok(Self { utime, since_utime, robot, host, source, id, severity, state, cause, consequence, action })
     }
 }
 
@@ -214,8 +441,153 @@ impl wire::IntoOwned for AlarmRef<'_> {
             robot: wire::IntoOwned::into_owned(self.robot),
             host: wire::IntoOwned::into_owned(self.host),
             source: wire::IntoOwned::into_owned(self.source),
+            id: wire::IntoOwned::into_owned(self.id),
+            severity: self.severity,
             state: self.state,
-            text: wire::IntoOwned::into_owned(self.text),
+            cause: wire::IntoOwned::into_owned(self.cause),
+            consequence: wire::IntoOwned::into_owned(self.consequence),
+            action: wire::IntoOwned::into_owned(self.action),
+        }
+    }
+}
+
+/// All alarms of a vehicle: those that hold, and those that nobody has acknowledged. Sent when it changes, and every second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Alarms {
+    /// when the list was like this, microseconds since the epoch
+    pub utime: i64,
+    /// alarms that still held and were left out because the list was full, since it began
+    pub n_dropped: i64,
+    /// how many alarms there are
+    pub n_alarms: i32,
+    /// those that nobody has acknowledged first, then the worst, then the newest
+    pub alarms: Vec<ListedAlarm>,
+}
+
+impl Alarms {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_alarms = (self.alarms.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for Alarms {
+    const NAME: &'static str = "bowline.alarms_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1bb3_a3e4_b77a_9894);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for Alarms {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(20);
+        meter.length("n_alarms", self.n_alarms, self.alarms.len()).in_field("alarms")?;
+        wire::Encode::measure(&self.alarms, meter).in_field("alarms")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_dropped, writer);
+        wire::Encode::write(&self.n_alarms, writer);
+        wire::Encode::write(&self.alarms, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for Alarms {
+    const MIN_SIZE: usize = 20;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_dropped: i64 = wire::Decode::read(reader).in_field("n_dropped")?;
+        let n_alarms: i32 = wire::Decode::read(reader).in_field("n_alarms")?;
+        let alarms: Vec<ListedAlarm> = reader.list(n_alarms).in_field("alarms")?;
+        Ok(Self { utime, n_dropped, n_alarms, alarms })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.n_dropped, reader).in_field("n_dropped")?;
+        wire::Decode::read_into(&mut self.n_alarms, reader).in_field("n_alarms")?;
+        reader.list_into(&mut self.alarms, self.n_alarms).in_field("alarms")?;
+        Ok(())
+    }
+}
+
+/// A [`Alarms`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AlarmsRef<'a> {
+    /// when the list was like this, microseconds since the epoch
+    pub utime: i64,
+    /// alarms that still held and were left out because the list was full, since it began
+    pub n_dropped: i64,
+    /// how many alarms there are
+    pub n_alarms: i32,
+    /// those that nobody has acknowledged first, then the worst, then the newest
+    pub alarms: Vec<ListedAlarmRef<'a>>,
+}
+
+impl wire::Message for AlarmsRef<'_> {
+    const NAME: &'static str = "bowline.alarms_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x1bb3_a3e4_b77a_9894);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for AlarmsRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(20);
+        meter.length("n_alarms", self.n_alarms, self.alarms.len()).in_field("alarms")?;
+        wire::Encode::measure(&self.alarms, meter).in_field("alarms")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.n_dropped, writer);
+        wire::Encode::write(&self.n_alarms, writer);
+        wire::Encode::write(&self.alarms, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for AlarmsRef<'a> {
+    const MIN_SIZE: usize = 20;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let n_dropped: i64 = wire::Decode::read(reader).in_field("n_dropped")?;
+        let n_alarms: i32 = wire::Decode::read(reader).in_field("n_alarms")?;
+        let alarms: Vec<ListedAlarmRef<'a>> = reader.list(n_alarms).in_field("alarms")?;
+        Ok(Self { utime, n_dropped, n_alarms, alarms })
+    }
+}
+
+impl wire::IntoOwned for AlarmsRef<'_> {
+    type Owned = Alarms;
+
+    fn into_owned(self) -> Alarms {
+        Alarms {
+            utime: self.utime,
+            n_dropped: self.n_dropped,
+            n_alarms: self.n_alarms,
+            alarms: wire::IntoOwned::into_owned(self.alarms),
         }
     }
 }
@@ -5296,6 +5668,128 @@ impl wire::IntoOwned for LinkRef<'_> {
             paths: wire::IntoOwned::into_owned(self.paths),
             n_streams: self.n_streams,
             streams: wire::IntoOwned::into_owned(self.streams),
+        }
+    }
+}
+
+/// An alarm in the list of a vehicle: as it was last reported, and what has become of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListedAlarm {
+    /// as its source last reported it; its times are by the clock of the list
+    pub alarm: Alarm,
+    /// whether its source still reports it; one that died does not, and nobody knows whether it holds
+    pub is_refreshed: bool,
+    /// station of the person who knows of it; empty: nobody
+    pub acknowledged_by: String,
+    /// when, microseconds since the epoch by the clock of the list; 0 if nobody does
+    pub acknowledged_utime: i64,
+}
+
+impl wire::Message for ListedAlarm {
+    const NAME: &'static str = "bowline.listed_alarm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa602_6906_e9e3_8f6d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ListedAlarm {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        wire::Encode::measure(&self.acknowledged_by, meter).in_field("acknowledged_by")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.is_refreshed, writer);
+        wire::Encode::write(&self.acknowledged_by, writer);
+        wire::Encode::write(&self.acknowledged_utime, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ListedAlarm {
+    const MIN_SIZE: usize = 67;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let alarm: Alarm = wire::Decode::read(reader).in_field("alarm")?;
+        let is_refreshed: bool = wire::Decode::read(reader).in_field("is_refreshed")?;
+        let acknowledged_by: String = wire::Decode::read(reader).in_field("acknowledged_by")?;
+        let acknowledged_utime: i64 = wire::Decode::read(reader).in_field("acknowledged_utime")?;
+        Ok(Self { alarm, is_refreshed, acknowledged_by, acknowledged_utime })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.alarm, reader).in_field("alarm")?;
+        wire::Decode::read_into(&mut self.is_refreshed, reader).in_field("is_refreshed")?;
+        wire::Decode::read_into(&mut self.acknowledged_by, reader).in_field("acknowledged_by")?;
+        wire::Decode::read_into(&mut self.acknowledged_utime, reader).in_field("acknowledged_utime")?;
+        Ok(())
+    }
+}
+
+/// A [`ListedAlarm`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListedAlarmRef<'a> {
+    /// as its source last reported it; its times are by the clock of the list
+    pub alarm: AlarmRef<'a>,
+    /// whether its source still reports it; one that died does not, and nobody knows whether it holds
+    pub is_refreshed: bool,
+    /// station of the person who knows of it; empty: nobody
+    pub acknowledged_by: &'a str,
+    /// when, microseconds since the epoch by the clock of the list; 0 if nobody does
+    pub acknowledged_utime: i64,
+}
+
+impl wire::Message for ListedAlarmRef<'_> {
+    const NAME: &'static str = "bowline.listed_alarm_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xa602_6906_e9e3_8f6d);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for ListedAlarmRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(9);
+        wire::Encode::measure(&self.alarm, meter).in_field("alarm")?;
+        wire::Encode::measure(&self.acknowledged_by, meter).in_field("acknowledged_by")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.alarm, writer);
+        wire::Encode::write(&self.is_refreshed, writer);
+        wire::Encode::write(&self.acknowledged_by, writer);
+        wire::Encode::write(&self.acknowledged_utime, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for ListedAlarmRef<'a> {
+    const MIN_SIZE: usize = 67;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let alarm: AlarmRef<'a> = wire::Decode::read(reader).in_field("alarm")?;
+        let is_refreshed: bool = wire::Decode::read(reader).in_field("is_refreshed")?;
+        let acknowledged_by: &'a str = wire::Decode::read(reader).in_field("acknowledged_by")?;
+        let acknowledged_utime: i64 = wire::Decode::read(reader).in_field("acknowledged_utime")?;
+        Ok(Self { alarm, is_refreshed, acknowledged_by, acknowledged_utime })
+    }
+}
+
+impl wire::IntoOwned for ListedAlarmRef<'_> {
+    type Owned = ListedAlarm;
+
+    fn into_owned(self) -> ListedAlarm {
+        ListedAlarm {
+            alarm: wire::IntoOwned::into_owned(self.alarm),
+            is_refreshed: self.is_refreshed,
+            acknowledged_by: wire::IntoOwned::into_owned(self.acknowledged_by),
+            acknowledged_utime: self.acknowledged_utime,
         }
     }
 }

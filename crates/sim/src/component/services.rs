@@ -47,7 +47,7 @@ impl Services {
     }
 }
 
-impl Sim {
+impl<T> Sim<T> {
     pub(super) fn serve(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let now = step.now();
         if let Some(call) = step.called(self.services.control) {

@@ -1,8 +1,9 @@
 //! What moves by itself, and what breaks by itself.
 
-use crate::support::{EPOCH, cart, drive, raptor, readings, repository, wait};
+use crate::support::{EPOCH, cart, drive, message, raptor, readings, repository, wait};
+use bowline_msgs::{PoseTransform, Range3d};
 use bowline_sim::{
-    Body, Event, Fault, FaultKind, Moves, Path, PathEnd, PlannedFault, Reading, SimParameters,
+    Body, Catalog, Event, Fault, FaultKind, Moves, Path, PathEnd, PlannedFault, SimParameters,
     Simulation, Solid, World,
 };
 use std::path::PathBuf;
@@ -38,9 +39,7 @@ fn what_moves_is_seen_where_it_is_at_the_moment_of_a_scan_between_two_steps() {
     let places: Vec<f64> = scans
         .iter()
         .map(|reading| {
-            let Reading::Range(scan) = reading else {
-                panic!("{reading:?}");
-            };
+            let scan: &Range3d = message(reading);
             let elapsed_us = i32::try_from(scan.utime - EPOCH.utime()).expect("seconds");
             f64::from(scan.points[1][3]) + 4.0 * f64::from(elapsed_us) / 1e6
         })
@@ -115,9 +114,7 @@ fn a_navigation_sensor_that_is_turned_looks_elsewhere_than_the_truth() {
             Event::Measured { .. } | Event::Contact(_) | Event::Sea(_) => None,
         });
         let said = readings(simulation, &events, "INS.Pose");
-        let Some(Reading::Pose(pose)) = said.last() else {
-            panic!("{said:?}");
-        };
+        let pose: &PoseTransform = message(said.last().expect("it says poses"));
         heading(&pose.matrix) - truth.expect("the truth is told")
     };
     assert!(look(&mut simulation).abs() < 0.02, "before");
@@ -135,7 +132,10 @@ fn a_world_cannot_break_what_the_vehicle_does_not_have() {
         model: repository().join("models/raptor_ugv/raptor_ugv.xml"),
         ..SimParameters::default()
     };
-    let error = parameters.load().expect_err("there is none").to_string();
+    let error = parameters
+        .load(&Catalog::default())
+        .expect_err("there is none")
+        .to_string();
     let expected = "a fault of the world \"w\": expected one of ";
     assert!(error.starts_with(expected), "{error}");
     assert!(error.contains(" LeftLaser.Scanner, "), "{error}");

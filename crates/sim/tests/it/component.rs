@@ -6,7 +6,7 @@ use bowline_component::{Health, Rig};
 use bowline_msgs::{
     Contact, PoseTransform, Range3d, SimControl, SimFault, SimPlace, SimState, Velocity,
 };
-use bowline_sim::{Sim, SimParameters};
+use bowline_sim::{Catalog, Sim, SimParameters};
 use std::time::Duration;
 
 fn rig() -> Rig {
@@ -312,12 +312,12 @@ fn a_robot_without_wheels_or_frame_or_mass_is_refused_in_words() {
         ..SimParameters::default()
     };
     let error = parameters
-        .load()
+        .load(&Catalog::default())
         .expect_err("it has no frame Vehicle")
         .to_string();
     assert!(error.contains("\"Vehicle\""), "{error}");
     let error = SimParameters::default()
-        .load()
+        .load(&Catalog::default())
         .expect_err("no model")
         .to_string();
     assert!(error.contains("it needs a model"), "{error}");

@@ -9,19 +9,7 @@ pub(crate) fn bytes(event: &Event) -> Vec<u8> {
         Event::Truth(message) => message.encode(),
         Event::Contact(message) => message.encode(),
         Event::Sea(message) => message.encode(),
-        Event::Measured { reading, .. } => match reading {
-            Reading::Range(message) => message.encode(),
-            Reading::Pose(message) => message.encode(),
-            Reading::Fix(message) => message.encode(),
-            Reading::Imu(message) => message.encode(),
-            Reading::Wheels(message) => message.encode(),
-            Reading::Heading(message) => message.encode(),
-            Reading::Bumper(message) => message.encode(),
-            Reading::Sounding(message) => message.encode(),
-            Reading::Multibeam(message) => message.encode(),
-            Reading::Spectrum(message) => message.encode(),
-            Reading::Image(message) => message.encode(),
-        },
+        Event::Measured { reading, .. } => reading.encode(),
     };
     encoded.expect("what is simulated can be sent")
 }

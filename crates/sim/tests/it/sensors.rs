@@ -1,9 +1,9 @@
 //! Every sensor against what it must measure.
 
-use crate::support::{cart, drive, readings, wait};
-use bowline_msgs::{Imu, PoseTransform, Range3d, Wheels};
+use crate::support::{cart, drive, message, readings, wait};
+use bowline_msgs::{Bumper, GpsFix, Heading, Imu, PoseTransform, Range3d, Wheels};
 use bowline_sim::{
-    Barn, Body, Event, Fault, FaultKind, Line, Reading, SimParameters, Simulation, Solid, World,
+    Barn, Body, Event, Fault, FaultKind, Line, SimParameters, Simulation, Solid, World,
 };
 
 fn simulation(world: World, sensors: &str) -> Simulation {
@@ -24,24 +24,14 @@ fn wall_ahead() -> World {
 
 fn scans(simulation: &Simulation, events: &[Event], port: &str) -> Vec<Range3d> {
     let said = readings(simulation, events, port).into_iter();
-    said.map(|reading| {
-        let Reading::Range(scan) = reading else {
-            panic!("{reading:?}");
-        };
-        scan.clone()
-    })
-    .collect()
+    said.map(|reading| message::<Range3d>(reading).clone())
+        .collect()
 }
 
 fn imus(simulation: &Simulation, events: &[Event]) -> Vec<Imu> {
     let said = readings(simulation, events, "Cart.I").into_iter();
-    said.map(|reading| {
-        let Reading::Imu(imu) = reading else {
-            panic!("{reading:?}");
-        };
-        imu.clone()
-    })
-    .collect()
+    said.map(|reading| message::<Imu>(reading).clone())
+        .collect()
 }
 
 const LASER: &str = r#"<laser name="L" frame="Up" rate_hz="37.6" beams="181" fov_deg="180" range_min_m="0.5" range_max_m="15"/>"#;
@@ -205,9 +195,7 @@ fn encoders_count_the_way() {
     let start = simulation.pose().xyz();
     let events = drive(&mut simulation, 6.0, (0.0, 1.5));
     let said = readings(&simulation, &events, "RLWheel.Encoder");
-    let Some(Reading::Wheels(Wheels { ticks, names, .. })) = said.last() else {
-        panic!("an encoder says wheels");
-    };
+    let Wheels { ticks, names, .. } = message(said.last().expect("it says something"));
     assert_eq!(names[0], "RLWheel:Hub");
     let way = ticks[0] as f64 / 1_000.0 * std::f64::consts::TAU * 0.3;
     let gone = simulation.pose().xyz()[0] - start[0];
@@ -224,12 +212,7 @@ fn navigation_has_the_errors_that_it_says_and_they_last() {
     let events = wait(&mut simulation, 600.0);
     let poses: Vec<PoseTransform> = readings(&simulation, &events, "Cart.P")
         .into_iter()
-        .map(|reading| {
-            let Reading::Pose(pose) = reading else {
-                panic!("{reading:?}");
-            };
-            pose.clone()
-        })
+        .map(|reading| message::<PoseTransform>(reading).clone())
         .collect();
     assert_eq!(
         (poses[0].reference.as_str(), poses[0].frame.as_str()),
@@ -266,16 +249,12 @@ fn a_receiver_is_where_the_origin_is_and_a_compass_points_where_it_looks() {
     let origin = world.origin;
     let mut simulation = simulation(world, sensors);
     let events = wait(&mut simulation, 0.2);
-    let Reading::Fix(fix) = readings(&simulation, &events, "Cart.G")[0] else {
-        panic!("a receiver says fixes");
-    };
+    let fix: &GpsFix = message(readings(&simulation, &events, "Cart.G")[0]);
     // A degree of latitude is 111.2 km there, one of longitude 71.2 km.
     assert!(((fix.lat_deg - origin.lat_deg) * 111_229.0 - 200.0).abs() < 1.0);
     assert!(((fix.lon_deg - origin.lon_deg) * 71_270.0 - 100.0).abs() < 1.0);
     assert!((fix.alt_m - origin.alt_m - 1.0).abs() < 1e-3);
-    let Reading::Heading(compass) = readings(&simulation, &events, "Cart.M")[0] else {
-        panic!("a compass says headings");
-    };
+    let compass: &Heading = message(readings(&simulation, &events, "Cart.M")[0]);
     assert!(
         (compass.heading_rad - 1.0).abs() < 1e-6,
         "{}",
@@ -297,13 +276,11 @@ fn a_bumper_counts_how_often_it_is_pushed() {
         .at([4.0, 0.0, 1.0]),
     );
     let mut simulation = simulation(world, sensor);
-    let pressed =
-        |events: &[Event], simulation: &Simulation| match readings(simulation, events, "Cart.B")
-            .last()
-        {
-            Some(Reading::Bumper(bumper)) => (bumper.pressed, bumper.n_presses),
-            other => panic!("{other:?}"),
-        };
+    let pressed = |events: &[Event], simulation: &Simulation| {
+        let said = readings(simulation, events, "Cart.B");
+        let bumper: &Bumper = message(said.last().expect("it says something"));
+        (bumper.pressed, bumper.n_presses)
+    };
     let events = drive(&mut simulation, 1.0, (0.0, 1.0));
     assert_eq!(pressed(&events, &simulation), (false, 0));
     let events = drive(&mut simulation, 4.0, (0.0, 1.0));
@@ -347,9 +324,8 @@ fn broken_sensors_are_silent_stuck_noisy_or_off() {
     simulation.break_down(fault(FaultKind::Jump(5.0), "Cart.P"));
     let events = wait(&mut simulation, 0.2);
     let truth = simulation.pose().xyz()[0];
-    let Some(Reading::Pose(pose)) = readings(&simulation, &events, "Cart.P").last().copied() else {
-        panic!("it says poses");
-    };
+    let said = readings(&simulation, &events, "Cart.P");
+    let pose: &PoseTransform = message(said.last().expect("it says poses"));
     assert!(
         (pose.matrix[3] - truth - 5.0).abs() < 0.3,
         "{} for {truth}",

@@ -3,7 +3,10 @@
 use bowline_component::Time;
 use bowline_geometry::{Disk, Files, Model, load};
 use bowline_msgs::Velocity;
-use bowline_sim::{Event, Reading, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World};
+use bowline_sim::{
+    Catalog, Event, Reading, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World,
+};
+use bowline_wire::Message;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -19,7 +22,8 @@ pub(crate) fn repository() -> PathBuf {
 fn vehicle_of(path: &std::path::Path, files: &mut dyn Files) -> Vehicle {
     let loaded = load(path, files).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let model = Model::new(loaded.assembly).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    Vehicle::new(&model, VEHICLE_FRAME).unwrap_or_else(|error| panic!("{error}"))
+    let vehicle = Vehicle::new(&model, VEHICLE_FRAME, &Catalog::default());
+    vehicle.unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn vehicle(model: &str) -> Vehicle {
@@ -140,4 +144,11 @@ pub(crate) fn readings<'e>(
         Event::Measured { .. } | Event::Truth(_) | Event::Contact(_) | Event::Sea(_) => None,
     });
     said.collect()
+}
+
+/// The message of a reading.
+pub(crate) fn message<M: Message + 'static>(reading: &Reading) -> &M {
+    reading
+        .get()
+        .unwrap_or_else(|| panic!("expected {}, found {reading:?}", M::NAME))
 }

@@ -2,9 +2,9 @@
 
 use crate::support::{EPOCH, STEP_S, repository, steps, vehicle};
 use bowline_msgs::{PoseTransform, Thrust};
+use bowline_sim::actuation::hull::Hull;
 use bowline_sim::{
-    Body, Event, Fault, FaultKind, Flow, RunningGear, Sea, SimParameters, Simulation, Solid, Spawn,
-    Waves, World,
+    Body, Event, Fault, FaultKind, Flow, Sea, SimParameters, Simulation, Solid, Spawn, Waves, World,
 };
 use std::f64::consts::FRAC_PI_2;
 
@@ -24,7 +24,7 @@ fn upsv(world: World) -> Simulation {
 fn push(simulation: &mut Simulation, seconds: f64, [port, starboard]: [f64; 2]) -> Vec<Event> {
     let mut events = Vec::new();
     for _ in 0..steps(seconds) {
-        simulation.thrust(&Thrust {
+        simulation.command(&Thrust {
             utime: (simulation.elapsed_ns() / 1_000).cast_signed(),
             port_ratio: port,
             starboard_ratio: starboard,
@@ -47,11 +47,9 @@ fn truths(events: &[Event]) -> Vec<&PoseTransform> {
     truths.collect()
 }
 
-fn hull(simulation: &Simulation) -> bowline_sim::Hull {
-    match &simulation.vehicle().running_gear {
-        RunningGear::Hull(hull) => (**hull).clone(),
-        RunningGear::Wheels(_) => panic!("a vessel has a hull"),
-    }
+fn hull(simulation: &Simulation) -> Hull {
+    let hull = simulation.vehicle().gear();
+    Hull::clone(hull.expect("a vessel has a hull"))
 }
 
 #[test]

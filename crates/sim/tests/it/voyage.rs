@@ -6,7 +6,9 @@ use bowline_autonomy::estimate::{Estimator, EstimatorParameters};
 use bowline_autonomy::helm::{Helm, HelmParameters};
 use bowline_autonomy::within_half_turn;
 use bowline_component::{Health, Rig, Time};
-use bowline_msgs::{Guidance, Helm as HelmState, PoseTransform, Task, Thrust};
+use bowline_msgs::{
+    GpsFix, Guidance, Heading, Helm as HelmState, Imu, PoseTransform, Task, Thrust,
+};
 use bowline_sim::{
     Event, FaultKind, PlannedFault, Reading, Seed, SimParameters, Simulation, Vehicle, World,
 };
@@ -92,11 +94,11 @@ impl Voyage {
 
     /// One step of the simulation with this thrust; whether there are new poses.
     fn step(&mut self, thrust: &Thrust) -> bool {
-        self.simulation.thrust(thrust);
+        self.simulation.command(thrust);
         self.simulation.step(EPOCH, &mut self.events);
         for event in self.events.drain(..) {
             match event {
-                Event::Measured { reading, .. } => tell(&mut self.estimator, reading),
+                Event::Measured { reading, .. } => tell(&mut self.estimator, &reading),
                 Event::Truth(pose) => self.truth.push(pose),
                 Event::Contact(_) | Event::Sea(_) => {}
             }
@@ -116,28 +118,16 @@ fn advance(rig: &mut Rig, to: Time) {
     rig.advance(to.since(rig.now()));
 }
 
-fn tell(estimator: &mut Rig, reading: Reading) {
-    match reading {
-        Reading::Fix(it) => {
-            advance(estimator, Time::from_utime(it.utime));
-            estimator.send("fix", it);
-        }
-        Reading::Heading(it) => {
-            advance(estimator, Time::from_utime(it.utime));
-            estimator.send("heading", it);
-        }
-        Reading::Imu(it) => {
-            advance(estimator, Time::from_utime(it.utime));
-            estimator.send("imu", it);
-        }
-        Reading::Range(_)
-        | Reading::Pose(_)
-        | Reading::Wheels(_)
-        | Reading::Bumper(_)
-        | Reading::Sounding(_)
-        | Reading::Multibeam(_)
-        | Reading::Spectrum(_)
-        | Reading::Image(_) => {}
+fn tell(estimator: &mut Rig, reading: &Reading) {
+    if let Some(it) = reading.get::<GpsFix>() {
+        advance(estimator, Time::from_utime(it.utime));
+        estimator.send("fix", it.clone());
+    } else if let Some(it) = reading.get::<Heading>() {
+        advance(estimator, Time::from_utime(it.utime));
+        estimator.send("heading", it.clone());
+    } else if let Some(it) = reading.get::<Imu>() {
+        advance(estimator, Time::from_utime(it.utime));
+        estimator.send("imu", it.clone());
     }
 }
 

@@ -1,12 +1,12 @@
 //! What sensors of the water measure, against the world's truth.
 
-use crate::support::{EPOCH, readings, repository, vehicle, wait};
-use bowline_msgs::{Image, Multibeam, Spectrum};
+use crate::support::{EPOCH, message, readings, repository, vehicle, wait};
+use bowline_msgs::{GpsFix, Heading, Image, Multibeam, Sounding, Spectrum};
 use bowline_sim::{
-    Body, Event, Fault, FaultKind, Flow, Plume, Reading, Sea, SimParameters, Simulation, Solid,
-    Spawn, World, to_geojson, world_to_svg,
+    Body, Event, Fault, FaultKind, Flow, Plume, Sea, SimParameters, Simulation, Solid, Spawn,
+    World, to_geojson, world_to_svg,
 };
-use bowline_wire::Message as _;
+use bowline_wire::Message;
 
 /// Flat mud under 8 m of water.
 fn pond(sea: Sea) -> World {
@@ -30,32 +30,26 @@ fn harbour() -> World {
     World::load(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// What a sensor measures out of turn.
+fn measured<M: Message + Clone + 'static>(simulation: &mut Simulation, port: &str, tick: u64) -> M {
+    let reading = simulation.measure(port, tick).expect("there is one");
+    message::<M>(&reading).clone()
+}
+
 fn ping(simulation: &mut Simulation, tick: u64) -> Multibeam {
-    match simulation.measure("Multibeam.Ping", tick) {
-        Some(Reading::Multibeam(ping)) => ping,
-        other => panic!("{other:?}"),
-    }
+    measured(simulation, "Multibeam.Ping", tick)
 }
 
 fn spectrum(simulation: &mut Simulation) -> Spectrum {
-    match simulation.measure("Spectrometer.Spectrum", 1) {
-        Some(Reading::Spectrum(spectrum)) => spectrum,
-        other => panic!("{other:?}"),
-    }
+    measured(simulation, "Spectrometer.Spectrum", 1)
 }
 
 fn picture(simulation: &mut Simulation) -> Image {
-    match simulation.measure("Camera.Image", 1) {
-        Some(Reading::Image(image)) => image,
-        other => panic!("{other:?}"),
-    }
+    measured(simulation, "Camera.Image", 1)
 }
 
 fn sounding(simulation: &mut Simulation, tick: u64) -> f64 {
-    match simulation.measure("Sounder.Depth", tick) {
-        Some(Reading::Sounding(sounding)) => sounding.depth_m,
-        other => panic!("{other:?}"),
-    }
+    measured::<Sounding>(simulation, "Sounder.Depth", tick).depth_m
 }
 
 fn put(simulation: &mut Simulation, xy_m: [f64; 2], heading_rad: f64) {
@@ -328,9 +322,7 @@ fn the_harbours_chart_is_fresh_and_knows_no_wreck() {
         .find(|it| it["properties"]["kind"] == "berth")
         .expect("a berth");
     let mut simulation = upsv(harbour(), 0.0);
-    let Some(Reading::Fix(fix)) = simulation.measure("GPS.Fix", 1) else {
-        panic!("a fix");
-    };
+    let fix: GpsFix = measured(&mut simulation, "GPS.Fix", 1);
     let lon = berth["geometry"]["coordinates"][0]
         .as_f64()
         .expect("a number");
@@ -361,7 +353,7 @@ fn the_same_seed_gives_a_vessel_the_same_bytes_and_another_one_others() {
         let mut simulation = parameters.simulation(harbour(), vehicle("upsv/upsv.xml"));
         let mut events = Vec::new();
         for nth in 0..1_000_i64 {
-            simulation.thrust(&bowline_msgs::Thrust {
+            simulation.command(&bowline_msgs::Thrust {
                 utime: nth * 5_000,
                 port_ratio: 0.5,
                 starboard_ratio: 0.4,
@@ -386,7 +378,7 @@ struct Measured {
     pings: Vec<Multibeam>,
 }
 
-fn measured(fault: Option<(FaultKind, &str)>) -> Measured {
+fn at_rest(fault: Option<(FaultKind, &str)>) -> Measured {
     let world = pond(Sea::default());
     let (lat_deg, lon_deg) = (world.origin.lat_deg, world.origin.lon_deg);
     let mut simulation = upsv(world, 1.0);
@@ -405,25 +397,19 @@ fn measured(fault: Option<(FaultKind, &str)>) -> Measured {
         headings_rad: Vec::new(),
         pings: Vec::new(),
     };
-    for port in ["GPS.Fix", "Compass.Heading", "Multibeam.Ping"] {
-        for reading in readings(&simulation, &events, port) {
-            match reading {
-                Reading::Fix(fix) => all.fixes_m.push([
-                    (fix.lon_deg - lon_deg) * metres * lat_deg.to_radians().cos(),
-                    (fix.lat_deg - lat_deg) * metres,
-                ]),
-                Reading::Heading(heading) => all.headings_rad.push(heading.heading_rad),
-                Reading::Multibeam(ping) => all.pings.push(ping.clone()),
-                Reading::Range(_)
-                | Reading::Pose(_)
-                | Reading::Imu(_)
-                | Reading::Wheels(_)
-                | Reading::Bumper(_)
-                | Reading::Sounding(_)
-                | Reading::Spectrum(_)
-                | Reading::Image(_) => panic!("{port}: {reading:?}"),
-            }
-        }
+    for reading in readings(&simulation, &events, "GPS.Fix") {
+        let fix: &GpsFix = message(reading);
+        all.fixes_m.push([
+            (fix.lon_deg - lon_deg) * metres * lat_deg.to_radians().cos(),
+            (fix.lat_deg - lat_deg) * metres,
+        ]);
+    }
+    for reading in readings(&simulation, &events, "Compass.Heading") {
+        all.headings_rad
+            .push(message::<Heading>(reading).heading_rad);
+    }
+    for reading in readings(&simulation, &events, "Multibeam.Ping") {
+        all.pings.push(message::<Multibeam>(reading).clone());
     }
     all
 }
@@ -436,9 +422,9 @@ fn sd(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
 
 #[test]
 fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it() {
-    let sound = measured(None);
+    let sound = at_rest(None);
     assert!(sound.fixes_m.len() > 50 && sound.headings_rad.len() > 100);
-    let noisy = measured(Some((FaultKind::Noisy(4.0), "GPS.Fix")));
+    let noisy = at_rest(Some((FaultKind::Noisy(4.0), "GPS.Fix")));
     for axis in [0, 1] {
         let of = |it: &Measured| sd(it.fixes_m.iter().map(|fix| fix[axis]));
         let ratio = of(&noisy) / of(&sound);
@@ -446,13 +432,13 @@ fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it
     }
     assert_eq!(noisy.headings_rad, sound.headings_rad);
     assert!(noisy.pings == sound.pings);
-    let noisy = measured(Some((FaultKind::Noisy(4.0), "Compass.Heading")));
+    let noisy = at_rest(Some((FaultKind::Noisy(4.0), "Compass.Heading")));
     let of = |it: &Measured| sd(it.headings_rad.iter().copied());
     let ratio = of(&noisy) / of(&sound);
     assert!((ratio - 4.0).abs() < 0.05, "{ratio}");
     assert_eq!(noisy.fixes_m, sound.fixes_m);
     // The middle beam looks straight down: the mud does not move, so all that differs is noise.
-    let noisy = measured(Some((FaultKind::Noisy(4.0), "Multibeam.Ping")));
+    let noisy = at_rest(Some((FaultKind::Noisy(4.0), "Multibeam.Ping")));
     let of = |it: &Measured| {
         let heard = it.pings.iter().map(|ping| f64::from(ping.ranges_cm[120]));
         sd(heard.filter(|it| *it > 0.0))
@@ -465,8 +451,8 @@ fn noise_is_as_many_times_as_large_as_a_fault_says_and_others_hear_nothing_of_it
 
 #[test]
 fn a_jump_takes_fixes_to_the_east_and_a_turn_takes_headings_to_the_left_by_as_much_as_is_said() {
-    let sound = measured(None);
-    let jumped = measured(Some((FaultKind::Jump(25.0), "GPS.Fix")));
+    let sound = at_rest(None);
+    let jumped = at_rest(Some((FaultKind::Jump(25.0), "GPS.Fix")));
     assert_eq!(jumped.fixes_m.len(), sound.fixes_m.len());
     for (jumped, sound) in jumped.fixes_m.iter().zip(&sound.fixes_m) {
         let [east_m, north_m] = [0, 1].map(|axis| jumped[axis] - sound[axis]);
@@ -476,7 +462,7 @@ fn a_jump_takes_fixes_to_the_east_and_a_turn_takes_headings_to_the_left_by_as_mu
         );
     }
     assert_eq!(jumped.headings_rad, sound.headings_rad);
-    let turned = measured(Some((FaultKind::Turn(0.5), "Compass.Heading")));
+    let turned = at_rest(Some((FaultKind::Turn(0.5), "Compass.Heading")));
     assert_eq!(turned.headings_rad.len(), sound.headings_rad.len());
     for (turned, sound) in turned.headings_rad.iter().zip(&sound.headings_rad) {
         let left_rad = (turned - sound).rem_euclid(std::f64::consts::TAU);
@@ -500,12 +486,7 @@ fn a_satellite_outage_is_silent_and_a_stuck_sonar_repeats_itself() {
     assert_eq!(readings(&simulation, &events, "GPS.Fix").len(), 0);
     assert!(!readings(&simulation, &events, "Compass.Heading").is_empty());
     let pings = readings(&simulation, &events, "Multibeam.Ping").into_iter();
-    let pings = pings.map(|reading| {
-        let Reading::Multibeam(ping) = reading else {
-            panic!("{reading:?}");
-        };
-        ping.clone()
-    });
+    let pings = pings.map(|reading| message::<Multibeam>(reading).clone());
     let pings: Vec<Multibeam> = pings.collect();
     assert!(pings.len() >= 4);
     assert!(

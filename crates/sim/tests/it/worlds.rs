@@ -1,7 +1,7 @@
 //! World files: what they say, and what is said about those that are wrong.
 
-use crate::support::{repository, vehicle};
-use bowline_geometry::SensorKind;
+use crate::support::{message, repository, vehicle};
+use bowline_msgs::Range3d;
 use bowline_sim::{FaultKind, Line, Moves, SimParameters, Solid, World, world_to_svg};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -502,22 +502,32 @@ fn figure_11_of_the_paper_is_our_raptor() {
         near(wheel.radius_m, 0.4);
     }
     near(SimParameters::default().steering_deg, 50.0);
-    let lasers = vehicle.sensors.iter().filter_map(|it| {
-        let SensorKind::Laser(laser) = &it.sensor.kind else {
-            return None;
-        };
-        Some((laser, it.sensor.rate_hz))
-    });
+    let lasers = vehicle.sensors.iter().filter(|it| it.word == "laser");
     let lasers: Vec<_> = lasers.collect();
     assert_eq!(lasers.len(), 2);
-    for (laser, rate_hz) in lasers {
-        assert_eq!((laser.n_beams, laser.n_rows), (361, 1));
-        near(laser.first_rad, (-90.0_f64).to_radians());
-        near(laser.last_rad, 90.0_f64.to_radians());
-        near(laser.range_min_m, 0.6);
-        near(laser.range_max_m, 15.0);
-        near(laser.resolution_m, 0.05);
-        near(rate_hz, 37.6);
+    for laser in &lasers {
+        let reach = laser.instrument.reach().expect("it sees the plane");
+        near(reach.from_rad, (-90.0_f64).to_radians());
+        near(reach.to_rad, 90.0_f64.to_radians());
+        near(reach.range_m, 15.0);
+        near(laser.rate_hz, 37.6);
+    }
+    let ports: Vec<String> = lasers.iter().map(|it| it.port.clone()).collect();
+    let mut simulation = SimParameters::default().simulation(World::flat(), vehicle.clone());
+    for port in ports {
+        let reading = simulation.measure(&port, 1).expect("it measures");
+        let scan: &Range3d = message(&reading);
+        assert_eq!(scan.points.len(), 361);
+        near(scan.min_range_m.into(), f64::from(0.6_f32));
+        // Its steps are 5 cm.
+        let steps = scan.points.iter().map(|point| f64::from(point[3]) / 0.05);
+        let steps = steps.filter(|step| step.is_finite());
+        assert!(steps.clone().count() > 0);
+        assert!(
+            steps
+                .map(|step| (step - step.round()).abs())
+                .all(|off| off < 1e-3)
+        );
     }
     // Figure 13: the one on the right looks down at 12 degrees below the horizontal and the one on the left at 20.
     for (port, side, down_deg) in [

@@ -1,7 +1,9 @@
 //! Those who mean no good: each is refused with the right code, and the station goes on.
 
-use crate::browser::{Page, connect, get, open_station, send_raw};
+use crate::browser::{Page, connect, get, open_station, options, send_raw};
+use bowline_bus::Bus;
 use bowline_msgs::Beat;
+use bowline_station::{Options, Station};
 use serde_json::json;
 use std::io::Read as _;
 use std::net::TcpStream;
@@ -93,6 +95,7 @@ fn climbs() -> Vec<String> {
             climbs.push(format!("/{up}/{up}/{up}/{goal}"));
             climbs.push(format!("/assets/{up}/{goal}"));
             climbs.push(format!("/charts/{up}/{goal}"));
+            climbs.push(format!("/panels/{up}/{goal}"));
         }
     }
     climbs
@@ -101,8 +104,15 @@ fn climbs() -> Vec<String> {
 }
 
 #[test]
-fn no_path_leads_out_of_the_page() {
-    let (_bus, station) = open_station();
+fn no_path_leads_out_of_the_page_or_of_the_folder_of_panels() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tide.js"), "export default {};").unwrap();
+    let bus = Bus::open("memq://").unwrap();
+    let options = Options {
+        panels: Some(folder.path().to_owned()),
+        ..options(&bus)
+    };
+    let station = Station::start(options).unwrap();
     let climbs = climbs();
     assert!(climbs.len() >= 200);
     for path in climbs {

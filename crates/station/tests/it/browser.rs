@@ -25,6 +25,7 @@ pub(crate) fn options(bus: &Bus) -> Options {
         access: Access::Open,
         hosts: Vec::new(),
         charts: Vec::new(),
+        panels: None,
         models: Vec::new(),
         audit: None,
         recording: None,

@@ -27,6 +27,7 @@ fn without_a_log_in_nothing_is_seen_and_with_it_everybody_is_who_they_are() {
     );
     assert_eq!(get(address, "/whoami", "").status, 401);
     assert_eq!(get(address, "/charts/x", "").status, 401);
+    assert_eq!(get(address, "/panels/x.js", "").status, 401);
     assert_eq!(connect(address, &[("origin", &origin)]).err(), Some(401));
     let cookie = log_in(address, "eve");
     let who = get(address, "/whoami", &format!("Cookie: {cookie}\r\n"));

@@ -3,7 +3,7 @@
 use crate::browser::{Page, Sent, get, open_station, options};
 use bowline_bus::Bus;
 use bowline_msgs::{Beat, Thrust};
-use bowline_station::{Chart, Options, Station};
+use bowline_station::{Chart, Options, StartError, Station};
 use bowline_wire::Message as _;
 use serde_json::json;
 
@@ -66,6 +66,53 @@ fn charts_are_served_and_named_in_the_greeting() {
         (200, &b"{\"type\":\"FeatureCollection\"}"[..])
     );
     assert_eq!(get(station.address(), "/charts/other", "").status, 404);
+}
+
+#[test]
+fn custom_panels_are_served_from_their_folder_and_named_in_the_greeting() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tide.js"), "export default {};").unwrap();
+    std::fs::write(folder.path().join("_shared.js"), "").unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "").unwrap();
+    let bus = Bus::open("memq://").unwrap();
+    let with_panels = |panels| Options {
+        panels,
+        ..options(&bus)
+    };
+    let station = Station::start(with_panels(Some(folder.path().to_owned()))).unwrap();
+    let page = Page::open(station.address());
+    assert_eq!(page.hello["panels"], json!(["panels/tide.js"]));
+    let tide = get(station.address(), "/panels/tide.js", "");
+    assert_eq!(
+        (tide.status, &tide.body[..]),
+        (200, &b"export default {};"[..])
+    );
+    for (name, value) in [
+        ("content-type", "text/javascript; charset=utf-8"),
+        ("cache-control", "no-cache"),
+        ("x-content-type-options", "nosniff"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        assert_eq!(tide.header(name), Some(value));
+    }
+    assert_eq!(get(station.address(), "/panels/_shared.js", "").status, 200);
+    for path in [
+        "/panels",
+        "/panels/",
+        "/panels/notes.txt",
+        "/panels/tide.js/",
+        "/panels/..%2ftide.js",
+        "/panels/%2e%2e/tide.js",
+    ] {
+        assert_eq!(get(station.address(), path, "").status, 404, "{path}");
+    }
+    let none = Station::start(with_panels(None)).unwrap();
+    assert_eq!(get(none.address(), "/panels/tide.js", "").status, 404);
+    let missing = folder.path().join("nothing");
+    assert!(matches!(
+        Station::start(with_panels(Some(missing))),
+        Err(StartError::Panels(_))
+    ));
 }
 
 #[test]

@@ -9,7 +9,9 @@ import { Commander } from "./app/commander.js";
 import { Connection } from "./app/connection.js";
 import type { Line } from "./app/line.js";
 import { Controls } from "./input/hands.js";
+import { Modules } from "./panels/modules.js";
 import type { PageId, Picture } from "./panels/panel.js";
+import { Registry } from "./panels/registry.js";
 import { AuthorityBar } from "./shell/authority.js";
 import { Banners } from "./shell/banners.js";
 import { el } from "./shell/dom.js";
@@ -35,17 +37,30 @@ const FROZEN_AFTER_MS = 1_000;
 const ABSENT_AFTER_MS = 1_000;
 
 class App {
-    readonly store = new Store();
+    private readonly registry = new Registry();
+    readonly store = new Store(this.registry);
     private readonly login = new Login(() => this.connection.open());
-    private readonly connection = new Connection(this.store, () => this.login.open());
+    private readonly modules = new Modules(
+        this.registry,
+        (error) => this.store.fault(error),
+        () => this.connection.renew(),
+    );
+    private readonly connection: Connection = new Connection(
+        this.store,
+        { prepare: (hello) => this.modules.prepare(hello), wishes: () => this.registry.wishes },
+        () => this.login.open(),
+    );
     private readonly commander = new Commander(this.store, this.connection);
     private readonly controls = new Controls();
-    private readonly layout = new Layout({
-        store: this.store,
-        commander: this.commander,
-        controls: this.controls,
-        chooseMonitor: (name) => this.chooseMonitor(name),
-    });
+    private readonly layout = new Layout(
+        {
+            store: this.store,
+            commander: this.commander,
+            controls: this.controls,
+            chooseMonitor: (name) => this.chooseMonitor(name),
+        },
+        this.registry,
+    );
     /** The whole vehicle in front: what is always in sight is bound to this, whatever the layout is bound to. */
     private view: VehicleView | undefined;
     /** What the layout is bound to. */
@@ -184,7 +199,8 @@ class App {
     }
 
     private arrange(): void {
-        const { revision, vehicles } = this.store;
+        const { vehicles } = this.store;
+        const revision = this.store.revision + this.registry.revision;
         const place = writePlace(this.place);
         if (this.arranged.revision === revision && this.arranged.place === place) {
             return;

@@ -1,4 +1,6 @@
 // @vitest-environment happy-dom
+import type Feature from "ol/Feature";
+import type VectorLayer from "ol/layer/Vector";
 import { describe, expect, it, vi } from "vitest";
 import { Commander } from "../src/app/commander.js";
 import { Contact } from "../src/generated/bowline/contact_t.js";
@@ -14,13 +16,15 @@ import { PresenceComponent } from "../src/generated/bowline/presence_component_t
 import { PresencePort } from "../src/generated/bowline/presence_port_t.js";
 import { Waypoint } from "../src/generated/bowline/waypoint_t.js";
 import { Controls } from "../src/input/hands.js";
-import { PlanLayer } from "../src/map/drawing.js";
+import { lanes } from "../src/map/lines.js";
 import { experiment } from "../src/panels/experiment.js";
 import { link } from "../src/panels/link.js";
 import { map } from "../src/panels/map.js";
 import { type Context, type Panel, type PanelKind, worstOf } from "../src/panels/panel.js";
 import { simulation } from "../src/panels/simulation.js";
 import { truth } from "../src/panels/truth.js";
+import { LAYERS } from "../src/map/layers.js";
+import { Registry } from "../src/panels/registry.js";
 import type { Hello, Reply } from "../src/protocol/frames.js";
 import { wantedPanels } from "../src/shell/layout.js";
 import { Readout } from "../src/shell/readout.js";
@@ -29,7 +33,7 @@ import { type Encodes, Voice } from "./voice.js";
 
 /** A page that hears these channels at a time, seconds. */
 class Page {
-    readonly store = new Store();
+    readonly store = new Store(new Registry());
     readonly request = vi.fn((): Promise<Reply> => Promise.resolve({ ok: true }));
     private readonly voice = new Voice(this.store);
     private readonly commander = new Commander(this.store, { publish: () => true, request: this.request });
@@ -56,6 +60,7 @@ class Page {
             commander,
             controls: new Controls(),
             channel: undefined,
+            layers: LAYERS,
             chooseMonitor: () => undefined,
         };
         return kind.make(context) as Panel;
@@ -99,23 +104,24 @@ describe("the age in a panel's head", () => {
 
 describe("what is old", () => {
     it("is drawn as doubtful where it is a plan", () => {
-        const plans = new PlanLayer();
-        const of = new Waypoint();
+        const page = new Page().say("gate.state", new Gate());
+        for (const s of [1, 2]) {
+            const waypoints = [0, 1].map((x) => new Waypoint({ position: Float32Array.of(x, x) }));
+            page.say("helm.plan", new Path({ waypoints, num_waypoints: 2 }), s);
+        }
+        const layer = lanes.make({ store: page.store, view: page.view, side: "belief" });
+        const feature = (): Feature => (layer.drawn as VectorLayer).getSource()!.getFeatures()[0] as Feature;
         const style = (): unknown => {
-            const [feature] = plans.source.getFeatures();
-            const made = (feature?.getStyleFunction()?.(feature, 1) ?? []) as {
+            const made = (feature().getStyleFunction()?.(feature(), 1) ?? []) as {
                 getStroke(): { getLineDash(): unknown };
             };
             return made.getStroke().getLineDash();
         };
-        plans.show("lane", of, false, () => [
-            [0, 0],
-            [1, 1],
-        ]);
+        layer.render(at(2.1));
         const fresh = style();
-        plans.show("lane", of, true, () => []);
+        layer.render(at(9));
         expect(style()).not.toEqual(fresh);
-        expect(plans.source.getFeatures()[0]?.getGeometry(), "the line stays").toBeDefined();
+        expect(feature().getGeometry(), "the line stays").toBeDefined();
     });
 
     it("is marked beside the truth, each fact by its own channel", () => {
@@ -199,7 +205,8 @@ describe("the simulation's panel", () => {
     });
 
     it("is only where a simulator is heard", () => {
-        const kinds = (page: Page): string[] => wantedPanels("simulation", page.view).map((it) => it.kind.id);
+        const kinds = (page: Page): string[] =>
+            wantedPanels("simulation", page.view, new Registry()).map((it) => it.kind.id);
         expect(kinds(new Page().say("gate.state", new Gate()))).not.toContain("simulation");
         expect(kinds(simulated(new Page()))).toContain("simulation");
     });

@@ -5,6 +5,8 @@ import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Controls } from "../src/input/hands.js";
 import { alarms } from "../src/panels/alarms.js";
 import type { Panel } from "../src/panels/panel.js";
+import { LAYERS } from "../src/map/layers.js";
+import { Registry } from "../src/panels/registry.js";
 import type { Priority } from "../src/store/alarms.js";
 import { Store, VehicleView } from "../src/store/store.js";
 
@@ -22,7 +24,7 @@ describe("the list of alarms", () => {
     const ack = (at: number): HTMLButtonElement => rows()[at]!.querySelector("button")!;
 
     beforeEach(() => {
-        store = new Store();
+        store = new Store(new Registry());
         const bytes = new Gate().encode();
         store.apply({ kind: "channel", id: 0, fingerprint: Gate.FINGERPRINT, name: "gate.state" }, 0);
         store.apply({ kind: "message", id: 0, utime: 0, nSkipped: 0, bytes }, 0);
@@ -33,6 +35,7 @@ describe("the list of alarms", () => {
             commander: new Commander(store, outlet),
             controls: new Controls(),
             channel: undefined,
+            layers: LAYERS,
             chooseMonitor: () => undefined,
         }) as Panel;
         document.body.replaceChildren(panel.body);

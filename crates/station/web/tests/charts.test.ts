@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ChartLayer } from "../src/map/chart.js";
+import type { LayerContext, Side } from "../src/map/layer.js";
 import { applyTheme, themeColor } from "../src/shell/theme.js";
 
 const FENCE = {
@@ -15,9 +16,11 @@ const FENCE = {
     ],
 };
 
+const chartLayer = (side: Side = "belief"): ChartLayer => new ChartLayer({ side } as LayerContext);
+
 function styleIn(chart: ChartLayer): { getText(): { getText(): string }; getStroke(): { getColor(): string } } {
     const [feature] = chart.source.getFeatures();
-    return chart.layer.getStyleFunction()?.(feature!, 1) as never;
+    return chart.drawn.getStyleFunction()?.(feature!, 1) as never;
 }
 
 describe("charts", () => {
@@ -37,7 +40,7 @@ describe("charts", () => {
     });
 
     it("are fetched once for all maps", async () => {
-        const [one, two] = [new ChartLayer(), new ChartLayer(true)];
+        const [one, two] = [chartLayer(), chartLayer("truth")];
         await Promise.all([one.load([url], 0), two.load([url], 0)]);
         await one.load([url], 100);
         expect(fetched).toHaveBeenCalledTimes(1);
@@ -47,7 +50,7 @@ describe("charts", () => {
 
     it("that could not be had are said to be missing, and tried again", async () => {
         fetched.mockImplementationOnce(() => Promise.resolve(new Response("", { status: 503 })));
-        const chart = new ChartLayer();
+        const chart = chartLayer();
         await chart.load([url], 0);
         expect(chart.missing).toContain("503");
         await chart.load([url], 1_000);
@@ -59,20 +62,20 @@ describe("charts", () => {
 
     it("do not all vanish because one could not be had", async () => {
         fetched.mockImplementationOnce(() => Promise.reject(new TypeError("no network")));
-        const chart = new ChartLayer();
+        const chart = chartLayer();
         await chart.load([`${url}-gone`, url], 0);
         expect(chart.source.getFeatures().length).toBe(1);
         expect(chart.missing).toContain("no network");
     });
 
     it("that a station has none of are said to be missing", async () => {
-        const chart = new ChartLayer();
+        const chart = chartLayer();
         await chart.load([], 0);
         expect(chart.missing).not.toBe("");
     });
 
     it("say of a fence that it is theirs, and not what a gate keeps", async () => {
-        const chart = new ChartLayer();
+        const chart = chartLayer();
         await chart.load([url], 0);
         expect(styleIn(chart).getText().getText()).toBe("fence (as charted)");
     });
@@ -84,7 +87,7 @@ describe("charts", () => {
             applyTheme();
             return themeColor("--fence");
         };
-        const chart = new ChartLayer();
+        const chart = chartLayer();
         await chart.load([url], 0);
         expect(color("night")).toBe("red");
         expect(styleIn(chart).getStroke().getColor()).toBe("red");

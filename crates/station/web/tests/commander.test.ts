@@ -4,6 +4,7 @@ import { Gate } from "../src/generated/bowline/gate_t.js";
 import { GateToken } from "../src/generated/bowline/gate_token_t.js";
 import { LeaseRequest } from "../src/generated/bowline/lease_request_t.js";
 import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
+import { Registry } from "../src/panels/registry.js";
 import type { Hello, Reply } from "../src/protocol/frames.js";
 import * as tasks from "../src/session/tasks.js";
 import { Store } from "../src/store/store.js";
@@ -11,7 +12,7 @@ import { type Encodes, Voice } from "./voice.js";
 
 /** A page with one or more vehicles, and what it published. */
 class Page {
-    readonly store = new Store();
+    readonly store = new Store(new Registry());
     readonly sent: { readonly channel: string; readonly bytes: Uint8Array; readonly isUrgent: boolean }[] = [];
     isConnected = true;
     reply: Reply = { ok: false, error: "not allowed" };

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Connection } from "../src/app/connection.js";
 import { Line } from "../src/app/line.js";
+import { Registry } from "../src/panels/registry.js";
 import { Store } from "../src/store/store.js";
 
 /** A socket that does what it is told. */
@@ -42,6 +43,11 @@ class FakeSocket {
         this.onmessage?.({ data: Uint8Array.from([kind, ...bytes]).buffer });
     }
 
+    hello(): void {
+        const hello = { version: 1, role: "operator", source: "live", utime: 0 };
+        this.say(1, JSON.stringify(hello));
+    }
+
     status(utime: number): void {
         this.say(5, JSON.stringify({ utime }));
     }
@@ -53,6 +59,7 @@ class FakeSocket {
 
 let store: Store;
 let connection: Connection;
+let preparing: Promise<void> | undefined;
 let onRefused: ReturnType<typeof vi.fn<() => void>>;
 
 /** The page's timer, every 10 ms. */
@@ -70,9 +77,11 @@ beforeEach(() => {
     FakeSocket.all = [];
     vi.stubGlobal("WebSocket", FakeSocket);
     vi.stubGlobal("fetch", async () => ({ status: 200 }));
-    store = new Store();
+    const registry = new Registry();
+    store = new Store(registry);
     onRefused = vi.fn();
-    connection = new Connection(store, onRefused);
+    preparing = undefined;
+    connection = new Connection(store, { prepare: () => preparing, wishes: () => registry.wishes }, onRefused);
 });
 
 afterEach(() => {
@@ -84,7 +93,6 @@ describe("a line", () => {
     it("that was open before anybody listened has kept what it heard, and when", () => {
         const line = new Line();
         newest().open();
-        expect(newest().kinds(), "it asks for channels at once").toEqual([0x11]);
         const heardMs = performance.now();
         newest().status(5e6);
         vi.advanceTimersByTime(400);
@@ -183,6 +191,40 @@ describe("a connection", () => {
         newest().open();
         FakeSocket.all[1]!.end();
         expect(store.connection).toBe("open");
+    });
+
+    it("asks for messages once it knows the station, and what the page needs of that station is there", async () => {
+        connection.open();
+        newest().open();
+        expect(newest().kinds()).toEqual([]);
+        newest().hello();
+        expect(newest().kinds()).toEqual([0x11]);
+        let ready: () => void = () => undefined;
+        preparing = new Promise((resolve) => (ready = resolve));
+        newest().end();
+        run(150);
+        const second = newest();
+        second.open();
+        second.hello();
+        expect(second.kinds()).toEqual([]);
+        second.end();
+        run(300);
+        newest().open();
+        newest().hello();
+        ready();
+        await vi.advanceTimersByTimeAsync(0);
+        expect(second.kinds(), "a line that is over is asked nothing").toEqual([]);
+        expect(
+            newest()
+                .kinds()
+                .filter((it) => it === 0x11).length,
+        ).toBe(1);
+        connection.renew();
+        expect(
+            newest()
+                .kinds()
+                .filter((it) => it === 0x11).length,
+        ).toBe(2);
     });
 
     it("ends what was asked for when it is lost", async () => {

@@ -1,12 +1,15 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
 import { Commander } from "../src/app/commander.js";
+import { Acknowledge } from "../src/generated/bowline/acknowledge_t.js";
 import { Alarm as AlarmMessage } from "../src/generated/bowline/alarm_t.js";
+import { Alarms as AlarmsMessage } from "../src/generated/bowline/alarms_t.js";
 import { Audit } from "../src/generated/bowline/audit_t.js";
 import { Authority } from "../src/generated/bowline/authority_t.js";
 import { Experiment } from "../src/generated/bowline/experiment_t.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { LeaseRequest } from "../src/generated/bowline/lease_request_t.js";
+import { ListedAlarm } from "../src/generated/bowline/listed_alarm_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { PresenceComponent } from "../src/generated/bowline/presence_component_t.js";
 import { PresencePort } from "../src/generated/bowline/presence_port_t.js";
@@ -17,6 +20,7 @@ import { Task } from "../src/generated/bowline/task_t.js";
 import { TaskCommand } from "../src/generated/bowline/task_command_t.js";
 import { Controls } from "../src/input/hands.js";
 import { alarms } from "../src/panels/alarms.js";
+import { Registry } from "../src/panels/registry.js";
 import type { FromStation } from "../src/protocol/frames.js";
 import { wantedPanels } from "../src/shell/layout.js";
 import { Pace } from "../src/shell/pace.js";
@@ -29,7 +33,7 @@ import { type Encodes, Voice } from "./voice.js";
 
 /** A store that has heard these, in their order. */
 class Heard {
-    readonly store = new Store();
+    readonly store = new Store(new Registry());
     readonly voice = new Voice(this.store);
 
     say(name: string, message: Encodes, utime = 0): this {
@@ -60,7 +64,7 @@ function vessel(prefix: string, heard = new Heard()): Heard {
 function keys(store: Store, at: number, name: string): string[] {
     const vehicle = store.vehicles[at]!;
     const monitor = new VehicleView(store, vehicle).monitors().find((it) => it.name === name);
-    return wantedPanels("operate", new VehicleView(store, vehicle, monitor)).map((it) => it.kind.id);
+    return wantedPanels("operate", new VehicleView(store, vehicle, monitor), new Registry()).map((it) => it.kind.id);
 }
 
 describe("monitors", () => {
@@ -227,25 +231,47 @@ describe("what a station wrote down", () => {
 });
 
 describe("alarms", () => {
-    it("that are acknowledged all at once are each told to the station", async () => {
-        const heard = new Heard().say("gate.state", new Gate());
+    it("that are acknowledged all at once are each acknowledged by name, however many there are", async () => {
+        const heard = new Heard();
         const { store } = heard;
-        for (const id of ["a", "b", "c"]) {
-            store.histories.alarms.raise("x", id, { priority: "alarm", source: id, text: "broken" }, 0);
+        heard.voice.hello();
+        heard.say("heron.gate.state", new Gate());
+        const listed = Array.from({ length: 13 }, (_, i) => {
+            const alarm = new AlarmMessage({ source: `pump${i}`, id: "lost", state: 1, since_utime: BigInt(i) });
+            return new ListedAlarm({ alarm, is_refreshed: true });
+        });
+        heard.say("heron.bowline.alarms", new AlarmsMessage({ alarms: listed }).withLengths());
+        for (let i = 0; i < 13; i++) {
+            store.histories.alarms.raise("x", `${i}`, { priority: "alarm", source: `page${i}`, text: "broken" }, 0);
         }
-        const request = vi.fn(() => Promise.resolve({ ok: true }));
-        const commander = new Commander(store, { publish: () => true, request });
+        let [nNow, nMost] = [0, 0];
+        const request = vi.fn(async () => {
+            nMost = Math.max(nMost, ++nNow);
+            await Promise.resolve();
+            nNow -= 1;
+            return { ok: true };
+        });
+        const publish = vi.fn((_channel: string, _bytes: Uint8Array) => true);
+        const commander = new Commander(store, { publish, request });
         const view = new VehicleView(store, store.vehicles[0]!);
         const controls = new Controls();
-        const context = { store, view, commander, controls, channel: undefined, chooseMonitor: () => undefined };
-        const panel = alarms.make(context);
+        const shared = { store, view, commander, controls, layers: [] };
+        const panel = alarms.make({ ...shared, channel: undefined, chooseMonitor: () => undefined });
         if (panel instanceof Promise) {
             throw new Error("expected a panel at once");
         }
         panel.render({ nowMs: 0, utime: 0, isForText: true });
         [...panel.body.querySelectorAll("button")].find((it) => it.textContent === "Acknowledge all")?.click();
-        expect(request).toHaveBeenCalledTimes(3);
-        await vi.waitFor(() => expect(store.histories.alarms.nNew).toBe(0));
+        await vi.waitFor(() => expect([request.mock.calls.length, publish.mock.calls.length]).toEqual([13, 13]));
+        expect(nMost, "the station takes eight at a time").toBeLessThanOrEqual(8);
+        const sent = publish.mock.calls.map(([channel, bytes]) => ({ channel, ...Acknowledge.decode(bytes) }));
+        expect(new Set(sent.map((it) => it.source)).size).toBe(13);
+        expect(sent.find((it) => it.source === "pump0")).toMatchObject({
+            channel: "heron.operator.acknowledge",
+            by: { station: "bridge/anna" },
+            since_utime: 0n,
+        });
+        expect(store.histories.alarms.nNew, "the list of the vehicle says who knows").toBe(13);
     });
 });
 
@@ -311,16 +337,15 @@ describe("a track", () => {
 describe("a second connection", () => {
     const hello = (utime: number, source: "live" | "replay" = "live"): FromStation => ({
         kind: "hello",
-        hello: { version: 1, user: "", role: "operator", station: "s", source, utime, charts: [], rank: 0 },
+        hello: { version: 1, user: "", role: "operator", station: "s", source, utime, charts: [], panels: [], rank: 0 },
     });
     const pose = (x: number): PoseTransform =>
         new PoseTransform({ matrix: Float64Array.of(1, 0, 0, x, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1) });
     const refusal = new Refusal({ command: "take", reason: "denied", text: "no" });
-    const alarm = new AlarmMessage({ source: "bilge", state: AlarmMessage.RAISED, utime: 5n, since_utime: 5n });
 
     function past(heard: Heard): void {
         [1, 2, 3].forEach((s) => heard.say("pose", pose(s), s * 1e6));
-        heard.say("gate.refusal", refusal, 2e6).say("alarm", alarm, 3e6);
+        heard.say("gate.refusal", refusal, 2e6);
     }
 
     it("does not feed the past in again, but what came meanwhile", () => {
@@ -330,14 +355,12 @@ describe("a second connection", () => {
         const heardAgain = vi.fn();
         store.apply(hello(4e6), 0);
         past(heard);
-        histories.alarms.acknowledge(histories.alarms.list()[0]!.key);
         store.listen(heardAgain);
         store.apply(hello(10e6), 6_000);
         heard.voice.announce();
         past(heard);
         expect(histories.track("pose").flat()).toEqual([1, 0, 2, 0, 3, 0]);
         expect(histories.journal.newest(9).length).toBe(1);
-        expect(histories.alarms.nNew).toBe(0);
         expect(heardAgain).not.toHaveBeenCalled();
         heard.say("pose", pose(5), 8e6).say("pose", pose(6), 11e6);
         expect(histories.track("pose").flat()).toEqual([1, 0, 2, 0, 3, 0, 5, 0, 6, 0]);

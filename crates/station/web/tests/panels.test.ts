@@ -17,6 +17,7 @@ import { fourcc, isSamePicture, mediaType, pixelsOf } from "../src/map/pixels.js
 import { KINDS } from "../src/panels/index.js";
 import type { Context } from "../src/panels/panel.js";
 import { RawPanel } from "../src/panels/raw.js";
+import { Registry } from "../src/panels/registry.js";
 import { brief, fieldTree, unitOf } from "../src/shell/fields.js";
 import { bearing, bytes, duration, engineering, number } from "../src/shell/format.js";
 import { wantedPanels } from "../src/shell/layout.js";
@@ -28,7 +29,7 @@ import { type Encodes, Voice } from "./voice.js";
 const UNKNOWN = [0xf1, 0xe1, 0x03, 0x86, 0xa1, 0x78, 0xc7, 0x0a];
 
 function storeWith(messages: Readonly<Record<string, Encodes>>): Store {
-    const store = new Store();
+    const store = new Store(new Registry());
     const voice = new Voice(store);
     Object.entries(messages).forEach(([name, message]) => voice.say(name, message, 0));
     return store;
@@ -36,7 +37,7 @@ function storeWith(messages: Readonly<Record<string, Encodes>>): Store {
 
 describe("panels", () => {
     const keys = (page: Parameters<typeof wantedPanels>[0], store: Store, at = 0): string[] =>
-        wantedPanels(page, new VehicleView(store, store.vehicles[at]!)).map((it) => it.key);
+        wantedPanels(page, new VehicleView(store, store.vehicles[at]!), new Registry()).map((it) => it.key);
 
     it("are chosen by what a vehicle says", () => {
         const store = storeWith({

@@ -5,13 +5,15 @@ import { Gate } from "../src/generated/bowline/gate_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Task } from "../src/generated/bowline/task_t.js";
 import { Controls } from "../src/input/hands.js";
+import { LAYERS } from "../src/map/layers.js";
 import { map } from "../src/panels/map.js";
 import type { Context, Panel } from "../src/panels/panel.js";
+import { Registry } from "../src/panels/registry.js";
 import { Store, VehicleView } from "../src/store/store.js";
 
 /** A map, and what was asked on it. */
 function mapOf(isHolder: boolean): { panel: Panel; target: HTMLElement; giveTask: ReturnType<typeof vi.fn> } {
-    const store = new Store();
+    const store = new Store(new Registry());
     [new Gate(), new PoseTransform()].forEach((message, id) => {
         const bytes = message.encode();
         const fingerprint = new DataView(bytes.buffer).getBigUint64(0);
@@ -21,7 +23,7 @@ function mapOf(isHolder: boolean): { panel: Panel; target: HTMLElement; giveTask
     const giveTask = vi.fn();
     const commander = { mayCommand: true, bridge: () => ({ session: { isHolder: () => isHolder } }), giveTask };
     const view = new VehicleView(store, store.vehicles[0]!);
-    const context = { store, view, commander, controls: new Controls(), channel: undefined };
+    const context = { store, view, commander, controls: new Controls(), channel: undefined, layers: LAYERS };
     const panel = map.make(context as unknown as Context) as Panel;
     document.body.replaceChildren(panel.body);
     // What a browser would tell of its layout, and draw.

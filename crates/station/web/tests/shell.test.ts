@@ -6,6 +6,7 @@ import { Gate } from "../src/generated/bowline/gate_t.js";
 import { Imu } from "../src/generated/bowline/imu_t.js";
 import { Refusal } from "../src/generated/bowline/refusal_t.js";
 import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
+import { Registry } from "../src/panels/registry.js";
 import type { Hello } from "../src/protocol/frames.js";
 import type { Panel, PanelKind, Picture } from "../src/panels/panel.js";
 import { AuthorityBar } from "../src/shell/authority.js";
@@ -27,7 +28,7 @@ import { type Encodes, Voice } from "./voice.js";
 
 /** A page with vehicles, and a clock that is told what to show. */
 class Bench {
-    readonly store = new Store();
+    readonly store = new Store(new Registry());
     readonly sent: string[] = [];
     /** What of it are stops. */
     readonly stops: { readonly channel: string; readonly stop: StopCommand }[] = [];
@@ -473,9 +474,9 @@ describe("channels that no panel is made for", () => {
             bench.say(`a${String(i).padStart(2, "0")}`, new Imu());
         }
         bench.say("zz.new", new Imu());
-        const raw = wantedPanels("sensors", bench.view!).filter((it) => it.kind.id === "raw");
+        const raw = wantedPanels("sensors", bench.view!, new Registry()).filter((it) => it.kind.id === "raw");
         expect(raw.map((it) => it.channel?.name).slice(0, 3)).toEqual(["zz.new", "a11", "a10"]);
         expect(raw.length).toBe(8);
-        expect([...leftOut("sensors", bench.view!)]).toEqual([["grid", 5]]);
+        expect([...leftOut("sensors", bench.view!, new Registry())]).toEqual([["grid", 5]]);
     });
 });

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { Device } from "../src/generated/bowline/device_t.js";
 import { Gate } from "../src/generated/bowline/gate_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Sounding } from "../src/generated/bowline/sounding_t.js";
-import { Alarm } from "../src/generated/bowline/alarm_t.js";
+import { Alarm as AlarmMessage } from "../src/generated/bowline/alarm_t.js";
+import { Alarms as AlarmsMessage } from "../src/generated/bowline/alarms_t.js";
+import { ListedAlarm } from "../src/generated/bowline/listed_alarm_t.js";
+import { Registry } from "../src/panels/registry.js";
 import { FrameError, publishFrame, readFrame, requestFrame, subscribeFrame } from "../src/protocol/frames.js";
 import { ageOf } from "../src/shell/card.js";
 import { Alarms } from "../src/store/alarms.js";
@@ -17,7 +19,7 @@ import { isOf } from "../src/store/vehicles.js";
 import { type Encodes, Voice } from "./voice.js";
 
 class Feed {
-    readonly store = new Store();
+    readonly store = new Store(new Registry());
     readonly voice = new Voice(this.store);
 
     constructor() {
@@ -253,21 +255,31 @@ describe("alarms", () => {
         expect(alarms.list().map((it) => it.sinceUtime)).toEqual([3]);
     });
 
-    it("come from alarm_t, and go with it", () => {
+    it("are those of the vehicle's list, with who knows of them, and go with it", () => {
         const feed = new Feed();
-        const alarm = { robot: "heron", source: "sonar", since_utime: 5n, text: "gave up" };
-        feed.say("alarm", new Alarm({ ...alarm, state: Alarm.RAISED }), 0);
-        expect(feed.store.histories.alarms.list().map((it) => it.text)).toEqual(["gave up"]);
-        feed.say("alarm", new Alarm({ ...alarm, state: Alarm.CLEARED }), 10);
-        expect(feed.store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
+        const { alarms } = feed.store.histories;
+        const alarm = new AlarmMessage({ source: "sonar", id: "lost", cause: "gave up", severity: 2, state: 1 });
+        const list = (...listed: ListedAlarm[]): AlarmsMessage => new AlarmsMessage({ alarms: listed }).withLengths();
+        feed.say("bowline.alarms", list(new ListedAlarm({ alarm, is_refreshed: true })), 0);
+        expect(alarms.list()).toMatchObject([{ text: "gave up", priority: "warning", isAcknowledged: false }]);
+        feed.say("bowline.alarms", list(new ListedAlarm({ alarm, acknowledged_by: "bridge/ben" })), 10);
+        expect(alarms.list()).toMatchObject([
+            { acknowledgedBy: "bridge/ben", isAcknowledged: true, isRefreshed: false },
+        ]);
+        alarms.raise("page", "own", BILGE, 1);
+        feed.say("bowline.alarms", list(), 20);
+        expect(alarms.list().map((it) => it.source)).toEqual(["bilge"]);
     });
 
-    it("come from devices that say nothing, and go when they do", () => {
+    it("do not move in time because a list took longer to arrive", () => {
         const feed = new Feed();
-        feed.say("gps.device", new Device({ device: "GPS", state: Device.SILENT }), 0);
-        expect(feed.store.histories.alarms.list().map((it) => it.source)).toEqual(["GPS"]);
-        feed.say("gps.device", new Device({ device: "GPS", state: Device.WORKING }), 10);
-        expect(feed.store.histories.alarms.list().map((it) => it.isActive)).toEqual([false]);
+        const alarm = new AlarmMessage({ source: "sonar", since_utime: 65_000_000n, state: 1 });
+        const list = (utime: bigint): AlarmsMessage =>
+            new AlarmsMessage({ utime, alarms: [new ListedAlarm({ alarm })] }).withLengths();
+        feed.say("bowline.alarms", list(70_000_000n), 9_000);
+        expect(feed.store.histories.alarms.list()[0]?.sinceUtime).toBe(4_000_000);
+        feed.say("bowline.alarms", list(71_000_000n), 10_300);
+        expect(feed.store.histories.alarms.list()[0]?.sinceUtime).toBe(4_000_000);
     });
 
     it("that get worse are new again", () => {
@@ -278,12 +290,6 @@ describe("alarms", () => {
         expect([alarms.nNew, alarms.get("c a")?.text]).toEqual([0, "some more"]);
         alarms.raise("c", "a", BILGE, 3);
         expect([alarms.nNew, alarms.get("c a")?.priority]).toEqual([1, "alarm"]);
-    });
-
-    it("are as old as the vehicle says, whatever its clock shows", () => {
-        const feed = new Feed();
-        feed.say("alarm", new Alarm({ source: "sonar", utime: 70_000_000n, since_utime: 65_000_000n }), 9_000);
-        expect(feed.store.histories.alarms.list()[0]?.sinceUtime).toBe(4_000_000);
     });
 
     it("that somebody knows of give way first, then those that are over; others are counted", () => {

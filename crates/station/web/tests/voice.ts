@@ -23,6 +23,7 @@ export class Voice {
             source: "live",
             utime: 0,
             charts: [],
+            panels: [],
             rank: 1,
         };
         this.store.apply({ kind: "hello", hello: { ...anna, ...change } }, nowMs);

@@ -1,7 +1,7 @@
 //! What a controller needs to know of a vessel: its weight, its drag and its thrusters, from its model.
 
 use bowline_component::BuildError;
-use bowline_geometry::{Hull, Model, Transform};
+use bowline_geometry::{HULL, Hull, Mistakes, Model, THRUSTER, Thruster, Transform};
 
 /// A vessel with a thruster on each side, as it moves ahead and turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,20 +34,26 @@ impl Craft {
     /// When it has no hull, or not one thruster on each side.
     pub fn of(model: &Model, vehicle: &str) -> Result<Self, BuildError> {
         let bodies = &model.assembly().bodies;
-        let mut hulls = bodies.iter().filter_map(|body| body.hull.as_ref());
+        let mut mistakes = Mistakes::new();
+        let mut hulls = bodies.iter().flat_map(|body| body.elements_of(HULL.word));
         let hull = hulls
             .next()
             .ok_or("the model has no hull: it is no vessel")?;
+        let hull = Hull::read(hull, &mut mistakes);
         let place_of = |body: &str, frame: &str| -> Result<Transform, BuildError> {
             Ok(model.transform_by_name(&format!("{body}:{frame}"), vehicle)?)
         };
         let mut thrusters = Vec::new();
         for body in bodies {
-            for thruster in &body.thrusters {
-                let [_, left_m, _] = place_of(&body.name, &thruster.frame)?.xyz();
-                thrusters.push((left_m, thruster));
+            for thruster in body.elements_of(THRUSTER.word) {
+                if let Some(thruster) = Thruster::read(thruster, &mut mistakes) {
+                    let [_, left_m, _] = place_of(&body.name, &thruster.frame)?.xyz();
+                    thrusters.push((left_m, thruster));
+                }
             }
         }
+        // Without a mistake there is a hull.
+        let hull = mistakes.or(hull)?.ok_or("the hull cannot be read")?;
         let [(one_m, one), (other_m, other)] = thrusters.as_slice() else {
             let found = thrusters.len();
             return Err(format!("expected a vessel with two thrusters, found {found}").into());
@@ -63,7 +69,7 @@ impl Craft {
             linear_drag: [surge_linear, _, yaw_linear],
             quadratic_drag: [surge_square, _, yaw_square],
             ..
-        } = *hull;
+        } = hull;
         Ok(Self {
             surge_kg: mass_kg + added_kg,
             yaw_kgm2: inertia_kgm2 + added_kgm2,

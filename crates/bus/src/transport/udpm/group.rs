@@ -8,8 +8,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::AsFd as _;
 
-const DEFAULT_ADDRESS: Ipv4Addr = Ipv4Addr::new(239, 255, 76, 67);
-const DEFAULT_PORT: u16 = 7667;
+pub(super) const DEFAULT_ADDRESS: Ipv4Addr = Ipv4Addr::new(239, 255, 76, 67);
+pub(super) const DEFAULT_PORT: u16 = 7667;
 /// From the kernel's headers; the `libc` crate does not have it.
 const IPV6_MULTICAST_ALL: i32 = 29;
 

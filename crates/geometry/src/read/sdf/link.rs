@@ -1,6 +1,6 @@
 //! What links look like and weigh: SDF's way, and URDF's where it is another.
 
-use super::super::hull;
+use super::super::body::open;
 use super::{NAMESPACE, bad_text, pose};
 use crate::assembly::Body;
 use crate::mistake::{Fault, Mistakes};
@@ -17,10 +17,8 @@ pub(super) fn shapes(
     for element in link.elements() {
         if !element.is_plain() {
             // What only our own exports say.
-            match (element.namespace() == Some(NAMESPACE), element.name()) {
-                (true, "hull") => body.hull = hull::hull(element, mistakes),
-                (true, "thruster") => body.thrusters.extend(hull::thruster(element, mistakes)),
-                _ => {}
+            if element.namespace() == Some(NAMESPACE) {
+                body.elements.extend(open(element, mistakes));
             }
             continue;
         }

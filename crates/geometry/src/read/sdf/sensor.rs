@@ -1,94 +1,82 @@
-//! SDF's sensors, as ours.
+//! SDF's sensors, as ours: what a Body file would say about them.
+//!
+//! Our own exports say that in an element of our namespace, word for word; of others, what SDF has words for is translated.
 
-use super::super::{sight, water};
-use super::{bad_text, clean, ours};
+use super::{bad_text, clean, ours_of_any_name};
+use crate::element::{Element as Open, Given};
 use crate::mistake::Mistakes;
-use crate::sensor::{
-    Camera, CameraGives, Encoder, Gps, Imu, Laser, Magnetometer, SensorKind, Sonar,
-};
 use crate::xml::{Element, numbers};
 
-/// Its name, its rate, and what it is.
-pub(crate) type Read = (String, f64, SensorKind);
-
-/// A `<sensor>`, unless it is of a kind that is none of ours.
-pub(crate) fn read(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Read> {
+/// A `<sensor>` without the frame that it sits in, unless it is of a kind that is none of ours.
+pub(crate) fn read(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Open> {
     let name = clean(element.required("name", mistakes)?);
-    let mut values = Values { mistakes };
-    let rate_hz = values.number(element, &["update_rate"], 0.0);
-    let kind = match element.attribute("type")? {
+    if let Some(ours) = ours_of_any_name(element) {
+        return Some(Open {
+            word: ours.name().to_owned(),
+            place: element.place(),
+            name: Some(name),
+            frame: None,
+            attributes: ours.others(&[], mistakes),
+        });
+    }
+    let mut sensor = Translation {
+        attributes: Vec::new(),
+        source: element,
+        mistakes,
+    };
+    let rate_hz = sensor.number(element, &["update_rate"], 0.0);
+    sensor.add("rate_hz", rate_hz);
+    let word = match element.attribute("type")? {
         "lidar" | "gpu_lidar" | "ray" | "gpu_ray" => {
-            let lidar = element.child("lidar").or_else(|| element.child("ray"))?;
-            SensorKind::Laser(values.laser(lidar))
+            sensor.laser(element.child("lidar").or_else(|| element.child("ray"))?)
         }
         "camera" | "wideanglecamera" | "depth" | "depth_camera" | "rgbd_camera" => {
-            SensorKind::Camera(values.camera(element.child("camera")?))
+            sensor.camera(element.child("camera")?)
         }
         "navsat" | "gps" => {
             let gps = element.child("navsat").or_else(|| element.child("gps"));
-            SensorKind::Gps(Gps {
-                horizontal_sd_m: values.noise(gps, &["position_sensing", "horizontal"]),
-                vertical_sd_m: values.noise(gps, &["position_sensing", "vertical"]),
-            })
+            sensor.noise("horizontal_sd_m", gps, &["position_sensing", "horizontal"]);
+            sensor.noise("vertical_sd_m", gps, &["position_sensing", "vertical"]);
+            "gps"
         }
         "imu" => {
             let imu = element.child("imu");
-            SensorKind::Imu(Imu {
-                gyro_sd_radps: values.noise(imu, &["angular_velocity", "x"]),
-                accel_sd_mps2: values.noise(imu, &["linear_acceleration", "x"]),
-            })
+            sensor.noise("gyro_sd_radps", imu, &["angular_velocity", "x"]);
+            sensor.noise("accel_sd_mps2", imu, &["linear_acceleration", "x"]);
+            "imu"
         }
-        "magnetometer" => SensorKind::Magnetometer(Magnetometer {
-            field_sd_t: values.noise(element.child("magnetometer"), &["x"]),
-        }),
-        "sonar" => {
-            let sonar = element.child("sonar")?;
-            let range_max_m = values.number(sonar, &["max"], 1.0);
-            let radius = values.number(sonar, &["radius"], 0.5);
-            // What the cone's radius at its far end cannot say exactly, our own exports say again.
-            let hint = ours(sonar, "sonar").and_then(|it| it.number("fov_rad", values.mistakes));
-            SensorKind::Sonar(Sonar {
-                range_min_m: values.number(sonar, &["min"], 0.0),
-                range_max_m,
-                fov_rad: hint.unwrap_or_else(|| 2.0 * radius.atan2(range_max_m)),
-                range_sd_m: ours(sonar, "sonar")
-                    .map_or(0.0, |it| sight::noise(it, "range_sd_m", values.mistakes)),
-            })
+        "magnetometer" => {
+            sensor.noise("field_sd_t", element.child("magnetometer"), &["x"]);
+            "magnetometer"
         }
-        "custom" => custom(element, values.mistakes)?,
+        "sonar" => sensor.sonar(element.child("sonar")?),
         _ => return None,
     };
-    Some((name, rate_hz, kind))
+    Some(Open {
+        word: word.to_owned(),
+        place: element.place(),
+        name: Some(name),
+        frame: None,
+        attributes: sensor.attributes,
+    })
 }
 
-/// What only our own exports can say, as body files say it.
-fn custom(element: Element<'_>, mistakes: &mut Mistakes) -> Option<SensorKind> {
-    if let Some(depth) = ours(element, "depth") {
-        return sight::depth(depth, &[], mistakes).map(SensorKind::Depth);
-    }
-    if let Some(ins) = ours(element, "ins") {
-        return Some(SensorKind::Ins(sight::ins(ins, &[], mistakes)));
-    }
-    if let Some(bumper) = ours(element, "bumper") {
-        return Some(SensorKind::Bumper(sight::bumper(bumper, &[], mistakes)));
-    }
-    if let Some(multibeam) = ours(element, "multibeam") {
-        return water::multibeam(multibeam, &[], mistakes).map(SensorKind::Multibeam);
-    }
-    if let Some(spectrometer) = ours(element, "spectrometer") {
-        let found = water::spectrometer(spectrometer, &[], mistakes);
-        return found.map(SensorKind::Spectrometer);
-    }
-    let encoder = ours(element, "encoder")?;
-    let ticks_per_turn = encoder.count("ticks_per_turn", mistakes)?;
-    Some(SensorKind::Encoder(Encoder { ticks_per_turn }))
-}
-
-struct Values<'m> {
+/// A sensor of SDF on its way to one of ours.
+struct Translation<'m, 'd> {
+    attributes: Vec<Given>,
+    source: Element<'d>,
     mistakes: &'m mut Mistakes,
 }
 
-impl Values<'_> {
+impl Translation<'_, '_> {
+    fn add(&mut self, name: &str, value: impl ToString) {
+        self.attributes.push(Given {
+            name: name.to_owned(),
+            value: value.to_string(),
+            place: self.source.place(),
+        });
+    }
+
     fn number(&mut self, element: Element<'_>, path: &[&str], usual: f64) -> f64 {
         let Some(found) = element.descend(path) else {
             return usual;
@@ -115,45 +103,75 @@ impl Values<'_> {
         })
     }
 
-    fn noise(&mut self, element: Option<Element<'_>>, path: &[&str]) -> f64 {
+    /// A deviation, as SDF has it in a `<noise>` at a path.
+    fn noise(&mut self, name: &str, element: Option<Element<'_>>, path: &[&str]) {
         let place = element.and_then(|element| element.descend(path));
-        place.map_or(0.0, |place| self.number(place, &["noise", "stddev"], 0.0))
+        let sd = place.map_or(0.0, |place| self.number(place, &["noise", "stddev"], 0.0));
+        self.add(name, sd);
     }
 
-    /// What only our own exports say of a laser.
-    fn hint(&mut self, lidar: Element<'_>, name: &str) -> f64 {
-        ours(lidar, "lidar").map_or(0.0, |it| sight::noise(it, name, self.mistakes))
-    }
-
-    fn laser(&mut self, lidar: Element<'_>) -> Laser {
-        Laser {
-            n_beams: self.count(lidar, &["scan", "horizontal", "samples"], 640),
-            first_rad: self.number(lidar, &["scan", "horizontal", "min_angle"], 0.0),
-            last_rad: self.number(lidar, &["scan", "horizontal", "max_angle"], 0.0),
-            n_rows: self.count(lidar, &["scan", "vertical", "samples"], 1),
-            lowest_rad: self.number(lidar, &["scan", "vertical", "min_angle"], 0.0),
-            highest_rad: self.number(lidar, &["scan", "vertical", "max_angle"], 0.0),
-            range_min_m: self.number(lidar, &["range", "min"], 0.0),
-            range_max_m: self.number(lidar, &["range", "max"], 0.0),
-            resolution_m: self.number(lidar, &["range", "resolution"], 0.0),
-            range_sd_m: self.number(lidar, &["noise", "stddev"], 0.0),
-            range_sd_per_m: self.hint(lidar, "range_sd_per_m"),
-            bearing_sd_rad: self.hint(lidar, "bearing_sd_deg").to_radians(),
-            range_errors: ours(lidar, "lidar")
-                .map_or_else(Vec::new, |it| sight::range_errors(it, self.mistakes)),
+    fn laser(&mut self, lidar: Element<'_>) -> &'static str {
+        let n_beams = self.count(lidar, &["scan", "horizontal", "samples"], 640);
+        self.add("beams", n_beams);
+        let [width, centre] = self.view(lidar, "horizontal");
+        // A single beam has no width; ours are wider than nothing.
+        self.add("fov_deg", width.max(1e-9));
+        self.add("centre_deg", centre);
+        let n_rows = self.count(lidar, &["scan", "vertical", "samples"], 1);
+        let [height, centre] = self.view(lidar, "vertical");
+        if n_rows > 1 {
+            self.add("rows", n_rows);
+            self.add("fov_vertical_deg", height.max(1e-9));
         }
+        self.add("centre_vertical_deg", centre);
+        for (name, path) in [
+            ("range_min_m", &["range", "min"]),
+            ("range_max_m", &["range", "max"]),
+            ("resolution_m", &["range", "resolution"]),
+            ("range_sd_m", &["noise", "stddev"]),
+        ] {
+            let value = self.number(lidar, path, 0.0);
+            self.add(name, value);
+        }
+        "laser"
     }
 
-    fn camera(&mut self, camera: Element<'_>) -> Camera {
-        Camera {
-            width_px: self.count(camera, &["image", "width"], 320),
-            height_px: self.count(camera, &["image", "height"], 240),
-            fov_rad: self.number(camera, &["horizontal_fov"], 1.047),
-            near_m: self.number(camera, &["clip", "near"], 0.1),
-            far_m: self.number(camera, &["clip", "far"], 100.0),
-            pixel_sd: self.number(camera, &["noise", "stddev"], 0.0),
-            gives: ours(camera, "camera")
-                .map_or(CameraGives::Lines, |it| sight::gives(it, self.mistakes)),
+    /// How wide a scan is, and where its middle is, degrees.
+    fn view(&mut self, lidar: Element<'_>, which: &str) -> [f64; 2] {
+        let from = self.number(lidar, &["scan", which, "min_angle"], 0.0);
+        let to = self.number(lidar, &["scan", which, "max_angle"], 0.0);
+        [to - from, (from + to) / 2.0].map(f64::to_degrees)
+    }
+
+    fn camera(&mut self, camera: Element<'_>) -> &'static str {
+        for (name, path, usual) in [
+            ("width_px", &["image", "width"], 320),
+            ("height_px", &["image", "height"], 240),
+        ] {
+            let count = self.count(camera, path, usual);
+            self.add(name, count);
         }
+        let fov_rad = self.number(camera, &["horizontal_fov"], 1.047);
+        self.add("fov_deg", fov_rad.to_degrees());
+        for (name, path, usual) in [
+            ("near_m", &["clip", "near"], 0.1),
+            ("far_m", &["clip", "far"], 100.0),
+            ("pixel_sd", &["noise", "stddev"], 0.0),
+        ] {
+            let value = self.number(camera, path, usual);
+            self.add(name, value);
+        }
+        "camera"
+    }
+
+    fn sonar(&mut self, sonar: Element<'_>) -> &'static str {
+        let range_min_m = self.number(sonar, &["min"], 0.0);
+        let range_max_m = self.number(sonar, &["max"], 1.0);
+        let radius_m = self.number(sonar, &["radius"], 0.5);
+        self.add("range_min_m", range_min_m);
+        self.add("range_max_m", range_max_m);
+        let fov_rad = 2.0 * radius_m.atan2(range_max_m);
+        self.add("fov_deg", fov_rad.to_degrees());
+        "sonar"
     }
 }

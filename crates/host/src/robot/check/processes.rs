@@ -3,19 +3,23 @@
 use super::ring::way_back;
 use crate::robot::draft::{ComponentDraft, Draft, ProgramDraft};
 use crate::robot::{Restart, Start};
-use bowline_bus::Url;
+use bowline_bus::{Capability, Scheme};
 use bowline_component::ParameterValue as _;
 use bowline_component::document::Problems;
 use bowline_component::document::{Word, did_you_mean};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn check(draft: &Draft<'_, '_>, bus: Option<&Url>, problems: &mut Problems<'_>) {
+pub(super) fn check(
+    draft: &Draft<'_, '_>,
+    transport: Option<&Scheme>,
+    problems: &mut Problems<'_>,
+) {
     check_hosts(draft, problems);
     check_sharing(draft, problems);
     check_after(draft, problems);
     check_cycles(draft, problems);
-    if bus.is_some_and(|bus| bus.scheme() == "memq") {
-        check_memq(draft, problems);
+    if let Some(transport) = transport.filter(|it| it.has(Capability::InProcess)) {
+        check_in_process(draft, transport.name, problems);
     }
 }
 
@@ -263,8 +267,8 @@ fn check_cycles(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
     }
 }
 
-/// What stays inside one process connects nobody else.
-fn check_memq(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
+/// A transport that stays within one process connects no other.
+fn check_in_process(draft: &Draft<'_, '_>, transport: &str, problems: &mut Problems<'_>) {
     let at = draft.bus.as_ref().map_or(0..0, Word::span);
     let command = draft
         .components
@@ -272,7 +276,7 @@ fn check_memq(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
         .find(|it| matches!(it.program, Some(ProgramDraft::Command(_))));
     if let Some(command) = command {
         let message = format!(
-            "memq stays inside one process, but component {:?} is one of its own",
+            "{transport} stays inside one process, but component {:?} is one of its own",
             command.name.get_ref()
         );
         let place = problems.place(&command.name.span());
@@ -292,7 +296,7 @@ fn check_memq(draft: &Draft<'_, '_>, problems: &mut Problems<'_>) {
     };
     if let Some((second, component)) = processes.find(|(process, _)| *process != first) {
         let message = format!(
-            "memq stays inside one process, but the components are in several: {first:?} and {second:?}"
+            "{transport} stays inside one process, but the components are in several: {first:?} and {second:?}"
         );
         let place = problems.place(&component.name.span());
         problems

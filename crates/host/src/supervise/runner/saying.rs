@@ -2,6 +2,7 @@
 
 use super::{Runner, STATUS_AGAIN, STATUS_EVERY};
 use crate::supervise::report;
+use bowline_component::ALARM_CHANNEL;
 use bowline_component::Time;
 use bowline_msgs::Experiment;
 
@@ -11,7 +12,7 @@ impl Runner {
             let text = self.machine.view(unit, now).and_then(|view| view.alarm);
             if let (Some(text), Some(since)) = (text, slot.alarm_since) {
                 let alarm = report::alarm(self.claim.own(), now, &spec.name, since, Some(text));
-                self.publish(report::ALARM_CHANNEL, &alarm);
+                self.publish(ALARM_CHANNEL, &alarm);
             }
         }
     }

@@ -5,8 +5,11 @@
  * passed in.
  */
 
+import { Acknowledge } from "../generated/bowline/acknowledge_t.js";
+import { Authority } from "../generated/bowline/authority_t.js";
 import { Gate } from "../generated/bowline/gate_t.js";
 import { GateToken } from "../generated/bowline/gate_token_t.js";
+import type { ListedAlarm } from "../generated/bowline/listed_alarm_t.js";
 import { Refusal } from "../generated/bowline/refusal_t.js";
 import type { Task } from "../generated/bowline/task_t.js";
 import { Velocity } from "../generated/bowline/velocity_t.js";
@@ -30,6 +33,10 @@ export interface Bridge {
     readonly session: OperatorSession;
     readonly control: DirectControl;
 }
+
+/** The channel of a vehicle's list of alarms, and that on which they are acknowledged. */
+const LIST = "bowline.alarms";
+const ACKNOWLEDGE = "operator.acknowledge";
 
 const GROUND: Drive = { kind: "velocity", maxSpeedMps: 2, maxSteeringRad: 0.5 };
 const VESSEL: Drive = { kind: "thrust" };
@@ -133,15 +140,37 @@ export class Commander {
         this.note("command", `gives up the stop of ${vehicle.name}, which was not confirmed`);
     }
 
-    /** Tells the station that somebody knows of an alarm; it counts as known once the station has that. */
+    /**
+     * Acknowledges an alarm under the name of this person: at the vehicle whose list it is in, which shows it then; an alarm
+     * of this page at the station, for the audit log.
+     */
     async acknowledge(alarm: Alarm): Promise<Reply> {
-        const { key, source, text, priority, sinceUtime } = alarm;
+        const { key, source, text, priority, sinceUtime, listed, channel } = alarm;
+        if (listed !== undefined) {
+            return this.acknowledgeListed(channel, listed);
+        }
         const request = { what: "acknowledge", alarm: key, since_utime: String(sinceUtime) } as const;
         const reply = await this.request(request, `acknowledges: ${source} ${text}`);
         if (reply.ok) {
             this.store.histories.alarms.acknowledge(key, { priority, sinceUtime });
         }
         return reply;
+    }
+
+    private acknowledgeListed(list: string, { alarm }: ListedAlarm): Reply {
+        const { robot, host, source, id, since_utime, severity, cause } = alarm;
+        const text = `acknowledges: ${source}: ${cause}`;
+        const station = this.store.hello?.station ?? "";
+        const by = new Authority({ station, session: this.sessionId });
+        const utime = BigInt(this.now().utime);
+        const message = new Acknowledge({ utime, by, robot, host, source, id, since_utime, severity });
+        const channel = list.slice(0, list.length - LIST.length) + ACKNOWLEDGE;
+        const ok = this.isOperator && this.outlet.publish(channel, message.encode(), false);
+        // What was sent is entered in the running log when it is heard on the bus.
+        if (!ok) {
+            this.note("refusal", `${text}: not sent`);
+        }
+        return ok ? { ok } : { ok, error: "not sent" };
     }
 
     /** Begins or ends driving by hand. */

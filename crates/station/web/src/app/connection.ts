@@ -2,7 +2,17 @@
  * The connection to the station: one line at a time, opened again whenever it is lost or silent. Hands frames to the store.
  */
 
-import { pingFrame, publishFrame, readFrame, type Reply, type Request, requestFrame } from "../protocol/frames.js";
+import {
+    type Hello,
+    pingFrame,
+    publishFrame,
+    readFrame,
+    type Reply,
+    type Request,
+    requestFrame,
+    subscribeFrame,
+    type Wish,
+} from "../protocol/frames.js";
 import type { Store } from "../store/store.js";
 import { Trips } from "../store/trips.js";
 import { Line } from "./line.js";
@@ -16,6 +26,13 @@ const SILENT_FOR_MS = 3_000;
 const CONNECT_WITHIN_MS = 10_000;
 /** A page that was held up has not listened either. */
 const MAX_TICK_MS = 250;
+
+/** Who knows what the page wants of the station. */
+export interface Wanter {
+    /** Makes ready for a station before the page asks it for anything; undefined: there is nothing to make ready. */
+    prepare(hello: Hello): Promise<void> | undefined;
+    wishes(): readonly Wish[];
+}
 
 export class Connection {
     private line: Line | undefined;
@@ -35,6 +52,7 @@ export class Connection {
     /** `onRefused` is called when the station wants a log-in first. */
     constructor(
         private readonly store: Store,
+        private readonly wanter: Wanter,
         private readonly onRefused: () => void,
     ) {}
 
@@ -104,8 +122,32 @@ export class Connection {
                 this.store.roundTripMs = this.trips.now(nowMs);
             }
             this.store.apply(frame, nowMs);
+            if (frame.kind === "hello") {
+                this.ask(frame.hello);
+            }
         } catch (error) {
             this.store.fault(error);
+        }
+    }
+
+    /** Asks for messages anew, because the page wants others than before. What it has of them is not taken twice. */
+    renew(): void {
+        this.store.reconnect();
+        this.line?.send(subscribeFrame(this.wanter.wishes()), true);
+    }
+
+    private ask(hello: Hello): void {
+        const { line } = this;
+        const send = (): void => {
+            if (this.line === line) {
+                line?.send(subscribeFrame(this.wanter.wishes()), true);
+            }
+        };
+        const preparing = this.wanter.prepare(hello);
+        if (preparing === undefined) {
+            send();
+        } else {
+            void preparing.then(send);
         }
     }
 

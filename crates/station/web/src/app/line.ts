@@ -8,9 +8,6 @@
  * none. A stop is not: it is as good late as it is soon.
  */
 
-import { subscribeFrame } from "../protocol/frames.js";
-import { WISHES } from "../protocol/wishes.js";
-
 /** Whoever hears a line. */
 export interface LineListener {
     opened(): void;
@@ -36,7 +33,6 @@ export class Line {
         this.socket.binaryType = "arraybuffer";
         this.socket.onopen = () => {
             this.wasOpen = true;
-            this.socket.send(subscribeFrame(WISHES));
             this.listener?.opened();
         };
         this.socket.onmessage = (event: MessageEvent<ArrayBuffer>) => this.hear(event.data);

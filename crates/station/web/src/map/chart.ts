@@ -16,7 +16,9 @@ import { Circle, Fill, Stroke, Style, Text } from "ol/style";
 import type Feature from "ol/Feature";
 import { screenScale } from "../shell/dom.js";
 import { themeColor } from "../shell/theme.js";
+import type { Picture } from "../panels/panel.js";
 import { MAP_FRAME, type Origin, toMap } from "./frame.js";
+import type { Layer, LayerContext, LayerKind } from "./layer.js";
 import { css, DEPTH } from "./palette.js";
 
 interface ChartFile {
@@ -82,9 +84,9 @@ function wordsOf(error: unknown): string {
 }
 
 /** Lays charts under the rest. What is missing is said: water without a shore must not look like open sea. */
-export class ChartLayer {
+export class ChartLayer implements Layer {
     readonly source = new VectorSource();
-    readonly layer = new VectorLayer({
+    readonly drawn = new VectorLayer({
         source: this.source,
         zIndex: 1,
         declutter: true,
@@ -97,8 +99,22 @@ export class ChartLayer {
     private triedMs = 0;
     private styles = new WeakMap<Feature, Style>();
 
-    /** `showsTruth`: charts of what only a simulation knows are drawn too. */
-    constructor(private readonly showsTruth = false) {}
+    constructor(private readonly context: LayerContext) {}
+
+    render({ nowMs, isForText }: Picture): void {
+        const urls = this.context.store.hello?.charts;
+        if (isForText && urls !== undefined) {
+            void this.load(urls, nowMs);
+        }
+    }
+
+    note(): string {
+        return this.missing === "" ? "" : `No chart: ${this.missing}`;
+    }
+
+    extent(): readonly number[] | undefined {
+        return this.source.getExtent() ?? undefined;
+    }
 
     /** Draws these charts. What could not be had is tried again in a while. */
     async load(urls: readonly string[], nowMs: number): Promise<void> {
@@ -120,14 +136,16 @@ export class ChartLayer {
             it.status === "rejected" ? [`${urls[i]}: ${wordsOf(it.reason)}`] : [],
         );
         this.source.clear();
-        this.source.addFeatures(loaded.flatMap((it) => (this.showsTruth || !it.isTruth ? it.features : [])));
+        this.source.addFeatures(
+            loaded.flatMap((it) => (this.context.side === "truth" || !it.isTruth ? it.features : [])),
+        );
         this.missing = urls.length === 0 ? "the station has none" : failed.join("; ");
     }
 
     /** Draws anew, with the colours and sizes that the page has now. */
     restyle(): void {
         this.styles = new WeakMap();
-        this.layer.changed();
+        this.drawn.changed();
     }
 
     private styleOf(feature: Feature): Style {
@@ -249,3 +267,10 @@ function fill(name: string): Fill {
 function stroke(name: string, width: number): Stroke {
     return new Stroke({ color: themeColor(name), width });
 }
+
+export const chart: LayerKind = {
+    id: "chart",
+    types: [],
+    sides: ["belief", "truth"],
+    make: (context) => new ChartLayer(context),
+};

@@ -1,13 +1,14 @@
-/** What moves on the map: vehicles, where they were, where they mean to go. Geometry only changes when its message does. */
+/** What moves on the map: vehicles, and where they were. Geometry only changes when its message does. */
 
 import Feature from "ol/Feature";
-import { LineString, MultiPoint, Point, Polygon } from "ol/geom";
-import VectorLayer from "ol/layer/Vector";
-import VectorSource from "ol/source/Vector";
+import { LineString, Point, Polygon } from "ol/geom";
+import type VectorSource from "ol/source/Vector";
 import { Circle, Fill, Stroke, Style } from "ol/style";
-import type { PoseTransform } from "../generated/bowline/pose_transform_t.js";
+import { PoseTransform } from "../generated/bowline/pose_transform_t.js";
 import { screenScale } from "../shell/dom.js";
 import { themeColor } from "../shell/theme.js";
+import type { Channel } from "../store/channel.js";
+import type { Histories } from "../store/histories.js";
 import type { Track } from "../store/track.js";
 import { ellipseOf, ellipseRing, headingOf, placeOf, speedOf } from "./frame.js";
 
@@ -43,10 +44,10 @@ export class VehicleMark {
             }),
         );
         this.ellipse.setStyle(
-            () => new Style({ fill: new Fill({ color: themeColor("--ellipse") }), stroke: line("--accent", 1) }),
+            () => new Style({ fill: new Fill({ color: themeColor("--ellipse") }), stroke: stroke("--accent", 1) }),
         );
         const trackColor = look === "truth" ? "--truth" : look === "front" ? "--track" : "--other";
-        this.track.setStyle(() => new Style({ stroke: line(trackColor, look === "truth" ? 1 : 1.75) }));
+        this.track.setStyle(() => new Style({ stroke: stroke(trackColor, look === "truth" ? 1 : 1.75) }));
         source.addFeatures([this.track, this.ellipse, this.hull]);
     }
 
@@ -67,10 +68,6 @@ export class VehicleMark {
             geometry.setFlatCoordinates("XY", track.flat());
             this.track.setGeometry(geometry);
         }
-    }
-
-    get place(): [number, number] | undefined {
-        return this.hull.getGeometry()?.getCoordinates() as [number, number] | undefined;
     }
 
     private drawHull(
@@ -117,62 +114,37 @@ export class VehicleMark {
     }
 }
 
-export type PlanLook = "plan" | "leg" | "lane" | "goal";
+/** The marks of a layer, each made when its vehicle is first heard. */
+export class Marks {
+    private readonly marks = new Map<string, VehicleMark>();
 
-interface PlanLine {
-    readonly feature: Feature;
-    of: unknown;
-    isStale: boolean;
-}
+    constructor(
+        private readonly source: VectorSource,
+        private readonly histories: Histories,
+    ) {}
 
-/** Lines that say where a vehicle means to go, each with its own look. What is not said any more is drawn as doubtful. */
-export class PlanLayer {
-    readonly source = new VectorSource();
-    readonly layer = new VectorLayer({ source: this.source, zIndex: 6, updateWhileInteracting: true });
-    private readonly lines = new Map<PlanLook, PlanLine>();
-
-    /** Shows the line of a look for a message, if it is not shown already; undefined takes it away. */
-    show(look: PlanLook, of: unknown, isStale: boolean, points: () => readonly (readonly number[])[]): void {
-        const line = this.lines.get(look) ?? this.add(look);
-        if (line.of !== of) {
-            line.of = of;
-            const coordinates = of === undefined ? [] : points().map((point) => [...point]);
-            line.feature.setGeometry(
-                coordinates.length === 0
-                    ? undefined
-                    : look === "goal"
-                      ? new MultiPoint(coordinates)
-                      : new LineString(coordinates),
-            );
+    show(key: string, channel: Channel | undefined, look: Look, name: string, utime: number | undefined): void {
+        const pose = channel?.as(PoseTransform);
+        if (channel === undefined || pose === undefined) {
+            return;
         }
-        if (line.isStale !== isStale) {
-            line.isStale = isStale;
-            line.feature.changed();
-        }
+        const mark = this.marks.get(key) ?? new VehicleMark(this.source, look, name);
+        this.marks.set(key, mark);
+        mark.update(pose, channel.freshness(utime) !== "fresh", this.histories.track(channel.name));
     }
 
-    private add(look: PlanLook): PlanLine {
-        const made: PlanLine = { feature: new Feature(), of: undefined, isStale: false };
-        made.feature.setStyle(() => (made.isStale ? STALE_STYLE : PLAN_STYLES[look])());
-        this.source.addFeature(made.feature);
-        this.lines.set(look, made);
-        return made;
+    clear(): void {
+        this.source.clear();
+        this.marks.clear();
     }
 }
 
-function line(color: string, width: number, dash?: number[]): Stroke {
+/** A line in a colour of the page. */
+export function stroke(color: string, width: number, dash?: number[]): Stroke {
     return new Stroke({ color: themeColor(color), width, ...(dash && { lineDash: dash }) });
 }
 
-function ring(color: string): Circle {
-    return new Circle({ radius: 5, stroke: line(color, 2), fill: new Fill({ color: themeColor("--panel") }) });
+/** A small ring in a colour of the page. */
+export function ring(color: string): Circle {
+    return new Circle({ radius: 5, stroke: stroke(color, 2), fill: new Fill({ color: themeColor("--panel") }) });
 }
-
-const PLAN_STYLES: Readonly<Record<PlanLook, () => Style>> = {
-    plan: () => new Style({ stroke: line("--plan", 2.25, [8, 5]) }),
-    lane: () => new Style({ stroke: line("--lane", 1.5) }),
-    leg: () => new Style({ stroke: line("--leg", 3) }),
-    goal: () => new Style({ image: ring("--plan") }),
-};
-
-const STALE_STYLE = (): Style => new Style({ stroke: line("--stale", 1.25, [2, 6]), image: ring("--stale") });

@@ -1,21 +1,21 @@
 /**
- * What is wrong, worst first, until somebody says that they know.
+ * What is wrong, worst first, until somebody acknowledges it: the vehicle's own list, and what is wrong with this page.
  *
  * What is new is said once in a region that screen readers speak at once, in words that do not change afterwards. The list
  * itself is not spoken: ages tick in it. Its rows stay the same elements for as long as the alarm is there, so that a click or
  * the focus is not lost to what happens meanwhile.
  */
 
+import { Acknowledge } from "../generated/bowline/acknowledge_t.js";
 import { Alarm as AlarmMessage } from "../generated/bowline/alarm_t.js";
-import { Device } from "../generated/bowline/device_t.js";
-import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
-import { Recorder } from "../generated/bowline/recorder_t.js";
-import { Supervisor } from "../generated/bowline/supervisor_t.js";
+import { Alarms as AlarmsMessage } from "../generated/bowline/alarms_t.js";
 import { button, el, setAttribute, setShown, setText } from "../shell/dom.js";
 import { clockTime, duration } from "../shell/format.js";
 import type { Alarm } from "../store/alarms.js";
+import type { Channel } from "../store/channel.js";
 import { ownerOf } from "../store/vehicles.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { want } from "../store/want.js";
 
 const MAX_SHOWN = 50;
 /** More at once than this nobody can listen to: they are counted. */
@@ -31,19 +31,20 @@ class AlarmsPanel implements Panel {
         "aria-label": "New alarms",
     });
     private readonly list = el("ul", { "aria-label": "Alarms", tabindex: "-1" });
-    private readonly empty = el("p", { class: "empty" }, "Nothing is wrong, as far as anybody says.");
+    private readonly empty = el("p", { class: "empty" });
     private readonly all: HTMLButtonElement;
     private readonly rows = new Map<string, Row>();
     private told = new Set<string>();
     private shown = -1;
 
     constructor(private readonly context: Context) {
-        this.all = button("Acknowledge all", () => this.acknowledgeAll(), { class: "quiet" });
+        this.all = button("Acknowledge all", () => void this.acknowledgeAll(), { class: "quiet" });
         this.body.append(this.spoken, this.list, this.empty, this.all);
     }
 
-    sources(): [] {
-        return [];
+    /** The lists of the vehicle: one that is not published any more is not to be believed. */
+    sources(): readonly Channel[] {
+        return this.context.view.ofType(AlarmsMessage);
     }
 
     render({ utime, isForText }: Picture): void {
@@ -56,12 +57,25 @@ class AlarmsPanel implements Panel {
             const all = alarms.list();
             this.arrange(all.slice(0, MAX_SHOWN));
             this.speak(all);
-            setShown(this.empty, all.length === 0);
             setShown(this.all, alarms.nNew > 1);
         }
+        const text = this.emptyText();
+        setText(this.empty, text);
+        setShown(this.empty, text !== "");
         for (const row of this.rows.values()) {
             row.renderAge(utime);
         }
+    }
+
+    /** What to say where there are no alarms, or nobody could list them; empty: there are some. */
+    private emptyText(): string {
+        const { view, store } = this.context;
+        if (this.sources().length > 0) {
+            return store.histories.alarms.isEmpty ? "Nothing is wrong, as far as the vehicle knows." : "";
+        }
+        return view.ofType(AlarmMessage).length > 0
+            ? "Alarms are raised, and no component of kind alarms lists them."
+            : "The vehicle publishes no list of alarms.";
     }
 
     private arrange(alarms: readonly Alarm[]): void {
@@ -103,11 +117,11 @@ class AlarmsPanel implements Panel {
         return owner === "" ? alarm.source : `${owner}: ${alarm.source}`;
     }
 
-    /** One by one, so that each is in the audit log. */
-    private acknowledgeAll(): void {
+    /** All of them, each with its own message or request: the next one when the last was taken. */
+    private async acknowledgeAll(): Promise<void> {
         for (const alarm of this.context.store.histories.alarms.list()) {
             if (!alarm.isAcknowledged) {
-                this.acknowledge(alarm);
+                await this.context.commander.acknowledge(alarm);
             }
         }
     }
@@ -125,6 +139,7 @@ class Row {
     private readonly text = el("span");
     private readonly since = el("time");
     private readonly state = el("span");
+    private readonly advice = el("span", { class: "advice", hidden: true });
     /** It ticks, and says what the time beside it says: nobody must have to listen to it. */
     private readonly age = el("span", { "aria-hidden": "true" });
     private readonly ack: HTMLButtonElement;
@@ -133,7 +148,7 @@ class Row {
     constructor(acknowledge: (alarm: Alarm) => void) {
         this.ack = button("Ack", () => this.alarm && acknowledge(this.alarm));
         const age = el("span", { class: "age" }, this.since, this.state, this.age);
-        this.element.append(this.mark, el("div", {}, this.source, " ", this.text, age), this.ack);
+        this.element.append(this.mark, el("div", {}, this.source, " ", this.text, this.advice, age), this.ack);
     }
 
     show(alarm: Alarm, source: string): void {
@@ -146,7 +161,10 @@ class Row {
         setText(this.source, source);
         setText(this.text, alarm.text);
         setText(this.since, clockTime(alarm.sinceUtime));
-        setText(this.state, alarm.isActive ? "" : " · over");
+        setText(this.state, stateOf(alarm));
+        const advice = [alarm.consequence, alarm.action].filter((it) => it !== "").join(". ");
+        setText(this.advice, advice === "" ? "" : `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`);
+        setShown(this.advice, advice !== "");
         setAttribute(this.ack, "aria-label", `Ack ${alarm.source}: ${alarm.text}`);
         setShown(this.ack, !alarm.isAcknowledged);
     }
@@ -156,6 +174,16 @@ class Row {
         const isTold = alarm?.isActive && utime !== undefined;
         setText(this.age, isTold ? ` · ${duration((utime - alarm.sinceUtime) / 1e6)}` : "");
     }
+}
+
+/** What has become of it, and whose it is, after the time at which it was raised. */
+function stateOf({ isActive, isRefreshed, acknowledgedBy, listed }: Alarm): string {
+    const words = [
+        !isActive ? "over" : isRefreshed ? "" : "not refreshed: whether it holds is not known",
+        acknowledgedBy === "" ? "" : `known to ${acknowledgedBy}`,
+        listed === undefined ? "of this page" : "",
+    ];
+    return words.map((it) => (it === "" ? "" : ` · ${it}`)).join("");
 }
 
 /** Puts elements in this order. Only those that change places are moved: whoever is moved loses the focus. */
@@ -175,7 +203,23 @@ export const alarms: PanelKind = {
     id: "alarms",
     title: "Alarms",
     types: [],
-    shows: [AlarmMessage, Device, Heartbeat, Recorder, Supervisor],
+    shows: [
+        want(AlarmsMessage, {
+            maxHz: 0,
+            note: (histories, list, { name }, utime) => histories.alarms.learn(name, list, utime),
+        }),
+        // The list has what is in them, and the running log who knows of what.
+        AlarmMessage,
+        want(Acknowledge, {
+            maxHz: 0,
+            past: 50,
+            note: (h, { by, source, id, since_utime }, { name }, utime) => {
+                const text = `acknowledges: ${source} ${id}`;
+                const state = `${by.station} ${source} ${id} ${since_utime}`;
+                h.change(state, { utime, kind: "command", channel: name, who: by.station, text });
+            },
+        }),
+    ],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new AlarmsPanel(context),

@@ -3,9 +3,11 @@
 import { Experiment } from "../generated/bowline/experiment_t.js";
 import { Heartbeat } from "../generated/bowline/heartbeat_t.js";
 import { button, el, setAttribute, setText } from "../shell/dom.js";
-import type { Channel } from "../store/channel.js";
+import { type Channel, staleAfterS } from "../store/channel.js";
 import type { Monitor } from "../store/experiments.js";
+import type { Histories } from "../store/histories.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { want } from "../store/want.js";
 
 class ExperimentPanel implements Panel {
     readonly body = el("div", { class: "experiments" });
@@ -68,11 +70,26 @@ class ExperimentPanel implements Panel {
     }
 }
 
+/** A process that misses three heartbeats leaves the health of its components unknown. */
+function noteHealth(histories: Histories, beat: Heartbeat, _channel: Channel, utime: number): void {
+    const untilUtime = utime + staleAfterS(beat.period_us) * 1e6;
+    for (const { name, health } of beat.components) {
+        histories.setHealth(beat.robot, name, health, untilUtime);
+    }
+}
+
 export const experiment: PanelKind = {
     id: "experiment",
     title: "Experiments",
     types: [],
-    shows: [Experiment, Heartbeat],
+    // On one channel several hosts speak: the newest message is not the only one that counts.
+    shows: [
+        want(Experiment, {
+            maxHz: 0,
+            note: (histories, experiment, channel) => histories.experiments.note(channel.name, experiment),
+        }),
+        want(Heartbeat, { maxHz: 0, note: noteHealth }),
+    ],
     isWanted: (view) => view.monitors().length > 0,
     per: "vehicle",
     places: { sensors: "grid" },

@@ -47,12 +47,3 @@ export const KINDS: readonly PanelKind[] = [
     inspector,
     raw,
 ];
-
-const DRAWN: ReadonlySet<bigint> = new Set(
-    KINDS.flatMap(({ types, shows = [] }) => [...types, ...shows]).map((type) => type.FINGERPRINT),
-);
-
-/** Whether a panel shows messages of this type; all others are shown by their bare fields. */
-export function isDrawn(fingerprint: bigint): boolean {
-    return DRAWN.has(fingerprint);
-}

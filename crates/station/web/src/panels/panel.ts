@@ -2,14 +2,16 @@
  * What a panel is: one file that makes it, and one row in `index.ts` that says for which messages.
  *
  * A panel sees the store through the view of one vehicle, and acts through the commander. It is rendered once for each
- * picture while it is in sight, and it owns nothing but its elements.
+ * picture while it is in sight, and it owns nothing but its elements. What it wants of the station and what the page
+ * remembers for it are part of its row. Panels from a folder of the station have the same rows (`module.ts`), and can not act.
  */
 
 import type { Commander } from "../app/commander.js";
-import type { MessageType } from "../generated/bowline.js";
 import type { Controls } from "../input/hands.js";
 import type { Channel } from "../store/channel.js";
+import type { LayerKind } from "../map/layer.js";
 import type { Store, VehicleView } from "../store/store.js";
+import type { Wanted } from "../store/want.js";
 
 /** A moment at which everything is drawn. */
 export interface Picture {
@@ -43,6 +45,8 @@ export interface Context {
     readonly view: VehicleView;
     readonly commander: Commander;
     readonly controls: Controls;
+    /** The layers of maps. */
+    readonly layers: readonly LayerKind[];
     /** Binds the layout to an experiment of the vehicle; with an empty name to the whole vehicle. */
     readonly chooseMonitor: (name: string) => void;
     /** The channel that it is for, of a panel that is for one. */
@@ -71,9 +75,9 @@ export interface PanelKind {
     readonly id: string;
     readonly title: string;
     /** It is shown for vehicles that have messages of one of these types; for all where there is none. */
-    readonly types: readonly MessageType<unknown>[];
+    readonly types: readonly Wanted[];
     /** What else it shows: messages of these types, and of those above, need no panel of bare fields. */
-    readonly shows?: readonly MessageType<unknown>[];
+    readonly shows?: readonly Wanted[];
     /** Instead of types, where they cannot tell. */
     readonly isWanted?: (view: VehicleView) => boolean;
     /** Whether there is one for the vehicle, or one for each channel of these types. */

@@ -7,6 +7,7 @@ import { Plot } from "../shell/plot.js";
 import { Readout } from "../shell/readout.js";
 import type { Channel } from "../store/channel.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { want } from "../store/want.js";
 
 class SoundingPanel implements Panel {
     readonly body = el("div", { class: "sounding" });
@@ -42,7 +43,7 @@ class SoundingPanel implements Panel {
 export const sounding: PanelKind = {
     id: "sounding",
     title: "Depth",
-    types: [Sounding],
+    types: [want(Sounding, { past: 500, series: { depth_m: (it) => it.depth_m } })],
     per: "channel",
     places: { sensors: "grid" },
     make: (context) => new SoundingPanel(context, context.channel as Channel),

@@ -7,6 +7,7 @@ import { curveColor, Plot } from "../shell/plot.js";
 import type { Channel } from "../store/channel.js";
 import type { Series } from "../store/series.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { want } from "../store/want.js";
 
 const WINDOW_S = 300;
 const MAX_CURVES = 6;
@@ -69,7 +70,16 @@ class SpectrumPanel implements Panel {
 export const spectrum: PanelKind = {
     id: "spectrum",
     title: "Chemistry",
-    types: [Spectrum],
+    types: [
+        want(Spectrum, {
+            past: 500,
+            note: (histories, spectrum, channel, utime) => {
+                spectrum.names.forEach((name, i) => {
+                    histories.series(channel.name, name).push(utime / 1e6, spectrum.current_a[i] ?? Number.NaN);
+                });
+            },
+        }),
+    ],
     per: "channel",
     places: { operate: "strip", sensors: "grid" },
     make: (context) => new SpectrumPanel(context, context.channel as Channel),

@@ -6,6 +6,7 @@ import { el, FittedCanvas, setText } from "../shell/dom.js";
 import { number } from "../shell/format.js";
 import type { Channel } from "../store/channel.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
+import { want } from "../store/want.js";
 
 /** Copper, as sonars have had since they had paper. */
 const COLORS = ramp([
@@ -117,7 +118,13 @@ class WaterfallPanel implements Panel {
 export const waterfall: PanelKind = {
     id: "waterfall",
     title: "Sonar",
-    types: [Multibeam],
+    types: [
+        want(Multibeam, {
+            maxHz: 30,
+            past: 100,
+            note: (histories, ping, channel) => histories.waterfall(channel.name).push(ping),
+        }),
+    ],
     per: "channel",
     places: { operate: "strip", sensors: "grid" },
     make: (context) => new WaterfallPanel(context, context.channel as Channel),

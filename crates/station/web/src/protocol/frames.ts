@@ -22,6 +22,8 @@ export interface Hello {
     readonly source: Source;
     readonly utime: number;
     readonly charts: readonly string[];
+    /** Addresses of modules with panels and layers of the map. */
+    readonly panels: readonly string[];
     readonly rank: number;
 }
 
@@ -191,6 +193,7 @@ function helloOf(value: Record<string, unknown>): Hello {
         source,
         utime: Number(value.utime),
         charts: Array.isArray(value.charts) ? value.charts.map(String) : [],
+        panels: Array.isArray(value.panels) ? value.panels.map(String) : [],
         rank: Number(value.rank ?? 0),
     };
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels/panel.js";
-import { isDrawn, KINDS } from "../panels/index.js";
+import type { Registry } from "../panels/registry.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
 import { isHousekeeping } from "../store/vehicles.js";
@@ -25,14 +25,14 @@ export interface Wanted {
 const MAX_PER_KIND = 8;
 
 /** The panels of a page for a vehicle, in their order. */
-export function wantedPanels(page: PageId, view: VehicleView, kinds: readonly PanelKind[] = KINDS): Wanted[] {
-    return choose(page, view, kinds).flatMap((it) => it.wanted);
+export function wantedPanels(page: PageId, view: VehicleView, registry: Registry): Wanted[] {
+    return choose(page, view, registry).flatMap((it) => it.wanted);
 }
 
 /** Where on a page channels were left out because there are too many of them, and how many. */
-export function leftOut(page: PageId, view: VehicleView, kinds: readonly PanelKind[] = KINDS): Map<Slot, number> {
+export function leftOut(page: PageId, view: VehicleView, registry: Registry): Map<Slot, number> {
     const left = new Map<Slot, number>();
-    for (const { slot, nLeftOut } of choose(page, view, kinds).filter((it) => it.nLeftOut > 0)) {
+    for (const { slot, nLeftOut } of choose(page, view, registry).filter((it) => it.nLeftOut > 0)) {
         left.set(slot, (left.get(slot) ?? 0) + nLeftOut);
     }
     return left;
@@ -44,9 +44,9 @@ interface Choice {
     readonly nLeftOut: number;
 }
 
-function choose(page: PageId, view: VehicleView, kinds: readonly PanelKind[]): Choice[] {
+function choose(page: PageId, view: VehicleView, registry: Registry): Choice[] {
     const prefix = view.key;
-    return kinds.flatMap((kind): Choice[] => {
+    return registry.kinds.flatMap((kind): Choice[] => {
         const slot = kind.places[page];
         if (slot === undefined) {
             return [];
@@ -58,7 +58,8 @@ function choose(page: PageId, view: VehicleView, kinds: readonly PanelKind[]): C
             const wanted = isWanted ? [{ key: `${prefix}${kind.id}`, kind, slot, channel: undefined }] : [];
             return [{ slot, wanted, nLeftOut: 0 }];
         }
-        const channels = kind.types.length > 0 ? kind.types.flatMap((type) => view.ofType(type)) : unknownTo(view);
+        const channels =
+            kind.types.length > 0 ? kind.types.flatMap((type) => view.ofType(type)) : unknownTo(view, registry);
         const wanted = channels
             .slice(0, MAX_PER_KIND)
             .map((channel) => ({ key: `${prefix}${kind.id}-${channel.name}`, kind, slot, channel }));
@@ -70,10 +71,10 @@ function choose(page: PageId, view: VehicleView, kinds: readonly PanelKind[]): C
  * Channels of types that no panel was made for, the newest first: what somebody has just begun to send is what they look
  * for. Without what twins of devices are fed with.
  */
-function unknownTo(view: VehicleView): Channel[] {
+function unknownTo(view: VehicleView, registry: Registry): Channel[] {
     const isShown = (channel: Channel): boolean => {
         const name = view.shortName(channel);
-        const isKnown = isDrawn(channel.fingerprint);
+        const isKnown = registry.isDrawn(channel);
         return channel.nMessages > 0 && !isKnown && !isHousekeeping(name) && !name.startsWith("sim.");
     };
     return view
@@ -94,13 +95,16 @@ export class Layout {
     private cards = new Map<string, Card>();
     private notes: HTMLElement[] = [];
 
-    constructor(private readonly context: Omit<Context, "view" | "channel">) {
+    constructor(
+        private readonly context: Omit<Context, "view" | "channel" | "layers">,
+        private readonly registry: Registry,
+    ) {
         this.element.append(...Object.values(this.slots));
     }
 
     /** Brings the page in line with what there is now. */
     arrange(page: PageId, view: VehicleView | undefined): void {
-        const wanted = view === undefined ? [] : wantedPanels(page, view);
+        const wanted = view === undefined ? [] : wantedPanels(page, view, this.registry);
         const kept = new Map<string, Card>();
         for (const [key, card] of this.cards) {
             if (wanted.some((it) => it.key === key)) {
@@ -119,7 +123,7 @@ export class Layout {
             );
         }
         this.cards = kept;
-        this.note(view === undefined ? new Map() : leftOut(page, view));
+        this.note(view === undefined ? new Map() : leftOut(page, view, this.registry));
         this.element.className = `page-${page}`;
         for (const [name, slot] of Object.entries(this.slots)) {
             slot.hidden = slot.childElementCount === 0;
@@ -153,7 +157,7 @@ export class Layout {
             return Promise.reject(new Error("there is no vehicle"));
         }
         try {
-            return kind.make({ ...this.context, view, channel });
+            return kind.make({ ...this.context, view, channel, layers: this.registry.layers });
         } catch (error) {
             return Promise.reject(error);
         }

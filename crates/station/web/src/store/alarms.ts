@@ -1,9 +1,15 @@
 /**
- * What is wrong, and whether somebody has said that they know.
+ * What is wrong, and who knows of it: the lists of the vehicles as they are, and what is wrong with this page itself.
  *
- * Alarms come from alarm_t, from what gates, recorders and supervisors say, and from the page itself. One that was
- * acknowledged stays in sight until it is over; one that comes again is new, and so is one that gets worse.
+ * A vehicle keeps its own list (alarms_t), which says who has acknowledged what; the page adds nothing to it and decides
+ * nothing about it. The alarms of the page are those that no vehicle can raise: that it is not heard here, and that a stop of
+ * this page is not confirmed. They are acknowledged here: one that was stays in sight until it is over; one that comes again
+ * is new, and so is one that gets worse.
  */
+
+import { Alarm as AlarmMessage } from "../generated/bowline/alarm_t.js";
+import type { Alarms as AlarmsMessage } from "../generated/bowline/alarms_t.js";
+import type { ListedAlarm } from "../generated/bowline/listed_alarm_t.js";
 
 /** How bad it is: a person must act at once, must act soon, or must know. */
 export type Priority = "alarm" | "warning" | "caution";
@@ -19,6 +25,15 @@ export interface Alarm {
     readonly sinceUtime: number;
     isActive: boolean;
     isAcknowledged: boolean;
+    /** What follows from it, and what a person can do; empty where nobody says. */
+    readonly consequence: string;
+    readonly action: string;
+    /** The person who knows of it; empty: nobody, or nobody says. */
+    readonly acknowledgedBy: string;
+    /** Whether its source still reports it: of one that does not, nobody knows whether it holds. */
+    readonly isRefreshed: boolean;
+    /** As the vehicle's list has it; undefined for an alarm of this page. */
+    readonly listed: ListedAlarm | undefined;
 }
 
 /** What is wrong, for people. */
@@ -31,13 +46,41 @@ export interface What {
 const ORDER: Readonly<Record<Priority, number>> = { alarm: 0, warning: 1, caution: 2 };
 const MAX_ALARMS = 200;
 
+const PRIORITIES: ReadonlyMap<number, Priority> = new Map([
+    [AlarmMessage.CAUTION, "caution"],
+    [AlarmMessage.WARNING, "warning"],
+]);
+
 export class Alarms {
     private readonly alarms = new Map<string, Alarm>();
+    /** By channel: what the lists of the vehicles have left out. */
+    private readonly droppedByList = new Map<string, number>();
+    private nOwnDropped = 0;
     revision = 0;
-    /** Alarms that still held, that nobody had acknowledged, and that there was no more room for. */
-    nDropped = 0;
 
-    /** Something is wrong, or still is. */
+    /** Alarms that still held and that there was no more room for. */
+    get nDropped(): number {
+        return [...this.droppedByList.values()].reduce((sum, n) => sum + n, this.nOwnDropped);
+    }
+
+    /** Takes the list of a vehicle in place of what was known of it. Its times are by the vehicle's clock, which nobody has set. */
+    learn(channel: string, list: AlarmsMessage, utime: number): void {
+        const before = [...this.alarms.values()].filter((it) => it.channel === channel && it.listed !== undefined);
+        const known = new Map(before.map((it) => [it.key, it]));
+        before.forEach((it) => this.alarms.delete(it.key));
+        for (const listed of list.alarms) {
+            const made = alarmOf(channel, listed, utime - Number(list.utime));
+            const last = known.get(made.key);
+            // It is not raised anew because messages take a while, and not always the same.
+            const sinceUtime =
+                last?.listed?.alarm.since_utime === listed.alarm.since_utime ? last.sinceUtime : made.sinceUtime;
+            this.alarms.set(made.key, { ...made, sinceUtime });
+        }
+        this.droppedByList.set(channel, Number(list.n_dropped));
+        this.revision += 1;
+    }
+
+    /** Something is wrong with this page, or still is. */
     raise(channel: string, id: string, what: What, sinceUtime: number): void {
         const key = `${channel} ${id}`;
         const { priority, source, text } = what;
@@ -57,6 +100,11 @@ export class Alarms {
             sinceUtime,
             isActive: true,
             isAcknowledged: false,
+            consequence: "",
+            action: "",
+            acknowledgedBy: "",
+            isRefreshed: true,
+            listed: undefined,
         });
         this.revision += 1;
     }
@@ -99,7 +147,8 @@ export class Alarms {
 
     clearAll(): void {
         this.alarms.clear();
-        this.nDropped = 0;
+        this.droppedByList.clear();
+        this.nOwnDropped = 0;
         this.revision += 1;
     }
 
@@ -116,6 +165,10 @@ export class Alarms {
                 ORDER[a.priority] - ORDER[b.priority] ||
                 b.sinceUtime - a.sinceUtime,
         );
+    }
+
+    get isEmpty(): boolean {
+        return this.alarms.size === 0;
     }
 
     /** How many nobody has acknowledged. */
@@ -138,13 +191,34 @@ export class Alarms {
 
     /** What somebody knows of goes first, then what is over; then the least bad that is oldest, which is counted. */
     private makeRoom(): void {
-        if (this.alarms.size < MAX_ALARMS) {
+        const all = [...this.alarms.values()].filter((it) => it.listed === undefined);
+        if (all.length < MAX_ALARMS) {
             return;
         }
-        const all = [...this.alarms.values()];
         const worth = (it: Alarm): number => (it.isAcknowledged ? 0 : it.isActive ? 4 - ORDER[it.priority] : 1);
         const least = all.reduce((a, b) => (worth(b) < worth(a) ? b : a));
         this.alarms.delete(least.key);
-        this.nDropped += least.isActive && !least.isAcknowledged ? 1 : 0;
+        this.nOwnDropped += least.isActive && !least.isAcknowledged ? 1 : 0;
     }
+}
+
+/** An alarm of a vehicle's list, with its times by the station's clock. */
+function alarmOf(channel: string, listed: ListedAlarm, clockUs: number): Alarm {
+    const { alarm, is_refreshed, acknowledged_by } = listed;
+    const { robot, host, source, id, cause, consequence, action, severity, state, since_utime } = alarm;
+    return {
+        key: [channel, robot, host, source, id].join(" "),
+        channel,
+        priority: PRIORITIES.get(severity) ?? "alarm",
+        source: host === "" ? source : `${host} ${source}`,
+        text: cause,
+        sinceUtime: Number(since_utime) + clockUs,
+        isActive: state === AlarmMessage.RAISED,
+        isAcknowledged: acknowledged_by !== "",
+        consequence,
+        action,
+        acknowledgedBy: acknowledged_by,
+        isRefreshed: is_refreshed,
+        listed,
+    };
 }

@@ -11,9 +11,10 @@ import type { FromStation, Hello, Status } from "../protocol/frames.js";
 import { Channel } from "./channel.js";
 import { StationClock } from "./clock.js";
 import type { Monitor } from "./experiments.js";
-import { Histories } from "./histories.js";
+import { Histories, type Notes } from "./histories.js";
 import { LATE_AFTER_MS } from "./trips.js";
 import { findVehicles, isOf, type Vehicle } from "./vehicles.js";
+import { carries, type Wanted, wantOf } from "./want.js";
 
 /** How the page stands with the station. */
 export type Connection = "connecting" | "open" | "closed" | "refused";
@@ -29,7 +30,7 @@ const PAST_AFTER_US = 2_000_000;
 export class Store {
     readonly types = new Types((error) => this.fault(error));
     readonly clock = new StationClock();
-    readonly histories = new Histories();
+    readonly histories: Histories;
     hello: Hello | undefined;
     status: Status | undefined;
     connection: Connection = "connecting";
@@ -50,6 +51,11 @@ export class Store {
     private sorted: { readonly revision: number; readonly channels: Channel[] } | undefined;
     private found: { readonly revision: number; readonly vehicles: readonly Vehicle[] } | undefined;
     private newestUtime = Number.NEGATIVE_INFINITY;
+
+    /** `notes` decides what is remembered of each message. */
+    constructor(notes: Notes) {
+        this.histories = new Histories(notes);
+    }
 
     /** Whoever must hear each message, and not only see the last one. */
     listen(listener: Listener): void {
@@ -84,6 +90,13 @@ export class Store {
     fault(error: unknown): void {
         this.nFaults += 1;
         this.lastFault = error instanceof Error ? error.message : String(error);
+    }
+
+    /** The station will send again what it has: what was heard of it is not taken twice. */
+    reconnect(): void {
+        for (const channel of this.byName.values()) {
+            channel.reconnect();
+        }
     }
 
     /** The station's time, microseconds since the epoch. */
@@ -139,9 +152,7 @@ export class Store {
         }
         this.hello = hello;
         this.byId.clear();
-        for (const channel of this.byName.values()) {
-            channel.reconnect();
-        }
+        this.reconnect();
         this.clock.set(hello.utime, hello.source === "replay" ? 0 : 1, nowMs);
         this.revision += 1;
     }
@@ -206,7 +217,7 @@ export class Store {
  * only those of that.
  */
 export class VehicleView {
-    private found = { revision: -1, all: [] as Channel[], byType: new Map<bigint, Channel[]>() };
+    private found = { revision: -1, all: [] as Channel[], byType: new Map<string, Channel[]>() };
 
     constructor(
         readonly store: Store,
@@ -246,12 +257,15 @@ export class VehicleView {
     }
 
     /** Its channels of a type; the truth of a simulation is left out, and what twins of devices are fed with. */
-    ofType(type: MessageType<unknown>): readonly Channel[] {
+    ofType(type: Wanted): readonly Channel[] {
         const all = this.channels();
-        let found = this.found.byType.get(type.FINGERPRINT);
+        const wanted = wantOf(type);
+        // Another version of a type has the same name.
+        const key = `${wanted.type} ${wanted.codec?.FINGERPRINT ?? ""}`;
+        let found = this.found.byType.get(key);
         if (found === undefined) {
-            found = all.filter((channel) => channel.is(type) && !/^(truth|sim)\./.test(this.shortName(channel)));
-            this.found.byType.set(type.FINGERPRINT, found);
+            found = all.filter((it) => carries(it, wanted) && !/^(truth|sim)\./.test(this.shortName(it)));
+            this.found.byType.set(key, found);
         }
         return found;
     }

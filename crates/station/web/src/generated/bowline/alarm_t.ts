@@ -3,30 +3,47 @@
 
 import * as wire from "../bowline.js";
 
-/** Something is wrong and stays so until somebody does something about it. Sent again every second until then. */
+/**
+ * Something is wrong with a robot, in the words of the component, process or recorder that found it. Sent when it is raised, every
+ * second while it holds, and a few times after it was cleared. Robot, host, source and id tell alarms apart.
+ */
 export class Alarm {
     static readonly NAME = "bowline.alarm_t";
-    static readonly FINGERPRINT: bigint = 0xc05a387f85f7d0dbn;
+    static readonly FINGERPRINT: bigint = 0xfdb92bb64b7e4032n;
 
-    /** it is wrong */
+    /** it holds */
     static readonly RAISED = 1;
-    /** somebody has done something about it; sent once */
+    /** it does not hold any more */
     static readonly CLEARED = 2;
+    /** a person should know */
+    static readonly CAUTION = 1;
+    /** a person should act soon */
+    static readonly WARNING = 2;
+    /** a person must act at once */
+    static readonly ALARM = 3;
 
     /** when this held, microseconds since the epoch by the sender's clock */
     utime: bigint;
-    /** when it was raised, microseconds since the epoch; with the source, tells alarms apart */
+    /** when it was raised, microseconds since the epoch by the same clock */
     since_utime: bigint;
-    /** name of the robot */
+    /** name of the robot; empty for a component, which is on the bus of its robot */
     robot: string;
-    /** name of the supervisor that says so */
+    /** name of the host of a supervisor or a recorder; empty for a component */
     host: string;
-    /** what it is about: a process */
+    /** what it is about: a component, a process or a recorder */
     source: string;
-    /** one of the constants above */
+    /** which of the alarms of that source, one word */
+    id: string;
+    /** CAUTION, WARNING or ALARM */
+    severity: number;
+    /** RAISED or CLEARED */
     state: number;
     /** what is wrong, for people */
-    text: string;
+    cause: string;
+    /** what follows from it, for people */
+    consequence: string;
+    /** what a person can do about it */
+    action: string;
 
     /** Members that are left out are zero or empty. */
     constructor(init: wire.Fields<Alarm> = {}) {
@@ -35,8 +52,12 @@ export class Alarm {
         this.robot = init.robot ?? "";
         this.host = init.host ?? "";
         this.source = init.source ?? "";
+        this.id = init.id ?? "";
+        this.severity = init.severity ?? 0;
         this.state = init.state ?? 0;
-        this.text = init.text ?? "";
+        this.cause = init.cause ?? "";
+        this.consequence = init.consequence ?? "";
+        this.action = init.action ?? "";
     }
 
     /** Decodes a whole message. Byte arrays are views of it, not copies. */
@@ -57,8 +78,12 @@ export class Alarm {
         const robot = reader.string("robot");
         const host = reader.string("host");
         const source = reader.string("source");
+        const id = reader.string("id");
+        const severity = reader.int8("severity");
         const state = reader.int8("state");
-        const text = reader.string("text");
+        const cause = reader.string("cause");
+        const consequence = reader.string("consequence");
+        const action = reader.string("action");
         reader.leave();
         return new Alarm({
             utime,
@@ -66,8 +91,12 @@ export class Alarm {
             robot,
             host,
             source,
+            id,
+            severity,
             state,
-            text,
+            cause,
+            consequence,
+            action,
         });
     }
 
@@ -79,8 +108,12 @@ export class Alarm {
         writer.string("robot", value.robot);
         writer.string("host", value.host);
         writer.string("source", value.source);
+        writer.string("id", value.id);
+        writer.int8("severity", value.severity);
         writer.int8("state", value.state);
-        writer.string("text", value.text);
+        writer.string("cause", value.cause);
+        writer.string("consequence", value.consequence);
+        writer.string("action", value.action);
         writer.leave();
     }
 }

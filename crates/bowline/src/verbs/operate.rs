@@ -1,0 +1,307 @@
+//! `bowline operate`: who commands a vehicle, and commands for it; `bowline halt`: the shortest way to stop one.
+//!
+//! Whoever runs it is a station like any other: it asks for the lease, brings tokens back, and is told by the gate what
+//! was not taken and why.
+
+mod desk;
+mod status;
+
+use crate::input::Usage;
+use crate::listen::Interrupt;
+use crate::{Outcome, input, output};
+use bowline_autonomy::operator::{Step, parse_step};
+use bowline_msgs::LeaseRequest;
+use clap::{Args, Subcommand};
+use desk::Desk;
+use status::Form;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  bowline halt a swimmer                          stop the vehicle: from anybody, at any time
+  bowline operate                                 who or what is in control, and why
+  bowline operate status --follow                 and every change of it
+  bowline operate clear                           the stop is over; nothing moves because of it
+  bowline operate goto 40 25 speed=1.5            one place, then stay there
+  bowline operate survey 0,0 60,0 60,40 0,40 lanes=8 name=basin
+  bowline operate insert 40 25                    first this, then what is left of the mission
+  bowline operate heading 45 1.5                  keep heading and speed, until Ctrl-C
+  bowline operate thrust 0.3 0.3                  set thrust, until Ctrl-C
+  bowline operate hold                            no thrust; what is left of the mission waits for resume
+  bowline operate take                            have control, until Ctrl-C
+  bowline operate script missions/harbour.txt     one step on each line
+  bowline operate --prefix arm. status            another experiment of the robot, with a gate of its own
+
+Points are x east and y north in the map frame, in metres, as 40,25 or 40 25; what begins with a minus is
+written apart, as -40 25. Headings are degrees from north. A command
+takes the lease, waits until the gate has taken the command, and leaves the rest to the vehicle; with
+--stay it keeps the lease until Ctrl-C, so that losing this program is losing the operator.
+Stopping and clearing here is about a vehicle; `bowline stop` is about processes.
+Exit code 0 if the gate took it; 1 if it refused, with its reason, or nobody answered; 2 for wrong usage.";
+
+const HALT: &str = "\
+Examples:
+  bowline halt                     stop the vehicle
+  bowline halt a swimmer ahead     and say why
+
+It needs no lease, and is said again until the gate says that it has stopped. This is a software stop: it
+is as good as the software and the links that carry it. `bowline operate clear` ends it.
+Exit code 0 if the gate has stopped the vehicle; 1 if no gate has said so.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    who: Who,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = HALT)]
+pub(crate) struct HaltArguments {
+    /// Why, for people
+    #[arg(value_name = "REASON")]
+    reason: Vec<String>,
+    #[command(flatten)]
+    who: Who,
+}
+
+/// Who commands, and where.
+#[derive(Args, Debug)]
+struct Who {
+    #[arg(
+        short = 'l',
+        long,
+        value_name = "URL",
+        default_value = "",
+        hide_default_value = true,
+        global = true,
+        help = "Where the bus is; without it $BOWLINE_URL, then $LCM_DEFAULT_URL, then udpm://239.255.76.67:7667?ttl=0"
+    )]
+    url: String,
+    /// What the channels of its gate begin with, on a robot with several: "arm." for arm.gate.state
+    #[arg(
+        long,
+        value_name = "WORD",
+        default_value = "",
+        hide_default_value = true,
+        global = true
+    )]
+    prefix: String,
+    /// What this station is called; without it the name of the host
+    #[arg(long, value_name = "NAME", value_parser = station_name, global = true)]
+    station: Option<String>,
+    /// The rank that it wants; the gate says how much of it counts
+    #[arg(long, value_name = "N", default_value = "0", global = true)]
+    rank: u16,
+    /// Speak for a session that another program holds the lease with
+    #[arg(long, value_name = "N", global = true)]
+    session: Option<i64>,
+    /// How long to wait for the gate
+    #[arg(long, value_name = "DURATION", value_parser = input::period, default_value = "5s", global = true)]
+    timeout: Duration,
+    /// Keep the lease until Ctrl-C
+    #[arg(long, global = true)]
+    stay: bool,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Who or what is in control, at which level, since when, until when, and why
+    Status {
+        /// Print every change, until Ctrl-C
+        #[arg(short, long)]
+        follow: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Have control, until Ctrl-C
+    Take,
+    /// Have control by rank; the vehicle is stopped first
+    Preempt,
+    /// Give up control that another program of this session has
+    Release,
+    /// Let the station that asks have control
+    Consent,
+    /// Keep control from the station that asks
+    Deny,
+    /// Stop the vehicle; the same as `bowline halt`
+    Stop(Words),
+    /// End a stop; nothing moves because of it
+    Clear,
+    /// Go to a place, and stay there
+    Goto(Words),
+    /// First go to a place, then do what is left of the mission
+    Insert(Words),
+    /// Visit places in order
+    Route(Words),
+    /// Cover an area by lanes
+    Survey(Words),
+    /// Stay at a place, or where the vehicle is
+    Station(Words),
+    /// Keep a heading, in degrees from north, and a speed, until Ctrl-C
+    Heading(Words),
+    /// Set thrust to port and to starboard, -1 to 1, until Ctrl-C
+    Thrust(Words),
+    /// Give no thrust; what is left of the mission waits
+    Hold,
+    /// Go on with what is left of the mission
+    Resume,
+    /// Go back along the way that the vehicle came, and stay there; what is left of the mission waits
+    Return,
+    /// Do what a file says, one step on each line
+    Script {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Words {
+    #[arg(value_name = "WORD", allow_negative_numbers = true)]
+    words: Vec<String>,
+}
+
+pub(crate) fn halt(arguments: &HaltArguments) -> anyhow::Result<Outcome> {
+    let mut desk = desk(&arguments.who)?;
+    desk.stop(&arguments.reason.join(" "))
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
+    let Arguments { who, verb } = arguments;
+    // What is wrong with the words is said before anybody is asked for anything.
+    let verb = verb.as_ref().unwrap_or(&Verb::Status {
+        follow: false,
+        json: false,
+    });
+    let steps = steps(verb)?;
+    let mut desk = desk(who)?;
+    match verb {
+        Verb::Status { follow, json } => {
+            let form = if *json { Form::Json } else { Form::Words };
+            status::show(&mut desk, *follow, form)
+        }
+        Verb::Release => desk.say_as_holder(LeaseRequest::RELEASE),
+        Verb::Consent => desk.say_as_holder(LeaseRequest::CONSENT),
+        Verb::Deny => desk.say_as_holder(LeaseRequest::DENY),
+        Verb::Take
+        | Verb::Preempt
+        | Verb::Stop(_)
+        | Verb::Clear
+        | Verb::Goto(_)
+        | Verb::Insert(_)
+        | Verb::Route(_)
+        | Verb::Survey(_)
+        | Verb::Station(_)
+        | Verb::Heading(_)
+        | Verb::Thrust(_)
+        | Verb::Hold
+        | Verb::Resume
+        | Verb::Return
+        | Verb::Script { .. } => follow(&mut desk, &steps, who.stay),
+    }
+}
+
+fn desk(who: &Who) -> anyhow::Result<Desk> {
+    let interrupt = Interrupt::new()?;
+    let host = || nix::unistd::gethostname().ok()?.into_string().ok();
+    let station = who.station.clone().or_else(host);
+    let station = station.unwrap_or_else(|| "command line".to_owned());
+    Desk::open(
+        (&who.url, &who.prefix),
+        (&station, who.session, who.rank),
+        who.timeout,
+        interrupt,
+    )
+}
+
+/// Gates know no longer names, and nobody without one.
+fn station_name(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=64 => Ok(text.to_owned()),
+        found => Err(format!(
+            "expected the name of a station, of 1 to 64 bytes, found {found}"
+        )),
+    }
+}
+
+/// What has to be done, in the words of scripts.
+fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
+    let line = |verb: &str, words: &[String]| {
+        let step = parse_step(&format!("{verb} {}", words.join(" ")));
+        step.map(|step| vec![step])
+            .map_err(|error| Usage(error.to_string()).into())
+    };
+    match verb {
+        Verb::Status { .. } | Verb::Release | Verb::Consent | Verb::Deny => Ok(Vec::new()),
+        Verb::Take => Ok(vec![Step::Take]),
+        Verb::Preempt => Ok(vec![Step::Preempt]),
+        Verb::Clear => Ok(vec![Step::Clear]),
+        Verb::Hold => line("hold", &[]),
+        Verb::Resume => line("resume", &[]),
+        Verb::Return => line("return", &[]),
+        Verb::Stop(it) => Ok(vec![Step::Stop(it.words.join(" "))]),
+        Verb::Goto(it) => line("goto", &points(&it.words)),
+        Verb::Insert(it) => line("insert", &points(&it.words)),
+        Verb::Station(it) => line("station", &points(&it.words)),
+        Verb::Route(it) => line("route", &points(&it.words)),
+        Verb::Survey(it) => line("survey", &points(&it.words)),
+        Verb::Heading(it) => line("heading", &for_ever(&it.words)),
+        Verb::Thrust(it) => line("thrust", &for_ever(&it.words)),
+        Verb::Script { file } => {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Usage(format!("cannot read {}: {error}", file.display())))?;
+            let lines = text.lines().enumerate();
+            let lines =
+                lines.map(|(at, line)| (at + 1, line.split('#').next().unwrap_or_default().trim()));
+            let steps = lines
+                .filter(|(_, line)| !line.is_empty())
+                .map(|(at, line)| {
+                    let step = parse_step(line);
+                    step.map_err(|error| Usage(format!("{}:{at}: {error}", file.display())).into())
+                });
+            steps.collect()
+        }
+    }
+}
+
+/// `40 25` is `40,25`: on a command line, what begins with a minus has to be a number.
+fn points(words: &[String]) -> Vec<String> {
+    let is_number = |word: &&String| word.parse::<f64>().is_ok();
+    let n_numbers = words.iter().take_while(is_number).count();
+    let (numbers, rest) = words.split_at(n_numbers);
+    let points = numbers.chunks(2).map(|pair| pair.join(","));
+    points.chain(rest.iter().cloned()).collect()
+}
+
+/// Until Ctrl-C, unless somebody says for how long.
+fn for_ever(words: &[String]) -> Vec<String> {
+    let mut words = words.to_vec();
+    if !words.iter().any(|word| word.starts_with("for=")) {
+        words.push("for=1000000s".to_owned());
+    }
+    words
+}
+
+fn follow(desk: &mut Desk, steps: &[Step], stays: bool) -> anyhow::Result<Outcome> {
+    for step in steps {
+        let outcome = desk.follow(step)?;
+        if outcome != Outcome::Fine || desk.is_interrupted() {
+            desk.leave()?;
+            return Ok(outcome);
+        }
+    }
+    let only_takes = matches!(steps, [Step::Take | Step::Preempt]);
+    if (stays || only_takes) && desk.is_holder() {
+        output::note(&format!(
+            "in control as session {}; Ctrl-C gives it up",
+            desk.session_number()
+        ));
+        desk.stay()?;
+    }
+    desk.leave()?;
+    Ok(Outcome::Fine)
+}
