@@ -210,6 +210,7 @@ export const map: PanelKind = {
     title: "Map",
     types: [PoseTransform, MapT],
     per: "vehicle",
+    hasLayers: true,
     places: { operate: "hero", simulation: "hero" },
     make: (context) => new MapPanel(context, "belief"),
 };
@@ -221,6 +222,7 @@ export const truthMap: PanelKind = {
     types: [],
     isWanted: (view) => view.channel("truth.pose") !== undefined,
     per: "vehicle",
+    hasLayers: true,
     places: { simulation: "hero" },
     make: (context) => new MapPanel(context, "truth"),
 };

@@ -37,15 +37,15 @@ export class Modules {
             return undefined;
         }
         missing.forEach((it) => this.known.add(it));
-        let isLate = false;
-        const all = missing.map(async (address) => {
-            await this.load(address);
-            if (isLate) {
+        let isWaiting = true;
+        const all = Promise.all(missing.map((it) => this.load(it))).then(() => {
+            // Once for all of them: the station sends everything again.
+            if (!isWaiting) {
                 this.onLate();
             }
         });
         const waited = new Promise<void>((resolve) => setTimeout(resolve, WAIT_MS));
-        return Promise.race([Promise.all(all), waited]).then(() => void (isLate = true));
+        return Promise.race([all, waited]).then(() => void (isWaiting = false));
     }
 
     private async load(address: string): Promise<void> {

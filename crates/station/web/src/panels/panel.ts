@@ -82,6 +82,8 @@ export interface PanelKind {
     readonly isWanted?: (view: VehicleView) => boolean;
     /** Whether there is one for the vehicle, or one for each channel of these types. */
     readonly per: "vehicle" | "channel";
+    /** It is made anew where a module has brought more layers of maps. */
+    readonly hasLayers?: boolean;
     readonly places: Readonly<Partial<Record<PageId, Slot>>>;
     make(context: Context): Panel | Promise<Panel>;
 }

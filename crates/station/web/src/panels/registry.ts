@@ -50,7 +50,7 @@ export class Registry implements Notes {
     add({ panels, layers }: Addition): void {
         const before = { kinds: this.kinds, layers: this.layers };
         this.kinds = [...this.kinds, ...panels];
-        this.layers = [...this.layers, ...layers];
+        this.layers = layers.length > 0 ? [...this.layers, ...layers] : this.layers;
         this.index();
         const n = this.wishes.length;
         if (n > MAX_WISHES) {

@@ -5,6 +5,7 @@
  * an experiment it is FAST-Robots' monitor. Panels that are still wanted are kept as they are.
  */
 
+import type { LayerKind } from "../map/layer.js";
 import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels/panel.js";
 import type { Registry } from "../panels/registry.js";
 import type { Channel } from "../store/channel.js";
@@ -94,6 +95,8 @@ export class Layout {
     };
     private cards = new Map<string, Card>();
     private notes: HTMLElement[] = [];
+    /** Those that the maps were made with. */
+    private layers: readonly LayerKind[] | undefined;
 
     constructor(
         private readonly context: Omit<Context, "view" | "channel" | "layers">,
@@ -106,8 +109,11 @@ export class Layout {
     arrange(page: PageId, view: VehicleView | undefined): void {
         const wanted = view === undefined ? [] : wantedPanels(page, view, this.registry);
         const kept = new Map<string, Card>();
+        const hasNewLayers = this.registry.layers !== this.layers;
+        this.layers = this.registry.layers;
         for (const [key, card] of this.cards) {
-            if (wanted.some((it) => it.key === key)) {
+            const found = wanted.find((it) => it.key === key);
+            if (found !== undefined && !(hasNewLayers && found.kind.hasLayers)) {
                 kept.set(key, card);
             } else {
                 card.destroy();
