@@ -16,7 +16,7 @@ mod examine;
 use crate::clock::{self, Wait};
 use crate::counts::NetworkCounts;
 use crate::diagnosis::Check;
-use crate::event::{Arrival, Channel, Event, Sender};
+use crate::event::{Arrival, Event, Sender};
 use crate::router::{Body, Inlet, Interest};
 use crate::schemes::{Capability, Scheme, UrlOption};
 use crate::sys;
@@ -29,7 +29,7 @@ use bowline_format::{
     Format, LogEvent, OwnedEvent, Rate, Reader, SCHEMA_CHANNEL, Timeline, WriteError, Writer,
     WriterOptions,
 };
-use bowline_wire::{Fingerprint, Message as _};
+use bowline_wire::{Channel, Fingerprint, Message as _};
 use bytes::Bytes;
 use std::collections::HashSet;
 use std::io;

@@ -42,7 +42,7 @@ pub(super) fn chunk(
         let mut bytes = Vec::new();
         // As far as it goes.
         drop(record::decompress(compression, data, limit + 1, &mut bytes));
-        if bytes.len() as u64 > limit && compression != "" {
+        if bytes.len() as u64 > limit && !compression.is_empty() {
             into.clear();
             return Saved::TooLarge { limit };
         }
