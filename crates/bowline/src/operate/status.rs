@@ -27,7 +27,7 @@ pub(super) fn show(desk: &mut Desk, follows: bool, form: Form) -> anyhow::Result
         desk.listen(desk.now() + LOOK_EVERY)?;
         let Some((at, gate)) = desk.gate.take() else {
             if desk.now().since(heard_at) > desk.timeout {
-                output::error(&desk.nobody("gate.state"));
+                output::error(&desk.no_gate("gate.state"));
                 return Ok(Outcome::Diagnostics);
             }
             continue;

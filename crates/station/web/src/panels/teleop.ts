@@ -1,7 +1,7 @@
 /** Driving by hand: keys, a stick for fingers, a gamepad. It says at all times whether it drives, and why not. */
 
 import { Gate } from "../generated/bowline/gate_t.js";
-import type { Hands } from "../session/drive.js";
+import type { Hands } from "../session/hands.js";
 import { button, el, setAttribute, setEnabled, setText } from "../shell/dom.js";
 import type { Channel } from "../store/channel.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
@@ -73,7 +73,8 @@ class TeleopPanel implements Panel {
     render({ nowMs, isForText }: Picture): void {
         const { commander, view, controls } = this.context;
         const bridge = commander.bridge(view.vehicle);
-        const state = bridge?.control.state ?? "off";
+        const direct = bridge?.session.direct;
+        const state = direct?.state ?? "off";
         controls.isEngaged = state !== "off";
         setAttribute(this.body, "data-state", state);
         const hands = state === "off" ? undefined : controls.hands();
@@ -90,8 +91,8 @@ class TeleopPanel implements Panel {
         setText(this.state, STATES[state]);
         const reason =
             state === "off" && isHolder && !isStopped
-                ? this.recent(bridge?.control.reason ?? "", nowMs)
-                : bridge?.control.reason;
+                ? this.recent(direct?.reason ?? "", nowMs)
+                : direct?.reason;
         setText(this.why, reason || (isHolder ? (isStopped ? "the vehicle is stopped" : "") : "control is not yours"));
         setText(this.engage, state === "off" ? "Drive by hand" : "Hands off");
         setAttribute(this.engage, "aria-pressed", String(state !== "off"));
@@ -119,14 +120,14 @@ class TeleopPanel implements Panel {
 
     private toggle(): void {
         const { commander, view } = this.context;
-        commander.engage(view.vehicle, commander.bridge(view.vehicle)?.control.state === "off");
+        commander.engage(view.vehicle, commander.bridge(view.vehicle)?.session.direct.state === "off");
         this.setLimit();
     }
 
     private setLimit(): void {
         const bridge = this.context.commander.bridge(this.context.view.vehicle);
         if (bridge !== undefined) {
-            bridge.control.limit = this.limit.valueAsNumber / 100;
+            bridge.limit = this.limit.valueAsNumber / 100;
         }
         setText(this.limitText, `${this.limit.value} %`);
     }

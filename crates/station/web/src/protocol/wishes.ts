@@ -8,6 +8,8 @@ import type { Wish } from "./frames.js";
  */
 export const WISHES: readonly Wish[] = [
     { pattern: ".*", type: "bowline.gate_token_t", max_hz: 25 },
+    // A task that the gate passed on confirms the one that was given: none may be overtaken.
+    { pattern: ".*", type: "bowline.task_t", max_hz: 0 },
     { pattern: ".*", type: "bowline.map_t", max_hz: 1 },
     { pattern: ".*", type: "bowline.image_t", max_hz: 10 },
     { pattern: ".*", type: "bowline.range3d_t", max_hz: 10 },
