@@ -32,3 +32,5 @@ mod promises;
 mod safe;
 #[path = "gate/schedules.rs"]
 mod schedules;
+#[path = "gate/station.rs"]
+mod station;

@@ -351,10 +351,14 @@ impl Client {
             commands::Effect::Direct => self.direct.refuse(refusal, passes),
             commands::Effect::Stop => {}
             commands::Effect::Authority => {
-                let is_it = self.lease.what().is_some_and(|it| it.name() == command.name);
+                let is_it = self
+                    .lease
+                    .what()
+                    .is_some_and(|it| it.name() == command.name);
                 if is_it {
                     self.lease.refuse(by, passes || refusal.reason == "asked");
-                    self.keeps_lease &= self.lease.progress() != Progress::Refused || self.is_holder();
+                    self.keeps_lease &=
+                        self.lease.progress() != Progress::Refused || self.is_holder();
                 }
             }
         }
@@ -538,7 +542,11 @@ impl Client {
             return Vec::new();
         };
         let message = self.session.request(now.utime, command.ask.unwrap_or(0));
-        vec![Outgoing::new(command.name, Payload::Lease(message), is_repeated)]
+        vec![Outgoing::new(
+            command.name,
+            Payload::Lease(message),
+            is_repeated,
+        )]
     }
 
     /// Renewals go out beside all other commands: those may be lost or refused before they renew anything.

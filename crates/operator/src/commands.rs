@@ -205,7 +205,9 @@ pub fn carried_on(channel: &str) -> Option<&'static MessageType> {
 /// The channel that carries messages of this type, without the vehicle's prefix; `None` if they are no commands.
 #[must_use]
 pub fn channel_of(message: Fingerprint) -> Option<&'static str> {
-    let command = COMMANDS.iter().find(|it| it.message.fingerprint == message)?;
+    let command = COMMANDS
+        .iter()
+        .find(|it| it.message.fingerprint == message)?;
     Some(command.channel)
 }
 
@@ -231,6 +233,8 @@ pub fn of(message: Fingerprint, ask: Option<i8>) -> Option<&'static Command> {
 pub fn read(message: &[u8]) -> Option<(&'static MessageType, Head<'_>)> {
     let (first, _) = message.split_first_chunk::<8>()?;
     let fingerprint = Fingerprint(u64::from_be_bytes(*first));
-    let command = COMMANDS.iter().find(|it| it.message.fingerprint == fingerprint)?;
+    let command = COMMANDS
+        .iter()
+        .find(|it| it.message.fingerprint == fingerprint)?;
     Some((command.message, command.message.read(message).ok()?))
 }

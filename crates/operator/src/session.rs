@@ -90,7 +90,10 @@ impl Session {
 
     /// Takes a state of the gate; false if a newer one overtook it.
     pub fn receive_state(&mut self, gate: &Gate) -> bool {
-        if self.state_utime.is_some_and(|last| is_overtaken(gate.utime, last)) {
+        if self
+            .state_utime
+            .is_some_and(|last| is_overtaken(gate.utime, last))
+        {
             return false;
         }
         self.state_utime = Some(gate.utime);

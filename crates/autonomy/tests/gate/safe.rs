@@ -5,7 +5,7 @@
 
 use crate::bench::ms;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
-use bowline_autonomy::operator::Session;
+use crate::station::Station;
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
 use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
 use bowline_node::{Rig, Time};
@@ -63,7 +63,7 @@ impl<M> Link<M> {
 
 struct Trial {
     rig: Rig,
-    session: Session,
+    session: Station,
     up: Link<ThrustCommand>,
     down: Link<GateToken>,
     driver: Rig,
@@ -81,7 +81,7 @@ impl Trial {
         let link_ms = |state: &mut u64| ms(random(state, 60));
         let mut trial = Self {
             rig,
-            session: Session::new("bridge", 7, 0),
+            session: Station::new("bridge", 7, 0),
             up: Link {
                 delay: link_ms(&mut state),
                 waiting: VecDeque::new(),

@@ -189,16 +189,12 @@ impl Desk {
     fn attain(&mut self, wanted: &Wanted<'_>) -> anyhow::Result<Outcome> {
         let Wanted { what, timeout, .. } = wanted;
         let end = self.now() + *timeout;
-        let due = (wanted.begin)(&mut self.client, self.both_clocks());
-        self.publish(due)?;
+        self.begin(wanted)?;
         loop {
             match (wanted.progress)(self) {
                 Progress::Done => return Ok(Outcome::Fine),
                 Progress::Waiting => {}
-                Progress::Idle | Progress::Expired => {
-                    let due = (wanted.begin)(&mut self.client, self.both_clocks());
-                    self.publish(due)?;
-                }
+                Progress::Idle | Progress::Expired => self.begin(wanted)?,
                 Progress::Refused => {
                     let refusal = self.refusal();
                     output::error(&format!("could not {what}: the gate refused: {refusal}"));
@@ -220,6 +216,12 @@ impl Desk {
             }
             self.listen(end)?;
         }
+    }
+
+    fn begin(&mut self, wanted: &Wanted<'_>) -> anyhow::Result<()> {
+        let now = self.both_clocks();
+        let due = (wanted.begin)(&mut self.client, now);
+        self.publish(due)
     }
 
     fn refusal(&self) -> String {

@@ -125,13 +125,17 @@ impl Direct {
         }
     }
 
-    /// Whether a set-point is due, and when the next one will be. What was missed is not sent late.
+    /// Whether a set-point is due, and when the next one will be. What was missed is not made up for.
     fn is_due(&mut self, now_ms: i64) -> bool {
         let due_ms = self.due_ms.unwrap_or(now_ms);
         if now_ms < due_ms - EARLY_MS {
             return false;
         }
-        self.due_ms = Some(due_ms.max(now_ms - SEND_EVERY_MS) + SEND_EVERY_MS);
+        let from_ms = match now_ms - due_ms < SEND_EVERY_MS {
+            true => due_ms,
+            false => now_ms,
+        };
+        self.due_ms = Some(from_ms + SEND_EVERY_MS);
         true
     }
 }
@@ -170,7 +174,8 @@ impl Client {
         let axes = self.axes(setpoint);
         let is_at_rest = axes.as_ref().is_none_or(|axes| self.is_at_rest(axes));
         let neutral_for_ms = timing.neutral_for_ms;
-        self.direct.step(axes.is_some(), is_at_rest, neutral_for_ms, now.ms);
+        self.direct
+            .step(axes.is_some(), is_at_rest, neutral_for_ms, now.ms);
         if self.direct.state == Drive::Ready || !self.direct.is_due(now.ms) {
             return None;
         }

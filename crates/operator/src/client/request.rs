@@ -143,7 +143,8 @@ impl<T> Slot<T> {
     /// Gives it up if it has waited for longer; says whether it did.
     pub(super) fn expire(&mut self, now: Now, for_ms: i64) -> bool {
         let is_over = |it: &Waiting<T>| now.ms - it.since.ms > for_ms;
-        let is_over = self.progress == Progress::Waiting && self.waiting.as_ref().is_some_and(is_over);
+        let is_over =
+            self.progress == Progress::Waiting && self.waiting.as_ref().is_some_and(is_over);
         if is_over {
             self.settle(Progress::Expired);
         }

@@ -1,6 +1,7 @@
 /** Driving by hand: keys, a stick for fingers, a gamepad. It says at all times whether it drives, and why not. */
 
 import { Gate } from "../generated/bowline/gate_t.js";
+import { GateRules } from "../generated/bowline/gate_rules_t.js";
 import type { Hands } from "../session/hands.js";
 import { button, el, setAttribute, setEnabled, setText } from "../shell/dom.js";
 import type { Channel } from "../store/channel.js";
@@ -90,9 +91,7 @@ class TeleopPanel implements Panel {
         const isStopped = view.channel("gate.state")?.as(Gate)?.is_stopped ?? true;
         setText(this.state, STATES[state]);
         const reason =
-            state === "off" && isHolder && !isStopped
-                ? this.recent(direct?.reason ?? "", nowMs)
-                : direct?.reason;
+            state === "off" && isHolder && !isStopped ? this.recent(direct?.reason ?? "", nowMs) : direct?.reason;
         setText(this.why, reason || (isHolder ? (isStopped ? "the vehicle is stopped" : "") : "control is not yours"));
         setText(this.engage, state === "off" ? "Drive by hand" : "Hands off");
         setAttribute(this.engage, "aria-pressed", String(state !== "off"));
@@ -162,6 +161,7 @@ export const teleop: PanelKind = {
     id: "teleop",
     title: "Direct control",
     types: [Gate],
+    shows: [GateRules],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new TeleopPanel(context),

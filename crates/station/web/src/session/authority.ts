@@ -94,7 +94,13 @@ export class AuthorityMaker {
         this.number = this.number + 1n > atLeast ? this.number + 1n : atLeast;
         const { station, session } = this.identity;
         const epoch = this.isHolder() ? (this.holder?.epoch ?? 0n) : 0n;
-        return new Authority({ station, session, epoch, sequence: this.number, token: this.tokens.at(-1)?.token ?? 0n });
+        return new Authority({
+            station,
+            session,
+            epoch,
+            sequence: this.number,
+            token: this.tokens.at(-1)?.token ?? 0n,
+        });
     }
 
     /**

@@ -82,7 +82,11 @@ export class Direct {
     }
 
     /** The set-point that is to be sent now, a value for each axis; undefined if none is due. */
-    tick(setpoint: readonly number[] | undefined, around: Surroundings | undefined, nowMs: number): number[] | undefined {
+    tick(
+        setpoint: readonly number[] | undefined,
+        around: Surroundings | undefined,
+        nowMs: number,
+    ): number[] | undefined {
         const pauseMs = this.tickedMs === undefined ? 0 : nowMs - this.tickedMs;
         this.tickedMs = nowMs;
         if (around === undefined) {
@@ -136,13 +140,13 @@ export class Direct {
         }
     }
 
-    /** Whether a set-point is due, and when the next one will be. What was missed is not sent late. */
+    /** Whether a set-point is due, and when the next one will be. What was missed is not made up for. */
     private isDue(nowMs: number): boolean {
         const dueMs = this.dueMs ?? nowMs;
         if (nowMs < dueMs - EARLY_MS) {
             return false;
         }
-        this.dueMs = Math.max(dueMs, nowMs - SEND_EVERY_MS) + SEND_EVERY_MS;
+        this.dueMs = (nowMs - dueMs < SEND_EVERY_MS ? dueMs : nowMs) + SEND_EVERY_MS;
         return true;
     }
 
