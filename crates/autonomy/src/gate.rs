@@ -39,9 +39,9 @@ pub use task::{Contingency, Level};
 pub(crate) use transitions::FENCE;
 
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
+use bowline_node::Time;
 use bowline_operator::Command;
 use bowline_wire::Message;
-use bowline_node::Time;
 use control::{Control, Stop};
 use fence::Fence;
 use lease::Lease;
@@ -313,6 +313,8 @@ fn command<M: Message>(ask: Option<i8>) -> Result<&'static Command, Refusal> {
     bowline_operator::commands::of(M::FINGERPRINT, ask).ok_or_else(|| {
         let name = M::NAME;
         let ask = ask.unwrap_or_default();
-        Reason::Malformed.because(format!("expected an ask of {name} that exists, found {ask}"))
+        Reason::Malformed.because(format!(
+            "expected an ask of {name} that exists, found {ask}"
+        ))
     })
 }

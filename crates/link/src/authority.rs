@@ -29,9 +29,8 @@ pub fn is_by(payload: &[u8], peer: &str) -> bool {
 /// Whether a message stops a vehicle.
 #[must_use]
 pub fn is_stop(payload: &[u8]) -> bool {
-    let command = commands::read(payload).and_then(|(message, head)| {
-        commands::of(message.fingerprint, head.ask)
-    });
+    let command = commands::read(payload)
+        .and_then(|(message, head)| commands::of(message.fingerprint, head.ask));
     command.is_some_and(|it| it.effect == Effect::Stop)
 }
 

@@ -339,7 +339,9 @@ impl Operator {
         match (self.begun, client.refusal()) {
             (Some(begun), _) if is_waiting || now.since(begun) <= PATIENCE => Health::Good,
             (_, None) if client.task_progress() == Progress::Lost && !client.is_holder() => {
-                Health::Degraded(format!("expected the lease for {line:?}, and it is not held"))
+                Health::Degraded(format!(
+                    "expected the lease for {line:?}, and it is not held"
+                ))
             }
             (_, Some(it)) => Health::Degraded(format!("{} was refused: {}", it.command, it.text)),
             (Some(_), None) => Health::Degraded(format!("the gate has not confirmed {line:?}")),

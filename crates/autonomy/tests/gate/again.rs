@@ -1,8 +1,8 @@
 //! What comes a second time, or has waited: done once, and no younger for having waited.
 
 use crate::bench::{Bench, ms, task, thrust};
-use bowline_autonomy::gate::{Input, Reason, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Input, Reason, Rules};
 use bowline_msgs::{Gate, LeaseRequest, Task, Thrust};
 
 /// Gives a task under a number of its sender's.

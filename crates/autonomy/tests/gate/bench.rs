@@ -1,7 +1,7 @@
 //! A gate on the bench: a clock, tokens every 50 ms, and stations that say what a test wants them to.
 
-use bowline_autonomy::gate::{Event, Gate, Input, Reason, Refusal, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Event, Gate, Input, Reason, Refusal, Rules};
 use bowline_autonomy::operator::{Step, parse_step};
 use bowline_msgs::{self as msgs, GateToken, LeaseRequest, Task, TaskCommand, Thrust};
 use bowline_node::Time;

@@ -1,8 +1,8 @@
 //! The gate as robots have it: what it makes of poses, of what waited in a queue, and what it says to whom.
 
 use crate::bench::{ms, task, thrust};
-use bowline_autonomy::gate::{GateComponent, GateParameters};
 use crate::station::Station;
+use bowline_autonomy::gate::{GateComponent, GateParameters};
 use bowline_msgs::{
     Gate, GateToken, LeaseRequest, Parameters, ParametersRequest, PoseTransform, Refusal,
     StopCommand, TaskCommand, Thrust,

@@ -1,8 +1,8 @@
 //! Who answers for a vehicle that is outside its fence, or nobody knows where, and for how long.
 
 use crate::bench::{Bench, ms};
-use bowline_autonomy::gate::{Contingency, Input, Reason, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Contingency, Input, Reason, Rules};
 use bowline_msgs::{Gate, LeaseRequest};
 
 const INSIDE: [f64; 2] = [0.0, 0.0];

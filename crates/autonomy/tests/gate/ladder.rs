@@ -1,8 +1,8 @@
 //! The ladder, as a table: what the vehicle is doing, what goes wrong, and what it does then, moment by moment.
 
 use crate::bench::{Bench, ms};
-use bowline_autonomy::gate::{Contingency, Input, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Contingency, Input, Rules};
 use bowline_msgs::{Gate, LeaseRequest, Task};
 
 #[expect(

@@ -2,8 +2,8 @@
 
 use crate::bench::{Bench, START, ms};
 use crate::promises::send_direct;
-use bowline_autonomy::gate::{Gate, Reason, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Gate, Reason, Rules};
 use bowline_msgs::{self as msgs, LeaseRequest};
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Last moments: what lasts, lasts to its very end and no nanosecond longer, whether or not anybody looked in between.
 
 use crate::bench::{Bench, ms};
-use bowline_autonomy::gate::{Gate, Input, Reason, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Gate, Input, Reason, Rules};
 use bowline_msgs::{self as msgs, LeaseRequest, Thrust};
 use bowline_node::Time;
 use std::time::Duration;

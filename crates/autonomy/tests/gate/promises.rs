@@ -1,8 +1,8 @@
 //! What a gate promises, one by one.
 
 use crate::bench::{Bench, START, ms, thrust};
-use bowline_autonomy::gate::{Contingency, Gate, Input, Reason, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Contingency, Gate, Input, Reason, Rules};
 use bowline_msgs::{self as msgs, Authority, LeaseRequest, StopCommand, Task, Thrust, Velocity};
 use bowline_node::Time;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 //! have. Then something fails, at any moment of everybody's rhythm.
 
 use crate::bench::ms;
-use bowline_autonomy::gate::{GateComponent, GateParameters};
 use crate::station::Station;
+use bowline_autonomy::gate::{GateComponent, GateParameters};
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
 use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
 use bowline_node::{Rig, Time};

@@ -2,8 +2,8 @@
 //! everybody. An oracle that knows when each command was made looks at every one that is taken, and at every thrust.
 
 use crate::bench::{START, ms, task, thrust};
-use bowline_autonomy::gate::{Event, Gate, Input, Rules};
 use crate::station::Station;
+use bowline_autonomy::gate::{Event, Gate, Input, Rules};
 use bowline_msgs::{
     self as msgs, Authority, GateToken, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
     ThrustCommand,

@@ -127,7 +127,9 @@ impl Desk {
         let now = self.now();
         if now >= self.next_look {
             self.next_look = now + LOOK_EVERY;
-            let due = self.client.tick(self.setpoint.as_deref(), "", self.both_clocks());
+            let due = self
+                .client
+                .tick(self.setpoint.as_deref(), "", self.both_clocks());
             self.publish(due)?;
         }
         Ok(())
@@ -136,7 +138,8 @@ impl Desk {
     fn publish(&mut self, due: Vec<Outgoing>) -> anyhow::Result<()> {
         for outgoing in due {
             let channel = format!("{}{}", self.prefix, outgoing.command.channel);
-            self.bus.publish_bytes(&channel, &outgoing.payload.encode()?)?;
+            self.bus
+                .publish_bytes(&channel, &outgoing.payload.encode()?)?;
             if outgoing.command.effect == Effect::Stop {
                 self.client.stop_published(true);
             }
@@ -201,11 +204,15 @@ impl Desk {
                     return Ok(Outcome::Diagnostics);
                 }
                 Progress::Lost => {
-                    output::error(&format!("could not {what}: control is with another station, or was lost"));
+                    output::error(&format!(
+                        "could not {what}: control is with another station, or was lost"
+                    ));
                     return Ok(Outcome::Diagnostics);
                 }
                 Progress::Replaced => {
-                    output::error(&format!("could not {what}: the vehicle was stopped meanwhile"));
+                    output::error(&format!(
+                        "could not {what}: the vehicle was stopped meanwhile"
+                    ));
                     return Ok(Outcome::Diagnostics);
                 }
             }

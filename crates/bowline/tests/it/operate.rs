@@ -488,7 +488,8 @@ fn operate_commands_json_is_the_table_that_the_page_is_built_with() {
 }
 
 #[test]
-fn set_points_beyond_the_limits_of_the_gate_or_of_another_vehicle_are_refused_before_anything_moves() {
+fn set_points_beyond_the_limits_of_the_gate_or_of_another_vehicle_are_refused_before_anything_moves()
+ {
     let robot = Robot::with("limits", ", direct_limits = [0.5, 0.4]", "");
     robot.do_so("bridge", &["operate", "clear"]);
     for (args, expected) in [

@@ -4,7 +4,7 @@ use crate::bench::{Bench, members};
 use crate::vectors::{file, path};
 use serde_json::{Value, json};
 
-const N_WALKS: u64 = 40;
+const N_WALKS: u64 = 30;
 const N_STEPS: u64 = 60;
 
 /// A stream of numbers from a seed: `SplitMix64`.
@@ -196,6 +196,7 @@ fn walk(seed: u64, file: &Value) -> Value {
         roughness: if seed % 2 == 0 { 12 } else { 100 },
     };
     let mut steps = Vec::new();
+    let mut before = bench.standing();
     for nth in 0..N_STEPS {
         let (event, of) = match nth {
             0 => ("rules", json!({})),
@@ -230,7 +231,15 @@ fn walk(seed: u64, file: &Value) -> Value {
         } else if !sent.is_empty() {
             step["sends"] = sent.into();
         }
-        step["is"] = bench.standing();
+        let now = bench.standing();
+        let changed = now.as_object().unwrap().iter();
+        let changed = changed.filter(|(name, value)| before[name.as_str()] != **value);
+        step["is"] = Value::Object(
+            changed
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        );
+        before = now;
         steps.push(step);
         walk.ms += walk.random.one_of(&[0, 1, 10, 10, 50, 200, 600]);
     }
