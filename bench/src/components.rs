@@ -5,13 +5,13 @@ use crate::bus::lcm_round_trip_us;
 use crate::stopwatch::time;
 use anyhow::{Context as _, Result};
 use bowline_bus::Bus;
-use bowline_msgs::{Laser, Velocity};
-use bowline_node::engine::{Arrival, Engine, Instance};
-use bowline_node::host::{Live, LiveOptions, Lockstep, Silence};
-use bowline_node::{
+use bowline_component::engine::{Arrival, Engine, Instance};
+use bowline_component::{
     Build, BuildError, Component, Expect, Input, Kind, NoParameters, Outbox, Output, Parcel, Ports,
     Step, Time,
 };
+use bowline_host::{Live, LiveOptions, Lockstep, Silence};
+use bowline_msgs::{Laser, Velocity};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::{Child, Command, Stdio};
@@ -80,27 +80,23 @@ fn lockstep(length: Length) -> Result<()> {
     println!(
         "ten components in lockstep: a laser at 40 Hz, a chain of eight, a controller at 100 Hz"
     );
-    for threads in [1, 2] {
-        let engine = Engine::new(robot()?)?.with_threads(threads)?;
-        let mut lockstep = Lockstep::start(engine, Silence, Time::ZERO, &mut ())?;
-        let end = Time::ZERO + Duration::from_secs(seconds);
-        let mut outcome = Ok(());
-        let took = time(|| outcome = lockstep.run_until(end, &mut ()));
-        outcome?;
-        let steps: u64 = lockstep
-            .engine()
-            .components()
-            .map(|view| view.counts.steps)
-            .sum();
-        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-        let (speed, step_ns) = (
-            seconds as f64 / took.as_secs_f64(),
-            took.as_secs_f64() * 1e9 / steps as f64,
-        );
-        println!(
-            "  {threads} thread(s): {speed:>10.0}x real time (aim 200x), {step_ns:.0} ns a step"
-        );
-    }
+    let engine = Engine::new(robot()?)?;
+    let mut lockstep = Lockstep::start(engine, Silence, Time::ZERO, &mut ())?;
+    let end = Time::ZERO + Duration::from_secs(seconds);
+    let mut outcome = Ok(());
+    let took = time(|| outcome = lockstep.run_until(end, &mut ()));
+    outcome?;
+    let steps: u64 = lockstep
+        .engine()
+        .components()
+        .map(|view| view.counts.steps)
+        .sum();
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    let (speed, step_ns) = (
+        seconds as f64 / took.as_secs_f64(),
+        took.as_secs_f64() * 1e9 / steps as f64,
+    );
+    println!("  {speed:>10.0}x real time (aim 200x), {step_ns:.0} ns a step");
     println!();
     Ok(())
 }

@@ -8,7 +8,7 @@
 use crate::Length;
 use anyhow::{Context as _, Result, ensure};
 use bowline_bus::{Bus, wall_ns};
-use bowline_node::clock::Live;
+use bowline_host::clock::Live;
 use bowline_tests::netns::{Namespace, Port};
 use bowline_tests::process::Process;
 use std::collections::VecDeque;

@@ -11,12 +11,14 @@ use crate::stopwatch::shares;
 use anyhow::{Context as _, Result, bail, ensure};
 use bowline_autonomy::gate::GateComponent;
 use bowline_bus::{Bus, Hub, Inbox, Queue};
+use bowline_component::engine::{Engine, Instance};
+use bowline_component::engine::{Engine, Instance};
+use bowline_component::{Kind, Time};
+use bowline_component::{Kind, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver};
+use bowline_host::LiveOptions;
+use bowline_host::clock::Live;
 use bowline_msgs::{Gate, GateRules, GateToken, Refusal, Thrust, ThrustCommand};
-use bowline_node::clock::Live;
-use bowline_node::engine::{Engine, Instance};
-use bowline_node::host::{self, LiveOptions};
-use bowline_node::{Kind, Time};
 use bowline_operator::{Client, Drive, Identity, Now, Progress, Request};
 use bowline_tests::process;
 use bowline_wire::Message as _;
@@ -502,7 +504,7 @@ fn driver(url: &str) -> Result<()> {
 fn alone(kind: &Kind, url: &str) -> Result<()> {
     let instance = Instance::new(kind, kind.name, &[], BTreeMap::new())?;
     let engine = Engine::new(vec![instance])?;
-    let mut live = host::Live::new(engine, Bus::open(url)?, LiveOptions::default())?;
+    let mut live = bowline_host::Live::new(engine, Bus::open(url)?, LiveOptions::default())?;
     live.run(&AtomicBool::new(false))?;
     Ok(())
 }

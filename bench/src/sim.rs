@@ -2,9 +2,9 @@
 
 use crate::{Length, stopwatch};
 use anyhow::{Context as _, Result, ensure};
+use bowline_component::Time;
 use bowline_geometry::{Disk, Model, Transform, load};
 use bowline_msgs::{Thrust, Velocity};
-use bowline_node::Time;
 use bowline_sim::{Body, Reading, SimParameters, Simulation, Solid, VEHICLE_FRAME, Vehicle, World};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -7,13 +7,13 @@ use crate::Length;
 use crate::stopwatch::shares;
 use anyhow::{Context as _, Result, bail};
 use bowline_bus::{Bus, Hub};
-use bowline_msgs::{self as msgs, HeartbeatComponent};
-use bowline_node::Time;
-use bowline_node::clock::Live;
-use bowline_node::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
-use bowline_node::supervise::{
+use bowline_component::Time;
+use bowline_host::clock::Live;
+use bowline_host::presence::{HEARTBEAT_CHANNEL, HEARTBEAT_PERIOD};
+use bowline_host::supervise::{
     self, Care, HEARTBEAT_LIMIT, Heartbeat, News, Options, Plan, ProcessSpec, Ready,
 };
+use bowline_msgs::{self as msgs, HeartbeatComponent};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;

@@ -1,10 +1,10 @@
 //! A gate that is told anything, at any time: whatever comes, nothing moves without a reason.
 
 use bowline_autonomy::gate::{Contingency, Gate, Input, Rules};
+use bowline_component::Time;
 use bowline_msgs::{
     Authority, Gate as Report, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
 };
-use bowline_node::Time;
 use std::time::Duration;
 
 /// Bytes as a row of choices; at the end everything is 0.

@@ -1,9 +1,9 @@
 //! Any bytes are packets of a link or an error, and a session that hears them from its peer delivers nothing larger than it
 //! declared, answers within bounds, and goes on.
 
+use bowline_component::Time;
 use bowline_link::packet::{Frame, HEADER_LEN, Header, MAX_PACKET, decode, seal, unseal};
 use bowline_link::{Carriage, Incoming, Outgoing, Session, Setup, schedule};
-use bowline_node::Time;
 use std::time::Duration;
 
 const STREAMS: [&str; 3] = ["a", "b", "c"];

@@ -1,9 +1,9 @@
 //! Any bytes on an NMEA line, in pieces of any size: nothing panics, what is read is within its limits, and it makes no
 //! difference how the bytes are spread.
 
+use bowline_component::Time;
 use bowline_drivers::nmea::{Nmea, NmeaParameters, NmeaReading};
 use bowline_drivers::{Line, Sensor as _};
-use bowline_node::Time;
 
 pub(crate) fn run(data: &[u8]) {
     let Some((piece, bytes)) = data.split_first() else {

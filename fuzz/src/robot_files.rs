@@ -1,9 +1,9 @@
 //! Any text is a robot or gets problems, each with a place and a text; a robot can be drawn and planned for every source.
 
+use bowline_component::{Kind, kinds};
+use bowline_host::graph::Graph;
+use bowline_host::robot::{LoadError, Loader, Programs, Source, parse};
 use bowline_log::{Catalog, Schemas};
-use bowline_node::graph::Graph;
-use bowline_node::robot::{LoadError, Loader, Programs, Source, parse};
-use bowline_node::{Kind, kinds};
 use std::path::Path;
 
 const KINDS: &[Kind] = &[Kind::of::<kinds::Heartbeat>("heartbeat", "Beats.")];

@@ -1,10 +1,10 @@
 //! Any bytes from a motor controller that is being told what to do: nothing panics, what it says moves no motor beyond what
 //! was asked for, and there is always a moment at which to look again.
 
+use bowline_component::Time;
 use bowline_drivers::roboteq::{Reply, Roboteq, RoboteqParameters, SHAPE, faults, parse};
 use bowline_drivers::{Actuator as _, Arrived, Counts, Line, Splitter};
 use bowline_msgs::Thrust;
-use bowline_node::Time;
 use std::time::Duration;
 
 pub(crate) fn run(bytes: &[u8]) {

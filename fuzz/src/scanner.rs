@@ -1,9 +1,9 @@
 //! Any bytes as frames of a scanner, and any bytes from a device that is just being asked: nothing panics, a frame that
 //! is understood is the only way to write what it says, and a scan is within the device's limits.
 
+use bowline_component::Time;
 use bowline_drivers::scanner::{SHAPE, Scanner, ScannerParameters, decode, encode};
 use bowline_drivers::{Counts, Line, Sensor as _, Splitter};
-use bowline_node::Time;
 use std::time::Duration;
 
 pub(crate) fn run(bytes: &[u8]) {

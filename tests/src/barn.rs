@@ -5,12 +5,12 @@
 //! run ends as soon as its end is known.
 
 use bowline_autonomy::{Mission, plan};
+use bowline_component::engine::{Engine, Sent, Sink};
+use bowline_component::{Kind, Setting, Time};
+use bowline_host::robot::{Loader, Preset, Robot, Source, load};
+use bowline_host::{Lockstep, Silence};
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{Contact, PoseTransform};
-use bowline_node::engine::{Engine, Sent, Sink};
-use bowline_node::host::{Lockstep, Silence};
-use bowline_node::robot::{Loader, Preset, Robot, Source, load};
-use bowline_node::{Kind, Setting, Time};
 use bowline_sim::{Barn, Sim};
 use bowline_wire::Message as _;
 use std::path::{Path, PathBuf};

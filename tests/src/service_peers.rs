@@ -4,11 +4,12 @@
 //! `hold` has one when the server is told to go on, and everything else comes back as it is.
 
 use bowline_bus::{Bus, Event};
+use bowline_component::Health;
+use bowline_component::service::{CallId, Failure, Incoming};
+use bowline_host::clock::Live;
+use bowline_host::presence::{Beacon, Identity, Presenter};
+use bowline_host::service::{Client, ClientError, Responder};
 use bowline_msgs::{HeartbeatComponent, PresenceComponent, Waypoint};
-use bowline_node::Health;
-use bowline_node::clock::Live;
-use bowline_node::presence::{Beacon, Identity, Presenter};
-use bowline_node::service::{CallId, Client, ClientError, Failure, Incoming, Responder};
 use bowline_wire::Message as _;
 use std::error::Error;
 use std::io::stdin;

@@ -22,16 +22,16 @@ pub use history::{MAX_KEPT, TimeCounts};
 
 use align::Aligning;
 use belief::Belief;
-use bowline_geometry::{Earth, Model, Transform};
-use bowline_msgs::{GpsFix, Heading as HeadingMessage, Imu as ImuMessage, PoseTransform};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_geometry::{Earth, Model, Transform};
+use bowline_msgs::{GpsFix, Heading as HeadingMessage, Imu as ImuMessage, PoseTransform};
 use history::History;
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// Where the map is on earth, and what is believed before anything is measured.
     pub struct EstimatorParameters {
         /// Latitude of the map's origin, degrees, north positive.

@@ -38,8 +38,9 @@ pub use rules::Rules;
 pub use task::{Contingency, Level};
 pub(crate) use transitions::FENCE;
 
+use bowline_component::Time;
+use bowline_component::Time;
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
-use bowline_node::Time;
 use bowline_operator::Command;
 use bowline_wire::Message;
 use control::{Control, Stop};

@@ -14,14 +14,14 @@ pub use lanes::{Lane, LaneSettings, LanesError, MAX_LANES, lanes};
 pub use track::{KnownTrack, MAX_TRACK};
 
 use crate::{Place, Whereabouts};
-use bowline_msgs::{Guidance, Helm as HelmMessage, Path, PoseTransform, Task, Waypoint};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
 };
+use bowline_msgs::{Guidance, Helm as HelmMessage, Path, PoseTransform, Task, Waypoint};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How a mission is done.
     pub struct HelmParameters {
         /// Speed through the water where a task has none, metres a second.

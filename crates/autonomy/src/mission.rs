@@ -1,17 +1,17 @@
 //! The mission: goals in order, and which of them are left.
 
 use crate::{Place, Whereabouts};
-use bowline_msgs::{Path, PoseTransform, Task, Waypoint};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
 };
+use bowline_msgs::{Path, PoseTransform, Task, Waypoint};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// More are refused.
 const MAX_GOALS: usize = 10_000;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What there is to visit.
     pub struct MissionParameters {
         /// Goals, as x and y in turn, metres east and north in the map frame; a mission that is sent replaces them.

@@ -1,9 +1,9 @@
 //! Where the vehicle is, from the pose of whatever measures it.
 
 use crate::Place;
+use bowline_component::BuildError;
 use bowline_geometry::{Disk, Model, Transform, load};
 use bowline_msgs::PoseTransform;
-use bowline_node::BuildError;
 use std::path::Path;
 
 /// What the frame of a vehicle is called unless its robot says otherwise.

@@ -110,7 +110,7 @@ pub(crate) fn load_types(paths: &[PathBuf]) -> anyhow::Result<(Vec<Source>, Comp
 /// A duration: seconds without a unit, as lcm-logger has them, or with one.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let number = text.parse::<f64>().ok();
-    let seconds = number.or_else(|| bowline_log::parse_seconds(text));
+    let seconds = number.or_else(|| bowline_wire::number::parse_seconds(text));
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     duration.ok_or_else(|| {
         format!(

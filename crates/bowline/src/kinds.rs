@@ -4,9 +4,9 @@ mod model;
 
 use bowline_autonomy::operator::Operator;
 use bowline_autonomy::{Mission, control, estimate, gate, helm, map, plan, vote};
+use bowline_component::{Kind, kinds};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
 use bowline_msgs::{Thrust, Velocity};
-use bowline_node::{Kind, kinds};
 use model::ModelServer;
 
 /// Sorted by name. Add yours here; nothing else needs to change.

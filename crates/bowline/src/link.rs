@@ -6,11 +6,11 @@ mod status;
 
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
+use bowline_host::clock::Live;
 use bowline_link::carrier::Meet;
 use bowline_link::file::{LinkFile, ReadLinkError};
 use bowline_link::keys::{self, Identity};
 use bowline_link::run::Link;
-use bowline_node::clock::Live;
 use clap::{Args, Subcommand};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,10 @@
 use crate::supervisors::{Heard, Whom};
 use crate::{Outcome, input, output, ps};
 use anyhow::Context as _;
+use bowline_host::service;
+use bowline_host::supervise::{ALL, NOT_STOPPED, ORDER, service_name};
 use bowline_inspect::text::printable;
 use bowline_msgs::{Order, OrderReply, Supervised, Supervisor};
-use bowline_node::service;
-use bowline_node::supervise::{ALL, NOT_STOPPED, ORDER, service_name};
 use clap::{Args, Command};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What people see: colour only where there is someone to see it.
 
+use bowline_host::robot::{self, Problem};
 use bowline_lang::{Diagnostic, Severity, Source};
-use bowline_node::robot::{self, Problem};
 use std::io::{self, IsTerminal as _, Write as _};
 
 const RED: &str = "\x1b[1;31m";

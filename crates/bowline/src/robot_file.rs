@@ -3,10 +3,10 @@
 use crate::input::{self, Usage};
 use crate::kinds::KINDS;
 use crate::output;
-use bowline_log::{Catalog, Schemas};
-use bowline_node::robot::{
+use bowline_host::robot::{
     BadPreset, Here, LoadError, Loaded, Loader, Preset, Problem, Robot, Source, load, parse,
 };
+use bowline_log::{Catalog, Schemas};
 use clap::Args;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -178,7 +178,7 @@ impl SourceArgument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_node::graph::Graph;
+    use bowline_host::graph::Graph;
 
     #[test]
     fn every_robot_in_the_repository_is_right() {

@@ -19,9 +19,9 @@ use crate::robot_file::{self, Presets, SourceArgument};
 use crate::{Outcome, output, terminal};
 use anyhow::Context as _;
 use bowline_bus::Url;
+use bowline_host::presence::ThisProcess;
+use bowline_host::robot::{Here, Robot, Source};
 use bowline_log::record::increments;
-use bowline_node::presence::ThisProcess;
-use bowline_node::robot::{Here, Robot, Source};
 use clap::Args;
 use component::Which;
 use deaths::{Deaths, Kill};
@@ -110,9 +110,6 @@ struct Manner {
     /// Kill a component, or all of a process, after so much simulated time, as in arbiter@20s; may be given several times
     #[arg(long = "kill", value_name = "NAME@TIME", value_parser = Kill::parse, requires = "lockstep")]
     kills: Vec<Kill>,
-    /// How many threads; the result does not depend on it
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "lockstep")]
-    threads: usize,
     /// Replay what each component heard, and compare what it says with what it said
     #[arg(long, conflicts_with = "lockstep")]
     verify: bool,
@@ -259,7 +256,6 @@ pub(crate) fn simulate(simulated: &Simulated) -> anyhow::Result<Outcome> {
         rate: None,
         duration,
         record: simulated.record.clone(),
-        threads: 1,
         deaths: Deaths::default(),
     };
     lockstep::run(&simulated.robot, &order, signals)
@@ -280,7 +276,6 @@ fn order(robot: &Robot, source: &SourceArgument, manner: &Manner) -> anyhow::Res
         rate: manner.rate,
         duration: manner.duration,
         record: manner.record.clone(),
-        threads: manner.threads,
         deaths: Deaths::of(robot, source.source(), &manner.kills)?,
     })
 }

@@ -7,9 +7,9 @@ use crate::{Outcome, input, output, robot_file};
 use anyhow::{Context as _, bail};
 use bowline_bus::Bus;
 use bowline_geometry::{Disk, load};
+use bowline_host::supervise::unblock_signals;
 use bowline_log::IndexUse;
 use bowline_log::record::increments;
-use bowline_node::supervise::unblock_signals;
 use bowline_station::{
     Access, Certificate, Chart, MAX_PASSWORD, Model, Options, Origin, People, Station,
     hash_password, self_signed,

@@ -1,11 +1,9 @@
 //! What a subscriber gets.
 
+use bowline_wire::Channel;
 use bytes::Bytes;
-use std::borrow::Borrow;
 use std::fmt;
 use std::net::SocketAddr;
-use std::ops::Deref;
-use std::sync::Arc;
 
 /// One message as it arrived, not decoded.
 ///
@@ -18,56 +16,6 @@ pub struct Event {
     pub payload: Bytes,
     /// How it came.
     pub arrival: Arrival,
-}
-
-/// The name of a channel, shared by all its events.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Channel(Arc<str>);
-
-impl Channel {
-    pub(crate) fn new(name: &str) -> Self {
-        Self(name.into())
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&str> for Channel {
-    /// For events that did not come over a bus, such as those of a log.
-    fn from(name: &str) -> Self {
-        Self::new(name)
-    }
-}
-
-impl Deref for Channel {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-/// So that maps by channel can be asked for a name.
-impl Borrow<str> for Channel {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &*self.0)
-    }
 }
 
 /// When and from whom a message came.

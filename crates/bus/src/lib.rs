@@ -61,13 +61,14 @@ pub mod transport;
 mod url;
 
 pub use announce::{SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
+pub use bowline_wire::Channel;
 pub use bus::{Bus, PublishError, SubscribeError, check_url, default_url};
 pub use bytes::Bytes;
 pub use callback::Callback;
 pub use clock::{Wait, wall_ns};
 pub use cork::Cork;
 pub use counts::{Counts, NetworkCounts, SenderCounts};
-pub use event::{Arrival, Channel, Event, Sender};
+pub use event::{Arrival, Event, Sender};
 pub use hub::Hub;
 pub use inbox::{Inbox, RecvError};
 pub use pattern::{BadPattern, Pattern};

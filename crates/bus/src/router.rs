@@ -4,10 +4,11 @@
 //! bounded memory; a change of subscriptions forgets them all.
 
 use crate::announce::{Announcer, SCHEMA_REQUEST_CHANNEL};
-use crate::event::{Arrival, Channel, Event};
+use crate::event::{Arrival, Event};
 use crate::mailbox::{End, Mailbox};
 use crate::pattern::Pattern;
 use crate::queue::{Patience, Queue, QueueCounts, SubscriptionId};
+use bowline_wire::Channel;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -228,7 +229,7 @@ impl Table {
             }
         }
         Route {
-            channel: Channel::new(channel),
+            channel: Channel::from(channel),
             targets,
             is_request: channel == SCHEMA_REQUEST_CHANNEL,
         }

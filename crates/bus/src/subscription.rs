@@ -1,9 +1,10 @@
 //! Messages of one type.
 
 use crate::bus::Tallies;
-use crate::event::{Arrival, Channel, Event};
+use crate::event::{Arrival, Event};
 use crate::inbox::{Inbox, RecvError};
 use crate::queue::{QueueCounts, SubscriptionId};
+use bowline_wire::Channel;
 use bowline_wire::{Decode, DecodeError, Message};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

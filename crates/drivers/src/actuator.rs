@@ -3,10 +3,10 @@
 use crate::counts::{Condition, Counts};
 use crate::line::Line;
 use crate::sensor::{Told, answer};
-use bowline_msgs::Serial;
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Input, Outbox, Output, Parameters, Ports, Step, Time,
 };
+use bowline_msgs::Serial;
 use bowline_wire::{Decode, Message};
 
 /// A device that takes commands.
@@ -127,9 +127,9 @@ impl<A: Actuator> Component for ActuatorComponent<A> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use bowline_component::engine::{Arrival, Engine, Instance, Sent, Sink};
+    use bowline_component::{Kind, NoParameters, Parcel, Rig};
     use bowline_msgs::Beat;
-    use bowline_node::engine::{Arrival, Engine, Instance, Sent, Sink};
-    use bowline_node::{Kind, NoParameters, Parcel, Rig};
     use std::collections::BTreeMap;
     use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What became of all that came from a device: one account for every driver, and the message that shows it.
 
+use bowline_component::{Health, Time};
 use bowline_msgs::Device;
-use bowline_node::{Health, Time};
 use std::time::Duration;
 
 /// How a device is, in the eyes of its driver.

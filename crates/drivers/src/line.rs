@@ -1,7 +1,7 @@
 //! A serial line as a driver sees it, and frames out of its bytes.
 
 use crate::counts::Counts;
-use bowline_node::Time;
+use bowline_component::Time;
 
 /// The line to a device during one step: what came, what goes, and when to look again.
 #[derive(Debug)]

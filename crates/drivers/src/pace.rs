@@ -1,7 +1,7 @@
 //! How fast a simulated line is: bytes leave one after the other, in pieces, and never faster than the line allows.
 
+use bowline_component::{Outbox, Output, Time};
 use bowline_msgs::Serial;
-use bowline_node::{Outbox, Output, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 

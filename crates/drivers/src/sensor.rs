@@ -2,10 +2,10 @@
 
 use crate::counts::{Condition, Counts};
 use crate::line::Line;
-use bowline_msgs::{Device, Serial};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Input, Outbox, Output, Parameters, Ports, Step, Time,
 };
+use bowline_msgs::{Device, Serial};
 use bowline_wire::Message;
 use std::fmt::Debug;
 use std::time::Duration;

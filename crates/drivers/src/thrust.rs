@@ -3,11 +3,11 @@
 use crate::actuator::{Actuator, Arrived};
 use crate::counts::{Condition, Counts};
 use crate::line::Line;
+use bowline_component::{BuildError, Parameters, Time};
 use bowline_msgs::Thrust;
-use bowline_node::{BuildError, Parameters, Time};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What thrusters can do and may do.
     pub struct ThrustParameters {
         /// The most ahead, ratio of what the thrusters can.

@@ -9,8 +9,8 @@ mod udp;
 
 use crate::keys::{Fingerprint, Identity};
 use crate::path::Carriage;
-use bowline_node::Time;
-use bowline_node::clock::Live;
+use bowline_component::Time;
+use bowline_host::clock::Live;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;

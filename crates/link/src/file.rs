@@ -8,7 +8,7 @@ use crate::carrier::{self, CARRIERS, Meet};
 use crate::keys::Fingerprint;
 use crate::schedule::{self, SCHEDULERS};
 use crate::stream::{Incoming, Outgoing};
-use bowline_node::document::{Problem, Problems, Table, Texts, parse};
+use bowline_component::document::{Problem, Problems, Table, Texts, parse};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};

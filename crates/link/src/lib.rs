@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use bowline_link::{Carriage, Incoming, Outgoing, Session, Setup, schedule};
-//! use bowline_node::Time;
+//! use bowline_component::Time;
 //! use std::time::Duration;
 //!
 //! let end = |life, sends: &[&str], receives: &[&str]| {

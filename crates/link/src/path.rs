@@ -16,7 +16,7 @@ mod capacity;
 mod clock;
 
 use crate::packet::{Header, MAX_PACKET, Report};
-use bowline_node::Time;
+use bowline_component::Time;
 use capacity::{Capacity, Sample};
 use clock::{PeerClock, Transit};
 use std::collections::VecDeque;

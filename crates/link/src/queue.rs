@@ -6,7 +6,7 @@
 use crate::counts::{Cause, Counts};
 use crate::packet::{BLOCK_LEN, DATA_LEN, Data, FRAGMENT_LEN, MAX_MESSAGE};
 use crate::stream::{Keep, Outgoing, stream_id};
-use bowline_node::Time;
+use bowline_component::Time;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::ops::Range;

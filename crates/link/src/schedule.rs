@@ -8,7 +8,7 @@ mod round_robin;
 mod value;
 
 pub use crate::queue::Candidate;
-use bowline_node::Time;
+use bowline_component::Time;
 use std::fmt;
 
 /// What a scheduler may know of the link.

@@ -16,7 +16,7 @@ use crate::path::{Carriage, MAX_REPORT, Path, PathState, PathStatus};
 use crate::queue::SendQueue;
 use crate::schedule::{Candidate, Choice, Scheduler, View};
 use crate::stream::{Incoming, Outgoing};
-use bowline_node::Time;
+use bowline_component::Time;
 use bytes::Bytes;
 use receive::ReceiveStream;
 use std::collections::VecDeque;

@@ -3,8 +3,8 @@
 use crate::counts::{Ages, Cause, Counts};
 use crate::path::PathState;
 use crate::session::Session;
+use bowline_component::Time;
 use bowline_msgs::{Link, LinkPath, LinkStream};
-use bowline_node::Time;
 
 /// What a session does not know of a path.
 #[derive(Clone, Debug, Default)]

@@ -62,7 +62,7 @@ pub use format::Format;
 pub use index::is_index;
 pub use line::{FieldChoice, Line};
 pub use mcap::{Compression, McapOptions};
-pub use moment::{BadMoment, IsoTime, Moment, parse_seconds};
+pub use moment::{BadMoment, IsoTime, Moment};
 pub use reader::{IndexUse, ReadError, Reader};
 pub use recover::{Recovered, Recovery, recover};
 pub use rename::{BadRename, Rename, Renames};

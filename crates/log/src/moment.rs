@@ -1,6 +1,7 @@
 //! Moments of a log, as people write and read them.
 
 use crate::summary::Summary;
+use bowline_wire::number::parse_seconds;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -67,22 +68,6 @@ impl FromStr for Moment {
             |time| Self::At(time.as_microsecond()),
         ))
     }
-}
-
-/// A duration as people write it: `90`, `1.5` and `10s` are seconds, `250ms`, `2m` and `1h` what they say.
-#[must_use]
-pub fn parse_seconds(text: &str) -> Option<f64> {
-    let at = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
-    let (number, unit) = text.split_at(at.unwrap_or(text.len()));
-    let unit_s = match unit {
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3_600.0,
-        _ => return None,
-    };
-    Some(number.parse::<f64>().ok()? * unit_s)
 }
 
 #[expect(

@@ -9,17 +9,17 @@ use crate::vehicle::turning::{SQUARE_RAD, Steering};
 use crate::vehicle::{RunningGear, VEHICLE_FRAME, Vehicle};
 use crate::world::World;
 use bowline_autonomy::control::DriveLimits;
-use bowline_geometry::{Disk, Model, load};
-use bowline_msgs::{Thrust, Velocity};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Step, Time,
 };
+use bowline_geometry::{Disk, Model, load};
+use bowline_msgs::{Thrust, Velocity};
 use outputs::Outputs;
 use services::Services;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What is simulated, and how the vehicle drives.
     pub struct SimParameters {
         /// A world file: ours (.toml), Gazebo's (.sdf, .world) or BARN's (.json); without it flat ground.

@@ -13,9 +13,9 @@ use crate::vehicle::wheels::WheelState;
 use crate::vehicle::{RunningGear, Vehicle};
 use crate::world::{Body, Spawn, World};
 use bowline_autonomy::control::DriveLimits;
+use bowline_component::Time;
 use bowline_geometry::{Transform, Vec3};
 use bowline_msgs::{Contact, PoseTransform, Sea as SeaMessage, Thrust, Velocity};
-use bowline_node::Time;
 use rapier3d_f64::math::Vector;
 
 /// What a simulation needs to know beyond world and vehicle.

@@ -2,14 +2,14 @@
 
 use crate::physics::Physics;
 use crate::world::World;
-use bowline_msgs::{Map, MapError};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_msgs::{Map, MapError};
 use rapier3d_f64::math::Vector;
 use std::path::PathBuf;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// Which map is compared with which world.
     pub struct SurveyParameters {
         /// The world file: ours (.toml), Gazebo's (.sdf, .world) or BARN's (.json); without it flat ground.

@@ -12,9 +12,9 @@ mod tray;
 
 use crate::station::StartError;
 use bowline_bus::Bus;
+use bowline_host::clock;
 use bowline_log::{Schemas, Writer, WriterOptions};
 use bowline_msgs::Audit;
-use bowline_node::clock;
 use scribe::Scribe;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

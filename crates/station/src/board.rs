@@ -2,7 +2,7 @@
 
 use crate::past::Past;
 use bowline_bus::Channel;
-use bowline_node::Time;
+use bowline_component::Time;
 use bowline_wire::Fingerprint;
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};

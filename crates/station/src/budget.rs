@@ -1,6 +1,6 @@
 //! How often something may be done: a bucket that fills steadily and empties with each deed.
 
-use bowline_node::Time;
+use bowline_component::Time;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {

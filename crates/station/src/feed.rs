@@ -4,7 +4,7 @@ use crate::board::{Board, BoardCounts, ChannelId, Described, Message, Outcome};
 use crate::outbox::{Outbox, OutboxCounts, Plan};
 use crate::wish::Wishes;
 use bowline_bus::Channel;
-use bowline_node::Time;
+use bowline_component::Time;
 use bowline_wire::Fingerprint;
 use bytes::Bytes;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Refusals that somebody could cause without end: the first is written down at once, the others as one line now and then.
 
+use bowline_component::Time;
 use bowline_msgs::Audit;
-use bowline_node::Time;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;

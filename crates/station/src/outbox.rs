@@ -16,7 +16,7 @@ mod slot;
 use crate::board::{Board, ChannelId, Described, Listed, Message, Outcome};
 use crate::frame;
 use crate::wish::{Manner, Wanted, Wishes};
-use bowline_node::Time;
+use bowline_component::Time;
 use bowline_wire::Fingerprint;
 use bytes::Bytes;
 use slot::{Slot, Turn, cost};

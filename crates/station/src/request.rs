@@ -6,9 +6,10 @@ use crate::people::Role;
 use crate::policy;
 use crate::replay::Replay;
 use crate::station::{Context, Source};
+use bowline_component::service::{self as calls, ServiceName};
+use bowline_host::service::{self, Client};
 use bowline_log::play::{Command, Rate};
 use bowline_msgs::{Bookmark, ModelTransform, ModelTransformRequest};
-use bowline_node::service::{self, Client, ServiceName};
 use bowline_wire::Fingerprint;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -101,7 +102,7 @@ async fn call(live: &Live, name: &str, type_name: &str, request: &Value) -> Answ
     let value = value.map_err(|error| error.to_string())?;
     let body = types.encode(id, &value).map_err(|it| it.to_string())?;
     live.bus.describe(&service.call_channel(), &types, id);
-    let request = service::Request {
+    let request = calls::Request {
         service,
         body,
         reply: None,

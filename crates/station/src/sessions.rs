@@ -7,7 +7,7 @@ use crate::budget::Budget;
 use crate::people::Person;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use bowline_node::Time;
+use bowline_component::Time;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use std::collections::BTreeMap;

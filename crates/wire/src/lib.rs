@@ -30,6 +30,7 @@
 
 extern crate alloc;
 
+mod channel;
 pub mod datagram;
 mod decode;
 mod dynamic;
@@ -52,6 +53,7 @@ pub mod tcpq;
 mod text;
 mod value;
 
+pub use channel::Channel;
 pub use decode::{Decode, DecodeError, DecodeFault, InField, Reader};
 pub use encode::{Encode, EncodeError, EncodeFault, Meter, Writer};
 pub use entry::{Recode, RecodeError, TypeEntry, recode};

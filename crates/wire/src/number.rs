@@ -1,4 +1,4 @@
-//! Numbers as the type language writes them. Shared by its parser and the reader of compact schemas.
+//! Numbers as people write them: in the type language, in settings and on command lines.
 
 /// Reads an integer as C does: decimal, `0x` hex or `0` octal, with a minus sign if need be. A value beyond 64 bits is
 /// none.
@@ -18,6 +18,22 @@ pub fn parse_integer(text: &str) -> Option<i64> {
     }
     let magnitude = i128::from(u64::from_str_radix(digits, radix).ok()?);
     i64::try_from(if is_negative { -magnitude } else { magnitude }).ok()
+}
+
+/// A duration as people write it: `90`, `1.5` and `10s` are seconds, `250ms`, `2m` and `1h` have their unit.
+#[must_use]
+pub fn parse_seconds(text: &str) -> Option<f64> {
+    let at = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let (number, unit) = text.split_at(at.unwrap_or(text.len()));
+    let unit_s = match unit {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok()? * unit_s)
 }
 
 /// Reads a float: decimal with an optional exponent, C's hex integers, `inf` and `nan`.

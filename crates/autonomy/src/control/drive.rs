@@ -1,10 +1,10 @@
 //! What actuators are told: commands within limits, and a stop when commands stay away.
 
-use bowline_msgs::Velocity;
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
     Time,
 };
+use bowline_msgs::Velocity;
 use std::time::Duration;
 
 /// What a vehicle can do and may do.
@@ -171,7 +171,7 @@ fn toward(from: f64, to: f64, at_most: f64) -> f64 {
     from + (to - from).clamp(-at_most, at_most)
 }
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a vehicle can do and may do.
     pub struct DriveParameters {
         /// Forward, metres a second.

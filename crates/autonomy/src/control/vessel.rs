@@ -10,15 +10,15 @@ pub use craft::Craft;
 pub use law::{State, VesselLaw, VesselSettings};
 
 use crate::{Place, Whereabouts};
-use bowline_geometry::{Disk, Model, load};
-use bowline_msgs::{Guidance, PoseTransform, Thrust};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
 };
+use bowline_geometry::{Disk, Model, load};
+use bowline_msgs::{Guidance, PoseTransform, Thrust};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How hard a vessel is steered. What it weighs and how it is driven is in its model.
     pub struct VesselControllerParameters {
         /// The vessel's model, with its hull and thrusters; without it the robot's own.

@@ -3,13 +3,17 @@
 use super::pace::Paces;
 use super::{Actuation, Contingency, Event, Gate, Input as Told, Refusal, Rules};
 use crate::Whereabouts;
+use bowline_component::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
+    Time,
+};
+use bowline_component::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
+    Time,
+};
 use bowline_msgs::{
     self as msgs, Authority, Beat, GateToken, LeaseRequest, PoseTransform, StopCommand, Task,
     TaskCommand,
-};
-use bowline_node::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
-    Time,
 };
 use bowline_operator::commands;
 use bowline_wire::Message;
@@ -17,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a gate allows, for how long, and what is done without an operator.
     pub struct GateParameters {
         /// What people call it: the vehicle, or the experiment that it guards.

@@ -2,7 +2,7 @@
 
 use super::fence::Breach;
 use super::task::{Contingency, Level};
-use bowline_node::Time;
+use bowline_component::Time;
 
 /// Who or what moves the vehicle.
 ///

@@ -1,6 +1,6 @@
 //! The fence: a polygon that the vehicle is to stay in.
 
-use bowline_node::Time;
+use bowline_component::Time;
 use std::time::Duration;
 
 /// Fewer corners enclose nothing, and more are somebody's mistake.

@@ -13,8 +13,8 @@
 //! Deliberately absent: what the vehicle does about it. A gate is told what became of the lease, and decides.
 
 use super::refusal::{Reason, Refusal};
+use bowline_component::Time;
 use bowline_msgs::Authority;
-use bowline_node::Time;
 use std::time::Duration;
 
 /// Who may command, under which epoch, and who would like to.

@@ -1,8 +1,8 @@
 //! Who has said what number: no command counts twice, and none after a later one.
 
 use super::refusal::{Reason, Refusal};
+use bowline_component::Time;
 use bowline_msgs::Authority;
-use bowline_node::Time;
 use std::time::Duration;
 
 /// Sessions that may be heard within the time that a command may be old. More are refused until some have been silent.

@@ -5,8 +5,8 @@
 use super::commands::MAX_STATION;
 use super::ledger::MAX_SESSIONS;
 use super::refusal::Reason;
+use bowline_component::Time;
 use bowline_msgs::Authority;
-use bowline_node::Time;
 use std::time::Duration;
 
 /// How many refusals of a session are said at once, and how many a second after that.

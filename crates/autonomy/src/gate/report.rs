@@ -2,8 +2,9 @@
 
 use super::actuation::Axis;
 use super::{Actuation, Control, Fence, Gate, Level, Reason};
+use bowline_component::Time;
+use bowline_component::Time;
 use bowline_msgs as msgs;
-use bowline_node::Time;
 use std::time::Duration;
 
 impl<A: Actuation> Gate<A> {

@@ -6,7 +6,7 @@
 //! Tokens show freshness and are no secret: whoever hears the gate knows them. Who may speak is the link's and the
 //! station's business.
 
-use bowline_node::Time;
+use bowline_component::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 

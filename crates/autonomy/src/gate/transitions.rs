@@ -5,8 +5,8 @@ use super::fence::Breach;
 use super::lease::Over;
 use super::task::{self, Contingency};
 use super::{Actuation, Event, Gate, Reason, Refusal};
+use bowline_component::Time;
 use bowline_msgs::Authority;
-use bowline_node::Time;
 
 /// Who stops a vehicle at the fence, as reports have it.
 pub(crate) const FENCE: &str = "fence";

@@ -2,13 +2,16 @@
 
 use super::script::{Step as Line, parse_step};
 use crate::gate::FENCE;
+use bowline_component::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
+};
+use bowline_component::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
+};
 use bowline_geometry::{Disk, Files as _};
 use bowline_msgs::{
     Gate, GateRules, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task, TaskCommand,
     ThrustCommand, VelocityCommand,
-};
-use bowline_node::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
 };
 use bowline_operator::{
     Client, Drive, Identity, Now, Outgoing, Payload, Progress, Request, StopState,
@@ -16,7 +19,7 @@ use bowline_operator::{
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What an operator does, and who it is.
     pub struct OperatorParameters {
         /// Its name.

@@ -12,8 +12,8 @@
 //! Points are x east and y north in the map frame, metres; headings degrees from north, to the right, as on a compass.
 //! `drive` has a speed in metres a second and the angle of the wheels in degrees, to the left positive.
 
+use bowline_component::{ParameterValue as _, Setting};
 use bowline_msgs::{GateAxis, GateRules, Task};
-use bowline_node::{ParameterValue as _, Setting};
 use std::time::Duration;
 
 /// One step of an operator.

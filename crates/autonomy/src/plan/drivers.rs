@@ -11,9 +11,11 @@ pub use window::{WindowDriver, WindowParameters};
 
 use super::model::Control;
 use crate::{Place, Whereabouts, forward_speed_mps};
+use bowline_component::{
+    BuildError, Expect, Health, Input, Outbox, Output, Ports, Seen, Step, Time,
+};
 use bowline_geometry::Transform;
 use bowline_msgs::{Path, PoseTransform, Range3d, Velocity};
-use bowline_node::{BuildError, Expect, Health, Input, Outbox, Output, Ports, Seen, Step, Time};
 use std::ops::RangeInclusive;
 use std::path::Path as FilePath;
 use std::time::Duration;

@@ -5,14 +5,14 @@ use super::track::Track;
 use crate::vote::voting::{Judgement, vote};
 use crate::vote::waypoint::{curvature_to, favour};
 use crate::{Fan, Place, Whereabouts, forward_speed_mps, within_half_turn};
-use bowline_msgs::{Plan, PoseTransform, Vote};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_msgs::{Plan, PoseTransform, Vote};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How a plan is followed.
     pub struct FollowParameters {
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.

@@ -7,14 +7,14 @@ use super::sparse::{PlaneRule, PointRule, SparseMap, Unknown};
 use super::sweep::{Outline, Sweep};
 use super::track::Track;
 use crate::{Agility, JumpWatch, Place, Whereabouts};
-use bowline_msgs::{Action, Map, Path, Plan as PlanMessage, PoseTransform, Range3d};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
 };
+use bowline_msgs::{Action, Map, Path, Plan as PlanMessage, PoseTransform, Range3d};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How ways are found.
     pub struct PlannerParameters {
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.

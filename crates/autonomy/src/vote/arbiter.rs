@@ -3,15 +3,15 @@
 use super::ballot::{Ballot, Fault};
 use super::decide::{Decision, Motion, Rules, Voter, decide};
 use crate::{Agility, Fan, Jump, JumpWatch, Place, Whereabouts};
-use bowline_msgs::{Arbitration, PoseTransform, Velocity, Vote};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
     Time,
 };
+use bowline_msgs::{Arbitration, PoseTransform, Velocity, Vote};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// Who votes, and how arcs and speeds are chosen.
     pub struct ArbiterParameters {
         /// Who votes; each has a port of its name, on vote.NAME unless the robot says otherwise.

@@ -6,15 +6,15 @@
 use super::sweep::{Ground, Outline, Sweeper, Swept};
 use super::voting::{Judgement, vote};
 use crate::{Fan, Whereabouts, forward_speed_mps};
-use bowline_msgs::{Map, PoseTransform, Vote};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_msgs::{Map, PoseTransform, Vote};
 use std::f64::consts::FRAC_PI_2;
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How arcs are judged by the ground.
     pub struct HazardParameters {
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.

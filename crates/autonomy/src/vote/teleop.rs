@@ -3,14 +3,14 @@
 use super::voting::{Judgement, vote};
 use super::waypoint::favour;
 use crate::{Fan, Whereabouts};
-use bowline_msgs::{PoseTransform, Velocity, Vote};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_msgs::{PoseTransform, Velocity, Vote};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How a person's wishes become votes.
     pub struct TeleopParameters {
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.

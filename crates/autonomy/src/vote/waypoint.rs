@@ -2,14 +2,14 @@
 
 use super::voting::{Judgement, vote};
 use crate::{Fan, Place, Whereabouts};
-use bowline_msgs::{Path, PoseTransform, Vote};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_msgs::{Path, PoseTransform, Vote};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How goals are driven to.
     pub struct WaypointParameters {
         /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.

@@ -4,7 +4,6 @@ use crate::station::Station;
 use bowline_autonomy::gate::{Event, Gate, Input, Reason, Refusal, Rules};
 use bowline_autonomy::operator::{Step, parse_step};
 use bowline_msgs::{self as msgs, GateToken, LeaseRequest, Task, TaskCommand, Thrust};
-use bowline_node::Time;
 use std::time::Duration;
 
 pub(crate) const START: Time = Time::from_utime(1_763_269_856_250_000);

@@ -7,8 +7,6 @@ use bowline_msgs::{
     Gate, GateToken, LeaseRequest, Parameters, ParametersRequest, PoseTransform, Refusal,
     StopCommand, TaskCommand, Thrust,
 };
-use bowline_node::engine::{Arrival, Engine, Instance, Sent, Sink};
-use bowline_node::{Build as _, Kind, Parcel, Ports, Rig, Time};
 use bowline_wire::{Decode, Message};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,6 @@ use crate::bench::{Bench, ms};
 use crate::station::Station;
 use bowline_autonomy::gate::{Gate, Input, Reason, Rules};
 use bowline_msgs::{self as msgs, LeaseRequest, Thrust};
-use bowline_node::Time;
 use std::time::Duration;
 
 const NS: Duration = Duration::from_nanos(1);

@@ -2,12 +2,12 @@
 
 use bowline_autonomy::gate::GateComponent;
 use bowline_autonomy::operator::{Operator, parse_step};
-use bowline_msgs::{Gate, Refusal, Task, Thrust};
-use bowline_node::engine::{Engine, Instance, Sent, Sink};
-use bowline_node::host::{Lockstep, Silence};
-use bowline_node::{
+use bowline_component::engine::{Engine, Instance, Sent, Sink};
+use bowline_component::{
     Build, BuildError, Component, Kind, NoParameters, Outbox, Output, Ports, Setting, Step, Time,
 };
+use bowline_host::{Lockstep, Silence};
+use bowline_msgs::{Gate, Refusal, Task, Thrust};
 use bowline_wire::Message;
 use std::collections::BTreeMap;
 use std::time::Duration;

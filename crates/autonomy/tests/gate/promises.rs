@@ -4,7 +4,6 @@ use crate::bench::{Bench, START, ms, thrust};
 use crate::station::Station;
 use bowline_autonomy::gate::{Contingency, Gate, Input, Reason, Rules};
 use bowline_msgs::{self as msgs, Authority, LeaseRequest, StopCommand, Task, Thrust, Velocity};
-use bowline_node::Time;
 use std::time::Duration;
 
 const NS: Duration = Duration::from_nanos(1);

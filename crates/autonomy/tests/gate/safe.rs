@@ -8,7 +8,6 @@ use crate::station::Station;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
 use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
-use bowline_node::{Rig, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 

@@ -8,7 +8,6 @@ use bowline_msgs::{
     self as msgs, Authority, GateToken, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
     ThrustCommand,
 };
-use bowline_node::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! A station by the clock of a test: an operator's session, told the time as components are.
 
+use bowline_component::Time;
 use bowline_msgs::{
     GateToken, LeaseRequest, StopCommand, Task, TaskCommand, ThrustCommand, VelocityCommand,
 };
-use bowline_node::Time;
 use bowline_operator::{Identity, Session};
 
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use bowline_autonomy::vote::{
     Arbiter, ArbiterParameters, Ballot, Decision, Fault, Motion, Rules, Voter, decide,
 };
 use bowline_autonomy::{Fan, MAX_ARCS};
+use bowline_component::Rig;
 use bowline_msgs::{Arbitration, Arc, PoseTransform, Velocity, Vote};
-use bowline_node::Rig;
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@ use crate::support::{heights, pose, ranges};
 use bowline_autonomy::map::{
     TerrainMapComponent, TerrainMapParameters, TraverseMapComponent, TraverseMapParameters,
 };
+use bowline_component::{Health, Kind, Rig, Setting};
 use bowline_msgs::Map;
-use bowline_node::{Health, Kind, Rig, Setting};
 use std::time::Duration;
 
 const MODEL: &str = concat!(

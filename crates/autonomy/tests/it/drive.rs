@@ -1,8 +1,8 @@
 //! What actuators are told.
 
 use bowline_autonomy::control::{Drive, DriveComponent, DriveLimits, DriveParameters, Setpoint};
+use bowline_component::{Rig, Time};
 use bowline_msgs::Velocity;
-use bowline_node::{Rig, Time};
 use proptest::prelude::*;
 use std::time::Duration;
 

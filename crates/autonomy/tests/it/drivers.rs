@@ -2,8 +2,8 @@
 
 use bowline_autonomy::Place;
 use bowline_autonomy::plan::{PilotDriver, PilotParameters, WindowDriver, WindowParameters};
+use bowline_component::{Health, Rig};
 use bowline_msgs::{Path, PoseTransform, Range3d, Velocity, Waypoint};
-use bowline_node::{Health, Rig};
 use std::path::PathBuf;
 use std::time::Duration;
 

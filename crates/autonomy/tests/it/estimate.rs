@@ -2,9 +2,9 @@
 
 use crate::support::Random;
 use bowline_autonomy::estimate::{Estimator, EstimatorParameters};
+use bowline_component::{Health, Rig};
 use bowline_geometry::{Earth, Transform};
 use bowline_msgs::{GpsFix, Heading, Imu, PoseTransform};
-use bowline_node::{Health, Rig};
 use std::time::Duration;
 
 const ORIGIN: [f64; 3] = [46.8, -71.2, 12.0];

@@ -5,8 +5,8 @@ use bowline_autonomy::helm::{
     Aim, Helm, HelmParameters, HelmSettings, Keeper, KnownTrack, LaneSettings, LanesError,
     MAX_TRACK, lanes,
 };
+use bowline_component::Rig;
 use bowline_msgs::{Guidance, Helm as HelmState, Path, PoseTransform, Task};
-use bowline_node::Rig;
 use proptest::prelude::*;
 use std::time::Duration;
 

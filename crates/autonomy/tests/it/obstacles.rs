@@ -1,8 +1,8 @@
 //! What the obstacle map says about rays and points.
 
 use bowline_autonomy::map::{ObstacleMap, ObstacleMapParameters};
+use bowline_component::{Health, Rig};
 use bowline_msgs::{Map, PoseTransform, Range3d};
-use bowline_node::{Health, Rig};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use bowline_autonomy::Place;
 use bowline_autonomy::plan::{Follow, FollowParameters, Planner, PlannerParameters};
+use bowline_component::{Health, Rig};
 use bowline_msgs::{Map, Path, Plan, PoseTransform, Vote, Waypoint};
-use bowline_node::{Health, Rig};
 use std::time::Duration;
 
 const CELL_M: f64 = 0.25;

@@ -2,9 +2,9 @@
 
 use crate::support::{heights, plane};
 use bowline_autonomy::map::{Bathymetry, BathymetryParameters, MAX_SHOALS, ShoalSettings, shoals};
+use bowline_component::{Build as _, Health, Ports, Rig};
 use bowline_geometry::Transform;
 use bowline_msgs::{Map, Multibeam, Path, PoseTransform};
-use bowline_node::{Build as _, Health, Ports, Rig};
 use std::time::Duration;
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/upsv/upsv.xml");

@@ -1,9 +1,9 @@
 //! The controller of a vessel on the bench: what it wishes for, and when for nothing.
 
 use bowline_autonomy::control::{VesselController, VesselControllerParameters};
+use bowline_component::{Build as _, Health, Ports, Rig};
 use bowline_geometry::Transform;
 use bowline_msgs::{Guidance, PoseTransform, Thrust};
-use bowline_node::{Build as _, Health, Ports, Rig};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -5,8 +5,8 @@ use bowline_autonomy::vote::{
     TeleopParameters, Waypoint, WaypointParameters,
 };
 use bowline_autonomy::{Mission, MissionParameters, Place};
+use bowline_component::{Health, Rig};
 use bowline_msgs::{Map, Path, PoseTransform, Task, Velocity, Vote, Waypoint as Goal};
-use bowline_node::{Health, Rig};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use crate::{output, robot_file};
 use anyhow::{Context as _, bail};
-use bowline_node::robot::{Preset, Robot};
+use bowline_host::robot::{Preset, Robot};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,15 +1,15 @@
 //! The model server as a component: where everything on the robot is, as services; joints move as channels say.
 
 use crate::{input, output};
+use bowline_component::service::Failure;
+use bowline_component::{
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Raw, Seen, Service, Step,
+};
 use bowline_geometry::{
     Disk, Feed, FindFrameError, JointId, Model, Transform, TransformError, load,
 };
 use bowline_log::{Catalog, Schemas};
 use bowline_msgs::{ModelList, ModelListRequest, ModelTransform, ModelTransformRequest};
-use bowline_node::service::Failure;
-use bowline_node::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Raw, Seen, Service, Step,
-};
 use bowline_wire::FieldPath;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 const NO_SUCH_FRAME: i32 = 1;
 const NOT_KNOWN: i32 = 2;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What the model server is made from.
     pub(crate) struct ModelParameters {
         /// An Assembly file, a URDF or an SDF file; without it the robot's own model.

@@ -2,9 +2,10 @@
 
 use super::desk::Desk;
 use crate::{Outcome, output};
+use bowline_component::Time;
+use bowline_component::Time;
 use bowline_inspect::text::printable;
 use bowline_msgs::{Gate, GateRules};
-use bowline_node::Time;
 use serde_json::{Value, json};
 use std::time::Duration;
 

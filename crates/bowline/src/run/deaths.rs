@@ -1,7 +1,7 @@
 //! Components that are killed at simulated times, to see what the others make of it.
 
 use crate::input::{self, Usage};
-use bowline_node::robot::{Robot, Source};
+use bowline_host::robot::{Robot, Source};
 use std::fmt;
 use std::time::Duration;
 

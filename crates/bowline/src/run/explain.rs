@@ -1,10 +1,10 @@
 //! Kinds of components, for people: what can be set, what they read and write, and how to write one down.
 
 use crate::output::table_within;
-use bowline_node::supervise::HEARTBEAT_LIMIT;
-use bowline_node::{
+use bowline_component::{
     Change, Direction, Expect, Kind, Need, Parameter, PortInfo, Ports, Setting, TypeInfo,
 };
+use bowline_host::supervise::HEARTBEAT_LIMIT;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -191,7 +191,7 @@ fn one_line(doc: &str) -> String {
 
 /// As robot files write it.
 pub(super) fn duration(duration: Duration) -> String {
-    match bowline_node::ParameterValue::to_setting(&duration) {
+    match bowline_component::ParameterValue::to_setting(&duration) {
         Setting::Text(text) => text,
         other @ (Setting::Boolean(_)
         | Setting::Integer(_)

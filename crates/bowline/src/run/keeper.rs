@@ -1,7 +1,7 @@
 //! `bowline keeper`: bounds what a robot's processes print while no supervisor runs, as supervisors start it.
 
 use crate::Outcome;
-use bowline_node::supervise;
+use bowline_host::supervise;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -6,15 +6,16 @@ use crate::log::choice;
 use crate::{Outcome, output};
 use anyhow::{Context as _, bail};
 use bowline_bus::Bus;
+use bowline_component::Time;
+use bowline_component::engine::{Arrival, Engine, Sent, Sink};
+use bowline_component::trace::{Lives, STEPS_CHANNEL};
+use bowline_host::clock;
+use bowline_host::robot::{Program, Robot, Source};
+use bowline_host::service;
+use bowline_host::supervise::EXPERIMENT_CHANNEL;
+use bowline_host::{Complaints, Lockstep, Logged, Scope, Silence, Source as Events, Tape};
 use bowline_log::{IndexUse, Writer, WriterOptions};
 use bowline_msgs::Experiment;
-use bowline_node::clock;
-use bowline_node::engine::{Arrival, Engine, Sent, Sink};
-use bowline_node::host::{Complaints, Lockstep, Logged, Scope, Silence, Source as Events, Tape};
-use bowline_node::robot::{Program, Robot, Source};
-use bowline_node::supervise::EXPERIMENT_CHANNEL;
-use bowline_node::trace::{Lives, STEPS_CHANNEL};
-use bowline_node::{Time, service};
 use bowline_wire::Message as _;
 use nix::sys::signalfd::SignalFd;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,6 @@ pub(super) struct Order {
     pub(super) duration: Option<Duration>,
     /// Where everything that happens is written to.
     pub(super) record: Option<PathBuf>,
-    pub(super) threads: usize,
     /// What dies on the way, in the order of time.
     pub(super) deaths: Deaths,
 }
@@ -57,7 +57,7 @@ impl Order {
 }
 
 pub(super) fn run(robot: &Robot, order: &Order, signals: SignalFd) -> anyhow::Result<Outcome> {
-    let engine = engine(robot, order.source())?.with_threads(order.threads)?;
+    let engine = engine(robot, order.source())?;
     let engine = match order.record {
         // What happens to each component goes into the log, so that it can be verified.
         Some(_) => engine.with_trace(),

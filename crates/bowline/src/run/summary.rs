@@ -2,9 +2,9 @@
 
 use super::explain::duration;
 use crate::output::{self, count, table_within};
+use bowline_host::robot::{Component, Experiment, Problem, Program, Robot, Severity, Source};
+use bowline_host::supervise::HEARTBEAT_LIMIT;
 use bowline_log::record::increments;
-use bowline_node::robot::{Component, Experiment, Problem, Program, Robot, Severity, Source};
-use bowline_node::supervise::HEARTBEAT_LIMIT;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

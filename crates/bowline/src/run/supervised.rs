@@ -3,10 +3,10 @@
 use crate::{Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Bus;
-use bowline_node::Direction;
-use bowline_node::presence::ThisProcess;
-use bowline_node::robot::{Process, Programs, Record, Robot, Source};
-use bowline_node::supervise::{self, Care, News, Options, ProcessSpec, Restart};
+use bowline_component::Direction;
+use bowline_host::presence::ThisProcess;
+use bowline_host::robot::{Process, Programs, Record, Robot, Source};
+use bowline_host::supervise::{self, Care, News, Options, ProcessSpec, Restart};
 use nix::sys::signalfd::SignalFd;
 use std::os::fd::AsFd as _;
 use std::path::Path;

@@ -7,12 +7,12 @@ use crate::log::diff::{Manner, compare};
 use crate::progress::Progress;
 use crate::{Outcome, output};
 use bowline_bus::Channel;
+use bowline_host::robot::{Component, Program, Robot, Source};
+use bowline_host::verify::{Difference, Findings, Problem, Recorded, Verification, verify};
+use bowline_host::{Logged, Scope};
 use bowline_log::{
     Catalog, ChannelFilter, DiffOptions, IndexUse, Writer, WriterOptions, explain_pair,
 };
-use bowline_node::host::{Logged, Scope};
-use bowline_node::robot::{Component, Program, Robot, Source};
-use bowline_node::verify::{Difference, Findings, Problem, Recorded, Verification, verify};
 use std::path::Path;
 
 /// How many fields of a message that differs are shown.

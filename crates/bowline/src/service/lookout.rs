@@ -2,12 +2,12 @@
 
 use crate::listen::{Heard, Listener};
 use bowline_bus::Event;
+use bowline_component::Time;
+use bowline_host::clock::Live;
+use bowline_host::directory::Directory;
+use bowline_host::presence::{HEARTBEAT_CHANNEL, PRESENCE_CHANNEL, PRESENCE_REQUEST_CHANNEL};
 use bowline_log::Catalog;
 use bowline_msgs::{Heartbeat, Presence, PresenceRequest};
-use bowline_node::Time;
-use bowline_node::clock::Live;
-use bowline_node::directory::Directory;
-use bowline_node::presence::{HEARTBEAT_CHANNEL, PRESENCE_CHANNEL, PRESENCE_REQUEST_CHANNEL};
 use bowline_wire::Message as _;
 use std::time::Duration;
 

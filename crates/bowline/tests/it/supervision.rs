@@ -7,10 +7,10 @@
 
 use crate::{PATIENCE, bowline_in, scratch, stderr, stdout, write};
 use bowline_bus::{Bus, Hub, Subscription};
-use bowline_msgs::{Supervised, Supervisor};
-use bowline_node::supervise::{
+use bowline_host::supervise::{
     self, Care, Options, Plan, ProcessSpec, SUPERVISOR_CHANNEL, SafeState,
 };
+use bowline_msgs::{Supervised, Supervisor};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};

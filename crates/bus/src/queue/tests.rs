@@ -1,10 +1,11 @@
 use super::*;
-use crate::event::{Arrival, Channel, Sender};
+use crate::event::{Arrival, Sender};
+use bowline_wire::Channel;
 use bytes::Bytes;
 
 fn event(channel: &str, payload: &'static [u8]) -> Event {
     Event {
-        channel: Channel::new(channel),
+        channel: Channel::from(channel),
         payload: Bytes::from_static(payload),
         arrival: Arrival {
             received_ns: 0,

@@ -5,13 +5,13 @@ use super::sentence::{BadSentence, SHAPE, Sentence};
 use crate::counts::{Condition, Counts};
 use crate::line::{Line, Splitter};
 use crate::sensor::{Reading, Sensor};
+use bowline_component::{BuildError, Outbox, Output, Parameters, Ports, Time};
 use bowline_msgs::{GpsFix, GpsRmc, Heading, Sounding};
-use bowline_node::{BuildError, Outbox, Output, Parameters, Ports, Time};
 use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a device on an NMEA line is like.
     pub struct NmeaParameters {
         /// The receiver's antenna, as Body:Frame of the robot's model.

@@ -2,13 +2,13 @@
 
 use super::sentence::write;
 use crate::pace::Pace;
-use bowline_msgs::{GpsFix, GpsRmc, Heading, Serial, Sounding};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
 };
+use bowline_msgs::{GpsFix, GpsRmc, Heading, Serial, Sounding};
 use std::f64::consts::FRAC_PI_2;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a simulated line is like.
     pub struct NmeaTwinParameters {
         /// Bits a second; a byte has ten.

@@ -4,11 +4,11 @@ use super::reply::{MAX_RATIO, Reply, SHAPE, faults, parse};
 use crate::actuator::{Actuator, Arrived};
 use crate::counts::{Condition, Counts};
 use crate::line::{Line, Splitter};
+use bowline_component::{BuildError, Parameters, Time};
 use bowline_msgs::Thrust;
-use bowline_node::{BuildError, Parameters, Time};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How a controller is wired, and how long it goes on without a word.
     pub struct RoboteqParameters {
         /// The motor of the thruster on the left, as the controller counts them.

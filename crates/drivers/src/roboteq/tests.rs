@@ -2,8 +2,8 @@ use super::*;
 use crate::actuator::ActuatorComponent;
 use crate::actuator::tests::Delayed;
 use crate::{Actuator as _, Arrived, Counts, Line, Splitter};
+use bowline_component::{Health, Rig, Time};
 use bowline_msgs::{Device, Serial, Thrust};
-use bowline_node::{Health, Rig, Time};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -4,14 +4,14 @@ use super::reply::{MAX_RATIO, SHAPE};
 use crate::counts::Counts;
 use crate::line::Splitter;
 use crate::pace::Pace;
-use bowline_msgs::{Serial, Thrust};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
     Time,
 };
+use bowline_msgs::{Serial, Thrust};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a simulated controller is like, and how it behaves.
     pub struct RoboteqTwinParameters {
         /// The motor that drives the thruster on the left.

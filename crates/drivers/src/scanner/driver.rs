@@ -4,11 +4,11 @@ use super::frame::{self, BadFrame, MAX_SECTORS, SHAPE};
 use crate::counts::{Condition, Counts};
 use crate::line::{Line, Splitter};
 use crate::sensor::Sensor;
+use bowline_component::{BuildError, Parameters, Time};
 use bowline_msgs::Range3d;
-use bowline_node::{BuildError, Parameters, Time};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a scanner is like. The defaults are those of a PB9-11; a PBS-03JN has 121 sectors from -105.88 degrees on.
     pub struct ScannerParameters {
         /// Where it is, as Body:Frame of the robot's model; it looks along x.

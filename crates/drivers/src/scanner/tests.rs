@@ -1,7 +1,7 @@
 use super::*;
 use crate::sensor::SensorComponent;
+use bowline_component::{Rig, Time};
 use bowline_msgs::{Device, Range3d, Serial};
-use bowline_node::{Rig, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;

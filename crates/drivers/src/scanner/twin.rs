@@ -5,14 +5,14 @@ use super::frame::{self, MAX_SECTORS, SHAPE};
 use crate::counts::Counts;
 use crate::line::Splitter;
 use crate::pace::Pace;
-use bowline_msgs::{Range3d, Serial};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
     Time,
 };
+use bowline_msgs::{Range3d, Serial};
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What a simulated scanner is like, and how it behaves.
     pub struct ScannerTwinParameters {
         /// How many sectors there are.

@@ -1,8 +1,8 @@
 use super::*;
 use crate::actuator::ActuatorComponent;
 use crate::actuator::tests::Delayed;
+use bowline_component::{Health, Rig};
 use bowline_msgs::Device;
-use bowline_node::{Health, Rig};
 use proptest::prelude::*;
 
 type Driver = ActuatorComponent<ThrustDriver>;
@@ -216,7 +216,7 @@ fn stopping_slower_than_going_and_no_timeout_are_refused() {
         .map_err(|error| error.to_string());
     assert!(refused.is_err_and(|why| why.contains("at least max_rise_per_s, 2, found 1")));
     let mut parameters = ThrustParameters::default();
-    let zero = bowline_node::Setting::Text("0s".to_owned());
+    let zero = bowline_component::Setting::Text("0s".to_owned());
     assert!(parameters.set("timeout", &zero).is_err());
 }
 

@@ -10,8 +10,8 @@ use super::udp::{any_of, bound};
 use super::{Backoff, Carrier, Happened, MAX_READ, Meet, Opening, Sent, Watch};
 use crate::keys::SERVER_NAME;
 use crate::path::Carriage;
-use bowline_node::Time;
-use bowline_node::clock::Live;
+use bowline_component::Time;
+use bowline_host::clock::Live;
 use bytes::BytesMut;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig, Event,

@@ -10,7 +10,7 @@
 use super::{Backoff, Carrier, Happened, MAX_READ, Meet, Opening, SEND_BUFFER, Sent, Watch};
 use crate::packet::MAX_PACKET;
 use crate::path::Carriage;
-use bowline_node::Time;
+use bowline_component::Time;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -3,7 +3,7 @@
 use super::{Carrier, Happened, MAX_READ, Meet, Opening, SEND_BUFFER, Sent, Watch};
 use crate::packet::{self, MAX_PACKET};
 use crate::path::Carriage;
-use bowline_node::Time;
+use bowline_component::Time;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd as _;

@@ -3,7 +3,7 @@
 use super::MAX_STREAMS;
 use crate::packet::MAX_MESSAGE;
 use crate::stream::{Incoming, Keep, Outgoing, stream_id};
-use bowline_node::document::{Problems, Span, Table, Word};
+use bowline_component::document::{Problems, Span, Table, Word};
 use std::time::Duration;
 
 /// LCM's longest name, bytes.

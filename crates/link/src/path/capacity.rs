@@ -5,7 +5,7 @@
 //! than what arrives. When nothing waits and the sender would send more, it rises: fast until the first queue; after one
 //! steadily up to what arrived then, and slowly at first where nobody knows what happens.
 
-use bowline_node::Time;
+use bowline_component::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 

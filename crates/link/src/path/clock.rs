@@ -12,7 +12,7 @@
 //! round trip, so what must not be old is taken to be older by that. Two round trips that contradict each other mean that
 //! one of the clocks stood still or jumped, as that of a suspended machine does: then the newer one counts.
 
-use bowline_node::Time;
+use bowline_component::Time;
 use std::time::Duration;
 
 /// For how long the shortest round trip counts; clocks drift, and links change.

@@ -7,7 +7,7 @@ use crate::packet::{Ack, Data, Frame, Header, decode, unseal};
 use crate::path::MAX_ECHO;
 use crate::reassembly::{Partial, Put};
 use crate::stream::{Incoming, Keep, stream_id};
-use bowline_node::Time;
+use bowline_component::Time;
 use bytes::Bytes;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! One direction of a simulated channel: a rate, a delay, a queue that drops what does not fit, loss by a seed, and outages.
 
-use bowline_node::Time;
+use bowline_component::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 

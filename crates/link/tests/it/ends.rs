@@ -1,11 +1,11 @@
 //! Two whole ends in one process: buses in memory, real carriers on the loopback, real time. Nothing here is measured.
 
 use bowline_bus::{Bus, Inbox};
+use bowline_host::clock::Live;
 use bowline_link::file::LinkFile;
 use bowline_link::keys;
 use bowline_link::run::Link;
 use bowline_msgs::{Authority, Link as Status, LinkPath, LinkStream, StopCommand};
-use bowline_node::clock::Live;
 use bowline_wire::Message as _;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;

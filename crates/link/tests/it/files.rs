@@ -20,7 +20,7 @@ ttl = '300ms'
 fn parse(text: &str) -> Result<LinkFile, Vec<String>> {
     let mut nothing = |_: &Path| Err("no other file".to_owned());
     let parsed = LinkFile::parse(Path::new("link.toml"), text, &mut nothing);
-    let texts = |problems: Vec<bowline_node::document::Problem>| {
+    let texts = |problems: Vec<bowline_component::document::Problem>| {
         problems.iter().map(ToString::to_string).collect()
     };
     parsed.map(|(file, _)| file).map_err(texts)

@@ -2,9 +2,9 @@
 
 use crate::channel::Channel;
 use crate::world::{Source, World};
+use bowline_component::Time;
 use bowline_link::packet::{Data, Frame, Header, decode, seal, unseal};
 use bowline_link::{Carriage, Cause, Counts, Incoming, Keep, Session, Setup, schedule, stream_id};
-use bowline_node::Time;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! What each scheduler picks, candidate by candidate.
 
+use bowline_component::Time;
 use bowline_link::schedule::{self, Candidate, Choice, View};
-use bowline_node::Time;
 use std::time::Duration;
 
 const NOW: Time = Time::from_utime(1_000_000);

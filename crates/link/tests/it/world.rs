@@ -1,8 +1,8 @@
 //! Two ends and the channels between them, driven through simulated time.
 
 use crate::channel::Channel;
+use bowline_component::Time;
 use bowline_link::{Carriage, Incoming, Outgoing, Session, Setup, schedule};
-use bowline_node::Time;
 use std::time::Duration;
 
 /// How far the receiver's clock is ahead: nothing may depend on clocks being right.

@@ -3,12 +3,12 @@
 use crate::sensor::Reading;
 use crate::simulation::Event;
 use crate::vehicle::{Mounted, RunningGear, Vehicle};
+use bowline_component::{Outbox, Output, Ports};
 use bowline_geometry::{CameraGives, SensorKind};
 use bowline_msgs::{
     Bumper, Contact, GpsFix, Heading, Image, Imu, Multibeam, PoseTransform, Range3d, Sea, Sounding,
     Spectrum, Wheels,
 };
-use bowline_node::{Outbox, Output, Ports};
 
 /// Where everything goes.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use crate::fault::{Fault, KINDS, until};
 use crate::noise::Seed;
 use crate::solid::Solid;
 use crate::world::{Body, Moves, Spawn};
+use bowline_component::service::{CallId, Failure};
+use bowline_component::{Outbox, Ports, Service, Step, Time};
 use bowline_geometry::{Transform, is_name};
 use bowline_msgs::{SimControl, SimFault, SimPlace, SimState};
-use bowline_node::service::{CallId, Failure};
-use bowline_node::{Outbox, Ports, Service, Step, Time};
 use std::time::Duration;
 
 /// Codes of what is refused.

@@ -6,8 +6,8 @@ use super::{Vehicle, Wheel};
 use crate::physics::{Physics, Push};
 use crate::simulation::Settings;
 use bowline_autonomy::control::{Drive, DriveLimits};
+use bowline_component::Time;
 use bowline_msgs::Velocity;
-use bowline_node::Time;
 
 /// Wheels, and what they are told.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::physics::{ChassisState, Physics};
 use crate::sea::Water;
 use crate::simulation::Settings;
 use crate::world::World;
-use bowline_node::Time;
+use bowline_component::Time;
 
 /// What moves a vehicle, as it is now.
 #[derive(Clone, Debug)]

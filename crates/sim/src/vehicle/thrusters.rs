@@ -1,8 +1,8 @@
 //! Two thrusters: what they are told, and how hard they push.
 
 use super::Hull;
+use bowline_component::Time;
 use bowline_msgs::Thrust;
-use bowline_node::Time;
 use rapier3d_f64::math::Vector;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use super::barn::{BadBarn, Barn};
 use super::{World, gazebo, ours};
+use bowline_component::document::Problem;
 use bowline_geometry::{Disk, Files, Mistakes};
-use bowline_node::document::Problem;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,11 @@
 //! The component: traffic on its ports, and services.
 
 use crate::support::repository;
+use bowline_component::service::Failure;
+use bowline_component::{Health, Rig};
 use bowline_msgs::{
     Contact, PoseTransform, Range3d, SimControl, SimFault, SimPlace, SimState, Velocity,
 };
-use bowline_node::service::Failure;
-use bowline_node::{Health, Rig};
 use bowline_sim::{Sim, SimParameters};
 use std::time::Duration;
 

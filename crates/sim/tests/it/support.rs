@@ -1,8 +1,8 @@
 //! Simulations for tests.
 
+use bowline_component::Time;
 use bowline_geometry::{Disk, Files, Model, load};
 use bowline_msgs::Velocity;
-use bowline_node::Time;
 use bowline_sim::{Event, Reading, SimParameters, Simulation, VEHICLE_FRAME, Vehicle, World};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Maps compared with the world, by hand: a map of the ground before a wall.
 
+use bowline_component::{Health, Rig};
 use bowline_msgs::{Map, MapError};
-use bowline_node::{Health, Rig};
 use bowline_sim::{Survey, SurveyParameters};
 use std::io::Write as _;
 

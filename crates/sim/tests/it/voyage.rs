@@ -5,8 +5,8 @@ use bowline_autonomy::control::{VesselController, VesselControllerParameters};
 use bowline_autonomy::estimate::{Estimator, EstimatorParameters};
 use bowline_autonomy::helm::{Helm, HelmParameters};
 use bowline_autonomy::within_half_turn;
+use bowline_component::{Health, Rig, Time};
 use bowline_msgs::{Guidance, Helm as HelmState, PoseTransform, Task, Thrust};
-use bowline_node::{Health, Rig, Time};
 use bowline_sim::{
     Event, FaultKind, PlannedFault, Reading, Seed, SimParameters, Simulation, Vehicle, World,
 };

@@ -5,7 +5,7 @@ use crate::board::{ChannelId, Message};
 use crate::frame;
 use crate::wish::Wanted;
 use bowline_bus::Channel;
-use bowline_node::Time;
+use bowline_component::Time;
 use bowline_wire::Fingerprint;
 use bytes::Bytes;
 use std::collections::VecDeque;

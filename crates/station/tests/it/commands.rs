@@ -5,9 +5,10 @@ use crate::browser::{
     thrust,
 };
 use bowline_bus::Queue;
+use bowline_component::service::Failure;
+use bowline_host::service;
 use bowline_log::Reader;
 use bowline_msgs::{Audit, SimControl, SimState};
-use bowline_node::service::{self, Failure};
 use bowline_station::{Options, Station};
 use bowline_wire::Message as _;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! What a controller needs to know of a vessel: its weight, its drag and its thrusters, from its model.
 
+use bowline_component::BuildError;
 use bowline_geometry::{Hull, Model, Transform};
-use bowline_node::BuildError;
 
 /// A vessel with a thruster on each side, as it moves ahead and turns.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,14 +5,14 @@ use crate::Agility;
 use crate::map::mapper::{Mapper, MapperCounts, MapperSettings};
 use crate::map::seabed::{Seabed, SeabedSettings};
 use crate::map::shoals::{Shoal, ShoalSettings, shoals};
-use bowline_msgs::{Map, Multibeam, Path, PoseTransform, Range3d, Waypoint};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_msgs::{Map, Multibeam, Path, PoseTransform, Range3d, Waypoint};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// Which part of the bottom is mapped, and how.
     pub struct BathymetryParameters {
         /// The vessel's model, for where the sonar is; without it the robot's own.
@@ -127,7 +127,7 @@ impl Component for Bathymetry {
         }
     }
 
-    fn parameters(&mut self) -> Option<&mut dyn bowline_node::Parameters> {
+    fn parameters(&mut self) -> Option<&mut dyn bowline_component::Parameters> {
         Some(&mut self.parameters)
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::map::chart::Chart;
 use crate::map::mapper::{Mapper, MapperCounts};
+use bowline_component::{BuildError, Expect, Input, Ports, Step};
 use bowline_geometry::{Disk, Model, load};
 use bowline_msgs::{Map, PoseTransform, Range3d};
-use bowline_node::{BuildError, Expect, Input, Ports, Step};
 use std::path::Path;
 use std::time::Duration;
 

@@ -4,14 +4,14 @@ use super::intake::{Intake, model, trouble};
 use crate::map::mapper::{Mapper, MapperSettings};
 use crate::map::obstacles::{ObstacleSettings, Obstacles};
 use crate::{Agility, Whereabouts};
-use bowline_msgs::{Map, PoseTransform};
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
 };
+use bowline_msgs::{Map, PoseTransform};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What the obstacle map is like, and what it is made from.
     pub struct ObstacleMapParameters {
         /// An Assembly file, a URDF or an SDF file, for where the devices are; without it the robot's own model.

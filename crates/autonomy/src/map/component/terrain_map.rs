@@ -4,12 +4,14 @@ use super::intake::{Intake, model, trouble};
 use crate::Agility;
 use crate::map::mapper::{Mapper, MapperSettings};
 use crate::map::terrain::{Terrain, TerrainSettings, Weighting};
+use bowline_component::{
+    Build, BuildError, Component, Expect, Health, Outbox, Output, Ports, Step,
+};
 use bowline_msgs::Map;
-use bowline_node::{Build, BuildError, Component, Expect, Health, Outbox, Output, Ports, Step};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What the terrain map is like, and what it is made from.
     pub struct TerrainMapParameters {
         /// An Assembly file, a URDF or an SDF file, for where the devices are; without it the robot's own model.

@@ -2,13 +2,13 @@
 
 use crate::map::movers::Movers;
 use crate::map::traverse::{Limits, traverse};
-use bowline_msgs::Map;
-use bowline_node::{
+use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
 };
+use bowline_msgs::Map;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// What the vehicle can do.
     pub struct TraverseMapParameters {
         /// The steepest slope that it drives on, radians.

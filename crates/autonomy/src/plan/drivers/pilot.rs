@@ -7,11 +7,11 @@ use crate::plan::pilot::{Pilot, PilotRule};
 use crate::plan::search::{Goal, Settings};
 use crate::plan::sparse::SparseMap;
 use crate::plan::sweep::Outline;
-use bowline_node::{Build, BuildError, Component, Outbox, Ports, Step};
+use bowline_component::{Build, BuildError, Component, Outbox, Ports, Step};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How the pilot plans and drives. What is not set is for a robot the size of a Jackal.
     pub struct PilotParameters {
         /// The robot's model, to know where on the vehicle pose and laser are; without it the robot's own.

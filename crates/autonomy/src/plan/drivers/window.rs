@@ -7,11 +7,11 @@ use crate::plan::grid::{Distances, Fit};
 use crate::plan::model::Control;
 use crate::plan::sparse::SparseMap;
 use crate::plan::sweep::{Outline, Sweep};
-use bowline_node::{Build, BuildError, Component, Outbox, Ports, Step};
+use bowline_component::{Build, BuildError, Component, Outbox, Ports, Step};
 use std::path::PathBuf;
 use std::time::Duration;
 
-bowline_node::parameters! {
+bowline_component::parameters! {
     /// How the dynamic-window driver judges. What is not set is for a robot the size of a Jackal.
     pub struct WindowParameters {
         /// The robot's model, to know where on the vehicle pose and laser are; without it the robot's own.

@@ -2,8 +2,8 @@
 
 use super::{PLACE, read_points};
 use crate::world::{Area, AreaKind};
+use bowline_component::document::{Problems, Table, Value, Word};
 use bowline_geometry::is_name;
-use bowline_node::document::{Problems, Table, Value, Word};
 
 /// More areas are a chart of a coast.
 const MAX_AREAS: usize = 1_000;

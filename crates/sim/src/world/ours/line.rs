@@ -3,8 +3,8 @@
 use super::{MAX_POINTS, PLACE, read_colour};
 use crate::world::World;
 use crate::world::line::{Line, WHITE};
+use bowline_component::document::{Problems, Span, Table, Value, Word, describe, numbers};
 use bowline_geometry::is_name;
-use bowline_node::document::{Problems, Span, Table, Value, Word, describe, numbers};
 use std::ops::RangeInclusive;
 
 /// More lines are a city.

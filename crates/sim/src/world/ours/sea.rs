@@ -2,7 +2,7 @@
 
 use super::{DEGREES, PLACE};
 use crate::world::{Flow, Plume, Sea, Waves};
-use bowline_node::document::{Problems, Table, Value, Word};
+use bowline_component::document::{Problems, Table, Value, Word};
 use std::ops::RangeInclusive;
 
 /// How far the water may stand from height 0, metres.

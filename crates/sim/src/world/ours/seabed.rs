@@ -3,7 +3,7 @@
 use super::{PLACE, SIZE, read_points};
 use crate::solid::Solid;
 use crate::world::seabed::{Channel, Seabed};
-use bowline_node::document::{Problems, Table};
+use bowline_component::document::{Problems, Table};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 

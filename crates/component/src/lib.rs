@@ -1,0 +1,36 @@
+#![doc = include_str!("../README.md")]
+
+mod component;
+pub mod document;
+pub mod engine;
+mod health;
+mod input;
+mod kind;
+pub mod kinds;
+mod outbox;
+mod parameter;
+mod parcel;
+mod port;
+mod rig;
+pub mod service;
+mod step;
+pub mod suggest;
+mod time;
+pub mod trace;
+
+pub use component::{Build, BuildError, Component};
+pub use health::Health;
+pub use kind::{Built, Kind, MakeError, Outline};
+pub use outbox::{CellCounts, NotCalled, Outbox};
+#[doc(hidden)]
+pub use parameter::support as parameter_support;
+pub use parameter::{
+    BadParameter, BadSetting, Change, NoParameters, Parameter, ParameterValue, Parameters, Setting,
+};
+pub use parcel::{Parcel, Raw};
+pub use port::{
+    Client, Direction, Expect, Input, Need, Output, PortInfo, Ports, Service, TypeInfo, Writers,
+};
+pub use rig::Rig;
+pub use step::{Call, Order, Seen, Step};
+pub use time::Time;
