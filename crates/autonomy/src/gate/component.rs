@@ -109,7 +109,8 @@ fn direct_limits<A: Actuation>(limits: &[f64]) -> Result<Vec<f64>, BuildError> {
         return Err(format!("expected {n_axes} direct_limits, or none, found {found}").into());
     }
     for (axis, limit) in A::AXES.iter().zip(limits) {
-        if *limit <= 0.0 || *limit > axis.bound {
+        // Not a number is none of these either.
+        if !(*limit > 0.0 && *limit <= axis.bound) {
             let (field, bound) = (axis.field, axis.bound);
             return Err(format!(
                 "expected a direct limit of {field} above 0 and up to {bound:?}, found {limit:?}"
