@@ -456,10 +456,18 @@ impl Desk {
                 return Ok(Outcome::Diagnostics);
             }
         };
+        let begin_by = self.now() + self.timeout;
         let mut end = None;
         self.client.engage();
         loop {
             let now = self.now();
+            if end.is_none() && now >= begin_by {
+                let (timeout, reason) = (self.timeout, self.client.direct().reason());
+                output::error(&format!(
+                    "direct control has not begun within {timeout:?}: {reason}"
+                ));
+                return Ok(Outcome::Diagnostics);
+            }
             let state = self.client.direct().state();
             let is_over = self.is_interrupted() || end.is_some_and(|end| now >= end);
             match state {
