@@ -10,7 +10,7 @@ mod request;
 pub use direct::{Direct, Drive};
 pub use request::Progress;
 
-use crate::commands::{self, Command};
+use crate::commands::{self, Command, Effect};
 use crate::session::{Identity, Session};
 use bowline_msgs::{
     Authority, Gate, GateRules, GateToken, LeaseRequest, Refusal, StopCommand, Task, TaskCommand,
@@ -345,22 +345,15 @@ impl Client {
         };
         let by = &refusal.by;
         let passes = PASSING.contains(&refusal.reason.as_str());
+        if command.name == "clear" {
+            self.clearing.refuse(by, passes);
+            return true;
+        }
         match command.effect {
-            _ if command.name == "clear" => self.clearing.refuse(by, passes),
-            commands::Effect::Task => self.task.refuse(by, passes),
-            commands::Effect::Direct => self.direct.refuse(refusal, passes),
-            commands::Effect::Stop => {}
-            commands::Effect::Authority => {
-                let is_it = self
-                    .lease
-                    .what()
-                    .is_some_and(|it| it.name() == command.name);
-                if is_it {
-                    self.lease.refuse(by, passes || refusal.reason == "asked");
-                    self.keeps_lease &=
-                        self.lease.progress() != Progress::Refused || self.is_holder();
-                }
-            }
+            Effect::Task => self.task.refuse(by, passes),
+            Effect::Direct => self.direct.refuse(refusal, passes),
+            Effect::Stop => {}
+            Effect::Authority => self.refuse_lease(command, refusal, passes),
         }
         true
     }
@@ -479,6 +472,18 @@ impl Client {
         self.rules.as_ref().map(Timing::of)
     }
 
+    fn refuse_lease(&mut self, command: &Command, refusal: &Refusal, passes: bool) {
+        if self
+            .lease
+            .what()
+            .is_some_and(|it| it.name() == command.name)
+        {
+            let passes = passes || refusal.reason == "asked";
+            self.lease.refuse(&refusal.by, passes);
+            self.keeps_lease &= self.lease.progress() != Progress::Refused || self.is_holder();
+        }
+    }
+
     fn is_asking(&self) -> bool {
         let station = &self.session.identity().station;
         self.state.as_ref().is_some_and(|it| it.asking == *station)
@@ -517,9 +522,11 @@ impl Client {
     /// Requests that waited for too long.
     fn expire(&mut self, now: Now) {
         let release_for_ms = self.timing().map_or(REQUEST_FOR_MS, |it| it.release_for_ms);
-        let for_ms = match self.lease.what() {
-            Some(Request::Release) => release_for_ms,
-            _ => REQUEST_FOR_MS,
+        let is_release = self.lease.what() == Some(&Request::Release);
+        let for_ms = if is_release {
+            release_for_ms
+        } else {
+            REQUEST_FOR_MS
         };
         if !self.is_asking() && self.lease.expire(now, for_ms) {
             self.keeps_lease &= self.is_holder();
@@ -598,10 +605,10 @@ impl Client {
     }
 
     fn send_task(&mut self, now: Now) -> Vec<Outgoing> {
-        let every_ms = match self.task.progress() {
-            Progress::Done => self.timing().map_or(AGAIN_MS, |it| it.setpoint_every_ms),
-            _ => AGAIN_MS,
-        };
+        let kept = self
+            .timing()
+            .filter(|_| self.task.progress() == Progress::Done);
+        let every_ms = kept.map_or(AGAIN_MS, |it| it.setpoint_every_ms);
         let Some(task) = self.task.due(now, every_ms).cloned() else {
             return Vec::new();
         };

@@ -232,9 +232,10 @@ impl Operator {
         };
         if needs_lease && !client.is_holder() {
             // It was lost on the way.
-            return match client.lease_progress() {
-                Progress::Waiting => Vec::new(),
-                _ => client.request(Request::Take, at(now)),
+            let is_waiting = client.lease_progress() == Progress::Waiting;
+            return match is_waiting {
+                true => Vec::new(),
+                false => client.request(Request::Take, at(now)),
             };
         }
         match line {

@@ -165,7 +165,7 @@ impl Client {
         let timing = self.timing()?;
         let pause_ms = last_ms.map_or(0, |last| now.ms - last);
         if pause_ms > timing.max_pause_ms {
-            self.direct.disengage("the station was held up");
+            self.direct.disengage("commands were held up");
         }
         self.check_direct(away, timing.max_token_age_ms, now);
         if self.direct.state == Drive::Off {

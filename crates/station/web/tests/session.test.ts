@@ -299,7 +299,7 @@ describe("direct control", () => {
         bench.ms += 400;
         bench.token(1n);
         expect(bench.run(500, { hands: AHEAD })).toEqual([]);
-        expect(bench.control.reason).toBe("the station was held up");
+        expect(bench.control.reason).toBe("commands were held up");
     });
 
     it("is silent when tokens stay away", () => {

@@ -93,7 +93,7 @@ export class Direct {
             return undefined;
         }
         if (pauseMs > around.maxPauseMs) {
-            this.disengage("the station was held up");
+            this.disengage("commands were held up");
         }
         this.check(around);
         if (this.current === "off") {
