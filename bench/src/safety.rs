@@ -12,8 +12,6 @@ use anyhow::{Context as _, Result, bail, ensure};
 use bowline_autonomy::gate::GateComponent;
 use bowline_bus::{Bus, Hub, Inbox, Queue};
 use bowline_component::engine::{Engine, Instance};
-use bowline_component::engine::{Engine, Instance};
-use bowline_component::{Kind, Time};
 use bowline_component::{Kind, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver};
 use bowline_host::LiveOptions;

@@ -39,7 +39,6 @@ pub use task::{Contingency, Level};
 pub(crate) use transitions::FENCE;
 
 use bowline_component::Time;
-use bowline_component::Time;
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
 use bowline_operator::Command;
 use bowline_wire::Message;

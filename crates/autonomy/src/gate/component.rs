@@ -7,10 +7,6 @@ use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
     Time,
 };
-use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
-    Time,
-};
 use bowline_msgs::{
     self as msgs, Authority, Beat, GateToken, LeaseRequest, PoseTransform, StopCommand, Task,
     TaskCommand,

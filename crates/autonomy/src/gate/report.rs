@@ -3,7 +3,6 @@
 use super::actuation::Axis;
 use super::{Actuation, Control, Fence, Gate, Level, Reason};
 use bowline_component::Time;
-use bowline_component::Time;
 use bowline_msgs as msgs;
 use std::time::Duration;
 

@@ -5,9 +5,6 @@ use crate::gate::FENCE;
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
 };
-use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
-};
 use bowline_geometry::{Disk, Files as _};
 use bowline_msgs::{
     Gate, GateRules, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task, TaskCommand,

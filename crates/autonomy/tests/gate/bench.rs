@@ -3,6 +3,7 @@
 use crate::station::Station;
 use bowline_autonomy::gate::{Event, Gate, Input, Reason, Refusal, Rules};
 use bowline_autonomy::operator::{Step, parse_step};
+use bowline_component::Time;
 use bowline_msgs::{self as msgs, GateToken, LeaseRequest, Task, TaskCommand, Thrust};
 use std::time::Duration;
 

@@ -3,6 +3,8 @@
 use crate::bench::{ms, task, thrust};
 use crate::station::Station;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
+use bowline_component::engine::{Arrival, Engine, Instance, Sent, Sink};
+use bowline_component::{Build as _, Kind, Parcel, Ports, Rig, Time};
 use bowline_msgs::{
     Gate, GateToken, LeaseRequest, Parameters, ParametersRequest, PoseTransform, Refusal,
     StopCommand, TaskCommand, Thrust,

@@ -3,6 +3,7 @@
 use crate::bench::{Bench, ms};
 use crate::station::Station;
 use bowline_autonomy::gate::{Gate, Input, Reason, Rules};
+use bowline_component::Time;
 use bowline_msgs::{self as msgs, LeaseRequest, Thrust};
 use std::time::Duration;
 

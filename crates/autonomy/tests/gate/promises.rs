@@ -3,6 +3,7 @@
 use crate::bench::{Bench, START, ms, thrust};
 use crate::station::Station;
 use bowline_autonomy::gate::{Contingency, Gate, Input, Reason, Rules};
+use bowline_component::Time;
 use bowline_msgs::{self as msgs, Authority, LeaseRequest, StopCommand, Task, Thrust, Velocity};
 use std::time::Duration;
 

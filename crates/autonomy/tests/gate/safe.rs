@@ -6,6 +6,7 @@
 use crate::bench::ms;
 use crate::station::Station;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
+use bowline_component::{Rig, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
 use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
 use std::collections::VecDeque;

@@ -4,6 +4,7 @@
 use crate::bench::{START, ms, task, thrust};
 use crate::station::Station;
 use bowline_autonomy::gate::{Event, Gate, Input, Rules};
+use bowline_component::Time;
 use bowline_msgs::{
     self as msgs, Authority, GateToken, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
     ThrustCommand,

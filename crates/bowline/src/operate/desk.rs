@@ -5,8 +5,6 @@ use crate::{Outcome, output};
 use bowline_autonomy::operator::{Setpoint, Step};
 use bowline_bus::{Bus, Inbox, Pattern, Queue};
 use bowline_component::Time;
-use bowline_component::Time;
-use bowline_host::clock::Live;
 use bowline_host::clock::Live;
 use bowline_inspect::text::printable;
 use bowline_msgs::{Gate, GateRules, GateToken, Helm, Refusal, Task};

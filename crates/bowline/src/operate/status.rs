@@ -3,7 +3,6 @@
 use super::desk::Desk;
 use crate::{Outcome, output};
 use bowline_component::Time;
-use bowline_component::Time;
 use bowline_inspect::text::printable;
 use bowline_msgs::{Gate, GateRules};
 use serde_json::{Value, json};
