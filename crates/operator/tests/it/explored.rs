@@ -4,7 +4,7 @@ use crate::bench::{Bench, members};
 use crate::vectors::{file, path};
 use serde_json::{Value, json};
 
-const N_WALKS: u64 = 30;
+const N_WALKS: u64 = 40;
 const N_STEPS: u64 = 60;
 
 /// A stream of numbers from a seed: `SplitMix64`.
