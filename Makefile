@@ -25,8 +25,9 @@ $(STEPS):
 mutants: ## the gate and the lease, broken in every way: the tests must notice; `scripts/mutants --list` has other rows
 	@scripts/mutants gate
 
-gen: ## types/ -> crates/msgs, and the page's own
+gen: ## types/ -> crates/msgs, and the page's own; the table of commands -> the page
 	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated --typescript crates/station/web/src/generated types/
+	$(CARGO) run --quiet -p bowline -- operate commands --json >crates/station/web/src/session/commands.json
 
 liblcm: ## LCM's C library on our bus, for programs that exist: target/release/liblcm.so.1
 	$(CARGO) build --quiet --release -p bowline-liblcm

@@ -10,14 +10,14 @@ use crate::peers;
 use crate::stopwatch::shares;
 use anyhow::{Context as _, Result, bail, ensure};
 use bowline_autonomy::gate::GateComponent;
-use bowline_autonomy::operator::Session;
 use bowline_bus::{Bus, Hub, Inbox, Queue};
 use bowline_component::engine::{Engine, Instance};
 use bowline_component::{Kind, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver};
 use bowline_host::LiveOptions;
 use bowline_host::clock::Live;
-use bowline_msgs::{Gate, GateToken, LeaseRequest, Thrust, ThrustCommand};
+use bowline_msgs::{Gate, GateRules, GateToken, Refusal, Thrust, ThrustCommand};
+use bowline_operator::{Client, Drive, Identity, Now, Progress, Request};
 use bowline_tests::process;
 use bowline_wire::Message as _;
 use rustix::process::{Pid, Signal, kill_process};
@@ -51,8 +51,8 @@ const SPEAK_EVERY: Duration = Duration::from_micros(33_333);
 /// What a source steers with: each command has a ratio of its own, by which it is known again.
 const RATIO: f64 = 0.5;
 const RATIO_STEP: f64 = 1e-6;
-/// Longer than the gate wants a source to be neutral before it steers.
-const NEUTRAL_FOR: Duration = Duration::from_millis(500);
+/// How often a source looks whether anything is due.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Nothing takes so long unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// For how long thrust must stay away.
@@ -511,42 +511,59 @@ fn alone(kind: &Kind, url: &str) -> Result<()> {
 fn source(url: &str) -> Result<()> {
     let bus = Bus::open(url)?;
     let inbox = bus.inbox();
-    for channel in ["gate.token", "gate.state"] {
+    for channel in ["gate.token", "gate.state", "gate.rules", "gate.refusal"] {
         inbox.subscribe(channel, Queue::default())?;
     }
     let clock = Live::new();
-    let mut session = Session::new(STATION, clock.now().ns(), 0);
-    let mut state: Option<Gate> = None;
-    let mut operated_since: Option<Time> = None;
-    let mut speak_at = clock.now();
+    let both_clocks = |now: Time| Now {
+        ms: now.ns() / 1_000_000,
+        utime: now.utime(),
+    };
+    let mut client = Client::new(Identity {
+        station: STATION.to_owned(),
+        session: clock.now().ns(),
+        rank: 0,
+    });
+    let mut next = clock.now();
     let mut ratio = RATIO;
     loop {
-        if let Some((_, event)) = inbox.recv_timeout(clock.until(speak_at))? {
+        if let Some((_, event)) = inbox.recv_timeout(clock.until(next))? {
+            let now = both_clocks(clock.now());
             match event.channel.as_str() {
-                "gate.token" => session.hear(&GateToken::decode(&event.payload)?),
-                _ => state = Some(Gate::decode(&event.payload)?),
+                "gate.token" => client.receive_token(&GateToken::decode(&event.payload)?, now),
+                "gate.state" => client.receive_state(&Gate::decode(&event.payload)?, now.utime),
+                "gate.rules" => client.receive_rules(&GateRules::decode(&event.payload)?),
+                _ => {
+                    client.receive_refusal(&Refusal::decode(&event.payload)?, now);
+                }
             }
         }
-        let now = clock.now();
-        if now < speak_at || !session.has_heard() {
+        if clock.now() < next {
             continue;
         }
-        speak_at = now + SPEAK_EVERY;
-        if !session.is_holder() {
-            bus.publish("operator.lease", &session.request(now, LeaseRequest::TAKE))?;
-        } else if state.as_ref().is_none_or(|it| it.is_stopped) {
-            bus.publish("operator.stop", &session.clear(now))?;
-        } else {
-            // Whoever is not in control, or no more, has to be neutral first.
-            if state.as_ref().is_none_or(|it| it.state != Gate::OPERATED) {
-                operated_since = None;
-            } else {
-                operated_since.get_or_insert(now);
+        next = clock.now() + LOOK_EVERY;
+        let now = both_clocks(next);
+        let is_stopped = client.state().is_none_or(|it| it.is_stopped);
+        let mut due = match (client.is_holder(), client.direct().state()) {
+            (false, _) if client.lease_progress() != Progress::Waiting => {
+                client.request(Request::Take, now)
             }
-            let is_steering = operated_since.is_some_and(|at| now.since(at) >= NEUTRAL_FOR);
-            ratio += RATIO_STEP;
-            let said = if is_steering { ratio } else { 0.0 };
-            bus.publish("operator.thrust", &session.thrust(now, said, said))?;
+            (true, _) if is_stopped && client.clear_progress() != Progress::Waiting => {
+                client.clear(now)
+            }
+            (true, Drive::Off) if !is_stopped => {
+                client.engage();
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        // What is sent tells when it was: no two set-points are the same.
+        ratio += RATIO_STEP;
+        let is_armed = !matches!(client.direct().state(), Drive::Off | Drive::Arming);
+        let setpoint = [ratio; 2];
+        due.extend(client.tick(is_armed.then_some(&setpoint[..]), "", now));
+        for outgoing in due {
+            bus.publish_bytes(outgoing.command.channel, &outgoing.payload.encode()?)?;
         }
     }
 }

@@ -203,6 +203,13 @@ MESSAGES = [
         "asking_until_utime": 1763269866250000, "is_stopped": False, "stopped_by": "", "stop_reason": "",
         "contingency": "station", "heard_us": 33000, "n_accepted": 1041, "n_refused": 2, "n_reasons": 2,
         "reasons": ["late", "replayed"], "n_refusals": [2, 0]}),
+    ("bowline.gate_axis_t", {"field": "speed_mps", "min": -2.0, "max": 2.0}),
+    ("bowline.gate_rules_t", {
+        "utime": 1763269856250000, "name": "vessel", "actuation": "thrust", "n_axes": 2, "axes": [
+            {"field": "port_ratio", "min": -1.0, "max": 1.0}, {"field": "starboard_ratio", "min": -0.5, "max": 0.75}],
+        "direct_max_age_us": 250000, "task_max_age_us": 2000000, "setpoint_us": 1500000, "neutral_us": 300000,
+        "lease_us": 1000000, "answer_us": 5000000, "grace_us": 5000000, "contingency": "station", "local_stop_us": 0,
+        "pose_max_age_us": 2000000, "pose_sd_m": 5.0, "n_fence": 3, "fence_m": [[-5.0, -5.0], [5.0, -5.0], [5.0, 5.5]]}),
     ("bowline.refusal_t", {
         "utime": 1763269856250000, "name": "vessel", "by": BY, "command": "thrust", "reason": "late",
         "text": "expected a token of at most 250 ms, found one of 412 ms", "age_us": 412000}),

@@ -40,6 +40,8 @@ pub(crate) use transitions::FENCE;
 
 use bowline_component::Time;
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
+use bowline_operator::Command;
+use bowline_wire::Message;
 use control::{Control, Stop};
 use fence::Fence;
 use lease::Lease;
@@ -180,10 +182,25 @@ impl<A: Actuation> Gate<A> {
         self.advance(now);
         let received = received.min(self.now);
         let (by, outcome) = match input {
-            Input::Direct(by, wish) => (by, self.on_direct(by, wish)),
-            Input::Task(command) => (&command.by, self.on_task(command)),
-            Input::Stop(command) => (&command.by, self.on_stop(command)),
-            Input::Lease(request) => (&request.by, self.on_lease(request)),
+            Input::Direct(by, wish) => {
+                let command = command::<A::Command>(None);
+                (by, command.and_then(|it| self.on_direct(it, by, wish)))
+            }
+            Input::Task(message) => {
+                let command = command::<TaskCommand>(None);
+                let outcome = command.and_then(|it| self.on_task(it, message));
+                (&message.by, outcome)
+            }
+            Input::Stop(message) => {
+                let command = command::<StopCommand>(Some(message.ask));
+                let outcome = command.and_then(|it| self.on_stop(it, message));
+                (&message.by, outcome)
+            }
+            Input::Lease(request) => {
+                let command = command::<LeaseRequest>(Some(request.ask));
+                let outcome = command.and_then(|it| self.on_lease(it, request));
+                (&request.by, outcome)
+            }
             Input::Wish(wish) => return self.on_wish(received, wish),
             Input::Beat => {
                 self.beat = self.beat.max(Some(received));
@@ -278,8 +295,26 @@ impl<A: Actuation> Gate<A> {
         Some(self.beat? + self.rules.beat_within?)
     }
 
+    /// How far a direct command may go on each axis, in either direction.
+    pub(crate) fn direct_limits(&self) -> impl Iterator<Item = f64> + use<'_, A> {
+        let chosen = &self.rules.direct_limits;
+        let axes = A::AXES.iter().enumerate();
+        axes.map(|(at, axis)| chosen.get(at).copied().unwrap_or(axis.direct_limit))
+    }
+
     /// The last moment before control counts as lost.
     fn contingency_after(&self) -> Option<Time> {
         Some(self.lost_at? + self.rules.grace)
     }
+}
+
+/// The row of a command in the table.
+fn command<M: Message>(ask: Option<i8>) -> Result<&'static Command, Refusal> {
+    bowline_operator::commands::of(M::FINGERPRINT, ask).ok_or_else(|| {
+        let name = M::NAME;
+        let ask = ask.unwrap_or_default();
+        Reason::Malformed.because(format!(
+            "expected an ask of {name} that exists, found {ask}"
+        ))
+    })
 }

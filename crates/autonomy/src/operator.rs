@@ -1,14 +1,9 @@
-//! Whoever commands a vehicle, on the other side of its gate.
-//!
-//! `session.rs` keeps what a station must bring with each command; the command line, stations and the scripted operator all
-//! speak through it. `script.rs` has the words of a script, `component.rs` the one who follows it.
+//! A scripted operator: the words of scripts, and the component that follows one through `bowline_operator::Client`.
 //!
 //! Deliberately absent: any right. An operator can only ask; the gate decides.
 
 mod component;
 mod script;
-mod session;
 
 pub use component::{Operator, OperatorParameters};
-pub use script::{BadStep, Step, parse_step, task_named};
-pub use session::Session;
+pub use script::{BadSetpoint, BadStep, Setpoint, Step, parse_step, task_named};

@@ -28,7 +28,11 @@ mod moments;
 mod operator;
 #[path = "gate/promises.rs"]
 mod promises;
+#[path = "gate/rules.rs"]
+mod rules;
 #[path = "gate/safe.rs"]
 mod safe;
 #[path = "gate/schedules.rs"]
 mod schedules;
+#[path = "gate/station.rs"]
+mod station;

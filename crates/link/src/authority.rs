@@ -1,32 +1,22 @@
-//! Whose commands they are: a command that comes in over a link must be by the station at its other end, or by somebody
-//! who is logged in there.
+//! Which station a command is from: a command that arrives over a link must be from the station at its other end, or from a
+//! person who is logged in there.
 //!
-//! A link knows by its keys who the peer is; a gate goes by the name in the command. Only together do they keep a station
-//! from speaking for another. A stop is anybody's, as it is at the gate: to speak for another is no harm there, and to be
-//! dropped for one's name is.
+//! A link knows its peer by its keys; a gate goes by the name in the command. Only together do they keep a station from
+//! commanding under another's name. A stop is accepted from any station, as at the gate: a stop under another's name does no
+//! harm, and one that is dropped for its name does.
+//!
+//! The table of commands says which messages are commands, and which of them stops a vehicle.
 
-use bowline_msgs::{LeaseRequest, StopCommand, TaskCommand, ThrustCommand, VelocityCommand};
-use bowline_wire::Message;
+use bowline_operator::{Effect, commands};
 
-/// A type of command: how to find whose it is.
-type Station = fn(&[u8]) -> Option<String>;
-
-/// All messages that carry an authority. Another one is no command.
-const COMMANDS: &[Station] = &[
-    |payload| Some(decode::<LeaseRequest>(payload)?.by.station),
-    |payload| Some(decode::<StopCommand>(payload)?.by.station),
-    |payload| Some(decode::<TaskCommand>(payload)?.by.station),
-    |payload| Some(decode::<ThrustCommand>(payload)?.by.station),
-    |payload| Some(decode::<VelocityCommand>(payload)?.by.station),
-];
-
-/// The station that a message says it is by; `None` if it is no command.
+/// The station that a message says it is from; `None` if it is no command.
 #[must_use]
 pub fn station(payload: &[u8]) -> Option<String> {
-    COMMANDS.iter().find_map(|station| station(payload))
+    let (_, head) = commands::read(payload)?;
+    Some(head.station.to_owned())
 }
 
-/// Whether a link from `peer` may bring this: a stop, or a command by that station or by a person there (`bridge/anna`).
+/// Whether a link from `peer` may bring this: a stop, or a command from that station or from a person there (`bridge/anna`).
 #[must_use]
 pub fn is_by(payload: &[u8], peer: &str) -> bool {
     let is_of_peer = |station: &str| {
@@ -39,11 +29,9 @@ pub fn is_by(payload: &[u8], peer: &str) -> bool {
 /// Whether a message stops a vehicle.
 #[must_use]
 pub fn is_stop(payload: &[u8]) -> bool {
-    decode::<StopCommand>(payload).is_some_and(|it| it.ask == StopCommand::STOP)
-}
-
-fn decode<M: Message + for<'a> bowline_wire::Decode<'a>>(payload: &[u8]) -> Option<M> {
-    M::decode(payload).ok()
+    let command = commands::read(payload)
+        .and_then(|(message, head)| commands::of(message.fingerprint, head.ask));
+    command.is_some_and(|it| it.effect == Effect::Stop)
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 //! decided who may ask.
 
 use crate::people::Role;
-use bowline_msgs::{
-    AcknowledgeRef, Alarms, AuthorityRef, Gate, LeaseRequestRef, SimControl, SimFault, StopCommand,
-    StopCommandRef, TaskCommandRef, ThrustCommandRef, VelocityCommandRef,
-};
+use bowline_msgs::{AcknowledgeRef, Alarms, Gate, SimControl, SimFault};
+use bowline_operator::commands::{self, MessageType};
+use bowline_operator::{Effect, Role as LeastRole};
 use bowline_wire::{DecodeError, Fingerprint, Message as _};
 use serde_json::Value;
 
@@ -46,6 +45,8 @@ pub(crate) enum Refusal {
         expected: &'static str,
         source: DecodeError,
     },
+    #[error("expected an ask of {expected} that exists, found {found}")]
+    NoSuchCommand { expected: &'static str, found: i8 },
     #[error("expected the station {expected:?}, found {found:?}")]
     NotYou { expected: String, found: String },
     #[error("a viewer may stop a vehicle, and nothing else")]
@@ -63,25 +64,9 @@ pub(crate) enum Refusal {
     },
 }
 
-/// What each channel of an operator carries.
-#[derive(Clone, Copy)]
-enum Carries {
-    Acknowledge,
-    Lease,
-    Stop,
-    Task,
-    Thrust,
-    Velocity,
-}
-
-const CHANNELS: [(&str, Carries); 6] = [
-    ("operator.acknowledge", Carries::Acknowledge),
-    ("operator.lease", Carries::Lease),
-    ("operator.stop", Carries::Stop),
-    ("operator.task", Carries::Task),
-    ("operator.thrust", Carries::Thrust),
-    ("operator.velocity", Carries::Velocity),
-];
+/// The channel on which people acknowledge alarms, after the prefix of the vehicle. No gate decides about it, so it is no
+/// row of the table of commands.
+const ACKNOWLEDGE: &str = "operator.acknowledge";
 
 /// The services that pages may call: what stands after the prefix of the vehicle, what they take, and who may ask at least.
 /// Whatever else answers on a bus, such as those who stop processes or set parameters, is no page's business.
@@ -130,76 +115,47 @@ pub(crate) fn judge(
     message: &[u8],
     type_on: impl Fn(&str) -> Option<Fingerprint>,
 ) -> Result<Ask, Refusal> {
-    let (prefix, carries) = split(channel)?;
-    let ask = match carries {
-        Carries::Acknowledge => {
-            let acknowledge = read(message, "acknowledge_t", AcknowledgeRef::decode)?;
-            check_station(speaker, &acknowledge.by)?;
-            if speaker.role == Role::Viewer {
-                return Err(Refusal::ViewerAcknowledges);
-            }
-            // A vehicle without a gate has alarms too.
-            let list = format!("{prefix}bowline.alarms");
-            let is_kept = type_on(&list) == Some(Alarms::FINGERPRINT);
-            return is_kept
-                .then_some(Ask::Other)
-                .ok_or(Refusal::NoSuchList(list));
-        }
-        Carries::Lease => {
-            let request = read(message, "lease_request_t", LeaseRequestRef::decode)?;
-            check_station(speaker, &request.by)?;
-            if request.rank > speaker.rank {
-                return Err(Refusal::Rank {
-                    most: speaker.rank,
-                    found: request.rank,
-                });
-            }
-            Ask::Other
-        }
-        Carries::Stop => {
-            let command = read(message, "stop_command_t", StopCommandRef::decode)?;
-            check_station(speaker, &command.by)?;
-            if command.ask == StopCommand::STOP {
-                return Ok(Ask::Stop {
-                    is_heard: has_gate(prefix, type_on),
-                });
-            }
-            Ask::Other
-        }
-        Carries::Task => {
-            let command = read(message, "task_command_t", TaskCommandRef::decode)?;
-            check_station(speaker, &command.by)?;
-            Ask::Other
-        }
-        Carries::Thrust => {
-            let command = read(message, "thrust_command_t", ThrustCommandRef::decode)?;
-            check_station(speaker, &command.by)?;
-            Ask::Other
-        }
-        Carries::Velocity => {
-            let command = read(message, "velocity_command_t", VelocityCommandRef::decode)?;
-            check_station(speaker, &command.by)?;
-            Ask::Other
-        }
-    };
-    if speaker.role == Role::Viewer {
+    let acknowledged = channel.strip_suffix(ACKNOWLEDGE);
+    if let Some(prefix) = acknowledged.filter(|it| is_prefix(it)) {
+        return judge_acknowledge(speaker, prefix, message, type_on);
+    }
+    let (prefix, carried) = split(channel)?;
+    let expected = carried.name.trim_start_matches("bowline.");
+    let head = carried
+        .read(message)
+        .map_err(|source| Refusal::BadMessage { expected, source })?;
+    let found = head.ask.unwrap_or_default();
+    let command = commands::of(carried.fingerprint, head.ask)
+        .ok_or(Refusal::NoSuchCommand { expected, found })?;
+    check_station(speaker, head.station)?;
+    if let Some(rank) = head.rank.filter(|rank| *rank > speaker.rank) {
+        return Err(Refusal::Rank {
+            most: speaker.rank,
+            found: rank,
+        });
+    }
+    if command.role > LeastRole::Viewer && speaker.role == Role::Viewer {
         return Err(Refusal::Viewer);
     }
-    if !has_gate(prefix, type_on) {
+    let is_heard = has_gate(prefix, type_on);
+    if command.effect == Effect::Stop {
+        return Ok(Ask::Stop { is_heard });
+    }
+    if !is_heard {
         return Err(Refusal::NoSuchVehicle(format!("{prefix}gate.state")));
     }
-    Ok(ask)
+    Ok(Ask::Other)
 }
 
 fn has_gate(prefix: &str, type_on: impl Fn(&str) -> Option<Fingerprint>) -> bool {
     type_on(&format!("{prefix}gate.state")) == Some(Gate::FINGERPRINT)
 }
 
-/// The prefix of the vehicle, and what the channel carries.
-fn split(channel: &str) -> Result<(&str, Carries), Refusal> {
-    let found = CHANNELS.iter().find_map(|(name, carries)| {
-        let prefix = channel.strip_suffix(name)?;
-        is_prefix(prefix).then_some((prefix, *carries))
+/// The prefix of the vehicle, and the type of command that the channel carries.
+fn split(channel: &str) -> Result<(&str, &'static MessageType), Refusal> {
+    let found = commands::channels().find_map(|name| {
+        let prefix = channel.strip_suffix(name).filter(|it| is_prefix(it))?;
+        Some((prefix, commands::carried_on(name)?))
     });
     found.ok_or_else(|| Refusal::NotOperators(channel.to_owned()))
 }
@@ -210,28 +166,44 @@ pub(crate) fn is_prefix(text: &str) -> bool {
     text.is_empty() || text.strip_suffix(['.', '/']).is_some_and(is_name)
 }
 
-fn read<'a, T>(
-    message: &'a [u8],
-    expected: &'static str,
-    decode: impl Fn(&'a [u8]) -> Result<T, DecodeError>,
-) -> Result<T, Refusal> {
-    decode(message).map_err(|source| Refusal::BadMessage { expected, source })
+/// Whether a person may acknowledge an alarm of this vehicle. A vehicle without a gate has alarms too.
+fn judge_acknowledge(
+    speaker: &Speaker,
+    prefix: &str,
+    message: &[u8],
+    type_on: impl Fn(&str) -> Option<Fingerprint>,
+) -> Result<Ask, Refusal> {
+    let acknowledge = AcknowledgeRef::decode(message).map_err(|source| Refusal::BadMessage {
+        expected: "acknowledge_t",
+        source,
+    })?;
+    check_station(speaker, acknowledge.by.station)?;
+    if speaker.role == Role::Viewer {
+        return Err(Refusal::ViewerAcknowledges);
+    }
+    let list = format!("{prefix}bowline.alarms");
+    match type_on(&list) {
+        Some(Alarms::FINGERPRINT) => Ok(Ask::Other),
+        Some(_) | None => Err(Refusal::NoSuchList(list)),
+    }
 }
 
-fn check_station(speaker: &Speaker, by: &AuthorityRef<'_>) -> Result<(), Refusal> {
-    if by.station == speaker.station {
+fn check_station(speaker: &Speaker, station: &str) -> Result<(), Refusal> {
+    if station == speaker.station {
         return Ok(());
     }
     Err(Refusal::NotYou {
         expected: speaker.station.clone(),
-        found: by.station.to_owned(),
+        found: station.to_owned(),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bowline_msgs::{Acknowledge, Authority, LeaseRequest, TaskCommand, ThrustCommand};
+    use bowline_msgs::{
+        Acknowledge, Authority, LeaseRequest, StopCommand, TaskCommand, ThrustCommand,
+    };
 
     const STATION: &str = "bridge/anna";
 

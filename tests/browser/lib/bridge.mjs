@@ -147,13 +147,13 @@ const MENU_OFFSET_PX = 10;
 /** How often a person tries again to drive by hand: each time there must be a cause, and it is told. */
 const MOST_TRIES = 10;
 /**
- * The page gives up after 300 ms in which it had no turn, after a second in which it drew nothing, of which it leaves out up
- * to a quarter itself, and after 500 ms without a token; some less is seen here.
+ * The page gives up after 250 ms in which it had no turn, after a second in which it drew nothing, of which it leaves out up
+ * to a quarter itself, and after 500 ms without a token (docs/control.md); some less is seen here.
  */
 const EXCUSES = [
-    [/held up/, "page", 250],
+    [/held up/, "page", 200],
     [/does not draw/, "picture", 700],
-    [/not heard/, "token", 400],
+    [/does not answer/, "token", 400],
 ];
 
 /**

@@ -77,7 +77,7 @@ test("a tab that freezes while somebody steers", (t) =>
             await tab.send("Debugger.resume");
             await tab.send("Debugger.disable");
             await says(seen(page).teleop, "Hands off");
-            await says(seen(page).why, /the page was held up|control is not yours|no longer yours/);
+            await says(seen(page).why, /commands were held up|control is not yours|no longer yours/);
             await staysZero();
             await page.keyboard.up("KeyW");
         });

@@ -1,4 +1,4 @@
-//! What persons say to a gate, and what becomes of it.
+//! Commands of stations, and their effect. What each must bring is in the table of commands.
 
 use super::control::Control;
 use super::fence::Breach;
@@ -8,6 +8,7 @@ use super::task::{self, Contingency, Level, Wanted};
 use super::token::Issued;
 use super::{Actuation, Event, Gate, Reason, Refusal};
 use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
+use bowline_operator::{Command, Effect, Need};
 use std::time::Duration;
 
 /// Longer names are refused: they are kept, and shown to people.
@@ -16,12 +17,15 @@ pub(super) const MAX_STATION: usize = 64;
 const MAX_TEXT: usize = 200;
 
 impl<A: Actuation> Gate<A> {
-    pub(super) fn on_direct(&mut self, by: &Authority, wish: &A) -> Result<(), Refusal> {
-        if !wish.is_sane() {
-            return Err(Reason::Malformed.because("expected numbers within their limits"));
-        }
-        let issued = self.admit(by, Stream::Motion, self.rules.ttl)?;
-        self.admit_motion(by, issued)?;
+    pub(super) fn on_direct(
+        &mut self,
+        command: &Command,
+        by: &Authority,
+        wish: &A,
+    ) -> Result<(), Refusal> {
+        wish.check(self.direct_limits())
+            .map_err(|text| Reason::Malformed.because(text))?;
+        let issued = self.admit(command, by, self.rules.ttl)?;
         if !self.is_armed {
             self.arm_by_neutral(wish)?;
         }
@@ -38,21 +42,24 @@ impl<A: Actuation> Gate<A> {
         Ok(())
     }
 
-    pub(super) fn on_task(&mut self, command: &TaskCommand) -> Result<(), Refusal> {
-        let TaskCommand { by, task, .. } = command;
+    pub(super) fn on_task(
+        &mut self,
+        command: &Command,
+        message: &TaskCommand,
+    ) -> Result<(), Refusal> {
+        let TaskCommand { by, task, .. } = message;
         let wanted = task::understand(task)?;
         let ttl = match wanted {
             Wanted::Go(Level::Setpoint) => self.rules.setpoint_ttl.min(self.rules.task_ttl),
             Wanted::Hold | Wanted::Resume | Wanted::Go(_) => self.rules.task_ttl,
         };
-        let issued = self.admit(by, Stream::Motion, ttl)?;
-        self.admit_motion(by, issued)?;
+        let issued = self.admit(command, by, ttl)?;
         // Whoever steers by hand after this shows neutral input first.
         self.is_armed = false;
         // Holding, and a heading and speed that are kept, mean the same however often they are said.
         let is_lasting = matches!(wanted, Wanted::Hold | Wanted::Go(Level::Setpoint));
         if !is_lasting && self.ledger.is_last_task(by, task.id) {
-            return self.confirm(command);
+            return self.confirm(message);
         }
         self.ledger.enter_task(by, task.id);
         let control = match wanted {
@@ -140,24 +147,22 @@ impl<A: Actuation> Gate<A> {
         self.mission.1
     }
 
-    pub(super) fn on_stop(&mut self, command: &StopCommand) -> Result<(), Refusal> {
-        let StopCommand {
-            by, ask, reason, ..
-        } = command;
-        match *ask {
-            StopCommand::STOP => {
-                let by = shortened(&by.station, MAX_STATION);
-                self.stop(by, shortened(reason, MAX_TEXT));
-                Ok(())
-            }
-            StopCommand::CLEAR => self.on_clear(by),
-            other => Err(Reason::Malformed.because(format!("expected 1 or 2, found {other}"))),
+    pub(super) fn on_stop(
+        &mut self,
+        command: &Command,
+        message: &StopCommand,
+    ) -> Result<(), Refusal> {
+        let StopCommand { by, reason, .. } = message;
+        let issued = self.admit(command, by, self.rules.task_ttl)?;
+        if command.effect == Effect::Stop {
+            let by = shortened(&by.station, MAX_STATION);
+            self.stop(by, shortened(reason, MAX_TEXT));
+            return Ok(());
         }
+        self.on_clear(by, issued)
     }
 
-    fn on_clear(&mut self, by: &Authority) -> Result<(), Refusal> {
-        let issued = self.admit(by, Stream::Authority, self.rules.task_ttl)?;
-        self.admit_holder(by)?;
+    fn on_clear(&mut self, by: &Authority, issued: Issued) -> Result<(), Refusal> {
         let Control::Stopped(stop) = &self.control else {
             return Ok(());
         };
@@ -201,12 +206,13 @@ impl<A: Actuation> Gate<A> {
         }
     }
 
-    pub(super) fn on_lease(&mut self, request: &LeaseRequest) -> Result<(), Refusal> {
+    pub(super) fn on_lease(
+        &mut self,
+        command: &Command,
+        request: &LeaseRequest,
+    ) -> Result<(), Refusal> {
         let LeaseRequest { by, ask, rank, .. } = request;
-        if !(LeaseRequest::TAKE..=LeaseRequest::PREEMPT).contains(ask) {
-            return Err(Reason::Malformed.because(format!("expected 1 to 6, found {ask}")));
-        }
-        self.admit(by, Stream::Authority, self.rules.task_ttl)?;
+        self.admit(command, by, self.rules.task_ttl)?;
         let rank = self.rules.rank_of(&by.station, *rank);
         match *ask {
             LeaseRequest::TAKE => {
@@ -217,10 +223,7 @@ impl<A: Actuation> Gate<A> {
                 let taken = self.lease.preempt(self.now, by, rank)?;
                 self.on_taken(taken, &by.station);
             }
-            ask => {
-                self.admit_holder(by)?;
-                self.on_holder(ask, by)?;
-            }
+            ask => self.on_holder(ask, by)?,
         }
         Ok(())
     }
@@ -283,8 +286,34 @@ impl<A: Actuation> Gate<A> {
         }
     }
 
-    /// A command that counts at all: from somebody, young enough, and not there before. Gives its token.
-    fn admit(&mut self, by: &Authority, stream: Stream, ttl: Duration) -> Result<Issued, Refusal> {
+    /// Checks what the table demands of a command: a token that is young enough and a number that is new, the lease, and for
+    /// what moves the vehicle that it may move. Gives the token; a command that needs none counts as made now.
+    fn admit(
+        &mut self,
+        command: &Command,
+        by: &Authority,
+        max_age: Duration,
+    ) -> Result<Issued, Refusal> {
+        let mut issued = self.mint.unissued(self.now);
+        if command.needs(Need::Token) {
+            issued = self.admit_token(by, max_age)?;
+            let stream = match command.moves() {
+                true => Stream::Motion,
+                false => Stream::Authority,
+            };
+            self.ledger.enter(self.now, by, stream)?;
+        }
+        if command.needs(Need::Lease) {
+            self.lease.check(by)?;
+            self.lease.renew(self.now);
+        }
+        if command.moves() {
+            self.admit_motion(issued)?;
+        }
+        Ok(issued)
+    }
+
+    fn admit_token(&self, by: &Authority, max_age: Duration) -> Result<Issued, Refusal> {
         if !(1..=MAX_STATION).contains(&by.station.len()) || by.session == 0 {
             return Err(Reason::Malformed.because(format!(
                 "expected a station's name of 1 to {MAX_STATION} bytes and a session that is not 0"
@@ -294,25 +323,16 @@ impl<A: Actuation> Gate<A> {
             return Err(Reason::Unknown.because("expected a token of this gate, found another"));
         };
         let age = self.now.since(issued.at);
-        if age > ttl {
+        if age > max_age {
             return Err(Reason::Stale.because(format!(
-                "expected a token of at most {ttl:?}, found one of {age:?}"
+                "expected a token of at most {max_age:?}, found one of {age:?}"
             )));
         }
-        self.ledger.enter(self.now, by, stream)?;
         Ok(issued)
     }
 
-    /// The holder's word, which renews the lease.
-    fn admit_holder(&mut self, by: &Authority) -> Result<(), Refusal> {
-        self.lease.check(by)?;
-        self.lease.renew(self.now);
-        Ok(())
-    }
-
-    /// What may move the vehicle: the holder's word, not while it is stopped, and made since the last stop was cleared.
-    fn admit_motion(&mut self, by: &Authority, issued: Issued) -> Result<(), Refusal> {
-        self.admit_holder(by)?;
+    /// What may move the vehicle: not while it is stopped, and made since the last stop was cleared.
+    fn admit_motion(&mut self, issued: Issued) -> Result<(), Refusal> {
         if let Control::Stopped(stop) = &self.control {
             return Err(Reason::Stopped.because(format!(
                 "expected no stop, found one by {:?}: {}",

@@ -11,6 +11,8 @@ use bowline_msgs::{
     self as msgs, Authority, Beat, GateToken, LeaseRequest, PoseTransform, StopCommand, Task,
     TaskCommand,
 };
+use bowline_operator::commands;
+use bowline_wire::Message;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +38,9 @@ bowline_component::parameters! {
         setpoint_ttl: Duration = Duration::from_millis(1_500), within Duration::from_millis(200)..=Duration::from_secs(10);
         /// How old a wish of the controller may get.
         wish_ttl: Duration = Duration::from_millis(300), within Duration::from_millis(50)..=Duration::from_secs(1);
+        /// How far a direct command may go, in either direction: for each axis that gate_rules_t names, in its unit, in
+        /// that order; none: thrust 1 and 1, or 2 m/s and 0.5 rad.
+        direct_limits: Vec<f64> = Vec::new();
         /// For how long a person shows neutral input before direct control begins.
         neutral_for: Duration = Duration::from_millis(300), within Duration::from_millis(300)..=Duration::from_secs(10);
         /// How long the holder of the lease may be silent; at least ttl.
@@ -68,7 +73,7 @@ bowline_component::parameters! {
 }
 
 impl GateParameters {
-    fn rules(&self) -> Result<Rules, BuildError> {
+    fn rules<A: Actuation>(&self) -> Result<Rules, BuildError> {
         if self.lease < self.ttl {
             let Self { lease, ttl, .. } = self;
             return Err(
@@ -82,6 +87,7 @@ impl GateParameters {
             return Err("fence_m has an x without a y".into());
         }
         Ok(Rules {
+            direct_limits: direct_limits::<A>(&self.direct_limits)?,
             ttl: self.ttl,
             task_ttl: self.task_ttl,
             setpoint_ttl: self.setpoint_ttl,
@@ -94,9 +100,29 @@ impl GateParameters {
             ranks: ranks(&self.ranks)?,
             fence_m: (!corners.is_empty()).then(|| corners.to_vec()),
             place_ttl: self.place_ttl,
+            place_sd_m: self.place_sd_m,
             beat_within: (!self.beat_within.is_zero()).then_some(self.beat_within),
         })
     }
+}
+
+fn direct_limits<A: Actuation>(limits: &[f64]) -> Result<Vec<f64>, BuildError> {
+    let n_axes = A::AXES.len();
+    if !limits.is_empty() && limits.len() != n_axes {
+        let found = limits.len();
+        return Err(format!("expected {n_axes} direct_limits, or none, found {found}").into());
+    }
+    for (axis, limit) in A::AXES.iter().zip(limits) {
+        // Not a number is none of these either.
+        if !(*limit > 0.0 && *limit <= axis.bound) {
+            let (field, bound) = (axis.field, axis.bound);
+            return Err(format!(
+                "expected a direct limit of {field} above 0 and up to {bound:?}, found {limit:?}"
+            )
+            .into());
+        }
+    }
+    Ok(limits.to_vec())
 }
 
 fn ranks(texts: &[String]) -> Result<BTreeMap<String, i32>, BuildError> {
@@ -115,6 +141,8 @@ fn ranks(texts: &[String]) -> Result<BTreeMap<String, i32>, BuildError> {
 
 /// How often a gate says how it is when nothing changes.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
+/// How often a gate publishes its rules: a client that has just started waits no longer for them.
+const RULES_EVERY: Duration = Duration::from_millis(500);
 
 /// [`Gate`] as a component. The only one that writes what actuators are told.
 #[derive(Debug)]
@@ -138,6 +166,7 @@ pub struct GateComponent<A: Actuation> {
     token: Output<GateToken>,
     refusal: Output<msgs::Refusal>,
     task: Output<Task>,
+    demands: Output<msgs::GateRules>,
 }
 
 /// What was said last.
@@ -146,16 +175,17 @@ struct Said<A> {
     command: Option<A>,
     n_changes: Option<u64>,
     reported: Time,
+    rules: Option<Time>,
 }
 
 impl<A: Actuation> Build for GateComponent<A> {
     type Parameters = GateParameters;
 
     fn build(parameters: GateParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let rules = parameters.rules()?;
+        let rules = parameters.rules::<A>()?;
         // What is wrong with the rules is said now, not when the vehicle is about to move.
         Gate::<A>::new(rules.clone(), Time::ZERO)?;
-        let word = A::WORD;
+        let word = A::COMMAND;
         let any = Expect::ever().optional();
         // People at stations, command lines and scripts alike: who says it is in the message, and who may is decided here.
         let person = Expect::ever().from_anybody();
@@ -168,6 +198,7 @@ impl<A: Actuation> Build for GateComponent<A> {
                 command: None,
                 n_changes: None,
                 reported: Time::ZERO,
+                rules: None,
             },
             paces: Paces::default(),
             direct: ports.input_on(
@@ -206,6 +237,11 @@ impl<A: Actuation> Build for GateComponent<A> {
             token: ports.output_on("token", "What commands must bring back.", "gate.token"),
             refusal: ports.output_on("refusal", "What was not taken, and why.", "gate.refusal"),
             task: ports.output_on("task", "What the helm is to do.", "gate.task"),
+            demands: ports.output_on(
+                "rules",
+                "What commands must bring, and what is guarded.",
+                "gate.rules",
+            ),
             parameters,
         })
     }
@@ -243,16 +279,16 @@ impl<A: Actuation> GateComponent<A> {
         let refused = if let Some(command) = step.arrived(self.direct) {
             let (by, wish) = A::of(command.message());
             gate.handle(now, Told::Direct(by, wish))
-                .map_err(|refusal| (by, A::WORD, refusal))
+                .map_err(|refusal| (by, A::COMMAND, refusal))
         } else if let Some(command) = step.arrived(self.tasks).map(|it| it.message()) {
             gate.handle(now, Told::Task(command))
                 .map_err(|refusal| (&command.by, "task", refusal))
         } else if let Some(command) = step.arrived(self.stops).map(|it| it.message()) {
             gate.handle(now, Told::Stop(command))
-                .map_err(|refusal| (&command.by, word_of_stop(command.ask), refusal))
+                .map_err(|refusal| (&command.by, name_of(command, command.ask), refusal))
         } else if let Some(request) = step.arrived(self.requests).map(|it| it.message()) {
             gate.handle(now, Told::Lease(request))
-                .map_err(|refusal| (&request.by, word_of_lease(request.ask), refusal))
+                .map_err(|refusal| (&request.by, name_of(request, request.ask), refusal))
         } else {
             return self.hear_vehicle(step, gate, out);
         };
@@ -282,7 +318,7 @@ impl<A: Actuation> GateComponent<A> {
 
     /// Where the vehicle is, as far as the pose is certain enough to say so.
     fn place(&self, pose: &PoseTransform) -> Option<[f64; 2]> {
-        let is_certain = ground_sd_m(pose) <= self.parameters.place_sd_m;
+        let is_certain = ground_sd_m(pose) <= self.rules.place_sd_m;
         let place = self.whereabouts.place(pose).ok().filter(|_| is_certain)?;
         Some([place.x_m, place.y_m])
     }
@@ -316,6 +352,11 @@ impl<A: Actuation> GateComponent<A> {
             out.alarm(&CONTINGENCY, is_lost.then_some(&*report.reason));
             out.send(self.state, report);
             self.said.reported = now;
+        }
+        let is_due = |last: Time| is_regular && now.since(last) >= RULES_EVERY;
+        if self.said.rules.is_none_or(is_due) {
+            out.send(self.demands, gate.rules(&self.parameters.name));
+            self.said.rules = Some(now);
         }
     }
 
@@ -352,21 +393,11 @@ fn ground_sd_m(pose: &PoseTransform) -> f64 {
     larger.sqrt()
 }
 
-fn word_of_stop(ask: i8) -> &'static str {
-    match ask {
-        StopCommand::CLEAR => "clear",
-        _ => "stop",
-    }
-}
-
-fn word_of_lease(ask: i8) -> &'static str {
-    match ask {
-        LeaseRequest::TAKE => "take",
-        LeaseRequest::RENEW => "renew",
-        LeaseRequest::RELEASE => "release",
-        LeaseRequest::CONSENT => "consent",
-        LeaseRequest::DENY => "deny",
-        LeaseRequest::PREEMPT => "preempt",
-        _ => "lease",
-    }
+/// The name of a command by its `ask`; of one that does not exist that of its channel.
+fn name_of<M: Message>(_: &M, ask: i8) -> &'static str {
+    let command = commands::of(M::FINGERPRINT, Some(ask));
+    command.map_or_else(
+        || commands::channel_of(M::FINGERPRINT).map_or("", |it| it.trim_start_matches("operator.")),
+        |it| it.name,
+    )
 }

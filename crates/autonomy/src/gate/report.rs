@@ -1,8 +1,10 @@
 //! What a gate says of itself: who or what is in control, at which level, since when, until when, and why.
 
+use super::actuation::Axis;
 use super::{Actuation, Control, Fence, Gate, Level, Reason};
 use bowline_component::Time;
 use bowline_msgs as msgs;
+use std::time::Duration;
 
 impl<A: Actuation> Gate<A> {
     /// What holds now, under the name of the gate.
@@ -45,7 +47,40 @@ impl<A: Actuation> Gate<A> {
         .with_lengths()
     }
 
-    /// A new token, to be told to everybody.
+    /// What this gate demands of commands and what it guards, under the name of the gate.
+    #[must_use]
+    pub fn rules(&self, name: &str) -> msgs::GateRules {
+        let rules = &self.rules;
+        let us = |period: Duration| i64::try_from(period.as_micros()).unwrap_or(i64::MAX);
+        let axes = A::AXES.iter().zip(self.direct_limits());
+        let axis = |(axis, limit): (&Axis, f64)| msgs::GateAxis {
+            field: axis.field.to_owned(),
+            min: -limit,
+            max: limit,
+        };
+        msgs::GateRules {
+            utime: self.now.utime(),
+            name: name.to_owned(),
+            actuation: A::COMMAND.to_owned(),
+            axes: axes.map(axis).collect(),
+            direct_max_age_us: us(rules.ttl),
+            task_max_age_us: us(rules.task_ttl),
+            setpoint_us: us(rules.setpoint_ttl),
+            neutral_us: us(rules.neutral_for),
+            lease_us: us(rules.lease),
+            answer_us: us(rules.answer_within),
+            grace_us: us(rules.grace),
+            contingency: rules.contingency.word().to_owned(),
+            local_stop_us: rules.beat_within.map_or(0, us),
+            pose_max_age_us: us(rules.place_ttl),
+            pose_sd_m: rules.place_sd_m,
+            fence_m: rules.fence_m.clone().unwrap_or_default(),
+            ..msgs::GateRules::default()
+        }
+        .with_lengths()
+    }
+
+    /// A new token.
     pub fn token(&mut self) -> msgs::GateToken {
         let token = self.mint.issue(self.now);
         let holder = self.lease.holder();

@@ -15,6 +15,8 @@ pub struct Rules {
     pub setpoint_ttl: Duration,
     /// How old a wish of the controller may get.
     pub wish_ttl: Duration,
+    /// How far a direct command may go on each axis, in either direction; empty: as far as the kind of actuation has it.
+    pub direct_limits: Vec<f64>,
     /// For how long a person shows neutral input before direct control begins.
     pub neutral_for: Duration,
     /// How long the holder of the lease may be silent.
@@ -31,6 +33,8 @@ pub struct Rules {
     pub fence_m: Option<Vec<[f64; 2]>>,
     /// For how long the fence trusts a place.
     pub place_ttl: Duration,
+    /// How uncertain a pose may be for the fence, metres. The caller looks at it before it hands in a place; here it is published.
+    pub place_sd_m: f64,
     /// Without a beat for so long the vehicle is stopped on the spot; none where there is nothing that beats.
     pub beat_within: Option<Duration>,
 }
@@ -42,6 +46,7 @@ impl Default for Rules {
             task_ttl: Duration::from_secs(2),
             setpoint_ttl: Duration::from_millis(1_500),
             wish_ttl: Duration::from_millis(300),
+            direct_limits: Vec::new(),
             neutral_for: Duration::from_millis(300),
             lease: Duration::from_secs(1),
             answer_within: Duration::from_secs(5),
@@ -50,6 +55,7 @@ impl Default for Rules {
             ranks: BTreeMap::new(),
             fence_m: None,
             place_ttl: Duration::from_secs(2),
+            place_sd_m: 5.0,
             beat_within: None,
         }
     }

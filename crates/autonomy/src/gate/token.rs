@@ -74,6 +74,15 @@ impl Mint {
         self.n_issued
     }
 
+    /// What stands for a token where none is needed: as fresh as one that is issued now.
+    pub(super) fn unissued(&self, now: Time) -> Issued {
+        Issued {
+            token: 0,
+            at: now,
+            nth: self.n_issued,
+        }
+    }
+
     /// This token, if it was issued, and not so long ago that nobody asks any more.
     pub(super) fn find(&self, token: i64) -> Option<Issued> {
         let mut newest_first = self.issued.iter().rev();

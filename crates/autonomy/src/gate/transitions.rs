@@ -13,8 +13,8 @@ pub(crate) const FENCE: &str = "fence";
 
 impl<A: Actuation> Gate<A> {
     pub(super) fn on_wish(&mut self, received: Time, wish: &A) -> Result<(), Refusal> {
-        if !wish.is_sane() {
-            let refusal = Reason::Malformed.because("expected numbers within their limits");
+        if let Err(text) = wish.check(A::AXES.iter().map(|axis| axis.bound)) {
+            let refusal = Reason::Malformed.because(text);
             self.counts.refuse(refusal.reason);
             return Err(refusal);
         }

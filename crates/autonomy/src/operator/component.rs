@@ -1,14 +1,17 @@
 //! An operator that follows a script: for unattended runs, and for tests. It has no right that a person has not.
 
 use super::script::{Step as Line, parse_step};
-use super::session::Session;
 use crate::gate::FENCE;
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
 };
 use bowline_geometry::{Disk, Files as _};
 use bowline_msgs::{
-    Gate, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task, TaskCommand, ThrustCommand,
+    Gate, GateRules, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task, TaskCommand,
+    ThrustCommand, VelocityCommand,
+};
+use bowline_operator::{
+    Client, Drive, Identity, Now, Outgoing, Payload, Progress, Request, StopState,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,13 +32,11 @@ bowline_component::parameters! {
     }
 }
 
-/// Direct commands are sent so often.
+/// How often it looks whether anything is due.
 const RATE_HZ: f64 = 30.0;
-/// What was not taken is said again after this: the link may have lost it.
+/// A request that ended without being confirmed is begun again after this: nobody else would.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// Longer than a gate wants to see neutral input before it lets a person steer.
-const NEUTRAL_FOR: Duration = Duration::from_millis(400);
-/// A step that takes longer than this to be taken is worth a word.
+/// A step that takes longer than this to be confirmed is reported.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Follows its script, step by step, each until the gate has taken it.
@@ -43,17 +44,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Operator {
     parameters: OperatorParameters,
     script: Vec<Line>,
-    session: Option<Session>,
+    /// From the first step on: the time of that is the number of its session.
+    client: Option<Client>,
+    /// Between a step that takes the lease and one that releases it.
     wants_lease: bool,
     at: usize,
-    /// When the step at `at` was begun, and last said.
+    /// When the step at `at` was begun, and when its last request was.
     begun: Option<Time>,
-    said: Option<Time>,
-    /// The task that the gate has last passed on, and the one that it should.
-    passed_on: i64,
+    requested: Option<Time>,
+    /// The id of the last task.
     task: i64,
-    next_task: i64,
-    refused: Option<String>,
+    rules: Input<GateRules>,
     token: Input<GateToken>,
     state: Input<Gate>,
     refusal: Input<Refusal>,
@@ -63,6 +64,7 @@ pub struct Operator {
     stops: Output<StopCommand>,
     commands: Output<TaskCommand>,
     thrust: Output<ThrustCommand>,
+    velocity: Output<VelocityCommand>,
 }
 
 impl Build for Operator {
@@ -83,15 +85,13 @@ impl Build for Operator {
         ports.tick(crate::period(RATE_HZ));
         Ok(Self {
             script: script.collect::<Result<_, _>>()?,
-            session: None,
+            client: None,
             wants_lease: false,
             at: 0,
             begun: None,
-            said: None,
-            passed_on: 0,
+            requested: None,
             task: 0,
-            next_task: 1,
-            refused: None,
+            rules: ports.input_on("rules", "What the gate demands.", any, "gate.rules"),
             token: ports.input_on("token", "What commands must bring back.", any, "gate.token"),
             state: ports.input_on("state", "Who or what is in control.", any, "gate.state"),
             refusal: ports.input_on("refusal", "What was not taken.", any, "gate.refusal"),
@@ -106,6 +106,7 @@ impl Build for Operator {
             stops: ports.output_on("stops", "Stops, and the end of them.", "operator.stop"),
             commands: ports.output_on("tasks", "What there is to do.", "operator.task"),
             thrust: ports.output_on("thrust", "Direct control.", "operator.thrust"),
+            velocity: ports.output_on("velocity", "Direct control.", "operator.velocity"),
             parameters,
         })
     }
@@ -122,74 +123,174 @@ fn steps_of(text: &str) -> impl Iterator<Item = String> {
 impl Component for Operator {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
         let now = step.now();
-        let mut session = self.session.take().unwrap_or_else(|| {
-            let rank = i32::try_from(self.parameters.rank).unwrap_or(0);
-            // The time at which it begins is a number that no other life of it has.
-            Session::new(&self.parameters.station, now.utime(), rank)
+        let mut client = self.client.take().unwrap_or_else(|| {
+            Client::new(Identity {
+                station: self.parameters.station.clone(),
+                // Another one in each run.
+                session: now.utime(),
+                rank: i32::try_from(self.parameters.rank).unwrap_or(0),
+            })
         });
         if step.is_start() {
             self.begun = Some(now + self.parameters.after);
         }
-        if let Some(token) = step.arrived(self.token) {
-            session.hear(&token);
+        self.receive(step, &mut client);
+        let mut due = self.follow(step, &mut client);
+        let setpoint = self.setpoint(step, &client);
+        due.extend(client.tick(setpoint.as_deref(), "", at(now)));
+        for outgoing in due {
+            self.publish(outgoing, &mut client, out);
         }
-        if let Some(refusal) = step.arrived(self.refusal)
-            && session.is_mine(&refusal)
-        {
-            self.refused = Some(format!("{} was refused: {}", refusal.command, refusal.text));
-        }
-        if let Some(task) = step.arrived(self.tasks) {
-            self.passed_on = task.id;
-        }
-        self.follow(step, &mut session, out);
-        if let Some(renewal) = session.renewal(now).filter(|_| self.wants_lease) {
-            out.send(self.leases, renewal);
-        }
-        out.health(self.health(now));
-        self.session = Some(session);
+        out.health(self.health(now, &client));
+        self.client = Some(client);
+    }
+}
+
+/// Both clocks of a component are that of its host.
+fn at(now: Time) -> Now {
+    Now {
+        ms: now.ns() / 1_000_000,
+        utime: now.utime(),
     }
 }
 
 impl Operator {
-    /// Goes on as far as it can, and says what has to be said.
-    fn follow(&mut self, step: &Step<'_>, session: &mut Session, out: &mut Outbox<'_>) {
-        let now = step.now();
-        if !session.has_heard() || self.begun.is_some_and(|begun| now < begun) {
-            return;
+    fn receive(&self, step: &Step<'_>, client: &mut Client) {
+        let now = at(step.now());
+        if let Some(token) = step.arrived(self.token) {
+            client.receive_token(&token, now);
         }
-        while let Some(line) = self.script.get(self.at).cloned() {
-            let begun = *self.begun.get_or_insert(now);
-            if self.said.is_none() {
-                self.task = self.next_task.max(now.utime());
-            }
-            if !self.is_done(&line, step, session, begun) {
-                let gate = step.latest(self.state);
-                let is_at_fence = gate.is_some_and(|it| it.stopped_by == FENCE);
-                self.say(&line, (now, begun, is_at_fence), session, out);
-                return;
-            }
-            self.at += 1;
-            self.next_task = self.task + 1;
-            self.begun = None;
-            self.said = None;
-            self.refused = None;
+        if let Some(rules) = step.arrived(self.rules) {
+            client.receive_rules(&rules);
+        }
+        if let Some(state) = step.arrived(self.state) {
+            client.receive_state(&state, now.utime);
+        }
+        if let Some(refusal) = step.arrived(self.refusal) {
+            client.receive_refusal(&refusal, now);
+        }
+        if let Some(task) = step.arrived(self.tasks) {
+            client.receive_task(&task);
         }
     }
 
-    fn is_done(&self, line: &Line, step: &Step<'_>, session: &Session, begun: Time) -> bool {
-        let is_said = self.said.is_some();
-        let elapsed = step.now().since(begun);
-        // What the gate said before this step was begun says nothing about it.
-        let state = step.latest(self.state).filter(|it| it.at() >= begun);
+    fn publish(&self, outgoing: Outgoing, client: &mut Client, out: &mut Outbox<'_>) {
+        match outgoing.payload {
+            Payload::Lease(it) => out.send(self.leases, it),
+            Payload::Stop(it) => {
+                out.send(self.stops, it);
+                client.stop_published(true);
+            }
+            Payload::Task(it) => out.send(self.commands, it),
+            Payload::Thrust(it) => out.send(self.thrust, it),
+            Payload::Velocity(it) => out.send(self.velocity, it),
+        }
+    }
+
+    /// Goes on with the script as far as it is confirmed.
+    fn follow(&mut self, step: &Step<'_>, client: &mut Client) -> Vec<Outgoing> {
+        let now = step.now();
+        let mut due = Vec::new();
+        let is_early = self.begun.is_some_and(|begun| now < begun);
+        if !client.session().has_token() || client.rules().is_none() || is_early {
+            return due;
+        }
+        while let Some(line) = self.script.get(self.at).cloned() {
+            let begun = *self.begun.get_or_insert(now);
+            if self.requested.is_none() || self.must_request_again(&line, client, now) {
+                due.extend(self.begin(&line, client, now));
+                self.requested = Some(now);
+            }
+            if !self.is_done(&line, step, client, begun) {
+                return due;
+            }
+            self.finish(&line, client);
+        }
+        due
+    }
+
+    fn begin(&mut self, line: &Line, client: &mut Client, now: Time) -> Vec<Outgoing> {
+        let needs_lease = match line {
+            Line::Take | Line::Preempt => {
+                self.wants_lease = true;
+                false
+            }
+            Line::Release => {
+                self.wants_lease = false;
+                false
+            }
+            Line::Stop(_) => false,
+            Line::Clear
+            | Line::Task(_)
+            | Line::Keep(..)
+            | Line::Direct(..)
+            | Line::Wait(_)
+            | Line::WaitDone => self.wants_lease,
+        };
+        if needs_lease && !client.is_holder() {
+            // It was lost on the way.
+            let is_waiting = client.lease_progress() == Progress::Waiting;
+            return match is_waiting {
+                true => Vec::new(),
+                false => client.request(Request::Take, at(now)),
+            };
+        }
         match line {
-            Line::Take | Line::Preempt => session.is_holder(),
-            Line::Release => !session.is_holder(),
-            Line::Clear => state.is_some_and(|it| !it.is_stopped),
-            Line::Stop(_) => is_said && state.is_some_and(|it| it.is_stopped),
-            Line::Task(_) => is_said && self.passed_on == self.task,
-            Line::Keep(_, period) => elapsed >= *period,
-            Line::Thrust { period, .. } => elapsed >= *period + NEUTRAL_FOR,
-            Line::Wait(period) => elapsed >= *period,
+            Line::Take => client.request(Request::Take, at(now)),
+            Line::Preempt => client.request(Request::Preempt, at(now)),
+            Line::Release => client.request(Request::Release, at(now)),
+            Line::Stop(reason) => client.press_stop(reason, at(now)),
+            // A person who clears that has seen where the vehicle is, and a script sees nothing.
+            Line::Clear if client.state().is_some_and(|it| it.stopped_by == FENCE) => Vec::new(),
+            Line::Clear => client.clear(at(now)),
+            Line::Task(task) | Line::Keep(task, _) => {
+                self.task = (self.task + 1).max(now.utime());
+                let id = self.task;
+                client.give(Task { id, ..task.clone() }, at(now))
+            }
+            Line::Direct(..) => {
+                client.engage();
+                Vec::new()
+            }
+            Line::Wait(_) | Line::WaitDone => Vec::new(),
+        }
+    }
+
+    /// Whether the request of a step has ended without effect, and some time ago.
+    fn must_request_again(&self, line: &Line, client: &Client, now: Time) -> bool {
+        let is_ended = match line {
+            Line::Take | Line::Preempt | Line::Release => client.lease_progress(),
+            Line::Clear => client.clear_progress(),
+            Line::Task(_) | Line::Keep(..) => client.task_progress(),
+            Line::Direct(..) if client.direct().state() == Drive::Off => Progress::Lost,
+            Line::Direct(..) | Line::Stop(_) => Progress::Waiting,
+            Line::Wait(_) | Line::WaitDone if client.is_holder() => Progress::Waiting,
+            Line::Wait(_) | Line::WaitDone => Progress::Lost,
+        };
+        let is_long = |last: Time| now.since(last) >= AGAIN_AFTER;
+        let is_waiting = is_ended == Progress::Waiting
+            || is_ended == Progress::Done && !matches!(line, Line::Clear);
+        !is_waiting && self.requested.is_none_or(is_long)
+    }
+
+    fn is_done(&self, line: &Line, step: &Step<'_>, client: &Client, begun: Time) -> bool {
+        let elapsed = step.now().since(begun);
+        match line {
+            Line::Take | Line::Preempt => client.is_holder(),
+            Line::Release => !client.is_holder(),
+            Line::Clear => {
+                // A state from before this step says nothing about it.
+                let state = step.latest(self.state).filter(|it| it.at() >= begun);
+                state.is_some_and(|it| !it.is_stopped)
+            }
+            Line::Stop(_) => client.stop_state() == StopState::Confirmed,
+            Line::Task(_) => client.task_progress() == Progress::Done,
+            Line::Keep(_, period) | Line::Wait(period) => elapsed >= *period,
+            Line::Direct(_, period) => {
+                let is_driving =
+                    matches!(client.direct().state(), Drive::Driving | Drive::Trailing);
+                elapsed >= neutral_for(client) + *period && !is_driving
+            }
             Line::WaitDone => {
                 let helm = step.latest(self.helm).filter(|it| it.at() > begun);
                 helm.is_some_and(|it| it.is_done)
@@ -197,72 +298,61 @@ impl Operator {
         }
     }
 
-    fn say(
-        &mut self,
-        line: &Line,
-        (now, begun, is_at_fence): (Time, Time, bool),
-        session: &mut Session,
-        out: &mut Outbox<'_>,
-    ) {
-        if let Line::Thrust {
-            port_ratio,
-            starboard_ratio,
-            ..
-        } = line
-        {
-            let (port, starboard) = match now.since(begun) < NEUTRAL_FOR {
-                true => (0.0, 0.0),
-                false => (*port_ratio, *starboard_ratio),
-            };
-            // At every tick: this is what direct control lives on.
-            return out.send(self.thrust, session.thrust(now, port, starboard));
-        }
-        if self.said.is_some_and(|said| now.since(said) < AGAIN_AFTER) {
-            return;
-        }
-        if matches!(line, Line::Take | Line::Preempt) {
-            self.wants_lease = true;
-        } else if matches!(line, Line::Release) {
-            self.wants_lease = false;
-        } else if self.wants_lease && !session.is_holder() {
-            // It was lost on the way.
-            return self.ask(LeaseRequest::TAKE, now, session, out);
-        }
+    fn finish(&mut self, line: &Line, client: &mut Client) {
         match line {
-            Line::Take => self.ask(LeaseRequest::TAKE, now, session, out),
-            Line::Preempt => self.ask(LeaseRequest::PREEMPT, now, session, out),
-            Line::Release => self.ask(LeaseRequest::RELEASE, now, session, out),
-            // Whoever clears that has seen where the vehicle is, and a script sees nothing.
-            Line::Clear if is_at_fence => {}
-            Line::Clear => out.send(self.stops, session.clear(now)),
-            Line::Stop(reason) => out.send(self.stops, session.stop(now, reason)),
-            Line::Task(task) | Line::Keep(task, _) => {
-                let task = Task {
-                    id: self.task,
-                    ..task.clone()
-                };
-                out.send(self.commands, session.task(now, task));
-            }
-            Line::Thrust { .. } | Line::Wait(_) | Line::WaitDone => {}
+            Line::Keep(..) => client.drop_task(),
+            Line::Direct(..) => client.disengage(""),
+            Line::Take
+            | Line::Preempt
+            | Line::Release
+            | Line::Clear
+            | Line::Stop(_)
+            | Line::Task(_)
+            | Line::Wait(_)
+            | Line::WaitDone => {}
         }
-        self.said = Some(now);
+        self.at += 1;
+        self.begun = None;
+        self.requested = None;
     }
 
-    fn ask(&mut self, ask: i8, now: Time, session: &mut Session, out: &mut Outbox<'_>) {
-        out.send(self.leases, session.request(now, ask));
-        self.said = Some(now);
+    /// What the controls of this operator are set to now.
+    fn setpoint(&self, step: &Step<'_>, client: &Client) -> Option<Vec<f64>> {
+        let Line::Direct(setpoint, period) = self.script.get(self.at)? else {
+            return None;
+        };
+        let is_armed = !matches!(client.direct().state(), Drive::Off | Drive::Arming);
+        let is_over = step.now().since(self.begun?) >= neutral_for(client) + *period;
+        let values = setpoint.values(client.rules()?).ok()?;
+        (is_armed && !is_over).then_some(values)
     }
 
-    fn health(&self, now: Time) -> Health {
+    fn health(&self, now: Time, client: &Client) -> Health {
         let Some(line) = self.script.get(self.at) else {
             return Health::Good;
         };
+        if let (Line::Direct(setpoint, _), Some(rules)) = (line, client.rules())
+            && let Err(error) = setpoint.values(rules)
+        {
+            return Health::Degraded(error.to_string());
+        }
         let is_waiting = matches!(line, Line::Wait(_) | Line::WaitDone);
-        match (self.begun, &self.refused) {
+        match (self.begun, client.refusal()) {
             (Some(begun), _) if is_waiting || now.since(begun) <= PATIENCE => Health::Good,
-            (_, Some(refused)) => Health::Degraded(refused.clone()),
-            (Some(_), None) => Health::Degraded(format!("the gate has not taken {line:?}")),
-            (None, None) => Health::Degraded("the gate says nothing".to_owned()),
+            (_, None) if client.task_progress() == Progress::Lost && !client.is_holder() => {
+                Health::Degraded(format!(
+                    "expected the lease for {line:?}, and it is not held"
+                ))
+            }
+            (_, Some(it)) => Health::Degraded(format!("{} was refused: {}", it.command, it.text)),
+            (Some(_), None) => Health::Degraded(format!("the gate has not confirmed {line:?}")),
+            (None, None) => Health::Degraded("no gate was received".to_owned()),
         }
     }
+}
+
+/// For how long neutral input is shown before a set-point.
+fn neutral_for(client: &Client) -> Duration {
+    let ms = client.timing().map_or(0, |it| it.neutral_for_ms);
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }

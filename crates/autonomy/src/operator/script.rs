@@ -5,14 +5,15 @@
 //! goto 40,25 speed=1.5                          insert 40,25: first, and then what is left of the mission
 //! route 0,0 40,0 40,25                          survey 0,0 60,0 60,40 0,40 lanes=8 heading=90 name=basin
 //! station, station 10,5                         hold, resume, return
-//! heading 45 1.5 for=20s                        thrust 0.3 0.3 for=5s
+//! heading 45 1.5 for=20s                        thrust 0.3 0.3 for=5s, drive 1.5 -10 for=5s
 //! wait 10s                                      wait done: until the helm has done what it was given
 //! ```
 //!
 //! Points are x east and y north in the map frame, metres; headings degrees from north, to the right, as on a compass.
+//! `drive` has a speed in metres a second and the angle of the wheels in degrees, to the left positive.
 
 use bowline_component::{ParameterValue as _, Setting};
-use bowline_msgs::Task;
+use bowline_msgs::{GateAxis, GateRules, Task};
 use std::time::Duration;
 
 /// One step of an operator.
@@ -32,19 +33,75 @@ pub enum Step {
     Task(Task),
     /// Keeps a heading and a speed for so long.
     Keep(Task, Duration),
-    /// Sets thrust for so long.
-    Thrust {
-        /// Of the thruster on the left, -1 to 1.
-        port_ratio: f64,
-        /// Of the thruster on the right, -1 to 1.
-        starboard_ratio: f64,
-        /// For how long.
-        period: Duration,
-    },
+    /// Sets the actuators directly for so long.
+    Direct(Setpoint, Duration),
     /// Lets time pass.
     Wait(Duration),
     /// Waits until the helm has done what it was given.
     WaitDone,
+}
+
+/// What actuators are set to, with the names that a gate's rules have for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setpoint {
+    /// The direct command that carries it.
+    pub command: &'static str,
+    axes: [(&'static str, f64); 2],
+}
+
+impl Setpoint {
+    /// The values in the order of the axes that a gate demands.
+    ///
+    /// # Errors
+    /// When the gate accepts another command, or no value as large.
+    pub fn values(&self, rules: &GateRules) -> Result<Vec<f64>, BadSetpoint> {
+        if rules.actuation != self.command {
+            return Err(BadSetpoint::OtherCommand {
+                accepted: rules.actuation.clone(),
+                found: self.command,
+            });
+        }
+        let value = |axis: &GateAxis| {
+            let found = self.axes.iter().find(|(field, _)| *field == axis.field);
+            let found = found.map_or(0.0, |(_, value)| *value);
+            if !(axis.min..=axis.max).contains(&found) {
+                let (field, min, max) = (axis.field.clone(), axis.min, axis.max);
+                return Err(BadSetpoint::Beyond {
+                    field,
+                    min,
+                    max,
+                    found,
+                });
+            }
+            Ok(found)
+        };
+        rules.axes.iter().map(value).collect()
+    }
+}
+
+/// Why a gate would refuse a set-point.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadSetpoint {
+    /// The vehicle is driven in another way.
+    #[error("expected {accepted:?}, which this vehicle is driven by, found {found:?}")]
+    OtherCommand {
+        /// The direct command that the gate accepts.
+        accepted: String,
+        /// That of the step.
+        found: &'static str,
+    },
+    /// It is beyond a limit of the gate.
+    #[error("expected {field} from {min} to {max}, found {found}")]
+    Beyond {
+        /// Which number.
+        field: String,
+        /// The least that the gate accepts.
+        min: f64,
+        /// The most that the gate accepts.
+        max: f64,
+        /// What the step has.
+        found: f64,
+    },
 }
 
 /// Why words are no step.
@@ -58,7 +115,7 @@ pub struct BadStep {
 }
 
 const VERBS: &str = "take, preempt, release, clear, stop, goto, insert, route, survey, station, hold, resume, return, \
-                     heading, thrust or wait";
+                     heading, thrust, drive or wait";
 
 /// Without another word, a heading or thrust is kept for so long.
 const KEPT_FOR: Duration = Duration::from_secs(1);
@@ -98,12 +155,21 @@ pub fn parse_step(line: &str) -> Result<Step, BadStep> {
             {
                 return Err(words.bad("ratios from -1 to 1"));
             }
-            let period = words.period()?;
-            Step::Thrust {
-                port_ratio,
-                starboard_ratio,
-                period,
-            }
+            let axes = [
+                ("port_ratio", port_ratio),
+                ("starboard_ratio", starboard_ratio),
+            ];
+            let command = "thrust";
+            Step::Direct(Setpoint { command, axes }, words.period()?)
+        }
+        "drive" => {
+            let [speed_mps, steering_deg] = words.numbers(["a speed", "an angle in degrees"])?;
+            let axes = [
+                ("speed_mps", speed_mps),
+                ("steering_rad", steering_deg.to_radians()),
+            ];
+            let command = "velocity";
+            Step::Direct(Setpoint { command, axes }, words.period()?)
         }
         verb => Step::Task(words.task(verb)?),
     };

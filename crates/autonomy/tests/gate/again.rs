@@ -1,12 +1,12 @@
 //! What comes a second time, or has waited: done once, and no younger for having waited.
 
 use crate::bench::{Bench, ms, task, thrust};
+use crate::station::Station;
 use bowline_autonomy::gate::{Input, Reason, Rules};
-use bowline_autonomy::operator::Session;
 use bowline_msgs::{Gate, LeaseRequest, Task, Thrust};
 
 /// Gives a task under a number of its sender's.
-fn give(bench: &mut Bench, by: &mut Session, id: i64, words: &str) -> Result<(), Reason> {
+fn give(bench: &mut Bench, by: &mut Station, id: i64, words: &str) -> Result<(), Reason> {
     by.hear(&bench.token);
     let task = Task { id, ..task(words) };
     let command = by.task(bench.now, task);
@@ -57,7 +57,7 @@ fn the_number_of_a_task_is_its_session_s_and_none_is_none() {
     let since = bench.report().since_utime;
     bench.lease(&mut bridge, LeaseRequest::RELEASE).unwrap();
     bench.pass(ms(50));
-    let mut deck = Session::new("deck", 8, 0);
+    let mut deck = Station::new("deck", 8, 0);
     bench.lease(&mut deck, LeaseRequest::TAKE).unwrap();
     give(&mut bench, &mut deck, 5, "goto 2,2").unwrap();
     assert!(bench.report().since_utime > since, "another station's is");
@@ -103,7 +103,7 @@ fn a_task_that_something_else_came_after_is_not_confirmed() {
 #[test]
 fn a_task_is_not_confirmed_by_the_same_number_of_another_session_at_the_station() {
     let (mut bench, mut first) = Bench::ready(Rules::default());
-    let mut second = Session::new("bridge", 8, 0);
+    let mut second = Station::new("bridge", 8, 0);
     give(&mut bench, &mut first, 5, "goto 1,1").unwrap();
     bench.lease(&mut first, LeaseRequest::RELEASE).unwrap();
     bench.lease(&mut second, LeaseRequest::TAKE).unwrap();
@@ -181,7 +181,7 @@ fn a_beat_and_a_place_that_waited_are_as_old_as_they_are() {
         ),
     ] {
         let mut bench = Bench::new(rules);
-        let mut bridge = Session::new("bridge", 7, 0);
+        let mut bridge = Station::new("bridge", 7, 0);
         bench.pass(ms(50));
         bench.handle(told()).unwrap();
         bench.lease(&mut bridge, LeaseRequest::TAKE).unwrap();

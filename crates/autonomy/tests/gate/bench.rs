@@ -1,7 +1,8 @@
 //! A gate on the bench: a clock, tokens every 50 ms, and stations that say what a test wants them to.
 
+use crate::station::Station;
 use bowline_autonomy::gate::{Event, Gate, Input, Reason, Refusal, Rules};
-use bowline_autonomy::operator::{Session, Step, parse_step};
+use bowline_autonomy::operator::{Step, parse_step};
 use bowline_component::Time;
 use bowline_msgs::{self as msgs, GateToken, LeaseRequest, Task, TaskCommand, Thrust};
 use std::time::Duration;
@@ -58,9 +59,9 @@ impl Bench {
     }
 
     /// Under way: the station holds the lease, the stop is cleared, and a moment has passed.
-    pub(crate) fn ready(rules: Rules) -> (Self, Session) {
+    pub(crate) fn ready(rules: Rules) -> (Self, Station) {
         let mut bench = Self::new(rules);
-        let mut bridge = Session::new("bridge", 7, 0);
+        let mut bridge = Station::new("bridge", 7, 0);
         bench.pass(ms(100));
         bench.lease(&mut bridge, LeaseRequest::TAKE).unwrap();
         bench.pass(ms(50));
@@ -70,7 +71,7 @@ impl Bench {
     }
 
     /// The same, with a person who may set any thrust.
-    pub(crate) fn armed(rules: Rules) -> (Self, Session) {
+    pub(crate) fn armed(rules: Rules) -> (Self, Station) {
         let (mut bench, mut bridge) = Self::ready(rules);
         for _ in 0..=12 {
             bench.direct(&mut bridge, 0.0).unwrap();
@@ -119,7 +120,7 @@ impl Bench {
     }
 
     /// Something that a station says now, having heard the newest token.
-    pub(crate) fn lease(&mut self, station: &mut Session, ask: i8) -> Result<(), Reason> {
+    pub(crate) fn lease(&mut self, station: &mut Station, ask: i8) -> Result<(), Reason> {
         station.hear(&self.token);
         let request = station.request(self.now, ask);
         let outcome = self.handle(Input::Lease(&request));
@@ -128,32 +129,32 @@ impl Bench {
         outcome.map_err(|it| it.reason)
     }
 
-    pub(crate) fn clear(&mut self, station: &mut Session) -> Result<(), Reason> {
+    pub(crate) fn clear(&mut self, station: &mut Station) -> Result<(), Reason> {
         station.hear(&self.token);
         let command = station.clear(self.now);
         self.handle(Input::Stop(&command)).map_err(|it| it.reason)
     }
 
-    pub(crate) fn stop(&mut self, station: &mut Session, reason: &str) {
+    pub(crate) fn stop(&mut self, station: &mut Station, reason: &str) {
         let command = station.stop(self.now, reason);
         self.handle(Input::Stop(&command)).unwrap();
     }
 
-    pub(crate) fn direct(&mut self, station: &mut Session, ratio: f64) -> Result<(), Reason> {
+    pub(crate) fn direct(&mut self, station: &mut Station, ratio: f64) -> Result<(), Reason> {
         station.hear(&self.token);
         let command = station.thrust(self.now, ratio, ratio);
         self.handle(Input::Direct(&command.by, &command.thrust))
             .map_err(|it| it.reason)
     }
 
-    pub(crate) fn task(&mut self, station: &mut Session, words: &str) -> Result<(), Reason> {
+    pub(crate) fn task(&mut self, station: &mut Station, words: &str) -> Result<(), Reason> {
         station.hear(&self.token);
         let command = self.task_command(station, words);
         self.handle(Input::Task(&command)).map_err(|it| it.reason)
     }
 
     /// Made now, for later.
-    pub(crate) fn task_command(&self, station: &mut Session, words: &str) -> TaskCommand {
+    pub(crate) fn task_command(&self, station: &mut Station, words: &str) -> TaskCommand {
         station.task(self.now, task(words))
     }
 

@@ -1,8 +1,8 @@
 //! The gate as robots have it: what it makes of poses, of what waited in a queue, and what it says to whom.
 
 use crate::bench::{ms, task, thrust};
+use crate::station::Station;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
-use bowline_autonomy::operator::Session;
 use bowline_component::engine::{Arrival, Engine, Instance, Sent, Sink};
 use bowline_component::{Build as _, Kind, Parcel, Ports, Rig, Time};
 use bowline_msgs::{
@@ -29,21 +29,21 @@ fn pose(rig: &Rig, x_m: f64, [xx, xy, yy]: [f64; 3]) -> PoseTransform {
     }
 }
 
-fn last_token(rig: &mut Rig, session: &mut Session) {
+fn last_token(rig: &mut Rig, session: &mut Station) {
     for token in rig.take::<GateToken>("token") {
         session.hear(&token);
     }
 }
 
 /// A gate with a fence of 10 m about the origin, cleared and autonomous at the origin.
-fn under_way(place_sd_m: f64) -> (Rig, Session) {
+fn under_way(place_sd_m: f64) -> (Rig, Station) {
     let mut rig = Rig::new::<GateComponent<Thrust>>(GateParameters {
         fence_m: vec![-5.0, -5.0, 5.0, -5.0, 5.0, 5.0, -5.0, 5.0],
         place_sd_m,
         lease: ms(60_000),
         ..GateParameters::default()
     });
-    let mut bridge = Session::new("bridge", 7, 0);
+    let mut bridge = Station::new("bridge", 7, 0);
     rig.advance(ms(100));
     last_token(&mut rig, &mut bridge);
     rig.send("pose", pose(&rig, 0.0, [0.01, 0.0, 0.01]));
@@ -114,8 +114,8 @@ fn how_uncertain_a_pose_may_be_is_the_robots_choice() {
 #[test]
 fn whose_commands_are_refused_is_told_whatever_noise_another_makes() {
     let (mut rig, _) = under_way(5.0);
-    let mut noise = Session::new("noise", 8, 0);
-    let mut deck = Session::new("deck", 9, 0);
+    let mut noise = Station::new("noise", 8, 0);
+    let mut deck = Station::new("deck", 9, 0);
     for nth in 0..300 {
         last_token(&mut rig, &mut noise);
         let command = noise.thrust(rig.now(), 0.5, 0.5);
@@ -182,7 +182,7 @@ fn who_takes_over_by_rank_is_the_robots_choice() {
         ..GateParameters::default()
     });
     let mut ask = |station: &str, session, ask| {
-        let mut session = Session::new(station, session, 99);
+        let mut session = Station::new(station, session, 99);
         rig.advance(ms(250));
         last_token(&mut rig, &mut session);
         rig.send("leases", session.request(rig.now(), ask));
@@ -238,7 +238,7 @@ fn it_says_how_it_is_five_times_a_second_and_issues_tokens_twenty_times() {
 #[test]
 fn a_refusal_says_what_was_asked_for_and_how_old_it_was_as_far_as_the_gate_can_know() {
     let (mut rig, mut bridge) = under_way(5.0);
-    let strangers = (100..).map(|number| Session::new("stranger", number, 0));
+    let strangers = (100..).map(|number| Station::new("stranger", number, 0));
     let asks = [
         (LeaseRequest::RENEW, "renew"),
         (LeaseRequest::RELEASE, "release"),
@@ -257,7 +257,7 @@ fn a_refusal_says_what_was_asked_for_and_how_old_it_was_as_far_as_the_gate_can_k
         let refusal = last(&mut rig);
         assert_eq!(refusal.command, word, "{}", refusal.text);
     }
-    let [mut clears, mut stops, mut takes] = [1, 2, 3].map(|it| Session::new("deck", it, 0));
+    let [mut clears, mut stops, mut takes] = [1, 2, 3].map(|it| Station::new("deck", it, 0));
     clears.hear(&token);
     rig.send("stops", clears.clear(rig.now()));
     assert_eq!(last(&mut rig).command, "clear");
@@ -310,7 +310,7 @@ fn wishes_that_waited_while_the_gate_was_held_up_move_nothing() {
     let instance = Instance::new(&KIND, "gate", &[], BTreeMap::new()).unwrap();
     let mut engine = Engine::new(vec![instance]).unwrap();
     let (mut heard, mut now) = (Heard::default(), Time::from_utime(1_000_000));
-    let mut bridge = Session::new("bridge", 7, 0);
+    let mut bridge = Station::new("bridge", 7, 0);
     engine.start(now, &mut heard).unwrap();
     let mut tell = |now: Time, received: Time, channel: &str, parcel: Parcel| {
         let arrival = Arrival {

@@ -1,8 +1,8 @@
 //! Who answers for a vehicle that is outside its fence, or nobody knows where, and for how long.
 
 use crate::bench::{Bench, ms};
+use crate::station::Station;
 use bowline_autonomy::gate::{Contingency, Input, Reason, Rules};
-use bowline_autonomy::operator::Session;
 use bowline_msgs::{Gate, LeaseRequest};
 
 const INSIDE: [f64; 2] = [0.0, 0.0];
@@ -19,7 +19,7 @@ fn rules() -> Rules {
 /// A gate, a station that holds its lease, and a pose every 100 ms where there is one.
 struct Water {
     bench: Bench,
-    bridge: Session,
+    bridge: Station,
     place_m: Option<[f64; 2]>,
     has_operator: bool,
 }
@@ -29,7 +29,7 @@ impl Water {
     fn at(place_m: Option<[f64; 2]>) -> Self {
         let mut water = Self {
             bench: Bench::new(rules()),
-            bridge: Session::new("bridge", 7, 0),
+            bridge: Station::new("bridge", 7, 0),
             place_m,
             has_operator: false,
         };
@@ -89,7 +89,7 @@ fn who_clears_a_stop_of_somebody_else_excuses_no_fence_that_nobody_was_told_of()
     water.clear().unwrap();
     water
         .bench
-        .stop(&mut Session::new("deck", 8, 0), "a swimmer");
+        .stop(&mut Station::new("deck", 8, 0), "a swimmer");
     water.place_m = Some(OUTSIDE);
     water.pass(200);
     assert_eq!(water.stopped_by(), "deck");
@@ -156,7 +156,7 @@ fn an_excuse_is_for_what_was_seen_and_ends_with_it() {
 
     // A stop of anybody ends it, too.
     let mut water = Water::excused();
-    water.bench.stop(&mut Session::new("deck", 8, 0), "look");
+    water.bench.stop(&mut Station::new("deck", 8, 0), "look");
     water.pass(100);
     assert_eq!(water.clear(), Err(Reason::Local));
 }
@@ -165,7 +165,7 @@ fn an_excuse_is_for_what_was_seen_and_ends_with_it() {
 fn an_excuse_ends_when_the_lease_goes_to_another_station() {
     let mut water = Water::excused();
     water.task("goto 0,0").unwrap();
-    let mut deck = Session::new("deck", 8, 0);
+    let mut deck = Station::new("deck", 8, 0);
     water.bench.lease(&mut deck, LeaseRequest::TAKE).unwrap();
     assert_eq!(water.stopped_by(), "", "to ask is not to have");
     let Water { bench, bridge, .. } = &mut water;
@@ -187,7 +187,7 @@ fn a_station_that_clears_and_comes_back_has_its_excuse_still() {
     water.has_operator = false;
     water.pass(3_000);
     assert_eq!(water.bench.report().state, Gate::IDLE);
-    water.bridge = Session::new("bridge", 8, 0);
+    water.bridge = Station::new("bridge", 8, 0);
     let Water { bench, bridge, .. } = &mut water;
     bench.lease(bridge, LeaseRequest::TAKE).unwrap();
     water.has_operator = true;

@@ -2,8 +2,8 @@
 
 use crate::bench::{Bench, START, ms};
 use crate::promises::send_direct;
+use crate::station::Station;
 use bowline_autonomy::gate::{Gate, Reason, Rules};
-use bowline_autonomy::operator::Session;
 use bowline_msgs::{self as msgs, LeaseRequest};
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn a_lease_ends_a_second_after_the_last_word_of_its_holder() {
 #[test]
 fn every_word_of_the_holder_renews_the_lease_even_one_that_is_refused_for_a_stop() {
     let mut bench = Bench::new(Rules::default());
-    let mut bridge = Session::new("bridge", 7, 0);
+    let mut bridge = Station::new("bridge", 7, 0);
     bench.lease(&mut bridge, LeaseRequest::TAKE).unwrap();
     for _ in 0..20 {
         bench.pass(ms(200));
@@ -81,11 +81,11 @@ fn an_old_epoch_is_refused_for_ever() {
 #[test]
 fn another_station_is_refused_and_its_name_alone_is_not_enough() {
     let (mut bench, bridge) = Bench::armed(Rules::default());
-    let mut deck = Session::new("deck", 8, 0);
+    let mut deck = Station::new("deck", 8, 0);
     assert_eq!(bench.direct(&mut deck, 0.1), Err(Reason::Lease));
-    let mut namesake = Session::new("bridge", 8, 0);
+    let mut namesake = Station::new("bridge", 8, 0);
     assert_eq!(bench.direct(&mut namesake, 0.1), Err(Reason::Lease));
-    let mut thief = Session::new("deck", bridge.number(), 0);
+    let mut thief = Station::new("deck", bridge.number(), 0);
     assert_eq!(bench.direct(&mut thief, 0.1), Err(Reason::Lease));
     assert_eq!(bench.task(&mut deck, "goto 1,2"), Err(Reason::Lease));
     assert_eq!(bench.clear(&mut deck), Err(Reason::Lease));
@@ -102,8 +102,8 @@ fn another_station_is_refused_and_its_name_alone_is_not_enough() {
 #[test]
 fn a_held_lease_is_asked_for_and_consent_hands_it_over_with_the_mission_going_on() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
-    let mut deck = Session::new("deck", 8, 0);
-    let mut third = Session::new("third", 9, 0);
+    let mut deck = Station::new("deck", 8, 0);
+    let mut third = Station::new("third", 9, 0);
     bench.task(&mut bridge, "survey 0,0 9,0 9,9").unwrap();
     assert_eq!(
         bench.lease(&mut bridge, LeaseRequest::CONSENT),
@@ -152,12 +152,12 @@ fn only_one_session_asks_at_a_time_and_asking_again_is_no_second_question() {
         lease: ms(60_000),
         ..Rules::default()
     });
-    let mut quay = Session::new("quay", 8, 0);
+    let mut quay = Station::new("quay", 8, 0);
     bench.lease(&mut quay, LeaseRequest::TAKE).unwrap();
     let until = bench.report().asking_until_utime;
     bench.pass(ms(100));
     for (station, session) in [("quay", 9), ("boat", 8), ("boat", 9)] {
-        let mut other = Session::new(station, session, 0);
+        let mut other = Station::new(station, session, 0);
         let found = bench.lease(&mut other, LeaseRequest::TAKE);
         assert_eq!(found, Err(Reason::Asked), "{station}, {session}");
     }
@@ -169,7 +169,7 @@ fn only_one_session_asks_at_a_time_and_asking_again_is_no_second_question() {
 #[test]
 fn who_is_denied_or_not_answered_is_told_and_may_ask_again() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
-    let mut deck = Session::new("deck", 8, 0);
+    let mut deck = Station::new("deck", 8, 0);
     bench.lease(&mut deck, LeaseRequest::TAKE).unwrap();
     bench.lease(&mut bridge, LeaseRequest::DENY).unwrap();
     assert_eq!(bench.turned_away, [("deck".to_owned(), Reason::Denied)]);
@@ -207,12 +207,12 @@ fn rank_takes_the_lease_through_a_stop_and_only_as_far_as_the_gate_allows() {
     bench.task(&mut bridge, "goto 1,2").unwrap();
     bench.wish(0.5);
     assert_eq!(bench.output(), 0.5);
-    let mut stranger = Session::new("stranger", 9, 99);
+    let mut stranger = Station::new("stranger", 9, 99);
     assert_eq!(
         bench.lease(&mut stranger, LeaseRequest::PREEMPT),
         Err(Reason::Rank)
     );
-    let mut humble = Session::new("captain", 10, 0);
+    let mut humble = Station::new("captain", 10, 0);
     assert_eq!(
         bench.lease(&mut humble, LeaseRequest::PREEMPT),
         Err(Reason::Rank)
@@ -223,7 +223,7 @@ fn rank_takes_the_lease_through_a_stop_and_only_as_far_as_the_gate_allows() {
         "it has it"
     );
     assert_eq!(bench.output(), 0.5);
-    let mut mate = Session::new("mate", 11, 99);
+    let mut mate = Station::new("mate", 11, 99);
     bench.lease(&mut mate, LeaseRequest::PREEMPT).unwrap();
     let report = bench.report();
     assert_eq!(
@@ -232,7 +232,7 @@ fn rank_takes_the_lease_through_a_stop_and_only_as_far_as_the_gate_allows() {
     );
     assert_eq!(report.stopped_by, "mate");
     assert_eq!(bench.output(), 0.0);
-    let mut captain = Session::new("captain", 12, 2);
+    let mut captain = Station::new("captain", 12, 2);
     bench.lease(&mut captain, LeaseRequest::PREEMPT).unwrap();
     assert_eq!(bench.report().rank, 2);
     assert_eq!(
@@ -250,7 +250,7 @@ fn people_have_the_rank_of_their_station_unless_they_have_one_of_their_own() {
         ("bridge/bob", false, 1),
         ("bridge/anna", false, 2),
     ] {
-        let mut session = Session::new(name, 9, 99);
+        let mut session = Station::new(name, 9, 99);
         let outcome = bench.lease(&mut session, LeaseRequest::PREEMPT);
         assert_eq!(outcome.is_err(), refused, "{name}");
         if !refused {
@@ -262,8 +262,8 @@ fn people_have_the_rank_of_their_station_unless_they_have_one_of_their_own() {
 #[test]
 fn whatever_becomes_of_the_lease_is_news() {
     let mut bench = Bench::new(Rules::default());
-    let mut bridge = Session::new("bridge", 7, 0);
-    let mut shore = Session::new("shore", 8, 0);
+    let mut bridge = Station::new("bridge", 7, 0);
+    let mut shore = Station::new("shore", 8, 0);
     let mut n_changes = bench.gate.n_changes();
     let mut is_news = |bench: &Bench, what: &str| {
         let before = std::mem::replace(&mut n_changes, bench.gate.n_changes());

@@ -1,8 +1,8 @@
 //! Last moments: what lasts, lasts to its very end and no nanosecond longer, whether or not anybody looked in between.
 
 use crate::bench::{Bench, ms};
+use crate::station::Station;
 use bowline_autonomy::gate::{Gate, Input, Reason, Rules};
-use bowline_autonomy::operator::Session;
 use bowline_component::Time;
 use bowline_msgs::{self as msgs, LeaseRequest, Thrust};
 use std::time::Duration;
@@ -11,9 +11,9 @@ const NS: Duration = Duration::from_nanos(1);
 const SQUARE_M: [[f64; 2]; 4] = [[-5.0, -5.0], [5.0, -5.0], [5.0, 5.0], [-5.0, 5.0]];
 
 /// With a local stop and a fence, and nothing of it missing.
-fn under_way(rules: &Rules) -> (Bench, Session) {
+fn under_way(rules: &Rules) -> (Bench, Station) {
     let mut bench = Bench::new(rules.clone());
-    let mut bridge = Session::new("bridge", 7, 0);
+    let mut bridge = Station::new("bridge", 7, 0);
     bench.pass(ms(50));
     bench.handle(Input::Place([0.0, 0.0])).unwrap();
     bench.handle(Input::Beat).unwrap();
@@ -28,7 +28,7 @@ fn under_way(rules: &Rules) -> (Bench, Session) {
 struct Row {
     what: &'static str,
     rules: Rules,
-    begin: fn(&mut Bench, &mut Session),
+    begin: fn(&mut Bench, &mut Station),
     lasts: Duration,
     is_on: fn(&Bench) -> bool,
 }
@@ -46,7 +46,7 @@ fn rows() -> [Row; 7] {
         lasts,
         is_on,
     };
-    let nothing = |_: &mut Bench, _: &mut Session| {};
+    let nothing = |_: &mut Bench, _: &mut Station| {};
     let is_free: fn(&Bench) -> bool = |bench| !bench.report().is_stopped;
     [
         row("a lease", Rules::default(), nothing, ms(1_000), |bench| {
@@ -82,7 +82,7 @@ fn rows() -> [Row; 7] {
                 ..long.clone()
             },
             |bench, _| {
-                let mut quay = Session::new("quay", 8, 0);
+                let mut quay = Station::new("quay", 8, 0);
                 bench.lease(&mut quay, LeaseRequest::TAKE).unwrap();
             },
             ms(700),

@@ -1,8 +1,8 @@
 //! What a gate promises, one by one.
 
 use crate::bench::{Bench, START, ms, thrust};
+use crate::station::Station;
 use bowline_autonomy::gate::{Contingency, Gate, Input, Reason, Rules};
-use bowline_autonomy::operator::Session;
 use bowline_component::Time;
 use bowline_msgs::{self as msgs, Authority, LeaseRequest, StopCommand, Task, Thrust, Velocity};
 use std::time::Duration;
@@ -79,7 +79,7 @@ fn what_arrives_too_late_or_with_a_strange_token_is_refused_with_its_age() {
     assert!(refusal.text.contains("at most 250ms"), "{refusal}");
 
     // Tasks may be older, within their own bound.
-    let renew = |bench: &mut Bench, bridge: &mut Session| {
+    let renew = |bench: &mut Bench, bridge: &mut Station| {
         bench.now = issued + ms(1_200);
         bench.gate.advance(bench.now);
         bench.token = bench.gate.token();
@@ -141,7 +141,7 @@ pub(crate) fn send_direct(bench: &mut Bench, command: &msgs::ThrustCommand) -> R
 #[test]
 fn not_even_the_first_word_of_a_session_counts_twice() {
     let mut bench = Bench::new(Rules::default());
-    let mut quay = Session::new("quay", 8, 0);
+    let mut quay = Station::new("quay", 8, 0);
     quay.hear(&bench.token);
     let request = quay.request(bench.now, LeaseRequest::TAKE);
     bench.handle(Input::Lease(&request)).unwrap();
@@ -153,7 +153,7 @@ fn not_even_the_first_word_of_a_session_counts_twice() {
 fn sessions_are_bounded_and_room_comes_back_when_they_fall_silent() {
     let mut bench = Bench::new(Rules::default());
     let take = |bench: &mut Bench, session: i64| {
-        let mut station = Session::new("crowd", session, 0);
+        let mut station = Station::new("crowd", session, 0);
         match bench.lease(&mut station, LeaseRequest::TAKE) {
             Err(Reason::Crowded) => false,
             Ok(()) | Err(_) => true,
@@ -219,7 +219,7 @@ fn anybody_stops_at_any_age_and_only_the_holder_who_knows_of_it_clears() {
 #[test]
 fn a_station_that_has_heard_the_first_token_after_a_stop_knows_of_it() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
-    bench.stop(&mut Session::new("deck", 8, 0), "look out");
+    bench.stop(&mut Station::new("deck", 8, 0), "look out");
     bench.token = bench.gate.token();
     assert_eq!(bench.clear(&mut bridge), Ok(()));
     assert!(!bench.gate.report("gate").is_stopped);
@@ -228,7 +228,7 @@ fn a_station_that_has_heard_the_first_token_after_a_stop_knows_of_it() {
 #[test]
 fn clearing_moves_nothing_and_what_was_commanded_before_it_does_not_count() {
     let (mut bench, mut bridge) = Bench::armed(Rules::default());
-    bench.stop(&mut Session::new("deck", 8, 0), "look out");
+    bench.stop(&mut Station::new("deck", 8, 0), "look out");
     bench.pass(ms(100));
     bridge.hear(&bench.token);
     let clear = bridge.clear(bench.now);
@@ -255,7 +255,7 @@ fn clearing_moves_nothing_and_what_was_commanded_before_it_does_not_count() {
 fn direct_control_begins_with_neutral_input_for_300_ms_without_a_gap() {
     let (mut bench, mut bridge) = Bench::ready(Rules::default());
     assert_eq!(bench.direct(&mut bridge, 0.1), Err(Reason::Neutral));
-    let neutral = |bench: &mut Bench, bridge: &mut Session, n: u64| {
+    let neutral = |bench: &mut Bench, bridge: &mut Station, n: u64| {
         for _ in 0..n {
             bench.direct(bridge, 0.0005).unwrap();
             bench.pass(ms(30));
@@ -665,9 +665,9 @@ fn a_gate_for_wheels_is_the_same_gate() {
             "{wish:?}"
         );
     }
-    let mut bridge = Session::new("bridge", 7, 0);
+    let mut bridge = Station::new("bridge", 7, 0);
     let mut now = START;
-    let mut token = |gate: &mut Gate<Velocity>, bridge: &mut Session| {
+    let mut token = |gate: &mut Gate<Velocity>, bridge: &mut Station| {
         now = now + ms(50);
         gate.advance(now);
         bridge.hear(&gate.token());

@@ -4,8 +4,8 @@
 //! have. Then something fails, at any moment of everybody's rhythm.
 
 use crate::bench::ms;
+use crate::station::Station;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
-use bowline_autonomy::operator::Session;
 use bowline_component::{Rig, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
 use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
@@ -59,7 +59,7 @@ impl<M> Link<M> {
 
 struct Trial {
     rig: Rig,
-    session: Session,
+    session: Station,
     up: Link<ThrustCommand>,
     down: Link<GateToken>,
     driver: Rig,
@@ -76,7 +76,7 @@ impl Trial {
         let now = rig.now();
         let mut trial = Self {
             rig,
-            session: Session::new("bridge", 7, 0),
+            session: Station::new("bridge", 7, 0),
             up: Link {
                 delay: random.millis(0, 60),
                 waiting: VecDeque::new(),

@@ -2,8 +2,8 @@
 //! everybody. An oracle that knows when each command was made looks at every one that is taken, and at every thrust.
 
 use crate::bench::{START, ms, task, thrust};
+use crate::station::Station;
 use bowline_autonomy::gate::{Event, Gate, Input, Rules};
-use bowline_autonomy::operator::Session;
 use bowline_component::Time;
 use bowline_msgs::{
     self as msgs, Authority, GateToken, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
@@ -98,7 +98,7 @@ struct Schedule {
     gate: Gate<Thrust>,
     /// What the gate said of itself when it last changed, and which change that was.
     report: (u64, msgs::Gate),
-    stations: Vec<Session>,
+    stations: Vec<Station>,
     /// How bad the links are, percent.
     loss: usize,
     plans: BinaryHeap<Reverse<(Time, u64)>>,
@@ -151,10 +151,10 @@ impl Schedule {
     }
 
     /// A station that begins. Its clock is an hour off, which is nobody's business.
-    fn session(&mut self, station: usize) -> Session {
+    fn session(&mut self, station: usize) -> Station {
         let number = (self.random.bits() >> 1) as i64;
         let name = ["a", "b"][station];
-        Session::new(name, number, self.random.below(4) as i32)
+        Station::new(name, number, self.random.below(4) as i32)
     }
 
     fn plan(&mut self, after: Duration, happening: Happening) {
@@ -523,7 +523,7 @@ fn the_oracle_tells_a_thief_from_an_heir() {
         ..msgs::Gate::default()
     };
     let says = |station: &str, session: i64, rank: i32, ask: i8| {
-        Message::Lease(Session::new(station, session, rank).request(START, ask))
+        Message::Lease(Station::new(station, session, rank).request(START, ask))
     };
     let (early, late) = (until, until + Duration::from_nanos(1));
     let (own, other, nobody) = (("a", 1), ("b", 2), ("", 0));
@@ -566,7 +566,7 @@ fn the_oracle_tells_a_thief_from_an_heir() {
 fn a_station_whose_clock_is_an_hour_off_is_heard_as_any_other() {
     let run = |offset_s: i64| {
         let mut gate: Gate<Thrust> = Gate::new(Rules::default(), START).unwrap();
-        let mut bridge = Session::new("bridge", 7, 0);
+        let mut bridge = Station::new("bridge", 7, 0);
         let mut story = Vec::new();
         for nth in 0..400_u32 {
             let now = START + ms(25) * nth;

@@ -1,8 +1,9 @@
 //! `bowline operate`: who commands a vehicle, and commands for it; `bowline halt`: the shortest way to stop one.
 //!
-//! Whoever runs it is a station like any other: it asks for the lease, brings tokens back, and is told by the gate what
-//! was not taken and why.
+//! The program is a station like any other: an operator's client that requests the lease, returns tokens, and reports what
+//! the gate refused and why.
 
+mod commands;
 mod desk;
 mod status;
 
@@ -10,7 +11,7 @@ use crate::input::Usage;
 use crate::listen::Interrupt;
 use crate::{Outcome, input, output};
 use bowline_autonomy::operator::{Step, parse_step};
-use bowline_msgs::LeaseRequest;
+use bowline_operator::Request;
 use clap::{Args, Subcommand};
 use desk::Desk;
 use status::Form;
@@ -28,9 +29,11 @@ Examples:
   bowline operate insert 40 25                    first this, then what is left of the mission
   bowline operate heading 45 1.5                  keep heading and speed, until Ctrl-C
   bowline operate thrust 0.3 0.3                  set thrust, until Ctrl-C
+  bowline operate drive 1.5 -10                   drive at 1.5 m/s with the wheels 10 degrees right, until Ctrl-C
   bowline operate hold                            no thrust; what is left of the mission waits for resume
   bowline operate take                            have control, until Ctrl-C
   bowline operate script missions/harbour.txt     one step on each line
+  bowline operate commands                        which commands there are, and what each needs
   bowline operate --prefix arm. status            another experiment of the robot, with a gate of its own
 
 Points are x east and y north in the map frame, in metres, as 40,25 or 40 25; what begins with a minus is
@@ -146,12 +149,20 @@ enum Verb {
     Heading(Words),
     /// Set thrust to port and to starboard, -1 to 1, until Ctrl-C
     Thrust(Words),
+    /// Set a speed, in metres a second, and an angle of the wheels, in degrees to the left, until Ctrl-C
+    Drive(Words),
     /// Give no thrust; what is left of the mission waits
     Hold,
     /// Go on with what is left of the mission
     Resume,
     /// Go back along the way that the vehicle came, and stay there; what is left of the mission waits
     Return,
+    /// List the commands that stations can send to a gate, and what each needs
+    Commands {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Do what a file says, one step on each line
     Script {
         /// The file
@@ -178,15 +189,18 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         json: false,
     });
     let steps = steps(verb)?;
+    if let Verb::Commands { json } = verb {
+        return commands::show(*json);
+    }
     let mut desk = desk(who)?;
     match verb {
         Verb::Status { follow, json } => {
             let form = if *json { Form::Json } else { Form::Words };
             status::show(&mut desk, *follow, form)
         }
-        Verb::Release => desk.say_as_holder(LeaseRequest::RELEASE),
-        Verb::Consent => desk.say_as_holder(LeaseRequest::CONSENT),
-        Verb::Deny => desk.say_as_holder(LeaseRequest::DENY),
+        Verb::Release => desk.request_as_holder(Request::Release),
+        Verb::Consent => desk.request_as_holder(Request::Consent),
+        Verb::Deny => desk.request_as_holder(Request::Deny),
         Verb::Take
         | Verb::Preempt
         | Verb::Stop(_)
@@ -198,6 +212,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         | Verb::Station(_)
         | Verb::Heading(_)
         | Verb::Thrust(_)
+        | Verb::Drive(_)
+        | Verb::Commands { .. }
         | Verb::Hold
         | Verb::Resume
         | Verb::Return
@@ -236,7 +252,11 @@ fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
             .map_err(|error| Usage(error.to_string()).into())
     };
     match verb {
-        Verb::Status { .. } | Verb::Release | Verb::Consent | Verb::Deny => Ok(Vec::new()),
+        Verb::Status { .. }
+        | Verb::Commands { .. }
+        | Verb::Release
+        | Verb::Consent
+        | Verb::Deny => Ok(Vec::new()),
         Verb::Take => Ok(vec![Step::Take]),
         Verb::Preempt => Ok(vec![Step::Preempt]),
         Verb::Clear => Ok(vec![Step::Clear]),
@@ -251,6 +271,7 @@ fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
         Verb::Survey(it) => line("survey", &points(&it.words)),
         Verb::Heading(it) => line("heading", &for_ever(&it.words)),
         Verb::Thrust(it) => line("thrust", &for_ever(&it.words)),
+        Verb::Drive(it) => line("drive", &for_ever(&it.words)),
         Verb::Script { file } => {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| Usage(format!("cannot read {}: {error}", file.display())))?;

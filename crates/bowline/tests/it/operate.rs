@@ -237,7 +237,7 @@ fn anybody_halts_it_from_another_shell_and_clearing_moves_nothing() {
     let said = robot.do_so("quay", &["halt", "a", "swimmer"]);
     assert!(said.contains("stopped"), "{said}");
     robot.wait_for_thrust(|thrust| thrust == [0.0; 2]);
-    steering.wait_for("the gate refused the thrust: stopped: ");
+    steering.wait_for("direct control has ended: the vehicle was stopped by quay: a swimmer");
     assert_eq!(steering.child.wait().unwrap().code(), Some(1));
     let status = robot.status();
     assert_eq!(status["stopped_by"], "quay");
@@ -349,7 +349,7 @@ fn without_a_gate_nobody_is_told_that_it_was_done() {
         let output = bowline_in(&folder, &[args, timeout].concat(), b"");
         let errors = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{args:?}: {errors}");
-        assert!(errors.contains("no gate was heard"), "{args:?}: {errors}");
+        assert!(errors.contains("no gate was found"), "{args:?}: {errors}");
     }
 }
 
@@ -463,6 +463,53 @@ fn operate_status_follow_reports_every_change_once_and_ends_with_ctrl_c() {
     assert_eq!(following.child.wait().unwrap().code(), Some(0));
 }
 
+#[test]
+fn operate_commands_json_is_the_table_that_the_page_is_built_with() {
+    let folder = scratch("operate-commands");
+    let output = bowline_in(&folder, &["operate", "commands", "--json"], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../station/web/src/session/commands.json"
+    );
+    let committed = std::fs::read_to_string(page).unwrap();
+    assert!(
+        stdout(&output) == committed,
+        "{page} is not what the table has: `make gen`"
+    );
+    let table = bowline_in(&folder, &["operate", "commands"], b"");
+    let table = stdout(&table);
+    for expected in ["preempt", "operator.velocity", "token, lease", "viewer"] {
+        assert!(table.contains(expected), "{expected} is missing:\n{table}");
+    }
+}
+
+#[test]
+fn set_points_beyond_the_limits_of_the_gate_or_of_another_vehicle_are_refused_before_anything_moves()
+ {
+    let robot = Robot::with("limits", ", direct_limits = [0.5, 0.4]", "");
+    robot.do_so("bridge", &["operate", "clear"]);
+    for (args, expected) in [
+        (
+            ["operate", "thrust", "0.2", "-0.45"],
+            "expected starboard_ratio from -0.4 to 0.4, found -0.45",
+        ),
+        (
+            ["operate", "drive", "1", "0"],
+            "expected \"thrust\", which this vehicle is driven by, found \"velocity\"",
+        ),
+    ] {
+        robot.is_refused("bridge", &args, expected);
+        assert_eq!(robot.status()["state"], "idle");
+        assert_eq!(robot.status()["holder"], "");
+    }
+    let status = robot.status();
+    let rules = &status["rules"];
+    assert_eq!(rules["actuation"], "thrust");
+    assert_eq!(rules["axes"][1]["max"], 0.4);
+    assert_eq!(rules["lease_us"], 1_000_000);
+}
+
 const ARM: &str = r#"
 [component.arm_gate]
 kind = "gate"
@@ -477,6 +524,7 @@ leases = "arm.operator.lease"
 wish = "arm.thrust.wish"
 command = "arm.thrust.command"
 state = "arm.gate.state"
+rules = "arm.gate.rules"
 token = "arm.gate.token"
 refusal = "arm.gate.refusal"
 task = "arm.gate.task"

@@ -2890,6 +2890,408 @@ impl wire::IntoOwned for ExperimentRef<'_> {
     }
 }
 
+/// One number of a direct command that a gate accepts, and its limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateAxis {
+    /// of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name
+    pub field: String,
+    /// the least value that is accepted, in the unit of the field
+    pub min: f64,
+    /// the greatest value that is accepted, in the unit of the field; neutral is 0
+    pub max: f64,
+}
+
+impl wire::Message for GateAxis {
+    const NAME: &'static str = "bowline.gate_axis_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8bb0_ce4c_d593_cb59);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for GateAxis {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        wire::Encode::measure(&self.field, meter).in_field("field")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.field, writer);
+        wire::Encode::write(&self.min, writer);
+        wire::Encode::write(&self.max, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GateAxis {
+    const MIN_SIZE: usize = 21;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let field: String = wire::Decode::read(reader).in_field("field")?;
+        let min: f64 = wire::Decode::read(reader).in_field("min")?;
+        let max: f64 = wire::Decode::read(reader).in_field("max")?;
+        Ok(Self { field, min, max })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.field, reader).in_field("field")?;
+        wire::Decode::read_into(&mut self.min, reader).in_field("min")?;
+        wire::Decode::read_into(&mut self.max, reader).in_field("max")?;
+        Ok(())
+    }
+}
+
+/// A [`GateAxis`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateAxisRef<'a> {
+    /// of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name
+    pub field: &'a str,
+    /// the least value that is accepted, in the unit of the field
+    pub min: f64,
+    /// the greatest value that is accepted, in the unit of the field; neutral is 0
+    pub max: f64,
+}
+
+impl wire::Message for GateAxisRef<'_> {
+    const NAME: &'static str = "bowline.gate_axis_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8bb0_ce4c_d593_cb59);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+}
+
+impl wire::Encode for GateAxisRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(16);
+        wire::Encode::measure(&self.field, meter).in_field("field")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.field, writer);
+        wire::Encode::write(&self.min, writer);
+        wire::Encode::write(&self.max, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GateAxisRef<'a> {
+    const MIN_SIZE: usize = 21;
+
+    #[inline(always)]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let field: &'a str = wire::Decode::read(reader).in_field("field")?;
+        let min: f64 = wire::Decode::read(reader).in_field("min")?;
+        let max: f64 = wire::Decode::read(reader).in_field("max")?;
+        Ok(Self { field, min, max })
+    }
+}
+
+impl wire::IntoOwned for GateAxisRef<'_> {
+    type Owned = GateAxis;
+
+    fn into_owned(self) -> GateAxis {
+        GateAxis {
+            field: wire::IntoOwned::into_owned(self.field),
+            min: self.min,
+            max: self.max,
+        }
+    }
+}
+
+/// What a gate demands of commands and what it guards. Constant for one run of the gate; sent at its start and twice a second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateRules {
+    /// when this held by the vehicle's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of the gate, as in gate_t
+    pub name: String,
+    /// the direct command that it accepts: thrust or velocity, a name of the table of commands
+    pub actuation: String,
+    /// how many axes follow
+    pub n_axes: i32,
+    /// the numbers of a direct command, with their limits
+    pub axes: Vec<GateAxis>,
+    /// greatest age of a direct command, from its token, microseconds; then the actuators are neutral
+    pub direct_max_age_us: i64,
+    /// greatest age of any other command on arrival, microseconds
+    pub task_max_age_us: i64,
+    /// for how long heading and speed are kept without a new command, microseconds
+    pub setpoint_us: i64,
+    /// for how long neutral input is demanded before direct control, microseconds
+    pub neutral_us: i64,
+    /// length of a lease that is not renewed, microseconds
+    pub lease_us: i64,
+    /// within which time the holder may answer a station that asks for the lease, microseconds
+    pub answer_us: i64,
+    /// from the end of a lease until control counts as lost, microseconds
+    pub grace_us: i64,
+    /// what is done when control is lost: hold, station, return or continue
+    pub contingency: String,
+    /// without the signal of the local stop for so long the vehicle is stopped, microseconds; 0: no local stop
+    pub local_stop_us: i64,
+    /// greatest age of a pose that the fence accepts, microseconds
+    pub pose_max_age_us: i64,
+    /// greatest standard deviation of a position that the fence accepts, metres
+    pub pose_sd_m: f64,
+    /// how many corners the fence has; 0: there is no fence
+    pub n_fence: i32,
+    /// x east and y north in the map frame, metres
+    pub fence_m: Vec<[f64; 2]>,
+}
+
+impl GateRules {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_axes = (self.axes.len()).try_into().unwrap_or(i32::MAX);
+        self.n_fence = (self.fence_m.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for GateRules {
+    const NAME: &'static str = "bowline.gate_rules_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2bc6_5d5a_e5e4_3f4e);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for GateRules {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(96);
+        meter.length("n_axes", self.n_axes, self.axes.len()).in_field("axes")?;
+        meter.length("n_fence", self.n_fence, self.fence_m.len()).in_field("fence_m")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.actuation, meter).in_field("actuation")?;
+        wire::Encode::measure(&self.axes, meter).in_field("axes")?;
+        wire::Encode::measure(&self.contingency, meter).in_field("contingency")?;
+        wire::Encode::measure(&self.fence_m, meter).in_field("fence_m")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.actuation, writer);
+        wire::Encode::write(&self.n_axes, writer);
+        wire::Encode::write(&self.axes, writer);
+        wire::Encode::write(&self.direct_max_age_us, writer);
+        wire::Encode::write(&self.task_max_age_us, writer);
+        wire::Encode::write(&self.setpoint_us, writer);
+        wire::Encode::write(&self.neutral_us, writer);
+        wire::Encode::write(&self.lease_us, writer);
+        wire::Encode::write(&self.answer_us, writer);
+        wire::Encode::write(&self.grace_us, writer);
+        wire::Encode::write(&self.contingency, writer);
+        wire::Encode::write(&self.local_stop_us, writer);
+        wire::Encode::write(&self.pose_max_age_us, writer);
+        wire::Encode::write(&self.pose_sd_m, writer);
+        wire::Encode::write(&self.n_fence, writer);
+        wire::Encode::write(&self.fence_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GateRules {
+    const MIN_SIZE: usize = 111;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: String = wire::Decode::read(reader).in_field("name")?;
+        let actuation: String = wire::Decode::read(reader).in_field("actuation")?;
+        let n_axes: i32 = wire::Decode::read(reader).in_field("n_axes")?;
+        let axes: Vec<GateAxis> = reader.list(n_axes).in_field("axes")?;
+        let direct_max_age_us: i64 = wire::Decode::read(reader).in_field("direct_max_age_us")?;
+        let task_max_age_us: i64 = wire::Decode::read(reader).in_field("task_max_age_us")?;
+        let setpoint_us: i64 = wire::Decode::read(reader).in_field("setpoint_us")?;
+        let neutral_us: i64 = wire::Decode::read(reader).in_field("neutral_us")?;
+        let lease_us: i64 = wire::Decode::read(reader).in_field("lease_us")?;
+        let answer_us: i64 = wire::Decode::read(reader).in_field("answer_us")?;
+        let grace_us: i64 = wire::Decode::read(reader).in_field("grace_us")?;
+        let contingency: String = wire::Decode::read(reader).in_field("contingency")?;
+        let local_stop_us: i64 = wire::Decode::read(reader).in_field("local_stop_us")?;
+        let pose_max_age_us: i64 = wire::Decode::read(reader).in_field("pose_max_age_us")?;
+        let pose_sd_m: f64 = wire::Decode::read(reader).in_field("pose_sd_m")?;
+        let n_fence: i32 = wire::Decode::read(reader).in_field("n_fence")?;
+        let fence_m: Vec<[f64; 2]> = reader.list(n_fence).in_field("fence_m")?;
+        Ok(Self { utime, name, actuation, n_axes, axes, direct_max_age_us, task_max_age_us, setpoint_us, neutral_us, lease_us, answer_us, grace_us, contingency, local_stop_us, pose_max_age_us, pose_sd_m, n_fence, fence_m })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
+        wire::Decode::read_into(&mut self.actuation, reader).in_field("actuation")?;
+        wire::Decode::read_into(&mut self.n_axes, reader).in_field("n_axes")?;
+        reader.list_into(&mut self.axes, self.n_axes).in_field("axes")?;
+        wire::Decode::read_into(&mut self.direct_max_age_us, reader).in_field("direct_max_age_us")?;
+        wire::Decode::read_into(&mut self.task_max_age_us, reader).in_field("task_max_age_us")?;
+        wire::Decode::read_into(&mut self.setpoint_us, reader).in_field("setpoint_us")?;
+        wire::Decode::read_into(&mut self.neutral_us, reader).in_field("neutral_us")?;
+        wire::Decode::read_into(&mut self.lease_us, reader).in_field("lease_us")?;
+        wire::Decode::read_into(&mut self.answer_us, reader).in_field("answer_us")?;
+        wire::Decode::read_into(&mut self.grace_us, reader).in_field("grace_us")?;
+        wire::Decode::read_into(&mut self.contingency, reader).in_field("contingency")?;
+        wire::Decode::read_into(&mut self.local_stop_us, reader).in_field("local_stop_us")?;
+        wire::Decode::read_into(&mut self.pose_max_age_us, reader).in_field("pose_max_age_us")?;
+        wire::Decode::read_into(&mut self.pose_sd_m, reader).in_field("pose_sd_m")?;
+        wire::Decode::read_into(&mut self.n_fence, reader).in_field("n_fence")?;
+        reader.list_into(&mut self.fence_m, self.n_fence).in_field("fence_m")?;
+        Ok(())
+    }
+}
+
+/// A [`GateRules`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateRulesRef<'a> {
+    /// when this held by the vehicle's clock, microseconds since the epoch
+    pub utime: i64,
+    /// of the gate, as in gate_t
+    pub name: &'a str,
+    /// the direct command that it accepts: thrust or velocity, a name of the table of commands
+    pub actuation: &'a str,
+    /// how many axes follow
+    pub n_axes: i32,
+    /// the numbers of a direct command, with their limits
+    pub axes: Vec<GateAxisRef<'a>>,
+    /// greatest age of a direct command, from its token, microseconds; then the actuators are neutral
+    pub direct_max_age_us: i64,
+    /// greatest age of any other command on arrival, microseconds
+    pub task_max_age_us: i64,
+    /// for how long heading and speed are kept without a new command, microseconds
+    pub setpoint_us: i64,
+    /// for how long neutral input is demanded before direct control, microseconds
+    pub neutral_us: i64,
+    /// length of a lease that is not renewed, microseconds
+    pub lease_us: i64,
+    /// within which time the holder may answer a station that asks for the lease, microseconds
+    pub answer_us: i64,
+    /// from the end of a lease until control counts as lost, microseconds
+    pub grace_us: i64,
+    /// what is done when control is lost: hold, station, return or continue
+    pub contingency: &'a str,
+    /// without the signal of the local stop for so long the vehicle is stopped, microseconds; 0: no local stop
+    pub local_stop_us: i64,
+    /// greatest age of a pose that the fence accepts, microseconds
+    pub pose_max_age_us: i64,
+    /// greatest standard deviation of a position that the fence accepts, metres
+    pub pose_sd_m: f64,
+    /// how many corners the fence has; 0: there is no fence
+    pub n_fence: i32,
+    /// x east and y north in the map frame, metres
+    pub fence_m: Vec<[f64; 2]>,
+}
+
+impl wire::Message for GateRulesRef<'_> {
+    const NAME: &'static str = "bowline.gate_rules_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2bc6_5d5a_e5e4_3f4e);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for GateRulesRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(96);
+        meter.length("n_axes", self.n_axes, self.axes.len()).in_field("axes")?;
+        meter.length("n_fence", self.n_fence, self.fence_m.len()).in_field("fence_m")?;
+        wire::Encode::measure(&self.name, meter).in_field("name")?;
+        wire::Encode::measure(&self.actuation, meter).in_field("actuation")?;
+        wire::Encode::measure(&self.axes, meter).in_field("axes")?;
+        wire::Encode::measure(&self.contingency, meter).in_field("contingency")?;
+        wire::Encode::measure(&self.fence_m, meter).in_field("fence_m")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.name, writer);
+        wire::Encode::write(&self.actuation, writer);
+        wire::Encode::write(&self.n_axes, writer);
+        wire::Encode::write(&self.axes, writer);
+        wire::Encode::write(&self.direct_max_age_us, writer);
+        wire::Encode::write(&self.task_max_age_us, writer);
+        wire::Encode::write(&self.setpoint_us, writer);
+        wire::Encode::write(&self.neutral_us, writer);
+        wire::Encode::write(&self.lease_us, writer);
+        wire::Encode::write(&self.answer_us, writer);
+        wire::Encode::write(&self.grace_us, writer);
+        wire::Encode::write(&self.contingency, writer);
+        wire::Encode::write(&self.local_stop_us, writer);
+        wire::Encode::write(&self.pose_max_age_us, writer);
+        wire::Encode::write(&self.pose_sd_m, writer);
+        wire::Encode::write(&self.n_fence, writer);
+        wire::Encode::write(&self.fence_m, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for GateRulesRef<'a> {
+    const MIN_SIZE: usize = 111;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let name: &'a str = wire::Decode::read(reader).in_field("name")?;
+        let actuation: &'a str = wire::Decode::read(reader).in_field("actuation")?;
+        let n_axes: i32 = wire::Decode::read(reader).in_field("n_axes")?;
+        let axes: Vec<GateAxisRef<'a>> = reader.list(n_axes).in_field("axes")?;
+        let direct_max_age_us: i64 = wire::Decode::read(reader).in_field("direct_max_age_us")?;
+        let task_max_age_us: i64 = wire::Decode::read(reader).in_field("task_max_age_us")?;
+        let setpoint_us: i64 = wire::Decode::read(reader).in_field("setpoint_us")?;
+        let neutral_us: i64 = wire::Decode::read(reader).in_field("neutral_us")?;
+        let lease_us: i64 = wire::Decode::read(reader).in_field("lease_us")?;
+        let answer_us: i64 = wire::Decode::read(reader).in_field("answer_us")?;
+        let grace_us: i64 = wire::Decode::read(reader).in_field("grace_us")?;
+        let contingency: &'a str = wire::Decode::read(reader).in_field("contingency")?;
+        let local_stop_us: i64 = wire::Decode::read(reader).in_field("local_stop_us")?;
+        let pose_max_age_us: i64 = wire::Decode::read(reader).in_field("pose_max_age_us")?;
+        let pose_sd_m: f64 = wire::Decode::read(reader).in_field("pose_sd_m")?;
+        let n_fence: i32 = wire::Decode::read(reader).in_field("n_fence")?;
+        let fence_m: Vec<[f64; 2]> = reader.list(n_fence).in_field("fence_m")?;
+        Ok(Self { utime, name, actuation, n_axes, axes, direct_max_age_us, task_max_age_us, setpoint_us, neutral_us, lease_us, answer_us, grace_us, contingency, local_stop_us, pose_max_age_us, pose_sd_m, n_fence, fence_m })
+    }
+}
+
+impl wire::IntoOwned for GateRulesRef<'_> {
+    type Owned = GateRules;
+
+    fn into_owned(self) -> GateRules {
+        GateRules {
+            utime: self.utime,
+            name: wire::IntoOwned::into_owned(self.name),
+            actuation: wire::IntoOwned::into_owned(self.actuation),
+            n_axes: self.n_axes,
+            axes: wire::IntoOwned::into_owned(self.axes),
+            direct_max_age_us: self.direct_max_age_us,
+            task_max_age_us: self.task_max_age_us,
+            setpoint_us: self.setpoint_us,
+            neutral_us: self.neutral_us,
+            lease_us: self.lease_us,
+            answer_us: self.answer_us,
+            grace_us: self.grace_us,
+            contingency: wire::IntoOwned::into_owned(self.contingency),
+            local_stop_us: self.local_stop_us,
+            pose_max_age_us: self.pose_max_age_us,
+            pose_sd_m: self.pose_sd_m,
+            n_fence: self.n_fence,
+            fence_m: self.fence_m,
+        }
+    }
+}
+
 /// Who or what is in control of a vehicle, at which level, since when and until when, and why. Sent with every change, and
 /// a few times a second.
 #[derive(Clone, Debug, Default, PartialEq)]

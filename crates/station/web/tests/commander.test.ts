@@ -8,7 +8,7 @@ import { Registry } from "../src/panels/registry.js";
 import type { Hello, Reply } from "../src/protocol/frames.js";
 import * as tasks from "../src/session/tasks.js";
 import { Store } from "../src/store/store.js";
-import { type Encodes, Voice } from "./voice.js";
+import { type Encodes, rulesOf, Voice } from "./voice.js";
 
 /** A page with one or more vehicles, and what it published. */
 class Page {
@@ -31,6 +31,8 @@ class Page {
         this.voice.hello(hello, performance.now());
         for (const prefix of prefixes) {
             this.say(`${prefix}gate.state`, new Gate({ name: "harbour", state: Gate.IDLE }));
+            this.say(`${prefix}gate.rules`, rulesOf("thrust"));
+            this.say(`${prefix}gate.token`, new GateToken({ token: 1n }));
         }
     }
 
@@ -47,6 +49,7 @@ class Page {
             `${prefix}gate.state`,
             new Gate({ holder: by.station, session: by.session, epoch: 1n, state: Gate.IDLE }),
         );
+        this.say(`${prefix}gate.token`, new GateToken({ token: 2n, session: by.session, epoch: 1n }));
     }
 
     channels(): string[] {
@@ -105,13 +108,12 @@ describe("whoever looks at the page", () => {
         const [heron, tern] = page.store.vehicles;
         page.commander.take(heron!);
         page.grant("heron.");
-        page.say("heron.gate.token", new GateToken({ token: 1n }));
         page.commander.tick(heron, undefined, "");
         page.commander.engage(heron!, true);
         page.commander.tick(heron, undefined, "");
         expect(page.channels()).toContain("heron.operator.thrust");
         page.commander.tick(tern, { ahead: 1, left: 0 }, "");
-        expect(page.commander.bridge(heron!)?.control.reason).toBe("another vehicle is in front");
+        expect(page.commander.bridge(heron!)?.session.direct.reason).toBe("another vehicle is in front");
         expect(page.channels().some((name) => name.startsWith("tern."))).toBe(false);
     });
 
@@ -146,13 +148,12 @@ describe("whoever looks at the page", () => {
         const [vehicle] = page.store.vehicles;
         page.commander.take(vehicle!);
         page.grant();
-        page.say("gate.token", new GateToken({ token: 1n }));
         page.commander.tick(vehicle, undefined, "");
         page.commander.engage(vehicle!, true);
         page.store.roundTripMs = 1_500;
         page.commander.tick(vehicle, undefined, "");
-        const { control } = page.commander.bridge(vehicle!)!;
-        expect([control.state, control.reason]).toEqual(["off", "the station is not heard"]);
+        const { direct } = page.commander.bridge(vehicle!)!.session;
+        expect([direct.state, direct.reason]).toEqual(["off", "the station is not heard"]);
     });
 
     it("is told whether a stop went out, and is alarmed when nobody confirms it", () => {
@@ -174,7 +175,7 @@ describe("whoever looks at the page", () => {
         const alarms = (): unknown[] =>
             page.store.histories.alarms.list().map(({ text, isActive }) => [text, isActive]);
         expect(alarms()).toEqual([["a stop is not confirmed", true]]);
-        page.say("gate.state", new Gate({ is_stopped: true }));
+        page.say("gate.state", new Gate({ is_stopped: true, stopped_by: "bridge/anna" }));
         tick(10);
         expect(session.stop).toBe("confirmed");
         expect(alarms()).toEqual([["a stop is not confirmed", false]]);

@@ -308,6 +308,7 @@ describe("what the page wants of the station", () => {
             "bowline.lease_request_t": [0, 0],
             "bowline.stop_command_t": [0, 20],
             "bowline.task_command_t": [0, 50],
+            "bowline.task_t": [0, 0],
         });
     });
 });

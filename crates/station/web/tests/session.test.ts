@@ -9,22 +9,54 @@ import { TaskCommand } from "../src/generated/bowline/task_command_t.js";
 import { Task } from "../src/generated/bowline/task_t.js";
 import { ThrustCommand } from "../src/generated/bowline/thrust_command_t.js";
 import { VelocityCommand } from "../src/generated/bowline/velocity_command_t.js";
-import { DirectControl, type Hands, thrustOf } from "../src/session/drive.js";
-import { type Command, drawSession, type Now, OperatorSession } from "../src/session/operator.js";
+import { drawSession } from "../src/session/authority.js";
+import { COMMANDS, mayBeSentBy } from "../src/session/commands.js";
+import { type Hands, setpointOf, thrustOf } from "../src/session/hands.js";
+import { type Now, OperatorSession, type Outgoing } from "../src/session/operator.js";
 import * as tasks from "../src/session/tasks.js";
+import { rulesOf } from "./voice.js";
 
 const ME = { station: "bridge/anna", session: 77n, rank: 1 };
 const at = (ms: number): Now => ({ ms, utime: 1_000_000 + ms * 1_000 });
 
-function held(): OperatorSession {
-    const session = new OperatorSession(ME);
-    session.heardToken(new GateToken({ token: 5n, epoch: 3n, session: 77n }), 0);
-    session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, state: Gate.IDLE }), 0);
+/** A session that knows the rules of a gate; messages of the gate have later and later times. */
+class Station extends OperatorSession {
+    private utime = 0n;
+
+    constructor() {
+        super(ME);
+        this.receiveRules(rulesOf("thrust"));
+    }
+
+    hearToken(init: Partial<GateToken>, ms: number): void {
+        this.receiveToken(new GateToken({ ...init, utime: ++this.utime }), at(ms));
+    }
+
+    hear(init: Partial<Gate>, utime = 0): void {
+        this.receiveState(new Gate({ ...init, utime: ++this.utime }), utime);
+    }
+
+    idle(ms: number): Outgoing[] {
+        return this.tick(undefined, "", at(ms));
+    }
+}
+
+const MINE = { holder: ME.station, session: 77n, epoch: 3n, state: Gate.IDLE };
+
+function held(): Station {
+    const session = new Station();
+    session.hearToken({ token: 5n }, 0);
+    session.hear({ holder: "" });
+    session.request("take", at(0));
+    session.hearToken({ token: 5n, epoch: 3n, session: 77n }, 0);
+    session.hear(MINE);
     return session;
 }
 
-const leaseAsks = (commands: Command[]): number[] =>
-    commands.filter((it) => it.channel === "operator.lease").map((it) => LeaseRequest.decode(it.bytes).ask);
+const leaseAsks = (due: Outgoing[]): number[] =>
+    due
+        .filter((it) => it.command.channel === "operator.lease")
+        .map((it) => LeaseRequest.decode(it.message.encode()).ask);
 
 describe("a session", () => {
     it("has a number that is drawn, positive and not drawn twice", () => {
@@ -34,80 +66,83 @@ describe("a session", () => {
     });
 
     it("asks again for the lease until the gate answers, and gives up in the end", () => {
-        const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "" }), 0);
+        const session = new Station();
+        session.hearToken({}, 0);
+        session.hear({ holder: "" });
         expect(session.lease).toBe("free");
-        expect(leaseAsks(session.take(at(0)))).toEqual([LeaseRequest.TAKE]);
+        expect(leaseAsks(session.request("take", at(0)))).toEqual([LeaseRequest.TAKE]);
         expect(session.lease).toBe("taking");
-        expect(leaseAsks(session.tick(at(100)))).toEqual([]);
-        expect(leaseAsks(session.tick(at(500)))).toEqual([LeaseRequest.TAKE]);
-        expect(leaseAsks(session.tick(at(10_000)))).toEqual([]);
+        expect(leaseAsks(session.idle(100))).toEqual([]);
+        expect(leaseAsks(session.idle(500))).toEqual([LeaseRequest.TAKE]);
+        expect(leaseAsks(session.idle(10_000))).toEqual([]);
         expect(session.lease).toBe("free");
     });
 
     it("renews a lease that it holds, and says nothing under one that it lost", () => {
         const session = held();
-        const renewals = [0, 100, 250, 400, 500, 750].flatMap((ms) => leaseAsks(session.tick(at(ms))));
+        const renewals = [0, 100, 250, 400, 500, 750].flatMap((ms) => leaseAsks(session.idle(ms)));
         expect(renewals).toEqual([2, 2, 2, 2].map(() => LeaseRequest.RENEW));
-        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }), 0);
+        session.hear({ holder: "other", session: 1n, epoch: 4n });
         expect(session.lease).toBe("other");
-        expect(session.tick(at(1_500))).toEqual([]);
+        expect(session.idle(1_500)).toEqual([]);
     });
 
     it("does not take a lease up again by itself after another had it", () => {
         const session = held();
-        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }), 0);
-        session.heardGate(new Gate({ holder: "", epoch: 4n }), 0);
-        const sent = [0, 500, 1_000, 5_000].flatMap((ms) => session.tick(at(ms)));
+        session.hear({ holder: "other", session: 1n, epoch: 4n });
+        session.hear({ holder: "", epoch: 4n });
+        const sent = [0, 500, 1_000, 5_000].flatMap((ms) => session.idle(ms));
         expect(sent).toEqual([]);
     });
 
     it("brings the newest token, the lease's epoch and a number that grows", () => {
         const session = held();
-        const first = TaskCommand.decode(session.giveTask(tasks.pause(), "", at(0))[0]!.bytes);
-        session.heardToken(new GateToken({ token: 9n }), 10);
-        const second = TaskCommand.decode(session.giveTask(tasks.pause(), "", at(20))[0]!.bytes);
+        const first = TaskCommand.decode(session.give(tasks.pause(), at(0))[0]!.message.encode());
+        session.hearToken({ token: 9n, epoch: 3n, session: 77n }, 10);
+        const second = TaskCommand.decode(session.give(tasks.pause(), at(20))[0]!.message.encode());
         expect([first.by.token, first.by.epoch, first.by.session, first.by.station]).toEqual([5n, 3n, 77n, ME.station]);
         expect(second.by.token).toBe(9n);
         expect(second.by.sequence).toBeGreaterThan(first.by.sequence);
     });
 
     /** A session whose commands get out. */
-    function pressed(): OperatorSession {
-        const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "other", session: 1n, epoch: 4n }), 0);
-        const first = StopCommand.decode(session.pressStop("a person in the water", at(0))[0]!.bytes);
+    function pressed(): Station {
+        const session = new Station();
+        session.hear({ holder: "other", session: 1n, epoch: 4n });
+        const first = StopCommand.decode(session.pressStop("a person in the water", at(0))[0]!.message.encode());
         expect([first.ask, first.reason]).toEqual([StopCommand.STOP, "a person in the water"]);
         expect(session.stop).toBe("unsent");
-        session.stopWent(true);
+        session.stopPublished(true);
         return session;
     }
 
     it("says a stop again until the gate confirms it", () => {
         const session = pressed();
         expect(session.stop).toBe("sent");
-        expect(session.tick(at(50))).toEqual([]);
-        expect(session.tick(at(100)).length).toBe(1);
-        session.heardGate(new Gate({ is_stopped: true }), at(150).utime);
+        expect(session.idle(50)).toEqual([]);
+        expect(session.idle(100).length).toBe(1);
+        session.hear({ is_stopped: true, stopped_by: "deck" }, at(140).utime);
+        expect(session.stop, "a stop of another station may be cleared by now").toBe("sent");
+        session.hear({ is_stopped: true, stopped_by: ME.station }, at(150).utime);
         expect(session.stop).toBe("confirmed");
-        expect(session.tick(at(200))).toEqual([]);
-        session.heardGate(new Gate({ is_stopped: false }), at(300).utime);
+        expect(session.idle(200)).toEqual([]);
+        session.hear({ is_stopped: false }, at(300).utime);
         expect(session.stop).toBe("none");
     });
 
     it("takes no gate for a confirmation that was heard before the stop was pressed", () => {
         const session = pressed();
-        session.heardGate(new Gate({ is_stopped: true }), at(-10_000).utime);
+        session.hear({ is_stopped: true, stopped_by: ME.station }, at(-10_000).utime);
         expect(session.stop).toBe("sent");
-        session.heardGate(new Gate({ is_stopped: true }), at(10).utime);
+        session.hear({ is_stopped: true, stopped_by: ME.station }, at(10).utime);
         expect(session.stop).toBe("confirmed");
     });
 
     it("says that a stop did not get out, and confirms none that did not", () => {
         const session = pressed();
-        session.stopWent(false);
+        session.stopPublished(false);
         expect(session.stop).toBe("unsent");
-        session.heardGate(new Gate({ is_stopped: true }), at(10).utime);
+        session.hear({ is_stopped: true, stopped_by: ME.station }, at(10).utime);
         expect(session.stop).toBe("unsent");
     });
 
@@ -116,7 +151,7 @@ describe("a session", () => {
         const sent = (fromMs: number, toMs: number): number => {
             let n = 0;
             for (let ms = fromMs; ms < toMs; ms += 10) {
-                n += session.tick(at(ms)).length;
+                n += session.idle(ms).length;
             }
             return n;
         };
@@ -129,30 +164,35 @@ describe("a session", () => {
 
     it("knows who asks it for the lease, and answers", () => {
         const session = held();
-        session.heardGate(new Gate({ holder: ME.station, session: 77n, epoch: 3n, asking: "deck/ben" }), 0);
+        session.hear({ ...MINE, asking: "deck/ben" });
         expect(session.isAskedFor).toBe(true);
-        expect(leaseAsks(session.consent(at(0)))).toEqual([LeaseRequest.CONSENT]);
-        expect(leaseAsks(session.deny(at(0)))).toEqual([LeaseRequest.DENY]);
+        expect(leaseAsks(session.request("consent", at(0)))).toEqual([LeaseRequest.CONSENT]);
+        expect(leaseAsks(session.request("deny", at(0)))).toEqual([LeaseRequest.DENY]);
     });
 
     it("may preempt only a lower rank", () => {
-        const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 1 }), 0);
+        const session = new Station();
+        session.hearToken({ session: 1n, epoch: 1n }, 0);
+        session.hear({ holder: "a", session: 1n, epoch: 1n, rank: 1 });
         expect(session.mayPreempt).toBe(false);
-        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n, rank: 0 }), 0);
+        session.hear({ holder: "a", session: 1n, epoch: 1n, rank: 0 });
         expect(session.mayPreempt).toBe(true);
-        expect(leaseAsks(session.preempt(at(0)))).toEqual([LeaseRequest.PREEMPT]);
+        expect(leaseAsks(session.request("preempt", at(0)))).toEqual([LeaseRequest.PREEMPT]);
     });
 
     it("listens only to its own refusals", () => {
-        const session = new OperatorSession(ME);
-        session.heardGate(new Gate({ holder: "a", session: 1n, epoch: 1n }), 0);
-        session.take(at(0));
-        const refusal = (of: bigint): Refusal =>
-            new Refusal({ by: new Authority({ session: of }), command: "take", reason: "denied" });
-        expect(session.heardRefusal(refusal(1n), 0)).toBe(false);
-        expect(session.lease).toBe("taking");
-        expect(session.heardRefusal(refusal(77n), 0)).toBe(true);
+        const session = new Station();
+        session.hearToken({ session: 1n, epoch: 1n }, 0);
+        session.hear({ holder: "a", session: 1n, epoch: 1n });
+        const [{ message }] = session.request("take", at(0)) as [Outgoing];
+        const { sequence } = message.by;
+        const refusal = (session: bigint, station: string): Refusal =>
+            new Refusal({ by: new Authority({ session, station, sequence }), command: "take", reason: "denied" });
+        for (const others of [refusal(1n, ME.station), refusal(77n, "bridge/ben")]) {
+            expect(session.receiveRefusal(others, at(0))).toBe(false);
+            expect(session.lease).toBe("taking");
+        }
+        expect(session.receiveRefusal(refusal(77n, ME.station), at(0))).toBe(true);
         expect(session.lease).toBe("other");
     });
 });
@@ -168,40 +208,56 @@ describe("direct control", () => {
 
     class Bench {
         readonly session = held();
-        readonly control = new DirectControl(this.session, { kind: "thrust" });
         ms = 0;
 
-        constructor() {
-            this.control.tick(undefined, false, "", at(0));
+        constructor(actuation = "thrust") {
+            this.session.receiveRules(rulesOf(actuation));
+            this.session.idle(0);
         }
 
         /** Runs for a while with a tick every 10 ms and tokens 20 times a second. */
-        run(forMs: number, { hands, away = "", isStopped = false }: Run = {}): Command[] {
-            const sent: Command[] = [];
+        run(forMs: number, { hands, away = "", isStopped = false }: Run = {}): Outgoing[] {
+            const sent: Outgoing[] = [];
+            this.session.hear({ ...MINE, is_stopped: isStopped });
             for (const end = this.ms + forMs; this.ms < end; this.ms += 10) {
                 if (this.ms % 50 === 0) {
-                    this.session.heardToken(new GateToken({ token: BigInt(this.ms + 1) }), this.ms);
+                    this.token(BigInt(this.ms + 1));
                 }
-                sent.push(...this.control.tick(hands, isStopped, away, at(this.ms)));
+                sent.push(...this.tick(hands, away));
             }
             return sent;
         }
+
+        token(token: bigint): void {
+            this.session.hearToken({ token, epoch: 3n, session: 77n }, this.ms);
+        }
+
+        /** Direct commands: renewals are no part of this. */
+        tick(hands: Hands | undefined, away = ""): Outgoing[] {
+            const setpoint = hands && setpointOf(hands, 0.5, this.session.rules!);
+            const due = this.session.tick(setpoint, away, at(this.ms));
+            return due.filter((it) => it.command.effect === "direct");
+        }
+
+        get control(): OperatorSession["direct"] {
+            return this.session.direct;
+        }
     }
 
-    const ratios = (commands: Command[]): number[] =>
-        commands.map((it) => ThrustCommand.decode(it.bytes).thrust.port_ratio);
+    const ratios = (due: Outgoing[]): number[] =>
+        due.map((it) => ThrustCommand.decode(it.message.encode()).thrust.port_ratio);
 
     it("sends nothing unless it is engaged, and is not engaged without the lease", () => {
         const bench = new Bench();
         expect(bench.run(500, { hands: AHEAD })).toEqual([]);
-        bench.session.heardGate(new Gate({ holder: "", epoch: 3n }), 0);
-        bench.control.engage();
+        bench.session.hear({ holder: "", epoch: 3n });
+        bench.session.engage();
         expect([bench.control.state, bench.control.reason]).toEqual(["off", "take control first"]);
     });
 
     it("shows neutral input first, and a stick that is already pushed moves nothing", () => {
         const bench = new Bench();
-        bench.control.engage();
+        bench.session.engage();
         expect(new Set(ratios(bench.run(1_000, { hands: AHEAD })))).toEqual(new Set([0]));
         expect(bench.control.state).toBe("arming");
         bench.run(500);
@@ -210,7 +266,7 @@ describe("direct control", () => {
 
     it("sends 30 times a second while a control is held, and then zero for a moment, and then nothing", () => {
         const bench = new Bench();
-        bench.control.engage();
+        bench.session.engage();
         bench.run(600);
         const driven = ratios(bench.run(2_000, { hands: AHEAD }));
         expect(driven.length / 2).toBeGreaterThanOrEqual(29.5);
@@ -227,7 +283,7 @@ describe("direct control", () => {
         ["the vehicle is stopped", { isStopped: true }, "the vehicle is stopped"],
     ])("is silent at once when %s, and does not go on by itself", (_, run, reason) => {
         const bench = new Bench();
-        bench.control.engage();
+        bench.session.engage();
         bench.run(600);
         expect(bench.run(100, { hands: AHEAD }).length).toBeGreaterThan(0);
         expect(bench.run(500, { hands: AHEAD, ...run })).toEqual([]);
@@ -237,42 +293,42 @@ describe("direct control", () => {
 
     it("does not go on after the page was held up, with keys still down and fresh tokens", () => {
         const bench = new Bench();
-        bench.control.engage();
+        bench.session.engage();
         bench.run(600);
         expect(bench.run(100, { hands: AHEAD }).length).toBeGreaterThan(0);
         bench.ms += 400;
-        bench.session.heardToken(new GateToken({ token: 1n }), bench.ms);
+        bench.token(1n);
         expect(bench.run(500, { hands: AHEAD })).toEqual([]);
-        expect(bench.control.reason).toBe("the page was held up");
+        expect(bench.control.reason).toBe("commands were held up");
     });
 
     it("is silent when tokens stay away", () => {
         const bench = new Bench();
-        bench.control.engage();
+        bench.session.engage();
         bench.run(600);
         for (const end = bench.ms + 700; bench.ms < end; bench.ms += 10) {
-            bench.control.tick(AHEAD, false, "", at(bench.ms));
+            bench.tick(AHEAD);
         }
-        expect(bench.control.tick(AHEAD, false, "", at(bench.ms))).toEqual([]);
-        expect(bench.control.reason).toBe("the vehicle is not heard");
+        expect(bench.tick(AHEAD)).toEqual([]);
+        expect(bench.control.reason).toBe("the vehicle does not answer");
     });
 
     it("shows neutral input again when the gate wants that", () => {
         const bench = new Bench();
-        bench.control.engage();
+        bench.session.engage();
         bench.run(600);
-        bench.control.heardNeutralWanted();
+        const { by } = bench.run(50, { hands: AHEAD })[0]!.message;
+        bench.session.receiveRefusal(new Refusal({ by, command: "thrust", reason: "neutral" }), at(bench.ms));
         expect(new Set(ratios(bench.run(200, { hands: AHEAD })))).toEqual(new Set([0]));
     });
 
-    it("commands wheels on the ground by speed and angle", () => {
-        const bench = new Bench();
-        bench.control.drive = { kind: "velocity", maxSpeedMps: 2, maxSteeringRad: 0.4 };
-        bench.control.engage();
+    it("commands wheels on the ground by speed and angle, within the limits that the gate publishes", () => {
+        const bench = new Bench("velocity");
+        bench.session.engage();
         bench.run(600);
         const [sent] = bench.run(50, { hands: { ahead: -1, left: 0.5 } });
-        const { velocity } = VelocityCommand.decode(sent!.bytes);
-        expect([velocity.speed_mps, velocity.steering_rad]).toEqual([-1, 0.2]);
+        const { velocity } = VelocityCommand.decode(sent!.message.encode());
+        expect([velocity.speed_mps, velocity.steering_rad]).toEqual([-0.75, 0.2]);
     });
 
     it.each([
@@ -304,5 +360,14 @@ describe("tasks", () => {
         expect([task.kind, task.placing, task.n_points]).toEqual([Task.SURVEY, Task.REPLACE, 3]);
         expect([task.heading_rad, task.speed_mps, task.lane_spacing_m]).toEqual([Number.NaN, Number.NaN, Number.NaN]);
         expect(tasks.goTo([1, 2]).id).not.toBe(tasks.goTo([1, 2]).id);
+    });
+});
+
+describe("the table of commands", () => {
+    it("lets a viewer stop, and send nothing else", () => {
+        const open = COMMANDS.filter((it) => mayBeSentBy("viewer", it)).map((it) => it.name);
+        expect(open).toEqual(["stop"]);
+        expect(COMMANDS.every((it) => mayBeSentBy("operator", it))).toBe(true);
+        expect(COMMANDS.filter((it) => it.needs.length === 0).map((it) => it.name)).toEqual(["stop"]);
     });
 });

@@ -24,7 +24,7 @@ import { StopButton } from "../src/shell/stop.js";
 import { type Choices, TopBar } from "../src/shell/topbar.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import type { Vehicle } from "../src/store/vehicles.js";
-import { type Encodes, Voice } from "./voice.js";
+import { type Encodes, rulesOf, Voice } from "./voice.js";
 
 /** A page with vehicles, and a clock that is told what to show. */
 class Bench {
@@ -50,7 +50,10 @@ class Bench {
 
     constructor(prefixes: readonly string[] = [""], hello: Partial<Hello> = {}) {
         this.voice.hello({ user: "", ...hello });
-        prefixes.forEach((prefix) => this.say(`${prefix}gate.state`, new Gate({ name: "harbour", state: Gate.IDLE })));
+        for (const prefix of prefixes) {
+            this.say(`${prefix}gate.state`, new Gate({ name: "harbour", state: Gate.IDLE }));
+            this.say(`${prefix}gate.rules`, rulesOf("thrust"));
+        }
         const [first] = this.store.vehicles;
         this.view = first && new VehicleView(this.store, first);
     }
@@ -210,7 +213,12 @@ describe("the stop", () => {
         bench.pass(20_000);
         expect(face()).toEqual(["STOP SENT", "not confirmed yet for 20 s"]);
         expect(stop.announced.textContent, "what counts is not read aloud").toBe("STOP SENT, not confirmed yet");
-        bench.say("gate.state", new Gate({ is_stopped: true }));
+        bench.say("gate.state", new Gate({ is_stopped: true, stopped_by: "deck" }));
+        expect(face(), "by another station, that may be about to clear it").toEqual([
+            "STOP SENT",
+            "not confirmed yet for 20 s",
+        ]);
+        bench.say("gate.state", new Gate({ is_stopped: true, stopped_by: "bridge/anna" }));
         expect(face()).toEqual(["STOPPED", "latched"]);
     });
 
@@ -273,7 +281,7 @@ describe("the stop", () => {
         const [heron, tern] = bench.store.vehicles.map((it) => new VehicleView(bench.store, it));
         stop.press("keys Shift Esc, for all vehicles", true);
         bench.pass(100);
-        bench.say("heron.gate.state", new Gate({ is_stopped: true }));
+        bench.say("heron.gate.state", new Gate({ is_stopped: true, stopped_by: "bridge/anna" }));
         bench.view = heron;
         expect(face()).toEqual(["STOPPED", "heron · latched"]);
         bench.view = tern;
@@ -281,7 +289,7 @@ describe("the stop", () => {
         bench.stops.length = 0;
         bench.pass(100);
         expect(bench.stops.map((it) => it.channel)).toEqual(["tern.operator.stop"]);
-        bench.say("tern.gate.state", new Gate({ is_stopped: true }));
+        bench.say("tern.gate.state", new Gate({ is_stopped: true, stopped_by: "bridge/anna" }));
         expect(face()).toEqual(["STOPPED", "tern · latched"]);
     });
 
@@ -331,7 +339,8 @@ describe("the authority", () => {
         const bench = new Bench();
         const bar = new AuthorityBar(bench.store, bench.commander, () => bench.view);
         const { session } = bench.commander.bridge(bench.view!.vehicle)!;
-        const by = new Authority({ session: session.identity.session });
+        const { station, session: number } = session.identity;
+        const by = new Authority({ station, session: number });
         bench.say("gate.refusal", new Refusal({ by, command: "task", reason: "stopped" }));
         const texts = (): unknown[] => {
             bar.render(bench.picture());

@@ -1,5 +1,7 @@
 /** The station, as tests have it: says who somebody is, and brings messages on channels that it has told of. */
 
+import { GateAxis } from "../src/generated/bowline/gate_axis_t.js";
+import { GateRules } from "../src/generated/bowline/gate_rules_t.js";
 import type { Hello } from "../src/protocol/frames.js";
 import type { Store } from "../src/store/store.js";
 
@@ -47,4 +49,24 @@ export class Voice {
         }
         this.store.apply({ kind: "message", id, utime, nSkipped: 0, bytes }, nowMs);
     }
+}
+
+const AXES: Readonly<Record<string, readonly GateAxis[]>> = {
+    thrust: ["port_ratio", "starboard_ratio"].map((field) => new GateAxis({ field, min: -1, max: 1 })),
+    velocity: [
+        new GateAxis({ field: "speed_mps", min: -1.5, max: 3 }),
+        new GateAxis({ field: "steering_rad", min: -0.4, max: 0.4 }),
+    ],
+};
+
+/** What a gate demands that is driven by this direct command. */
+export function rulesOf(actuation: string): GateRules {
+    return new GateRules({
+        actuation,
+        axes: [...(AXES[actuation] ?? [])],
+        direct_max_age_us: 250_000n,
+        setpoint_us: 1_500_000n,
+        neutral_us: 300_000n,
+        lease_us: 1_000_000n,
+    }).withLengths();
 }

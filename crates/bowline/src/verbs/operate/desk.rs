@@ -1,63 +1,57 @@
-//! A station on the command line: hears the gate, keeps the lease, and waits until what it said was taken.
+//! A station on the command line: an operator's client on a bus, and how long each request is waited for.
 
 use crate::listen::Interrupt;
 use crate::{Outcome, output};
-use bowline_autonomy::operator::{Session, Step};
+use bowline_autonomy::operator::{Setpoint, Step};
 use bowline_bus::{Bus, Inbox, Pattern, Queue};
 use bowline_component::Time;
 use bowline_host::clock::Live;
 use bowline_inspect::text::printable;
-use bowline_msgs::{Gate, GateToken, Helm, LeaseRequest, Refusal, Task};
-use bowline_wire::Message;
+use bowline_msgs::{Gate, GateRules, GateToken, Helm, Refusal, Task};
+use bowline_operator::{
+    Client, Drive, Effect, Identity, Now, Outgoing, Progress, Request, StopState,
+};
+use bowline_wire::Message as _;
 use std::time::Duration;
 
-const CHANNELS: [&str; 5] = [
+const CHANNELS: [&str; 6] = [
     "gate.token",
     "gate.state",
+    "gate.rules",
     "gate.refusal",
     "gate.task",
     "helm.state",
 ];
 
-/// What was not taken is said again after this.
-const AGAIN_AFTER: Duration = Duration::from_millis(300);
-/// Longer than a gate takes to hear that control is given up; a lease that is not renewed is over by then.
-const LEAVE_WITHIN: Duration = Duration::from_millis(1_500);
-/// How often direct commands are sent.
-const DIRECT_EVERY: Duration = Duration::from_micros(33_333);
-/// Longer than a gate wants to see neutral input first.
-const NEUTRAL_FOR: Duration = Duration::from_millis(400);
-/// Reasons that pass by themselves: a moment later the same command is taken.
-const PASSING: [&str; 5] = ["stale", "unknown", "unseen", "overtaken", "repeated"];
-
-/// Where a gate is spoken to: on a robot with several, the channels of each have a prefix of their own.
-struct Counter {
-    bus: Bus,
-    prefix: String,
-}
-
-impl Counter {
-    fn publish<M: Message>(&self, channel: &str, message: &M) -> anyhow::Result<()> {
-        Ok(self
-            .bus
-            .publish(&format!("{}{channel}", self.prefix), message)?)
-    }
-}
+/// How often it looks whether anything is due: a third of the time between direct commands.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The holder's answer takes this long to arrive beside the time that the gate gives it.
+const ANSWER_MARGIN: Duration = Duration::from_secs(1);
 
 pub(super) struct Desk {
-    bus: Counter,
+    bus: Bus,
+    /// Of the channels of its gate, on a robot with several.
+    prefix: String,
     inbox: Inbox,
     clock: Live,
     interrupt: Interrupt,
-    session: Session,
-    /// Without a word of the gate for so long it is not there.
+    client: Client,
+    /// Without a confirmation for so long a request has failed.
     pub(super) timeout: Duration,
-    /// What the gate last said, and when.
+    /// The last state of the gate, and when it was received.
     pub(super) gate: Option<(Time, Gate)>,
     helm: Option<(Time, Helm)>,
-    refusal: Option<Refusal>,
-    passed_on: i64,
-    wants_lease: bool,
+    /// What the direct controls are set to, while they are held.
+    setpoint: Option<Vec<f64>>,
+    next_look: Time,
+}
+
+/// What is waited for: how it stands, and the request that is made again when it was given up.
+struct Wanted<'a> {
+    what: &'a str,
+    timeout: Duration,
+    begin: &'a dyn Fn(&mut Client, Now) -> Vec<Outgoing>,
+    progress: &'a dyn Fn(&Desk) -> Progress,
 }
 
 impl Desk {
@@ -75,21 +69,23 @@ impl Desk {
         }
         let clock = Live::new();
         let drawn = clock.now().ns() ^ (i64::from(std::process::id()) << 40);
+        let identity = Identity {
+            station: station.to_owned(),
+            session: session.unwrap_or(drawn),
+            rank: i32::from(rank),
+        };
         Ok(Self {
-            bus: Counter {
-                bus,
-                prefix: prefix.to_owned(),
-            },
+            bus,
+            prefix: prefix.to_owned(),
             inbox,
-            session: Session::new(station, session.unwrap_or(drawn), i32::from(rank)),
+            client: Client::new(identity),
+            next_look: clock.now(),
             clock,
             interrupt,
             timeout,
             gate: None,
             helm: None,
-            refusal: None,
-            passed_on: 0,
-            wants_lease: false,
+            setpoint: None,
         })
     }
 
@@ -98,135 +94,201 @@ impl Desk {
     }
 
     pub(super) fn is_holder(&self) -> bool {
-        self.session.is_holder()
+        self.client.is_holder()
+    }
+
+    pub(super) fn rules(&self) -> Option<&GateRules> {
+        self.client.rules()
     }
 
     pub(super) fn session_number(&self) -> i64 {
-        self.session.number()
+        self.client.session().identity().session
     }
 
     pub(super) fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// Listens until then, and keeps the lease meanwhile.
+    fn both_clocks(&self) -> Now {
+        let now = self.now();
+        Now {
+            ms: now.ns() / 1_000_000,
+            utime: now.utime(),
+        }
+    }
+
+    /// Receives until then, and publishes meanwhile what is due.
     pub(super) fn listen(&mut self, until: Time) -> anyhow::Result<()> {
-        // What waits is heard even if there is no time left.
-        let left = self.clock.until(until);
-        if let Some((_, event)) = self.inbox.recv_timeout(left)? {
-            self.hear(event.channel.as_str(), &event.payload);
+        let until = until.min(self.next_look);
+        // What waits is received even if there is no time left.
+        if let Some((_, event)) = self.inbox.recv_timeout(self.clock.until(until))? {
+            self.receive(event.channel.as_str(), &event.payload);
         }
         let now = self.now();
-        if self.wants_lease
-            && let Some(renewal) = self.session.renewal(now)
-        {
-            self.bus.publish("operator.lease", &renewal)?;
+        if now >= self.next_look {
+            self.next_look = now + LOOK_EVERY;
+            let due = self
+                .client
+                .tick(self.setpoint.as_deref(), "", self.both_clocks());
+            self.publish(due)?;
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, due: Vec<Outgoing>) -> anyhow::Result<()> {
+        for outgoing in due {
+            let channel = format!("{}{}", self.prefix, outgoing.command.channel);
+            self.bus
+                .publish_bytes(&channel, &outgoing.payload.encode()?)?;
+            if outgoing.command.effect == Effect::Stop {
+                self.client.stop_published(true);
+            }
         }
         Ok(())
     }
 
     /// Why nothing comes of it, and where to look.
-    pub(super) fn nobody(&self, channel: &str) -> String {
-        let prefix = printable(&self.bus.prefix);
-        format!("no gate was heard: `bowline list` shows whether {prefix}{channel} is there")
+    pub(super) fn no_gate(&self, channel: &str) -> String {
+        let prefix = printable(&self.prefix);
+        format!("no gate was found: `bowline list` shows whether {prefix}{channel} is there")
     }
 
-    /// What is no message of its type is somebody else's mistake, and no reason to end.
-    fn hear(&mut self, channel: &str, bytes: &[u8]) {
-        let now = self.now();
-        match channel.strip_prefix(&self.bus.prefix).unwrap_or(channel) {
+    /// A message that cannot be decoded is another program's error, and no reason to end.
+    fn receive(&mut self, channel: &str, bytes: &[u8]) {
+        let now = self.both_clocks();
+        let at = self.now();
+        match channel.strip_prefix(&self.prefix).unwrap_or(channel) {
             "gate.token" => {
                 if let Ok(token) = GateToken::decode(bytes) {
-                    self.session.hear(&token);
+                    self.client.receive_token(&token, now);
                 }
             }
-            "gate.state" => self.gate = Gate::decode(bytes).ok().map(|gate| (now, gate)),
-            "gate.refusal" => {
-                let refusal = Refusal::decode(bytes).ok();
-                let mine = refusal.filter(|it| self.session.is_mine(it));
-                self.refusal = mine.or(self.refusal.take());
+            "gate.rules" => {
+                if let Ok(rules) = GateRules::decode(bytes) {
+                    self.client.receive_rules(&rules);
+                }
             }
-            "gate.task" => self.passed_on = Task::decode(bytes).map_or(self.passed_on, |it| it.id),
-            _ => self.helm = Helm::decode(bytes).ok().map(|helm| (now, helm)),
+            "gate.state" => {
+                if let Ok(gate) = Gate::decode(bytes) {
+                    self.client.receive_state(&gate, now.utime);
+                    self.gate = Some((at, gate));
+                }
+            }
+            "gate.refusal" => {
+                if let Ok(refusal) = Refusal::decode(bytes) {
+                    self.client.receive_refusal(&refusal, now);
+                }
+            }
+            "gate.task" => {
+                if let Ok(task) = Task::decode(bytes) {
+                    self.client.receive_task(&task);
+                }
+            }
+            _ => self.helm = Helm::decode(bytes).ok().map(|helm| (at, helm)),
         }
     }
 
-    /// Says something again and again until it is done. A refusal that will not pass ends it.
-    fn attain(
-        &mut self,
-        what: &str,
-        timeout: Duration,
-        mut say: impl FnMut(&mut Self, Time) -> anyhow::Result<()>,
-        is_done: impl Fn(&Self) -> bool,
-    ) -> anyhow::Result<Outcome> {
-        let end = self.now() + timeout;
-        let mut say_at = self.now();
-        self.refusal = None;
+    /// Waits until a request is confirmed, refused, or over.
+    fn attain(&mut self, wanted: &Wanted<'_>) -> anyhow::Result<Outcome> {
+        let Wanted { what, timeout, .. } = wanted;
+        let end = self.now() + *timeout;
+        self.begin(wanted)?;
         loop {
-            let now = self.now();
-            if is_done(self) {
-                return Ok(Outcome::Fine);
+            match (wanted.progress)(self) {
+                Progress::Done => return Ok(Outcome::Fine),
+                Progress::Waiting => {}
+                Progress::Idle | Progress::Expired => self.begin(wanted)?,
+                Progress::Refused => {
+                    let refusal = self.refusal();
+                    output::error(&format!("could not {what}: the gate refused: {refusal}"));
+                    return Ok(Outcome::Diagnostics);
+                }
+                Progress::Lost => {
+                    output::error(&format!(
+                        "could not {what}: control is with another station, or was lost"
+                    ));
+                    return Ok(Outcome::Diagnostics);
+                }
+                Progress::Replaced => {
+                    output::error(&format!(
+                        "could not {what}: the vehicle was stopped meanwhile"
+                    ));
+                    return Ok(Outcome::Diagnostics);
+                }
             }
-            let refusal = self.refusal.take();
-            if let Some(refusal) = refusal
-                .as_ref()
-                .filter(|it| !PASSING.contains(&it.reason.as_str()))
-            {
-                let (reason, text) = (printable(&refusal.reason), printable(&refusal.text));
-                output::error(&format!(
-                    "could not {what}: the gate refused: {reason}: {text}"
-                ));
-                return Ok(Outcome::Diagnostics);
-            }
-            if now >= end || self.is_interrupted() {
-                let why = if self.session.has_heard() {
-                    refusal.map_or_else(|| "it has not said why".to_owned(), |it| it.text)
-                } else {
-                    self.nobody("gate.token")
-                };
+            if self.now() >= end || self.is_interrupted() {
+                let why = self.why_not();
                 output::error(&format!("could not {what} within {timeout:?}: {why}"));
                 return Ok(Outcome::Diagnostics);
             }
-            if now >= say_at {
-                say(self, now)?;
-                say_at = now + AGAIN_AFTER;
-            }
-            self.listen(say_at.min(end))?;
+            self.listen(end)?;
         }
     }
 
-    /// Stops the vehicle: said at once, whether or not anybody was heard.
+    fn begin(&mut self, wanted: &Wanted<'_>) -> anyhow::Result<()> {
+        let now = self.both_clocks();
+        let due = (wanted.begin)(&mut self.client, now);
+        self.publish(due)
+    }
+
+    fn refusal(&self) -> String {
+        let refusal = self.client.refusal();
+        refusal.map_or_else(
+            || "it has not said why".to_owned(),
+            |it| format!("{}: {}", printable(&it.reason), printable(&it.text)),
+        )
+    }
+
+    fn why_not(&self) -> String {
+        if !self.client.session().has_token() {
+            self.no_gate("gate.token")
+        } else if self.rules().is_none() {
+            self.no_gate("gate.rules")
+        } else {
+            self.refusal()
+        }
+    }
+
+    /// Waits until the gate and what it demands are known.
+    fn find_gate(&mut self, what: &str) -> anyhow::Result<Outcome> {
+        self.attain(&Wanted {
+            what,
+            timeout: self.timeout,
+            begin: &|_, _| Vec::new(),
+            progress: &|desk| {
+                let is_there = desk.client.session().has_token()
+                    && desk.rules().is_some()
+                    && desk.client.state().is_some();
+                match is_there {
+                    true => Progress::Done,
+                    false => Progress::Waiting,
+                }
+            },
+        })
+    }
+
+    /// Stops the vehicle: published at once, whether or not a gate was received.
     pub(super) fn stop(&mut self, reason: &str) -> anyhow::Result<Outcome> {
-        let began = self.now();
-        let outcome = self.attain(
-            "stop the vehicle",
-            self.timeout,
-            |desk, now| {
-                let command = desk.session.stop(now, reason);
-                desk.bus.publish("operator.stop", &command)
+        let outcome = self.attain(&Wanted {
+            what: "stop the vehicle",
+            timeout: self.timeout,
+            begin: &|client, now| client.press_stop(reason, now),
+            progress: &|desk| match desk.client.stop_state() {
+                StopState::Confirmed => Progress::Done,
+                StopState::None | StopState::Unsent | StopState::Sent => Progress::Waiting,
             },
-            |desk| {
-                // It has heard this stop, not only an earlier one that somebody may be about to clear.
-                let is_mine = |gate: &Gate| {
-                    gate.is_stopped && desk.session.station().starts_with(&gate.stopped_by)
-                };
-                desk.gate
-                    .as_ref()
-                    .is_some_and(|(at, gate)| *at > began && is_mine(gate))
-            },
-        )?;
+        })?;
         if outcome == Outcome::Fine {
             output::line("the vehicle is stopped; `bowline operate clear` ends that")?;
         }
         Ok(outcome)
     }
 
-    /// Something that only the holder can say, for the session that another program has.
-    pub(super) fn say_as_holder(&mut self, ask: i8) -> anyhow::Result<Outcome> {
-        let is_there = |desk: &Self| desk.session.has_heard();
-        let heard = self.attain("hear the gate", self.timeout, |_, _| Ok(()), is_there)?;
-        if heard != Outcome::Fine {
-            return Ok(heard);
+    /// A request that only the holder can make, for the session that another program has.
+    pub(super) fn request_as_holder(&mut self, request: Request) -> anyhow::Result<Outcome> {
+        let found = self.find_gate("reach the gate")?;
+        if found != Outcome::Fine {
+            return Ok(found);
         }
         if !self.is_holder() {
             output::error(
@@ -234,29 +296,21 @@ impl Desk {
             );
             return Ok(Outcome::Diagnostics);
         }
-        let began = self.now();
-        let (what, said) = match ask {
-            LeaseRequest::RELEASE => ("give up control", "control was given up"),
-            LeaseRequest::CONSENT => ("hand over control", "the station that asked has control"),
-            _ => ("keep control", "the station that asked was turned away"),
+        let (what, done) = match request {
+            Request::Release => ("give up control", "control was given up"),
+            Request::Consent => ("hand over control", "the station that asked has control"),
+            Request::Take | Request::Preempt | Request::Deny => {
+                ("keep control", "the station that asked was turned away")
+            }
         };
-        let outcome = self.attain(
+        let outcome = self.attain(&Wanted {
             what,
-            self.timeout,
-            |desk, now| {
-                let request = desk.session.request(now, ask);
-                desk.bus.publish("operator.lease", &request)
-            },
-            |desk| match ask {
-                LeaseRequest::DENY => desk
-                    .gate
-                    .as_ref()
-                    .is_some_and(|(at, gate)| *at > began && gate.asking.is_empty()),
-                _ => !desk.is_holder(),
-            },
-        )?;
+            timeout: self.timeout,
+            begin: &|client, now| client.request(request, now),
+            progress: &|desk| desk.client.lease_progress(),
+        })?;
         if outcome == Outcome::Fine {
-            output::line(said)?;
+            output::line(done)?;
         }
         Ok(outcome)
     }
@@ -265,13 +319,13 @@ impl Desk {
     pub(super) fn follow(&mut self, step: &Step) -> anyhow::Result<Outcome> {
         match step {
             Step::Stop(reason) => self.stop(reason),
-            Step::Take => self.take(LeaseRequest::TAKE),
-            Step::Preempt => self.take(LeaseRequest::PREEMPT),
+            Step::Take => self.take(Request::Take),
+            Step::Preempt => self.take(Request::Preempt),
             Step::Release => self.leave().map(|()| Outcome::Fine),
             Step::Wait(period) => {
                 let end = self.now() + *period;
                 while self.now() < end && !self.is_interrupted() {
-                    self.listen(end.min(self.now() + AGAIN_AFTER))?;
+                    self.listen(end)?;
                 }
                 Ok(Outcome::Fine)
             }
@@ -283,12 +337,12 @@ impl Desk {
                         .is_some_and(|(at, it)| *at > began && it.is_done)
                 };
                 while !is_done(self) && !self.is_interrupted() {
-                    self.listen(self.now() + AGAIN_AFTER)?;
+                    self.listen(Time::MAX)?;
                 }
                 Ok(Outcome::Fine)
             }
-            Step::Clear | Step::Task(_) | Step::Keep(..) | Step::Thrust { .. } => {
-                let taken = self.take(LeaseRequest::TAKE)?;
+            Step::Clear | Step::Task(_) | Step::Keep(..) | Step::Direct(..) => {
+                let taken = self.take(Request::Take)?;
                 if taken != Outcome::Fine {
                     return Ok(taken);
                 }
@@ -297,28 +351,24 @@ impl Desk {
         }
     }
 
-    fn take(&mut self, ask: i8) -> anyhow::Result<Outcome> {
-        self.wants_lease = true;
-        let is_there = |desk: &Self| desk.session.has_heard();
-        let heard = self.attain("have control", self.timeout, |_, _| Ok(()), is_there)?;
-        if heard != Outcome::Fine {
-            return Ok(heard);
+    fn take(&mut self, request: Request) -> anyhow::Result<Outcome> {
+        let found = self.find_gate("have control")?;
+        if found != Outcome::Fine {
+            return Ok(found);
         }
-        let what = match self.session.is_held_by_another() {
+        let what = match self.client.session().is_held_by_another() {
             true => "have control, which another station has and was asked for",
             false => "have control",
         };
-        let say = |desk: &mut Self, now: Time| {
-            let request = desk.session.request(now, ask);
-            desk.bus.publish("operator.lease", &request)
-        };
         // The holder may take its time to answer.
-        self.attain(
+        let answer_us = self.rules().map_or(0, |it| it.answer_us);
+        let answer = Duration::from_micros(u64::try_from(answer_us).unwrap_or(0));
+        self.attain(&Wanted {
             what,
-            self.timeout.max(Duration::from_secs(6)),
-            say,
-            Self::is_holder,
-        )
+            timeout: self.timeout.max(answer + ANSWER_MARGIN),
+            begin: &|client, now| client.request(request, now),
+            progress: &|desk| desk.client.lease_progress(),
+        })
     }
 
     /// A command of the holder.
@@ -332,25 +382,8 @@ impl Desk {
                 }
                 Ok(outcome)
             }
-            Step::Keep(task, period) => {
-                let end = self.now() + *period;
-                while self.now() < end && !self.is_interrupted() {
-                    let outcome = self.task(task)?;
-                    if outcome != Outcome::Fine {
-                        return Ok(outcome);
-                    }
-                    let pause = self.now() + AGAIN_AFTER;
-                    while self.now() < pause.min(end) {
-                        self.listen(pause.min(end))?;
-                    }
-                }
-                Ok(Outcome::Fine)
-            }
-            Step::Thrust {
-                port_ratio,
-                starboard_ratio,
-                period,
-            } => self.steer([*port_ratio, *starboard_ratio], *period),
+            Step::Keep(task, period) => self.keep(task, *period),
+            Step::Direct(setpoint, period) => self.steer(*setpoint, *period),
             Step::Take
             | Step::Preempt
             | Step::Release
@@ -361,19 +394,14 @@ impl Desk {
     }
 
     fn clear(&mut self) -> anyhow::Result<Outcome> {
-        let began = self.now();
-        let is_clear = |(at, gate): &(Time, Gate)| *at > began && !gate.is_stopped;
-        let outcome = self.attain(
-            "clear the stop",
-            self.timeout,
-            |desk, now| {
-                let command = desk.session.clear(now);
-                desk.bus.publish("operator.stop", &command)
-            },
-            |desk| desk.gate.as_ref().is_some_and(is_clear),
-        )?;
+        let outcome = self.attain(&Wanted {
+            what: "clear the stop",
+            timeout: self.timeout,
+            begin: &Client::clear,
+            progress: &|desk| desk.client.clear_progress(),
+        })?;
         if outcome == Outcome::Fine {
-            output::line("there is no stop any more; nothing moves until somebody commands it")?;
+            output::line("there is no stop any more; nothing moves until it is commanded")?;
         }
         Ok(outcome)
     }
@@ -381,56 +409,106 @@ impl Desk {
     fn task(&mut self, task: &Task) -> anyhow::Result<Outcome> {
         let id = self.now().utime();
         let task = Task { id, ..task.clone() };
-        self.attain(
-            "do that",
-            self.timeout,
-            move |desk, now| {
-                let command = desk.session.task(now, task.clone());
-                desk.bus.publish("operator.task", &command)
-            },
-            move |desk| desk.passed_on == id,
-        )
+        self.attain(&Wanted {
+            what: "do that",
+            timeout: self.timeout,
+            begin: &|client, now| client.give(task.clone(), now),
+            progress: &|desk| desk.client.task_progress(),
+        })
     }
 
-    /// Thirty times a second: first neutral, then what was asked for; at the end neutral again.
-    fn steer(&mut self, [port, starboard]: [f64; 2], period: Duration) -> anyhow::Result<Outcome> {
-        let began = self.now();
-        self.refusal = None;
-        let mut next = began;
-        while next.since(began) < period.saturating_add(NEUTRAL_FOR) && !self.is_interrupted() {
-            let now = self.now();
-            if now >= next {
-                let is_neutral = now.since(began) < NEUTRAL_FOR;
-                let [port, starboard] = if is_neutral {
-                    [0.0; 2]
-                } else {
-                    [port, starboard]
-                };
-                let command = self.session.thrust(now, port, starboard);
-                self.bus.publish("operator.thrust", &command)?;
-                next = now + DIRECT_EVERY;
-            }
-            self.listen(next)?;
-            let refusal = self.refusal.take();
-            if let Some(refusal) = refusal.filter(|it| !PASSING.contains(&it.reason.as_str())) {
-                let text = printable(&refusal.text);
-                output::error(&format!(
-                    "the gate refused the thrust: {}: {text}",
-                    refusal.reason
-                ));
-                return Ok(Outcome::Diagnostics);
-            }
+    /// The client repeats heading and speed until they are dropped.
+    fn keep(&mut self, task: &Task, period: Duration) -> anyhow::Result<Outcome> {
+        let end = self.now() + period;
+        let outcome = self.task(task)?;
+        if outcome != Outcome::Fine {
+            return Ok(outcome);
         }
-        let command = self.session.thrust(self.now(), 0.0, 0.0);
-        self.bus.publish("operator.thrust", &command)?;
+        while self.now() < end && !self.is_interrupted() {
+            self.listen(end)?;
+            let what = match self.client.task_progress() {
+                Progress::Refused => self.refusal(),
+                Progress::Lost => "control is with another station, or was lost".to_owned(),
+                Progress::Idle
+                | Progress::Waiting
+                | Progress::Done
+                | Progress::Expired
+                | Progress::Replaced => continue,
+            };
+            output::error(&format!("heading and speed are kept no longer: {what}"));
+            return Ok(Outcome::Diagnostics);
+        }
+        self.client.drop_task();
         Ok(Outcome::Fine)
     }
 
-    /// Has control until somebody ends the program; says who asks for it.
+    /// Neutral first, then the set-point for the period, then neutral again.
+    fn steer(&mut self, setpoint: Setpoint, period: Duration) -> anyhow::Result<Outcome> {
+        let Some(rules) = self.rules() else {
+            return Ok(Outcome::Diagnostics);
+        };
+        let values = match setpoint.values(rules) {
+            Ok(values) => values,
+            Err(error) => {
+                output::error(&error.to_string());
+                return Ok(Outcome::Diagnostics);
+            }
+        };
+        let begin_by = self.now() + self.timeout;
+        let mut end = None;
+        self.client.engage();
+        loop {
+            let now = self.now();
+            if end.is_none() && now >= begin_by {
+                let (timeout, reason) = (self.timeout, self.client.direct().reason());
+                output::error(&format!(
+                    "direct control has not begun within {timeout:?}: {reason}"
+                ));
+                return Ok(Outcome::Diagnostics);
+            }
+            let state = self.client.direct().state();
+            let is_over = self.is_interrupted() || end.is_some_and(|end| now >= end);
+            match state {
+                Drive::Off if is_over => return Ok(Outcome::Fine),
+                Drive::Off if self.is_ended() => return Ok(Outcome::Diagnostics),
+                // This program was held up, or the vehicle did not answer for a moment: neutral first, as at the beginning.
+                Drive::Off => self.client.engage(),
+                Drive::Ready if is_over => self.client.disengage(""),
+                Drive::Ready => {
+                    end.get_or_insert(now + period);
+                    self.setpoint = Some(values.clone());
+                }
+                Drive::Arming if self.is_interrupted() => self.client.disengage(""),
+                Drive::Arming => self.setpoint = None,
+                Drive::Driving | Drive::Trailing => {
+                    self.setpoint = (!is_over).then(|| values.clone());
+                }
+            }
+            self.listen(now + LOOK_EVERY)?;
+        }
+    }
+
+    /// Whether direct control ended for a reason that does not pass; says which.
+    fn is_ended(&self) -> bool {
+        let reason = self.client.direct().reason();
+        let why = match (self.client.state(), self.is_holder()) {
+            (Some(gate), true) if gate.is_stopped => {
+                let (by, why) = (printable(&gate.stopped_by), printable(&gate.stop_reason));
+                format!("the vehicle was stopped by {by}: {why}")
+            }
+            (_, false) => "control is with another station, or was lost".to_owned(),
+            _ if reason.starts_with("refused") => self.refusal(),
+            _ => return false,
+        };
+        output::error(&format!("direct control has ended: {why}"));
+        true
+    }
+
+    /// Keeps control until the program is interrupted; says which station asks for it.
     pub(super) fn stay(&mut self) -> anyhow::Result<()> {
         let mut asked = String::new();
         while !self.is_interrupted() {
-            self.listen(self.now() + AGAIN_AFTER)?;
+            self.listen(Time::MAX)?;
             let asking = self.gate.as_ref().map_or("", |(_, gate)| &gate.asking);
             if *asking != asked {
                 asked = asking.to_owned();
@@ -442,30 +520,23 @@ impl Desk {
                 }
             }
             if !self.is_holder() {
-                output::note("control has gone to somebody else, or was lost");
+                output::note("control has gone to another station, or was lost");
                 break;
             }
         }
         Ok(())
     }
 
-    /// Gives the lease up, if there is one, and waits until the gate has heard it, interrupted or not: a lease that only
+    /// Releases the lease, if there is one, and waits until the gate has confirmed it, interrupted or not: a lease that only
     /// ends is an operator who was lost.
     pub(super) fn leave(&mut self) -> anyhow::Result<()> {
-        self.wants_lease = false;
-        let end = self.now() + LEAVE_WITHIN;
-        while self.is_holder() {
-            let now = self.now();
-            if now >= end {
-                output::note("the gate has not said that control was given up");
-                break;
-            }
-            let request = self.session.request(now, LeaseRequest::RELEASE);
-            self.bus.publish("operator.lease", &request)?;
-            let say_at = now + AGAIN_AFTER;
-            while self.is_holder() && self.now() < say_at {
-                self.listen(say_at)?;
-            }
+        let due = self.client.request(Request::Release, self.both_clocks());
+        self.publish(due)?;
+        while self.client.lease_progress() == Progress::Waiting {
+            self.listen(Time::MAX)?;
+        }
+        if self.client.lease_progress() != Progress::Done {
+            output::note("the gate has not confirmed that control was given up");
         }
         Ok(())
     }

@@ -4,12 +4,15 @@ use super::desk::Desk;
 use crate::{Outcome, output};
 use bowline_component::Time;
 use bowline_inspect::text::printable;
-use bowline_msgs::Gate;
+use bowline_msgs::{Gate, GateRules};
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// How often it looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Rules come twice a second: a gate that has sent none by then sends none.
+const RULES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Who reads it.
 #[derive(Clone, Copy, Debug)]
@@ -22,21 +25,26 @@ pub(super) enum Form {
 
 pub(super) fn show(desk: &mut Desk, follows: bool, form: Form) -> anyhow::Result<Outcome> {
     let mut shown: Option<Gate> = None;
-    let mut heard_at = desk.now();
+    let began_at = desk.now();
+    let mut heard_at = began_at;
     while !desk.is_interrupted() {
         desk.listen(desk.now() + LOOK_EVERY)?;
         let Some((at, gate)) = desk.gate.take() else {
             if desk.now().since(heard_at) > desk.timeout {
-                output::error(&desk.nobody("gate.state"));
+                output::error(&desk.no_gate("gate.state"));
                 return Ok(Outcome::Diagnostics);
             }
             continue;
         };
         heard_at = at;
+        if desk.rules().is_none() && desk.now().since(began_at) < RULES_WITHIN {
+            // They come a moment later, and not from every gate.
+            continue;
+        }
         if shown.as_ref().is_none_or(|last| has_changed(last, &gate)) {
             match form {
-                Form::Json => output::line(&to_json(&gate).to_string())?,
-                Form::Words => output::bytes(words(&gate).as_bytes())?,
+                Form::Json => output::line(&to_json(&gate, desk.rules()).to_string())?,
+                Form::Words => output::bytes(words(&gate, desk.rules()).as_bytes())?,
             }
         }
         shown = Some(gate);
@@ -105,7 +113,31 @@ fn apart(gate: &Gate, utime: i64) -> String {
     }
 }
 
-fn words(gate: &Gate) -> String {
+/// What the gate accepts of direct commands, and what it guards.
+fn demands(rules: &GateRules) -> Vec<(&'static str, String)> {
+    let ms = |us: i64| us / 1_000;
+    let axes = rules.axes.iter();
+    let axes = axes.map(|it| format!("{} {} to {}", printable(&it.field), it.min, it.max));
+    let direct = format!(
+        "{}, {}; at most {} ms old, after {} ms of neutral input",
+        printable(&rules.actuation),
+        axes.collect::<Vec<_>>().join(", "),
+        ms(rules.direct_max_age_us),
+        ms(rules.neutral_us)
+    );
+    let lease = format!(
+        "{} ms, then {} ms until control counts as lost",
+        ms(rules.lease_us),
+        ms(rules.grace_us)
+    );
+    let fence = match rules.n_fence {
+        0 => "none".to_owned(),
+        n => format!("{n} corners, with poses of at most {} m", rules.pose_sd_m),
+    };
+    vec![("direct", direct), ("a lease", lease), ("fence", fence)]
+}
+
+fn words(gate: &Gate, rules: Option<&GateRules>) -> String {
     let mut rows = vec![
         (
             "state",
@@ -152,6 +184,7 @@ fn words(gate: &Gate) -> String {
         rows.push(("stop", format!("by {by}: {why}")));
     }
     rows.push(("if lost", printable(&gate.contingency).to_string()));
+    rows.extend(rules.map(demands).into_iter().flatten());
     let refused = gate
         .reasons
         .iter()
@@ -179,7 +212,28 @@ fn words(gate: &Gate) -> String {
     output::table(&rows.collect::<Vec<_>>(), &[0, 1, 2])
 }
 
-fn to_json(gate: &Gate) -> Value {
+fn rules_to_json(rules: &GateRules) -> Value {
+    let axes = rules.axes.iter();
+    let axes = axes.map(|it| json!({ "field": it.field, "min": it.min, "max": it.max }));
+    json!({
+        "actuation": rules.actuation,
+        "axes": axes.collect::<Vec<_>>(),
+        "direct_max_age_us": rules.direct_max_age_us,
+        "task_max_age_us": rules.task_max_age_us,
+        "setpoint_us": rules.setpoint_us,
+        "neutral_us": rules.neutral_us,
+        "lease_us": rules.lease_us,
+        "answer_us": rules.answer_us,
+        "grace_us": rules.grace_us,
+        "contingency": rules.contingency,
+        "local_stop_us": rules.local_stop_us,
+        "pose_max_age_us": rules.pose_max_age_us,
+        "pose_sd_m": rules.pose_sd_m,
+        "fence_m": rules.fence_m,
+    })
+}
+
+fn to_json(gate: &Gate, rules: Option<&GateRules>) -> Value {
     let refused = gate
         .reasons
         .iter()
@@ -207,5 +261,6 @@ fn to_json(gate: &Gate) -> Value {
         "n_accepted": gate.n_accepted,
         "n_refused": gate.n_refused,
         "refused": Value::Object(refused.collect()),
+        "rules": rules.map(rules_to_json),
     })
 }

@@ -8,14 +8,17 @@
 import { Acknowledge } from "../generated/bowline/acknowledge_t.js";
 import { Authority } from "../generated/bowline/authority_t.js";
 import { Gate } from "../generated/bowline/gate_t.js";
+import { GateRules } from "../generated/bowline/gate_rules_t.js";
 import { GateToken } from "../generated/bowline/gate_token_t.js";
 import type { ListedAlarm } from "../generated/bowline/listed_alarm_t.js";
 import { Refusal } from "../generated/bowline/refusal_t.js";
-import type { Task } from "../generated/bowline/task_t.js";
-import { Velocity } from "../generated/bowline/velocity_t.js";
+import { Task } from "../generated/bowline/task_t.js";
 import type { Reply, Request } from "../protocol/frames.js";
-import { DirectControl, type Drive, type Hands } from "../session/drive.js";
-import { type Command, drawSession, type Now, OperatorSession } from "../session/operator.js";
+import { drawSession } from "../session/authority.js";
+import { COMMANDS, mayBeSentBy } from "../session/commands.js";
+import { type Hands, setpointOf } from "../session/hands.js";
+import { type LeaseName, type Now, OperatorSession, type Outgoing } from "../session/operator.js";
+import { describe } from "../session/words.js";
 import type { Alarm } from "../store/alarms.js";
 import type { Channel } from "../store/channel.js";
 import type { Store } from "../store/store.js";
@@ -31,15 +34,20 @@ export interface Outlet {
 /** What a person has in hand with one vehicle. */
 export interface Bridge {
     readonly session: OperatorSession;
-    readonly control: DirectControl;
+    /** The share of the gate's limits that full deflection gives, more than 0 to 1. */
+    limit: number;
+    /** What the task that waits for the gate is called. */
+    task: string;
 }
 
 /** The channel of a vehicle's list of alarms, and that on which they are acknowledged. */
 const LIST = "bowline.alarms";
 const ACKNOWLEDGE = "operator.acknowledge";
 
-const GROUND: Drive = { kind: "velocity", maxSpeedMps: 2, maxSteeringRad: 0.5 };
-const VESSEL: Drive = { kind: "thrust" };
+/** The types of a gate's messages that its session receives. */
+const GATE_TYPES = [Gate, GateToken, GateRules, Refusal, Task];
+/** At first, half of what the gate accepts. */
+const FIRST_LIMIT = 0.5;
 
 export class Commander {
     private readonly bridges = new Map<string, Bridge>();
@@ -56,7 +64,8 @@ export class Commander {
 
     /** Whether this person may command at all. */
     get isOperator(): boolean {
-        return this.store.hello !== undefined && this.store.hello.role !== "viewer" && !this.store.isReplay;
+        const { hello, isReplay } = this.store;
+        return hello !== undefined && !isReplay && COMMANDS.every((it) => mayBeSentBy(hello.role, it));
     }
 
     /** Whether this person may command now: nobody commands by what is long over. */
@@ -83,22 +92,21 @@ export class Commander {
         if (known !== undefined) {
             session.inheritStop(known.session);
         }
-        const bridge = { session, control: new DirectControl(session, VESSEL) };
+        const bridge = { session, limit: FIRST_LIMIT, task: "" };
         this.bridges.set(vehicle.prefix, bridge);
         return bridge;
     }
 
     take(vehicle: Vehicle): void {
-        this.command(vehicle, (session, now) => session.take(now));
+        this.requestLease(vehicle, "take");
     }
 
     preempt(vehicle: Vehicle): void {
-        this.command(vehicle, (session, now) => session.preempt(now));
+        this.requestLease(vehicle, "preempt");
     }
 
     release(vehicle: Vehicle): void {
-        this.bridge(vehicle)?.control.disengage("handed over");
-        this.command(vehicle, (session, now) => session.release(now));
+        this.requestLease(vehicle, "release");
     }
 
     /** Gives up everything that is held: whoever leaves by their own will is not lost. */
@@ -108,12 +116,11 @@ export class Commander {
     }
 
     consent(vehicle: Vehicle): void {
-        this.bridge(vehicle)?.control.disengage("handed over");
-        this.command(vehicle, (session, now) => session.consent(now));
+        this.requestLease(vehicle, "consent");
     }
 
     deny(vehicle: Vehicle): void {
-        this.command(vehicle, (session, now) => session.deny(now));
+        this.requestLease(vehicle, "deny");
     }
 
     clear(vehicle: Vehicle): void {
@@ -121,15 +128,17 @@ export class Commander {
     }
 
     giveTask(vehicle: Vehicle, task: Task, text: string): void {
-        this.bridge(vehicle)?.control.disengage("a task was given");
-        this.command(vehicle, (session, now) => session.giveTask(task, text, now));
+        const bridge = this.bridge(vehicle);
+        if (bridge !== undefined) {
+            bridge.task = text;
+        }
+        this.command(vehicle, (session, now) => session.give(task, now));
     }
 
     /** Stops a vehicle. The first thing that this page must be able to do. */
     stop(vehicle: Vehicle, reason: string): void {
         const bridge = this.bridge(vehicle);
         if (bridge !== undefined && this.mayStop) {
-            bridge.control.disengage("the vehicle is stopped");
             this.send(vehicle, bridge.session.pressStop(reason, this.now()));
         }
     }
@@ -180,10 +189,9 @@ export class Commander {
             return;
         }
         if (isWanted) {
-            bridge.control.drive = this.driveOf(vehicle);
-            bridge.control.engage();
+            bridge.session.engage();
         } else {
-            bridge.control.disengage("");
+            bridge.session.disengage("");
         }
     }
 
@@ -216,11 +224,16 @@ export class Commander {
             }
             const isFront = vehicle.prefix === front?.prefix;
             if (!isFront) {
-                bridge.control.disengage("another vehicle is in front");
+                bridge.session.disengage("another vehicle is in front");
             }
-            const isStopped = this.store.channel(`${vehicle.prefix}gate.state`)?.as(Gate)?.is_stopped ?? true;
-            this.send(vehicle, bridge.session.tick(now));
-            this.send(vehicle, bridge.control.tick(isFront ? hands : undefined, isStopped, reason, now));
+            const { rules } = bridge.session;
+            const isHeld = isFront && hands !== undefined && rules !== undefined;
+            const setpoint = isHeld ? setpointOf(hands, bridge.limit, rules) : undefined;
+            const before = bridge.session.taskProgress;
+            this.send(vehicle, bridge.session.tick(setpoint, reason, now));
+            if (before === "waiting" && bridge.session.taskProgress === "expired") {
+                this.note("refusal", `${bridge.task}: the vehicle has not confirmed it`);
+            }
             this.followStop(vehicle, bridge, now);
         }
     }
@@ -233,7 +246,7 @@ export class Commander {
     }
 
     private hear(channel: Channel, nowMs: number): void {
-        if (!channel.is(Gate) && !channel.is(GateToken) && !channel.is(Refusal)) {
+        if (!GATE_TYPES.some((type) => channel.is(type))) {
             return;
         }
         for (const vehicle of this.store.vehicles) {
@@ -243,30 +256,40 @@ export class Commander {
             }
             const bridge = this.bridge(vehicle);
             if (bridge !== undefined) {
-                this.tell(bridge, channel, nowMs);
+                this.receive(bridge, channel, nowMs);
             }
         }
     }
 
-    private tell({ session, control }: Bridge, channel: Channel, nowMs: number): void {
-        const [gate, token, refusal] = [channel.as(Gate), channel.as(GateToken), channel.as(Refusal)];
+    private receive({ session }: Bridge, channel: Channel, nowMs: number): void {
+        const now = this.nowAt(nowMs);
+        const gate = channel.as(Gate);
         if (gate !== undefined) {
-            session.heardGate(gate, channel.utime ?? 0);
-        } else if (token !== undefined) {
-            session.heardToken(token, nowMs);
-        } else if (refusal !== undefined && session.heardRefusal(refusal, nowMs) && refusal.reason === "neutral") {
-            control.heardNeutralWanted();
+            session.receiveState(gate, channel.utime ?? 0);
+        }
+        const token = channel.as(GateToken);
+        if (token !== undefined) {
+            session.receiveToken(token, now);
+        }
+        const rules = channel.as(GateRules);
+        if (rules !== undefined) {
+            session.receiveRules(rules);
+        }
+        const refusal = channel.as(Refusal);
+        if (refusal !== undefined) {
+            session.receiveRefusal(refusal, now);
+        }
+        const task = channel.as(Task);
+        if (task !== undefined) {
+            session.receiveTask(task);
         }
     }
 
-    private driveOf(vehicle: Vehicle): Drive {
-        const isGround = ["command", "drive.command", "velocity.command"].some((name) =>
-            this.store.channel(vehicle.prefix + name)?.is(Velocity),
-        );
-        return isGround ? GROUND : VESSEL;
+    private requestLease(vehicle: Vehicle, name: LeaseName): void {
+        this.command(vehicle, (session, now) => session.request(name, now));
     }
 
-    private command(vehicle: Vehicle, make: (session: OperatorSession, now: Now) => Command[]): void {
+    private command(vehicle: Vehicle, make: (session: OperatorSession, now: Now) => Outgoing[]): void {
         const bridge = this.bridge(vehicle);
         if (bridge === undefined || !this.isOperator) {
             return;
@@ -278,13 +301,17 @@ export class Commander {
         }
     }
 
-    private send(vehicle: Vehicle, commands: readonly Command[]): void {
-        for (const { channel, bytes, text, isRepeated, isStop = false } of commands) {
-            const isSent = this.outlet.publish(vehicle.prefix + channel, bytes, isStop);
+    private send(vehicle: Vehicle, due: readonly Outgoing[]): void {
+        for (const { command, message, isRepeated } of due) {
+            const isStop = command.effect === "stop";
+            const isSent = this.outlet.publish(vehicle.prefix + command.channel, message.encode(), isStop);
+            const bridge = this.bridge(vehicle);
             if (isStop) {
-                this.bridge(vehicle)?.session.stopWent(isSent);
+                bridge?.session.stopPublished(isSent);
             }
             if (!isRepeated) {
+                const asking = this.store.channel(`${vehicle.prefix}gate.state`)?.as(Gate)?.asking ?? "";
+                const text = command.effect === "task" ? (bridge?.task ?? "") : describe(command.name, message, asking);
                 this.note(
                     isSent ? "command" : "refusal",
                     isSent ? text : `${text}: not sent, the station is not connected`,
@@ -305,7 +332,10 @@ export class Commander {
     }
 
     private now(): Now {
-        const ms = performance.now();
+        return this.nowAt(performance.now());
+    }
+
+    private nowAt(ms: number): Now {
         return { ms, utime: Math.round(this.store.now(ms) ?? Date.now() * 1_000) };
     }
 }

@@ -6,7 +6,7 @@
  * is never seen.
  */
 
-import type { Hands } from "../session/drive.js";
+import type { Hands } from "../session/hands.js";
 
 const KEYS: Readonly<Record<string, Hands>> = {
     KeyW: { ahead: 1, left: 0 },

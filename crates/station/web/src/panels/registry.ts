@@ -5,6 +5,7 @@
  */
 
 import { GateToken } from "../generated/bowline/gate_token_t.js";
+import { Task } from "../generated/bowline/task_t.js";
 import { LAYERS } from "../map/layers.js";
 import type { LayerKind } from "../map/layer.js";
 import type { Wish } from "../protocol/frames.js";
@@ -17,8 +18,11 @@ import type { PanelKind } from "./panel.js";
 /** The most rows that a station takes (`wish.rs`). */
 export const MAX_WISHES = 64;
 
-/** What the page itself wants, whatever panels there are: commands are made with fresh tokens. */
-const OF_THE_PAGE: readonly Want[] = [want(GateToken, { maxHz: 25 })];
+/**
+ * What the page itself wants, whatever panels there are: commands are made with fresh tokens, and a task that the gate
+ * passed on confirms the one that was given, so that none may be overtaken.
+ */
+const OF_THE_PAGE: readonly Want[] = [want(GateToken, { maxHz: 25 }), want(Task, { maxHz: 0 })];
 
 /** Panels and layers that come together. */
 export interface Addition {

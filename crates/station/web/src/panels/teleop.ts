@@ -1,7 +1,8 @@
 /** Driving by hand: keys, a stick for fingers, a gamepad. It says at all times whether it drives, and why not. */
 
 import { Gate } from "../generated/bowline/gate_t.js";
-import type { Hands } from "../session/drive.js";
+import { GateRules } from "../generated/bowline/gate_rules_t.js";
+import type { Hands } from "../session/hands.js";
 import { button, el, setAttribute, setEnabled, setText } from "../shell/dom.js";
 import type { Channel } from "../store/channel.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
@@ -73,7 +74,8 @@ class TeleopPanel implements Panel {
     render({ nowMs, isForText }: Picture): void {
         const { commander, view, controls } = this.context;
         const bridge = commander.bridge(view.vehicle);
-        const state = bridge?.control.state ?? "off";
+        const direct = bridge?.session.direct;
+        const state = direct?.state ?? "off";
         controls.isEngaged = state !== "off";
         setAttribute(this.body, "data-state", state);
         const hands = state === "off" ? undefined : controls.hands();
@@ -89,9 +91,7 @@ class TeleopPanel implements Panel {
         const isStopped = view.channel("gate.state")?.as(Gate)?.is_stopped ?? true;
         setText(this.state, STATES[state]);
         const reason =
-            state === "off" && isHolder && !isStopped
-                ? this.recent(bridge?.control.reason ?? "", nowMs)
-                : bridge?.control.reason;
+            state === "off" && isHolder && !isStopped ? this.recent(direct?.reason ?? "", nowMs) : direct?.reason;
         setText(this.why, reason || (isHolder ? (isStopped ? "the vehicle is stopped" : "") : "control is not yours"));
         setText(this.engage, state === "off" ? "Drive by hand" : "Hands off");
         setAttribute(this.engage, "aria-pressed", String(state !== "off"));
@@ -119,14 +119,14 @@ class TeleopPanel implements Panel {
 
     private toggle(): void {
         const { commander, view } = this.context;
-        commander.engage(view.vehicle, commander.bridge(view.vehicle)?.control.state === "off");
+        commander.engage(view.vehicle, commander.bridge(view.vehicle)?.session.direct.state === "off");
         this.setLimit();
     }
 
     private setLimit(): void {
         const bridge = this.context.commander.bridge(this.context.view.vehicle);
         if (bridge !== undefined) {
-            bridge.control.limit = this.limit.valueAsNumber / 100;
+            bridge.limit = this.limit.valueAsNumber / 100;
         }
         setText(this.limitText, `${this.limit.value} %`);
     }
@@ -161,6 +161,7 @@ export const teleop: PanelKind = {
     id: "teleop",
     title: "Direct control",
     types: [Gate],
+    shows: [GateRules],
     per: "vehicle",
     places: { operate: "side" },
     make: (context) => new TeleopPanel(context),

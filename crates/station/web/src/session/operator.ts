@@ -1,45 +1,29 @@
 /**
- * A person's session with one vehicle's gate: the lease, tasks, stop and clear.
+ * The operator's side of one vehicle's gate: the lease, the stop, a clearing, a task, and direct control.
  *
  * It lives in the page and not in the station, so that a page that is frozen, closed or cut off stops commanding by
- * itself. In: what the gate says, what the person wants, and the time. Out: commands to publish. It reads no clock, and
- * touches no socket; nothing is ever taken up again by itself.
- *
- * ```text
- *   free ── take ──▶ taking ── gate: holder is us ──▶ held ── renew … ──▶ held
- *                      │ gate: we are asking             │ gate: another session, or none
- *                      ▼                                 ▼
- *                    asking ── refusal or time ──────▶ free
- * ```
+ * itself. docs/control.md specifies it, with the reason for each figure; `crates/operator` is the same machine in Rust, and
+ * the vectors there hold both to the specification. In: what the gate publishes, what a person asks for, and the time. Out:
+ * commands to publish. It reads no clock, and touches no socket; nothing is ever taken up again by itself.
  */
 
-import { Authority } from "../generated/bowline/authority_t.js";
+import type { Authority } from "../generated/bowline/authority_t.js";
 import type { Gate } from "../generated/bowline/gate_t.js";
+import type { GateRules } from "../generated/bowline/gate_rules_t.js";
 import type { GateToken } from "../generated/bowline/gate_token_t.js";
 import { LeaseRequest } from "../generated/bowline/lease_request_t.js";
 import type { Refusal } from "../generated/bowline/refusal_t.js";
 import { StopCommand } from "../generated/bowline/stop_command_t.js";
-import type { Task } from "../generated/bowline/task_t.js";
+import { Task } from "../generated/bowline/task_t.js";
 import { TaskCommand } from "../generated/bowline/task_command_t.js";
-
-/** Something to publish, on a channel without the vehicle's prefix. */
-export interface Command {
-    readonly channel: string;
-    readonly bytes: Uint8Array;
-    /** What it is, for the running log. */
-    readonly text: string;
-    /** Whether it is one of many of its sort, which no log wants to have each. */
-    readonly isRepeated: boolean;
-    /** Whether it is a stop, which goes out whatever else waits. */
-    readonly isStop?: boolean;
-}
-
-/** Who is asking to be let through. */
-export interface Identity {
-    readonly station: string;
-    readonly session: bigint;
-    readonly rank: number;
-}
+import { Thrust } from "../generated/bowline/thrust_t.js";
+import { ThrustCommand } from "../generated/bowline/thrust_command_t.js";
+import { Velocity } from "../generated/bowline/velocity_t.js";
+import { VelocityCommand } from "../generated/bowline/velocity_command_t.js";
+import { AuthorityMaker, type Identity } from "./authority.js";
+import { commandNamed, type CommandRow } from "./commands.js";
+import { Direct, MAX_TOKEN_AGES, NEUTRAL_MARGIN_MS, type Surroundings } from "./direct.js";
+import { type Progress, Slot } from "./request.js";
 
 /** The two clocks of a page: its own for intervals, the station's for what people read later. */
 export interface Now {
@@ -47,124 +31,119 @@ export interface Now {
     readonly utime: number;
 }
 
-/** How the person stands with the gate. */
+/** The message of a command. */
+export type Message = LeaseRequest | StopCommand | TaskCommand | ThrustCommand | VelocityCommand;
+
+/** A command to publish, with its row in the table. */
+export interface Outgoing {
+    readonly command: CommandRow;
+    readonly message: Message;
+    /** Whether it repeats one that a person asked for before; a log need not have each. */
+    readonly isRepeated: boolean;
+}
+
+/** How the page stands with the lease. */
 export type LeaseState = "unknown" | "free" | "taking" | "asking" | "held" | "other";
 
+/** A request for the lease, by its name in the table of commands. */
+export type LeaseName = "take" | "preempt" | "release" | "consent" | "deny";
+
 /**
- * How far a stop is.
+ * How a stop stands.
  *
  * ```text
- *   none ── press ──▶ unsent ◀──▶ sent ── gate heard since: stopped ──▶ confirmed ── gate: cleared ──▶ none
- *     ▲                 └── dismissed ──┘                                                               ▲
- *     └────────────────────────┴────────────────────────────────────────────────────────────────────────┘
+ *   none ── press ──▶ unsent ◀──▶ sent ── gate since then: stopped by us ──▶ confirmed ── gate: cleared ──▶ none
+ *     ▲                 └── dismissed ──┘                                                                   ▲
+ *     └────────────────────────┴────────────────────────────────────────────────────────────────────────────┘
  * ```
  */
 export type StopState = "none" | "unsent" | "sent" | "confirmed";
 
-const TAKE_EVERY_MS = 500;
-const TAKE_FOR_MS = 4_000;
-/** A third of the gate's shortest lease that is sensible, so that two may be lost. */
-const RENEW_EVERY_MS = 250;
-/** A stop is said again often at first, and then for as long as nobody confirms or dismisses it. */
+/** An unconfirmed request is repeated after this: more than the round trip of a thin link, so that repetitions do not fill it. */
+const AGAIN_MS = 500;
+/** After this an unconfirmed request is given up: a person no longer expects it to take effect. */
+const REQUEST_FOR_MS = 4_000;
+/** A stop is repeated this often at first: many losses in a row then cost less than half a second. */
 const STOP_EVERY_MS = 100;
 const STOP_OFTEN_FOR_MS = 5_000;
+/** And then this often, for as long as no gate confirms it and no person gives it up. */
 const STOP_LATER_EVERY_MS = 1_000;
-/** A gate that heard a stop says so at once: after this a person has to know that it did not. */
+/** A gate that received a stop confirms it within a round trip: after this a person must know that it did not. */
 const STOP_CONFIRMED_WITHIN_MS = 2_000;
+/** A lease is renewed so many times during its length: two renewals in a row may be lost, and the third has a quarter left. */
+const RENEWALS = 4;
+/** Heading and speed are repeated so many times during the time that a gate keeps them. */
+const REPETITIONS = 3;
+/** Reasons for a refusal that pass: repeated with a newer token and number, the same command is accepted. */
+const PASSING: ReadonlySet<string> = new Set(["stale", "unknown", "unseen", "overtaken", "repeated", "crowded"]);
 
-/** A new session's number: any positive one, which nobody else has drawn. */
-export function drawSession(): bigint {
-    const [number = 0n] = crypto.getRandomValues(new BigInt64Array(1));
-    const positive = number & 0x7fff_ffff_ffff_ffffn;
-    return positive === 0n ? 1n : positive;
-}
-
-/** The session with one gate. */
+/** The operator's side of one gate. */
 export class OperatorSession {
-    private sequence = 0n;
-    private token = 0n;
-    private tokenHeardMs = Number.NEGATIVE_INFINITY;
+    private readonly maker: AuthorityMaker;
+    private rulesKnown: GateRules | undefined;
     private gate: Gate | undefined;
-    private taking: { readonly sinceMs: number; readonly ask: number; sentMs: number } | undefined;
-    private renewedMs = Number.NEGATIVE_INFINITY;
+    private tokenMs: number | undefined;
+    private readonly leaseSlot = new Slot<LeaseName>();
+    /** Whether the lease is to be kept, and whether it was held: one that is lost is not taken again. */
+    private keepsLease = false;
+    private wasHolder = false;
+    private renewedMs: number | undefined;
     private stopping: { readonly since: Now; readonly reason: string; triedMs: number; isSent: boolean } | undefined;
     private isStopConfirmed = false;
-    /** The last refusal of something that this session asked. */
+    /** Since when the stop that is to be cleared is latched; undefined where the state has no stop. */
+    private readonly clearing = new Slot<bigint | undefined>();
+    private readonly task = new Slot<Task>();
+    readonly direct = new Direct();
+    /** The last refusal of a command of this session. */
     refusal: Refusal | undefined;
     private refusedMs = Number.NEGATIVE_INFINITY;
 
-    constructor(readonly identity: Identity) {}
-
-    /** A token of the gate: proof of how fresh the next command is. */
-    heardToken(token: GateToken, nowMs: number): void {
-        this.token = token.token;
-        this.tokenHeardMs = nowMs;
+    constructor(readonly identity: Identity) {
+        this.maker = new AuthorityMaker(identity);
     }
 
-    /** What the gate says of itself. `utime` is when that came to the station: what came before a stop does not confirm it. */
-    heardGate(gate: Gate, utime: number): void {
-        this.gate = gate;
-        if (this.isHolder()) {
-            this.taking = undefined;
-        }
-        const { stopping } = this;
-        if (gate.is_stopped && stopping?.isSent && utime > stopping.since.utime) {
-            this.stopping = undefined;
-            this.isStopConfirmed = true;
-        }
-        if (!gate.is_stopped) {
-            this.isStopConfirmed = false;
-        }
-    }
-
-    /** The gate did not take something; true if that was this session's. */
-    heardRefusal(refusal: Refusal, nowMs: number): boolean {
-        if (refusal.by.session !== this.identity.session) {
-            return false;
-        }
-        this.refusal = refusal;
-        this.refusedMs = nowMs;
-        if (["take", "preempt"].includes(refusal.command) && refusal.reason !== "asked") {
-            this.taking = undefined;
-        }
-        return true;
+    /** What the gate demands, once that was received. */
+    get rules(): GateRules | undefined {
+        return this.rulesKnown;
     }
 
     /** Whether commands of this session count. */
     isHolder(): boolean {
-        return this.gate !== undefined && this.gate.session === this.identity.session && this.gate.epoch !== 0n;
-    }
-
-    /** How long ago a token was heard, milliseconds. */
-    tokenAgeMs(nowMs: number): number {
-        return nowMs - this.tokenHeardMs;
+        return this.maker.isHolder();
     }
 
     get lease(): LeaseState {
-        if (this.gate === undefined) {
+        if (this.gate === undefined || this.rulesKnown === undefined) {
             return "unknown";
         }
         if (this.isHolder()) {
             return "held";
         }
-        if (this.gate.asking !== "" && this.gate.asking === this.identity.station) {
-            return "asking";
+        const { what } = this.leaseSlot;
+        if (what === "take" || what === "preempt") {
+            return this.isAsking() ? "asking" : "taking";
         }
-        if (this.taking !== undefined) {
-            return "taking";
-        }
-        return this.gate.holder === "" ? "free" : "other";
+        return this.maker.isHeldByAnother() ? "other" : "free";
+    }
+
+    get leaseProgress(): Progress {
+        return this.leaseSlot.progress;
+    }
+
+    get clearProgress(): Progress {
+        return this.clearing.progress;
+    }
+
+    get taskProgress(): Progress {
+        return this.task.progress;
     }
 
     get stop(): StopState {
         const { stopping } = this;
-        return stopping !== undefined
-            ? stopping.isSent
-                ? "sent"
-                : "unsent"
-            : this.isStopConfirmed
-              ? "confirmed"
-              : "none";
+        if (stopping !== undefined) {
+            return stopping.isSent ? "sent" : "unsent";
+        }
+        return this.isStopConfirmed ? "confirmed" : "none";
     }
 
     /** For how long a stop has waited to be confirmed, milliseconds; undefined if none does. */
@@ -182,7 +161,7 @@ export class OperatorSession {
         return nowMs - this.refusedMs;
     }
 
-    /** Whether the holder is us and somebody wants the lease. */
+    /** Whether another station asks for the lease that this one holds. */
     get isAskedFor(): boolean {
         return this.isHolder() && (this.gate?.asking ?? "") !== "";
     }
@@ -192,46 +171,112 @@ export class OperatorSession {
         return this.lease === "other" && this.identity.rank > (this.gate?.rank ?? 0);
     }
 
-    /** Wants the lease. */
-    take(now: Now): Command[] {
-        return this.want(LeaseRequest.TAKE, now);
+    receiveToken(token: GateToken, now: Now): void {
+        if (this.maker.receiveToken(token)) {
+            this.tokenMs = now.ms;
+            this.settleHolder();
+        }
     }
 
-    /** Wants the lease of a holder of lower rank, whatever that one says. */
-    preempt(now: Now): Command[] {
-        return this.want(LeaseRequest.PREEMPT, now);
+    receiveRules(rules: GateRules): void {
+        this.rulesKnown = rules;
     }
 
-    /** Gives the lease up. */
-    release(now: Now): Command[] {
-        this.taking = undefined;
-        return [this.leaseRequest(LeaseRequest.RELEASE, now, "gives the lease up")];
+    /** `receivedUtime` is when it came to the station: what came before a request says nothing about it. */
+    receiveState(gate: Gate, receivedUtime: number): void {
+        if (!this.maker.receiveState(gate)) {
+            return;
+        }
+        this.gate = gate;
+        const isOurs = gate.is_stopped && gate.stopped_by === this.identity.station;
+        if (isOurs && this.stopping?.isSent && receivedUtime > this.stopping.since.utime) {
+            this.stopping = undefined;
+            this.isStopConfirmed = true;
+        }
+        this.isStopConfirmed &&= gate.is_stopped;
+        this.settleClearing(gate, receivedUtime);
+        if (this.leaseSlot.what === "deny" && this.leaseSlot.isSince(receivedUtime) && gate.asking === "") {
+            this.leaseSlot.end("done");
+        }
+        this.settleHolder();
     }
 
-    /** Lets the one that asks have the lease. */
-    consent(now: Now): Command[] {
-        return [this.leaseRequest(LeaseRequest.CONSENT, now, `hands over to ${this.gate?.asking ?? "whoever asks"}`)];
+    /** What the gate passed on to the helm. */
+    receiveTask(task: Task): void {
+        if (this.task.what?.id !== task.id) {
+            return;
+        }
+        if (task.kind === Task.SETPOINT) {
+            // It is kept, and so it is repeated.
+            this.task.confirm();
+        } else {
+            this.task.end("done");
+        }
     }
 
-    /** Keeps the lease. */
-    deny(now: Now): Command[] {
-        return [
-            this.leaseRequest(LeaseRequest.DENY, now, `keeps the lease from ${this.gate?.asking ?? "whoever asks"}`),
-        ];
+    /** True if it is about a command of this session. */
+    receiveRefusal(refusal: Refusal, now: Now): boolean {
+        if (!this.maker.isMine(refusal)) {
+            return false;
+        }
+        this.refusal = refusal;
+        this.refusedMs = now.ms;
+        const command = commandNamed(refusal.command);
+        const passes = PASSING.has(refusal.reason);
+        if (command?.name === "clear") {
+            this.clearing.refuse(refusal.by, passes);
+        } else if (command?.effect === "task") {
+            this.task.refuse(refusal.by, passes);
+        } else if (command?.effect === "direct") {
+            this.direct.refuse(refusal, passes);
+        } else if (command?.effect === "authority" && this.leaseSlot.what === command.name) {
+            this.leaseSlot.refuse(refusal.by, passes || refusal.reason === "asked");
+            this.keepsLease &&= this.leaseSlot.progress !== "refused" || this.isHolder();
+        }
+        return true;
     }
 
-    /** Stops the vehicle. It is said again until the gate confirms it, or a person gives it up. */
-    pressStop(reason: string, now: Now): Command[] {
-        this.stopping = { since: now, reason, triedMs: now.ms, isSent: false };
+    /** Requests something about the lease. */
+    request(name: LeaseName, now: Now): Outgoing[] {
+        const isHolder = this.isHolder();
+        this.refusal = undefined;
+        const isForHolder = name !== "take" && name !== "preempt";
+        this.keepsLease = !isForHolder || (this.keepsLease && name !== "release");
+        if (name === "release" || name === "consent") {
+            this.direct.disengage("control was given up");
+        }
+        if (name === "release" ? !isHolder : !isForHolder && isHolder) {
+            this.leaseSlot.settle("done");
+            return [];
+        }
+        if (isForHolder && !isHolder) {
+            this.leaseSlot.settle("lost");
+            return [];
+        }
+        this.leaseSlot.begin(name, now, this.maker.sequence);
+        return this.sendLease(now);
+    }
+
+    /** Stops the vehicle. It is repeated until the gate confirms it or a person gives it up. */
+    pressStop(reason: string, now: Now): Outgoing[] {
+        this.direct.disengage("the vehicle is stopped");
+        this.clearing.end("replaced");
+        this.task.end("replaced");
         this.isStopConfirmed = false;
-        return [this.stopCommand(StopCommand.STOP, reason, now, false)];
+        this.stopping = { since: now, reason, triedMs: now.ms, isSent: false };
+        return [this.stopCommand(reason, now, false)];
     }
 
-    /** Whether the stop that was to go out last went out. */
-    stopWent(isSent: boolean): void {
+    /** Whether the last stop could be published. */
+    stopPublished(isSent: boolean): void {
         if (this.stopping !== undefined) {
             this.stopping.isSent = isSent;
         }
+    }
+
+    /** Gives up a stop that no gate confirms. */
+    dismissStop(): void {
+        this.stopping = undefined;
     }
 
     /** Goes on with the stop of a session that ends: whoever logs in under another name has not given it up. */
@@ -239,73 +284,142 @@ export class OperatorSession {
         this.stopping = before.stopping;
     }
 
-    /** A person gives up on a stop that nobody confirms. */
-    dismissStop(): void {
-        this.stopping = undefined;
-    }
-
-    /** Lets a stop be over. Nothing moves because of it. */
-    clear(now: Now): Command[] {
+    /** Ends the stop that the newest state shows. Nothing moves because of it. */
+    clear(now: Now): Outgoing[] {
         this.dismissStop();
-        return [this.stopCommand(StopCommand.CLEAR, "cleared by a person", now, false)];
-    }
-
-    /** Gives the vehicle something to do. */
-    giveTask(task: Task, text: string, now: Now): Command[] {
-        const command = new TaskCommand({ utime: BigInt(now.utime), by: this.authority(), task });
-        return [{ channel: "operator.task", bytes: command.encode(), text, isRepeated: false }];
-    }
-
-    /** What has to be said by now without anybody pressing anything. */
-    tick(now: Now): Command[] {
-        return [...this.tickTake(now), ...this.tickRenew(now), ...this.tickStop(now)];
-    }
-
-    /** By which right this session commands next. */
-    authority(): Authority {
-        this.sequence += 1n;
-        const { station, session } = this.identity;
-        const epoch = this.isHolder() ? (this.gate?.epoch ?? 0n) : 0n;
-        return new Authority({ station, session, epoch, sequence: this.sequence, token: this.token });
-    }
-
-    private want(ask: number, now: Now): Command[] {
+        if (!this.isHolder()) {
+            this.clearing.settle("lost");
+            return [];
+        }
         this.refusal = undefined;
-        this.taking = { sinceMs: now.ms, ask, sentMs: now.ms };
+        this.clearing.begin(undefined, now, this.maker.sequence);
+        return this.sendClear(now);
+    }
+
+    /** Gives the vehicle a task. Its `id` must not be 0. */
+    give(task: Task, now: Now): Outgoing[] {
+        this.direct.disengage("a task was given");
+        if (!this.isHolder()) {
+            this.task.settle("lost");
+            return [];
+        }
+        this.refusal = undefined;
+        this.task.begin(task, now, this.maker.sequence);
+        return this.sendTask(now);
+    }
+
+    /** Repeats the task no more: heading and speed end by themselves then. */
+    dropTask(): void {
+        this.task.end("replaced");
+    }
+
+    /** Begins direct control: neutral input first. */
+    engage(): void {
+        this.task.end("replaced");
+        this.direct.engage(this.whyNoDirect(), this.maker.sequence);
+    }
+
+    disengage(reason: string): void {
+        this.direct.disengage(reason);
+    }
+
+    /**
+     * What is due by now. `setpoint` has a value for each axis of the rules while a control is held; `away` says why nobody
+     * can be at the controls: the page is out of sight, has lost the focus, or shows nothing new. Empty if somebody can.
+     */
+    tick(setpoint: readonly number[] | undefined, away: string, now: Now): Outgoing[] {
+        this.settleHolder();
+        this.expire(now);
         return [
-            this.leaseRequest(
-                ask,
-                now,
-                ask === LeaseRequest.PREEMPT ? "takes the lease by rank" : "asks for the lease",
-            ),
+            ...this.sendStop(now),
+            ...this.sendLease(now),
+            ...this.renewal(now),
+            ...this.sendClear(now),
+            ...this.sendTask(now),
+            ...this.sendDirect(setpoint, away, now),
         ];
     }
 
-    private tickTake(now: Now): Command[] {
-        const { taking } = this;
-        if (taking === undefined || this.lease === "asking") {
-            return [];
-        }
-        if (now.ms - taking.sinceMs > TAKE_FOR_MS) {
-            this.taking = undefined;
-            return [];
-        }
-        if (now.ms - taking.sentMs < TAKE_EVERY_MS) {
-            return [];
-        }
-        taking.sentMs = now.ms;
-        return [this.leaseRequest(taking.ask, now, "", true)];
+    private isAsking(): boolean {
+        return this.gate?.asking === this.identity.station;
     }
 
-    private tickRenew(now: Now): Command[] {
-        if (!this.isHolder() || now.ms - this.renewedMs < RENEW_EVERY_MS) {
+    /** What follows from who holds the lease now. */
+    private settleHolder(): void {
+        const isHolder = this.isHolder();
+        const { what } = this.leaseSlot;
+        if (isHolder ? what === "take" || what === "preempt" : what === "release" || what === "consent") {
+            this.leaseSlot.end("done");
+        } else if (what === "deny" && !isHolder) {
+            this.leaseSlot.end("lost");
+        }
+        if (this.wasHolder && !isHolder) {
+            this.keepsLease &&= this.leaseSlot.isWaiting;
+            this.clearing.end("lost");
+            this.task.end("lost");
+            this.direct.disengage("control is no longer yours");
+        }
+        this.wasHolder = isHolder;
+    }
+
+    private settleClearing(gate: Gate, receivedUtime: number): void {
+        if (!this.clearing.isSince(receivedUtime) || !this.clearing.isSent) {
+            return;
+        }
+        if (!gate.is_stopped) {
+            this.clearing.end("done");
+        } else if (this.clearing.what !== gate.since_utime) {
+            // Another stop has come: a person has to see it before it is cleared.
+            this.clearing.end("replaced");
+        }
+    }
+
+    /** Requests that waited for too long. */
+    private expire(now: Now): void {
+        const releaseForMs = this.rulesKnown ? msOf(this.rulesKnown.lease_us) + AGAIN_MS : REQUEST_FOR_MS;
+        const forMs = this.leaseSlot.what === "release" ? releaseForMs : REQUEST_FOR_MS;
+        if (!this.isAsking() && this.leaseSlot.expire(now, forMs)) {
+            this.keepsLease &&= this.isHolder();
+        }
+        this.clearing.expire(now, REQUEST_FOR_MS);
+        this.task.expire(now, REQUEST_FOR_MS);
+    }
+
+    private sendLease(now: Now): Outgoing[] {
+        const { what } = this.leaseSlot;
+        if (what === undefined || !this.leaseSlot.isDue(now, AGAIN_MS)) {
+            return [];
+        }
+        const isForHolder = what !== "take" && what !== "preempt";
+        const knowsGate = this.rulesKnown !== undefined && this.maker.hasToken;
+        if (!isForHolder && (!knowsGate || this.isAsking())) {
+            return [];
+        }
+        return [this.leaseRequest(what, now, this.leaseSlot.sent(now))];
+    }
+
+    /** Renewals go out beside all other commands: those may be lost or refused before they renew anything. */
+    private renewal(now: Now): Outgoing[] {
+        const { rulesKnown, renewedMs } = this;
+        if (rulesKnown === undefined || !this.isHolder() || !this.keepsLease) {
+            return [];
+        }
+        if (renewedMs !== undefined && now.ms - renewedMs < Math.floor(msOf(rulesKnown.lease_us) / RENEWALS)) {
             return [];
         }
         this.renewedMs = now.ms;
-        return [this.leaseRequest(LeaseRequest.RENEW, now, "", true)];
+        return [this.leaseRequest("renew", now, true)];
     }
 
-    private tickStop(now: Now): Command[] {
+    private leaseRequest(name: LeaseName | "renew", now: Now, isRepeated: boolean): Outgoing {
+        const command = rowOf(name);
+        const { rank } = this.identity;
+        const ask = command.ask ?? 0;
+        const message = new LeaseRequest({ utime: BigInt(now.utime), by: this.maker.next(now.utime), ask, rank });
+        return { command, message, isRepeated };
+    }
+
+    private sendStop(now: Now): Outgoing[] {
         const { stopping } = this;
         if (stopping === undefined) {
             return [];
@@ -315,23 +429,98 @@ export class OperatorSession {
             return [];
         }
         stopping.triedMs = now.ms;
-        return [this.stopCommand(StopCommand.STOP, stopping.reason, now, true)];
+        return [this.stopCommand(stopping.reason, now, true)];
     }
 
-    private leaseRequest(ask: number, now: Now, text: string, isRepeated = false): Command {
-        const request = new LeaseRequest({
-            utime: BigInt(now.utime),
-            by: this.authority(),
-            ask,
-            rank: this.identity.rank,
-        });
-        return { channel: "operator.lease", bytes: request.encode(), text, isRepeated };
+    private stopCommand(reason: string, now: Now, isRepeated: boolean): Outgoing {
+        const by = this.maker.next(now.utime);
+        const message = new StopCommand({ utime: BigInt(now.utime), by, ask: StopCommand.STOP, reason });
+        return { command: rowOf("stop"), message, isRepeated };
     }
 
-    private stopCommand(ask: number, reason: string, now: Now, isRepeated: boolean): Command {
-        const command = new StopCommand({ utime: BigInt(now.utime), by: this.authority(), ask, reason });
-        const isStop = ask === StopCommand.STOP;
-        const text = isStop ? `stop: ${reason}` : "lets the stop be over";
-        return { channel: "operator.stop", bytes: command.encode(), text, isRepeated, isStop };
+    private sendClear(now: Now): Outgoing[] {
+        if (!this.clearing.isDue(now, AGAIN_MS)) {
+            return [];
+        }
+        const by = this.maker.nextSeen(now.utime);
+        if (by === undefined) {
+            return [];
+        }
+        if (!this.clearing.isSent) {
+            this.clearing.set(this.gate?.is_stopped ? this.gate.since_utime : undefined);
+        }
+        const isRepeated = this.clearing.sent(now);
+        const message = new StopCommand({ utime: BigInt(now.utime), by, ask: StopCommand.CLEAR, reason: "" });
+        return [{ command: rowOf("clear"), message, isRepeated }];
     }
+
+    private sendTask(now: Now): Outgoing[] {
+        const { what, progress } = this.task;
+        const { rulesKnown } = this;
+        const isKept = progress === "done" && rulesKnown !== undefined;
+        const everyMs = isKept ? Math.floor(msOf(rulesKnown.setpoint_us) / REPETITIONS) : AGAIN_MS;
+        if (what === undefined || !this.task.isDue(now, everyMs)) {
+            return [];
+        }
+        const isRepeated = this.task.sent(now);
+        const message = new TaskCommand({ utime: BigInt(now.utime), by: this.maker.next(now.utime), task: what });
+        return [{ command: rowOf("task"), message, isRepeated }];
+    }
+
+    /** Why direct control cannot begin; empty if it can. */
+    private whyNoDirect(): string {
+        if (this.rulesKnown === undefined) {
+            return "the vehicle's rules were not received";
+        }
+        if (!(this.rulesKnown.actuation in DIRECT)) {
+            return "this station cannot drive that kind of vehicle";
+        }
+        return this.isHolder() ? "" : "take control first";
+    }
+
+    private sendDirect(setpoint: readonly number[] | undefined, away: string, now: Now): Outgoing[] {
+        const { rulesKnown } = this;
+        const values = this.direct.tick(setpoint, rulesKnown && this.around(rulesKnown, away, now), now.ms);
+        const make = rulesKnown && DIRECT[rulesKnown.actuation];
+        if (rulesKnown === undefined || values === undefined || make === undefined) {
+            return [];
+        }
+        const fields = Object.fromEntries(rulesKnown.axes.map(({ field }, at) => [field, values[at] ?? 0]));
+        const message = make(BigInt(now.utime), this.maker.next(now.utime), fields);
+        return [{ command: rowOf(rulesKnown.actuation), message, isRepeated: true }];
+    }
+
+    private around(rules: GateRules, away: string, now: Now): Surroundings {
+        const maxAgeMs = msOf(rules.direct_max_age_us);
+        return {
+            rules,
+            away,
+            neutralForMs: msOf(rules.neutral_us) + NEUTRAL_MARGIN_MS,
+            maxPauseMs: maxAgeMs,
+            maxTokenAgeMs: maxAgeMs * MAX_TOKEN_AGES,
+            tokenAgeMs: this.tokenMs === undefined ? undefined : now.ms - this.tokenMs,
+            isStopped: this.gate?.is_stopped ?? true,
+        };
+    }
+}
+
+/** By direct command: its message, from the set-point's fields by name. */
+const DIRECT: Readonly<
+    Record<string, (utime: bigint, by: Authority, fields: Readonly<Record<string, number>>) => Message>
+> = {
+    thrust: (utime, by, fields) => new ThrustCommand({ utime, by, thrust: new Thrust({ utime, ...fields }) }),
+    velocity: (utime, by, fields) => new VelocityCommand({ utime, by, velocity: new Velocity({ utime, ...fields }) }),
+};
+
+/** Whole milliseconds. */
+function msOf(us: bigint): number {
+    return Number(us / 1_000n);
+}
+
+function rowOf(name: string): CommandRow {
+    const row = commandNamed(name);
+    if (row === undefined) {
+        throw new Error(`no command is called ${name}`);
+    }
+    return row;
 }

@@ -17,7 +17,7 @@ import { clockTime, duration } from "./format.js";
 const LEVELS = ["Direct thrust", "Heading and speed", "Waypoint", "Route", "Objective", "Observe"];
 
 const LEASES: Readonly<Record<LeaseState, string>> = {
-    unknown: "no gate heard",
+    unknown: "the gate has not published its rules",
     free: "nobody holds the lease",
     taking: "asking for the lease …",
     asking: "waiting for the holder's answer …",

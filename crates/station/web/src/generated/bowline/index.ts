@@ -20,6 +20,8 @@ export { Contact } from "./contact_t.js";
 export { Device } from "./device_t.js";
 export { Experiment } from "./experiment_t.js";
 export { Gate } from "./gate_t.js";
+export { GateAxis } from "./gate_axis_t.js";
+export { GateRules } from "./gate_rules_t.js";
 export { GateToken } from "./gate_token_t.js";
 export { GpsFix } from "./gps_fix_t.js";
 export { GpsRmc } from "./gps_rmc_t.js";
