@@ -28,6 +28,7 @@ mod memory;
 mod messages;
 mod model;
 mod ours;
+mod packages;
 mod player;
 mod python;
 mod recorder;

@@ -74,6 +74,77 @@ fn crates_depend_on_each_other_as_the_architecture_says() {
     assert_eq!(dependencies(), drawn);
 }
 
+/// How many of our crates are in the longest chain of dependencies: what a change below makes cargo build one after another.
+const MAX_DEPTH: usize = 7;
+
+#[test]
+fn crates_are_in_short_chains() {
+    fn depth(name: &str, all: &BTreeMap<String, BTreeSet<String>>) -> usize {
+        let below = all.get(name).into_iter().flatten();
+        1 + below.map(|it| depth(it, all)).max().unwrap_or(0)
+    }
+    let all = dependencies();
+    assert!(all.len() > 10, "only {} crates were found", all.len());
+    for name in all.keys() {
+        let found = depth(name, &all);
+        assert!(
+            found <= MAX_DEPTH,
+            "{name} stands on a chain of {found} crates, expected at most {MAX_DEPTH}"
+        );
+    }
+}
+
+/// The files of tests, and the file that makes them one program.
+fn test_modules() -> Vec<(PathBuf, Vec<PathBuf>)> {
+    let output = Command::new("git")
+        .args(["ls-files", "*.rs"])
+        .current_dir(root())
+        .output()
+        .expect("git runs");
+    let listed = String::from_utf8(output.stdout).expect("our paths are text");
+    let files: Vec<PathBuf> = listed.lines().map(PathBuf::from).collect();
+    let is_program = |path: &Path| {
+        path.ends_with("tests/it.rs")
+            || path.ends_with("tests/it/main.rs")
+            || path.ends_with("tests/gate.rs")
+    };
+    let programs = files.iter().filter(|path| is_program(path));
+    programs
+        .map(|program| {
+            let folder = program.parent().expect("it is in a folder");
+            let beside = folder.join(program.file_stem().expect("it has a name"));
+            let of_program = files.iter().filter(|path| {
+                let parent = path.parent();
+                let is_beside = program.ends_with("main.rs") || program.starts_with("tests");
+                *path != program && (parent == Some(&beside) || is_beside && parent == Some(folder))
+            });
+            (program.clone(), of_program.cloned().collect())
+        })
+        .collect()
+}
+
+#[test]
+fn files_of_tests_are_part_of_a_program() {
+    let programs = test_modules();
+    let n_files: usize = programs.iter().map(|(_, files)| files.len()).sum();
+    assert!(n_files > 100, "only {n_files} files of tests were found");
+    for (program, files) in programs {
+        let text = read(program.to_str().expect("our paths are text"));
+        for file in files {
+            let name = file.file_stem().and_then(|it| it.to_str()).expect("text");
+            // A program that tests start has a file of its own there.
+            let is_module = text.contains(&format!("mod {name};"));
+            let is_binary = file.ends_with("it/process.rs");
+            assert!(
+                is_module || is_binary,
+                "{} is not compiled: {} has no `mod {name};`",
+                file.display(),
+                program.display()
+            );
+        }
+    }
+}
+
 #[test]
 fn paths_in_the_documents_exist() {
     for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {

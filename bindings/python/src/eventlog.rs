@@ -84,7 +84,7 @@ pub(crate) struct EventLog {
 #[derive(Debug)]
 enum LogFile {
     Reading(Scanner),
-    Writing(Writer),
+    Writing(Box<Writer>),
     Closed,
 }
 
@@ -106,7 +106,7 @@ impl EventLog {
         let position = u64::try_from(filepos).unwrap_or(0);
         self.sought(py, |scanner| {
             scanner.seek(position);
-            Ok(())
+            Ok::<(), std::convert::Infallible>(())
         })
     }
 
@@ -145,9 +145,11 @@ impl EventLog {
 
     /// Closes the file, after which nothing else can be done with it.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |file| match std::mem::replace(file, LogFile::Closed) {
-            LogFile::Writing(mut writer) => writer.flush().map_err(|error| os_error(&error)),
-            LogFile::Reading(_) | LogFile::Closed => Ok(()),
+        self.with(py, |file| {
+            match &mut std::mem::replace(file, LogFile::Closed) {
+                LogFile::Writing(writer) => writer.flush().map_err(|error| os_error(&error)),
+                LogFile::Reading(_) | LogFile::Closed => Ok(()),
+            }
         })
     }
 
@@ -276,7 +278,7 @@ fn options() -> WriterOptions {
 fn open(path: &Path, mode: &str, overwrite: bool) -> PyResult<LogFile> {
     let writing = |opened: Result<Writer, WriteError>| {
         opened
-            .map(LogFile::Writing)
+            .map(|writer| LogFile::Writing(Box::new(writer)))
             .map_err(|error| os_error(&error))
     };
     match mode {

@@ -3,7 +3,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
     reason = "a test that cannot go on panics, and its numbers are small"
 )]
 

@@ -29,6 +29,9 @@ pub trait Actuation:
 
     /// Checks each axis against its limit, in either direction; a value that is no number is beyond all limits. Says which
     /// one is beyond.
+    ///
+    /// # Errors
+    /// With the axis, its limit and its value, when one is beyond its limit.
     fn check(&self, limits: impl Iterator<Item = f64>) -> Result<(), String> {
         for ((axis, value), limit) in Self::AXES.iter().zip(self.values()).zip(limits) {
             // Not a number is within no limits.

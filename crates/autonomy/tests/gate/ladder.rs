@@ -1,7 +1,7 @@
 //! The ladder, as a table: what the vehicle is doing, what goes wrong, and what it does then, moment by moment.
 
 use crate::bench::{Bench, ms};
-use crate::station::Station;
+use crate::station::Station as Bridge;
 use bowline_autonomy::gate::{Contingency, Input, Rules};
 use bowline_msgs::{Gate, LeaseRequest, Task};
 
@@ -12,7 +12,7 @@ use bowline_msgs::{Gate, LeaseRequest, Task};
 /// What is going on: a person at some level, a controller, a beat and a pose, each of which may stay away.
 struct Scene {
     bench: Bench,
-    bridge: Station,
+    bridge: Bridge,
     doing: &'static str,
     has_operator: bool,
     has_controller: bool,
@@ -37,7 +37,7 @@ impl Scene {
         let bench = Bench::new(rules);
         let mut scene = Self {
             bench,
-            bridge: Station::new("bridge", 7, 0),
+            bridge: Bridge::new("bridge", 7, 0),
             doing: "nothing",
             has_operator: true,
             has_controller: true,
@@ -245,7 +245,7 @@ fn begin(scene: &mut Scene, fault: &str) {
             .unwrap(),
         "stop" => scene
             .bench
-            .stop(&mut Station::new("deck", 8, 0), "a swimmer"),
+            .stop(&mut Bridge::new("deck", 8, 0), "a swimmer"),
         "beat" => scene.has_beat = false,
         "pose" => scene.place_m = None,
         "controller" => scene.has_controller = false,
@@ -259,7 +259,7 @@ fn begin_late(scene: &mut Scene, fault: &str) {
         "operator, late fence" => scene.place_m = Some([0.0, -50.5]),
         "operator, late stop" => scene
             .bench
-            .stop(&mut Station::new("deck", 8, 0), "a swimmer"),
+            .stop(&mut Bridge::new("deck", 8, 0), "a swimmer"),
         _ => {}
     }
 }
@@ -286,7 +286,7 @@ fn a_gate_with_a_local_stop_waits_for_its_first_beat() {
         ..Rules::default()
     };
     let mut bench = Bench::new(rules);
-    let mut bridge = Station::new("bridge", 7, 0);
+    let mut bridge = Bridge::new("bridge", 7, 0);
     bench.pass(ms(50));
     bench.lease(&mut bridge, LeaseRequest::TAKE).unwrap();
     bench.pass(ms(50));

@@ -22,10 +22,6 @@ impl Station {
         self.0.receive_token(token);
     }
 
-    pub(crate) fn has_heard(&self) -> bool {
-        self.0.has_token()
-    }
-
     pub(crate) fn is_holder(&self) -> bool {
         self.0.is_holder()
     }

@@ -53,6 +53,14 @@ pub struct Direct {
     after_sequence: i64,
 }
 
+/// What a person does with the controls at a tick.
+#[derive(Clone, Copy, Debug)]
+struct Controls {
+    is_held: bool,
+    /// Whether they ask for no motion; so they do where nothing is held.
+    is_at_rest: bool,
+}
+
 impl Direct {
     /// How far it is.
     #[must_use]
@@ -100,7 +108,11 @@ impl Direct {
         reason.clone_into(&mut self.reason);
     }
 
-    fn step(&mut self, is_held: bool, is_at_rest: bool, neutral_for_ms: i64, now_ms: i64) {
+    fn step(&mut self, controls: Controls, neutral_for_ms: i64, now_ms: i64) {
+        let Controls {
+            is_held,
+            is_at_rest,
+        } = controls;
         match self.state {
             Drive::Arming if is_at_rest => {
                 let since_ms = *self.rest_since_ms.get_or_insert(now_ms);
@@ -172,10 +184,12 @@ impl Client {
             return None;
         }
         let axes = self.axes(setpoint);
-        let is_at_rest = axes.as_ref().is_none_or(|axes| self.is_at_rest(axes));
+        let controls = Controls {
+            is_held: axes.is_some(),
+            is_at_rest: axes.as_ref().is_none_or(|axes| self.is_at_rest(axes)),
+        };
         let neutral_for_ms = timing.neutral_for_ms;
-        self.direct
-            .step(axes.is_some(), is_at_rest, neutral_for_ms, now.ms);
+        self.direct.step(controls, neutral_for_ms, now.ms);
         if self.direct.state == Drive::Ready || !self.direct.is_due(now.ms) {
             return None;
         }

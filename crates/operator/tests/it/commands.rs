@@ -5,7 +5,7 @@ use bowline_msgs::{
 };
 use bowline_operator::commands::{self, carried_on, channels, named, of};
 use bowline_operator::{COMMANDS, Effect, Need, Role};
-use bowline_wire::Message;
+use bowline_wire::Message as _;
 use std::collections::BTreeSet;
 
 fn by() -> Authority {

@@ -191,9 +191,13 @@ fn walk(seed: u64, file: &Value) -> Value {
         random: Random(seed),
         ms: 0,
         token: 0,
-        holder: if seed % 2 == 0 { (77, 1) } else { (0, 0) },
+        holder: if seed.is_multiple_of(2) {
+            (77, 1)
+        } else {
+            (0, 0)
+        },
         stopped_ms: None,
-        roughness: if seed % 2 == 0 { 12 } else { 100 },
+        roughness: if seed.is_multiple_of(2) { 12 } else { 100 },
     };
     let mut steps = Vec::new();
     let mut before = bench.standing();

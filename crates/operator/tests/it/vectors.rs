@@ -69,7 +69,7 @@ fn as_floats(value: &Value) -> Value {
     match value {
         Value::Number(it) => json!(it.as_f64()),
         Value::Array(items) => items.iter().map(as_floats).collect(),
-        other => other.clone(),
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Object(_) => value.clone(),
     }
 }
 
