@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Where the list is.
-pub const LIST_CHANNEL: &str = "bowline.alarms";
+pub const LIST_CHANNEL: &str = "alarms.list";
 /// Where people acknowledge.
 pub const ACKNOWLEDGE_CHANNEL: &str = "operator.acknowledge";
 

@@ -181,7 +181,7 @@ fn judge_acknowledge(
     if speaker.role == Role::Viewer {
         return Err(Refusal::ViewerAcknowledges);
     }
-    let list = format!("{prefix}bowline.alarms");
+    let list = format!("{prefix}alarms.list");
     match type_on(&list) {
         Some(Alarms::FINGERPRINT) => Ok(Ask::Other),
         Some(_) | None => Err(Refusal::NoSuchList(list)),
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_alarm_is_acknowledged_under_ones_own_name_where_a_list_is_kept() {
-        let has_list = |name: &str| (name == "heron.bowline.alarms").then_some(Alarms::FINGERPRINT);
+        let has_list = |name: &str| (name == "heron.alarms.list").then_some(Alarms::FINGERPRINT);
         let judge = |role, channel: &str, station| {
             judge(&speaker(role), channel, &acknowledge(station), has_list)
         };

@@ -292,7 +292,7 @@ mod tests {
             utime: 90_000_000,
             ..Alarms::default()
         };
-        let row = row("heron.bowline.alarms", &list, &listed("gps"));
+        let row = row("heron.alarms.list", &list, &listed("gps"));
         assert_eq!(row[..2], ["warning", "heron gps"]);
         assert!(
             !row[2].contains('\u{1b}') && row[2].ends_with(": no place"),

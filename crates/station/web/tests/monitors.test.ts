@@ -240,7 +240,7 @@ describe("alarms", () => {
             const alarm = new AlarmMessage({ source: `pump${i}`, id: "lost", state: 1, since_utime: BigInt(i) });
             return new ListedAlarm({ alarm, is_refreshed: true });
         });
-        heard.say("heron.bowline.alarms", new AlarmsMessage({ alarms: listed }).withLengths());
+        heard.say("heron.alarms.list", new AlarmsMessage({ alarms: listed }).withLengths());
         for (let i = 0; i < 13; i++) {
             store.histories.alarms.raise("x", `${i}`, { priority: "alarm", source: `page${i}`, text: "broken" }, 0);
         }

@@ -260,14 +260,14 @@ describe("alarms", () => {
         const { alarms } = feed.store.histories;
         const alarm = new AlarmMessage({ source: "sonar", id: "lost", cause: "gave up", severity: 2, state: 1 });
         const list = (...listed: ListedAlarm[]): AlarmsMessage => new AlarmsMessage({ alarms: listed }).withLengths();
-        feed.say("bowline.alarms", list(new ListedAlarm({ alarm, is_refreshed: true })), 0);
+        feed.say("alarms.list", list(new ListedAlarm({ alarm, is_refreshed: true })), 0);
         expect(alarms.list()).toMatchObject([{ text: "gave up", priority: "warning", isAcknowledged: false }]);
-        feed.say("bowline.alarms", list(new ListedAlarm({ alarm, acknowledged_by: "bridge/ben" })), 10);
+        feed.say("alarms.list", list(new ListedAlarm({ alarm, acknowledged_by: "bridge/ben" })), 10);
         expect(alarms.list()).toMatchObject([
             { acknowledgedBy: "bridge/ben", isAcknowledged: true, isRefreshed: false },
         ]);
         alarms.raise("page", "own", BILGE, 1);
-        feed.say("bowline.alarms", list(), 20);
+        feed.say("alarms.list", list(), 20);
         expect(alarms.list().map((it) => it.source)).toEqual(["bilge"]);
     });
 
@@ -276,9 +276,9 @@ describe("alarms", () => {
         const alarm = new AlarmMessage({ source: "sonar", since_utime: 65_000_000n, state: 1 });
         const list = (utime: bigint): AlarmsMessage =>
             new AlarmsMessage({ utime, alarms: [new ListedAlarm({ alarm })] }).withLengths();
-        feed.say("bowline.alarms", list(70_000_000n), 9_000);
+        feed.say("alarms.list", list(70_000_000n), 9_000);
         expect(feed.store.histories.alarms.list()[0]?.sinceUtime).toBe(4_000_000);
-        feed.say("bowline.alarms", list(71_000_000n), 10_300);
+        feed.say("alarms.list", list(71_000_000n), 10_300);
         expect(feed.store.histories.alarms.list()[0]?.sinceUtime).toBe(4_000_000);
     });
 

@@ -41,7 +41,7 @@ export interface Bridge {
 }
 
 /** The channel of a vehicle's list of alarms, and that on which they are acknowledged. */
-const LIST = "bowline.alarms";
+const LIST = "alarms.list";
 const ACKNOWLEDGE = "operator.acknowledge";
 
 /** The types of a gate's messages that its session receives. */
