@@ -20,7 +20,7 @@ pub(crate) const PLACES_HELP: &str = "\
 URL is that of a bus, or the path of a log: -l day.log reads all of it at once, with the times of
 the log; -l 'file:///path/day.log?speed=1' plays it. Ctrl-C ends with what there is so far.";
 
-/// Where events come from.
+// Where events come from. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 pub(crate) struct Place {
     #[arg(
@@ -33,7 +33,7 @@ pub(crate) struct Place {
     pub(crate) url: Option<String>,
 }
 
-/// When it is enough.
+// When it is enough. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 pub(crate) struct Limits {
     /// Stop after so many messages

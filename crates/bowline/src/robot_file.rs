@@ -17,7 +17,7 @@ pub(crate) struct Checked {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// What counts more than a robot file.
+// What counts more than a robot file. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug, Default)]
 pub(crate) struct Presets {
     /// A parameter, in place of what the file says: of one component, or of all that have it; may be given several times

@@ -7,13 +7,19 @@
 //!
 //! The table of commands says which messages are commands, and which of them stops a vehicle.
 
+use bowline_msgs::AcknowledgeRef;
 use bowline_operator::{Effect, commands};
+use bowline_wire::Message as _;
 
-/// The station that a message says it is from; `None` if it is no command.
+/// The station that a command or an acknowledgement names as its sender; `None` if it is neither.
 #[must_use]
 pub fn station(payload: &[u8]) -> Option<String> {
-    let (_, head) = commands::read(payload)?;
-    Some(head.station.to_owned())
+    if let Some((_, head)) = commands::read(payload) {
+        return Some(head.station.to_owned());
+    }
+    // No gate decides about an acknowledgement, so it is no row of the table.
+    let acknowledge = AcknowledgeRef::decode(payload).ok()?;
+    Some(acknowledge.by.station.to_owned())
 }
 
 /// Whether a link from `peer` may bring this: a stop, or a command from that station or from a person there (`bridge/anna`).
@@ -37,7 +43,9 @@ pub fn is_stop(payload: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{is_by, station};
-    use bowline_msgs::{Authority, Beat, LeaseRequest, StopCommand, TaskCommand, ThrustCommand};
+    use bowline_msgs::{
+        Acknowledge, Authority, Beat, LeaseRequest, StopCommand, TaskCommand, ThrustCommand,
+    };
     use bowline_wire::Message as _;
 
     #[test]
@@ -58,7 +66,16 @@ mod tests {
             by: by(),
             ..TaskCommand::default()
         };
-        let encoded = [stop.encode(), thrust.encode(), task.encode()];
+        let acknowledge = Acknowledge {
+            by: by(),
+            ..Acknowledge::default()
+        };
+        let encoded = [
+            stop.encode(),
+            thrust.encode(),
+            task.encode(),
+            acknowledge.encode(),
+        ];
         for payload in encoded {
             let payload = payload.expect("it is encoded");
             assert_eq!(station(&payload).as_deref(), Some("bridge"));

@@ -159,11 +159,28 @@ pub struct Client {
     renewed_ms: Option<i64>,
     stopping: Option<Stopping>,
     is_stop_confirmed: bool,
-    /// Since when the stop that is to be cleared is latched, by the vehicle's clock; none where the state has no stop.
-    clearing: Slot<Option<i64>>,
+    /// The stop that is to be cleared; none where the state has no stop.
+    clearing: Slot<Option<Stop>>,
     task: Slot<Task>,
     direct: Direct,
     refusal: Option<(Refusal, i64)>,
+}
+
+/// What tells stops of a gate apart: two may be latched in the same microsecond.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stop {
+    /// By the vehicle's clock.
+    since_utime: i64,
+    by: String,
+}
+
+impl Stop {
+    fn of(gate: &Gate) -> Option<Self> {
+        gate.is_stopped.then(|| Self {
+            since_utime: gate.since_utime,
+            by: gate.stopped_by.clone(),
+        })
+    }
 }
 
 /// A stop that no gate has confirmed.
@@ -517,7 +534,7 @@ impl Client {
         }
         if !gate.is_stopped {
             self.clearing.end(Progress::Done);
-        } else if self.clearing.what() != Some(&Some(gate.since_utime)) {
+        } else if self.clearing.what() != Some(&Stop::of(gate)) {
             // Another stop has come: a person has to see it before it is cleared.
             self.clearing.end(Progress::Replaced);
         }
@@ -601,8 +618,7 @@ impl Client {
             return Vec::new();
         };
         if !self.clearing.is_sent() {
-            let stopped = self.state.as_ref().filter(|it| it.is_stopped);
-            self.clearing.set(stopped.map(|it| it.since_utime));
+            self.clearing.set(self.state.as_ref().and_then(Stop::of));
         }
         let is_repeated = self.clearing.sent(now);
         vec![Outgoing::new("clear", Payload::Stop(message), is_repeated)]

@@ -364,7 +364,8 @@ fn wishes_that_waited_while_the_gate_was_held_up_move_nothing() {
 fn a_contingency_raises_an_alarm_with_its_reason() {
     let (mut rig, _) = under_way(5.0);
     assert_eq!(rig.alarms(), []);
-    for _ in 0..620 {
+    // The lease lasts for 60 s, and the operator may be away for 5 s after it.
+    for _ in 0..700 {
         rig.send("pose", pose(&rig, 0.0, [0.01, 0.0, 0.01]));
         rig.advance(ms(100));
     }

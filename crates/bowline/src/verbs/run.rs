@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     types: Types,
 }
 
-/// How a robot runs.
+// How a robot runs. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 struct Manner {
     /// Where the bus is; without it as the robot file says, then as other verbs have it

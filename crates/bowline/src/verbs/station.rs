@@ -92,7 +92,7 @@ pub(crate) struct Arguments {
     door: Doorway,
 }
 
-/// Where browsers find a station, and who may use it.
+// Where browsers find a station, and who may use it. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 pub(crate) struct Doorway {
     /// Where to listen; port 0 is any free one. Without it 127.0.0.1:8080

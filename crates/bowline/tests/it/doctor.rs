@@ -343,7 +343,7 @@ fn logs_and_urls_are_looked_at() {
         .expect("a log can be written");
     for (url, code, part) in [
         ("file://log", 0, "begins as a log"),
-        ("file://text", 1, "does not begin"),
+        ("file://text", 1, "begins neither as"),
         ("file://missing", 1, "cannot be opened"),
         ("file://new?mode=w", 0, "can be written"),
         ("file://no/such?mode=w", 1, "mkdir -p no"),

@@ -2895,9 +2895,9 @@ impl wire::IntoOwned for ExperimentRef<'_> {
 pub struct GateAxis {
     /// of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name
     pub field: String,
-    /// the least value that is accepted, in the unit of the field
+    /// the least value that is accepted (ratio, m/s or rad: the unit of the field)
     pub min: f64,
-    /// the greatest value that is accepted, in the unit of the field; neutral is 0
+    /// the greatest value that is accepted (ratio, m/s or rad: the unit of the field); neutral is 0
     pub max: f64,
 }
 
@@ -2948,9 +2948,9 @@ impl<'a> wire::Decode<'a> for GateAxis {
 pub struct GateAxisRef<'a> {
     /// of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name
     pub field: &'a str,
-    /// the least value that is accepted, in the unit of the field
+    /// the least value that is accepted (ratio, m/s or rad: the unit of the field)
     pub min: f64,
-    /// the greatest value that is accepted, in the unit of the field; neutral is 0
+    /// the greatest value that is accepted (ratio, m/s or rad: the unit of the field); neutral is 0
     pub max: f64,
 }
 

@@ -262,7 +262,7 @@ fn a_component_with_rows_of_a_program_has_their_ports() {
         std::fs::write(folder.path().join(name), text).expect("it can be written");
     }
     let world = folder.path().join("sea.toml");
-    std::fs::write(&world, "name = \"sea\"\n[sea]\n").expect("it can be written");
+    std::fs::write(&world, "[world]\nname = \"sea\"\n\n[sea]\n").expect("it can be written");
     let parameters = SimParameters {
         world,
         model: folder.path().join("a.xml"),

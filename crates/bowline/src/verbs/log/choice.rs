@@ -9,7 +9,7 @@ use bowline_log::{
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Which channels.
+// Which channels. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 pub(crate) struct Channels {
     /// Only channels that match the regular expression, anywhere in their name: ^pose$ is only that one. Several add up
@@ -28,7 +28,7 @@ pub(crate) fn filter(patterns: &[String]) -> anyhow::Result<ChannelFilter> {
     ChannelFilter::new(patterns).map_err(|error| Usage(error.to_string()).into())
 }
 
-/// What channels are called instead.
+// What channels are called instead. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 pub(crate) struct Renames {
     /// Call channels OLD instead NEW: OLD is a regular expression for whole names, NEW may use its groups as $1. The last that matches counts
@@ -42,7 +42,7 @@ impl Renames {
     }
 }
 
-/// From when to when.
+// From when to when. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 pub(crate) struct Times {
     /// Only from this time on: seconds after the first event, or as below
@@ -118,7 +118,7 @@ pub(crate) fn copy_all(
     Ok(copied)
 }
 
-/// A log to read, and one to write.
+// A log to read, and one to write. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 pub(crate) struct Files {
     /// The log to read

@@ -90,8 +90,8 @@ export class OperatorSession {
     private renewedMs: number | undefined;
     private stopping: { readonly since: Now; readonly reason: string; triedMs: number; isSent: boolean } | undefined;
     private isStopConfirmed = false;
-    /** Since when the stop that is to be cleared is latched; undefined where the state has no stop. */
-    private readonly clearing = new Slot<bigint | undefined>();
+    /** The stop that is to be cleared; undefined where the state has no stop. */
+    private readonly clearing = new Slot<string | undefined>();
     private readonly task = new Slot<Task>();
     readonly direct = new Direct();
     /** The last refusal of a command of this session. */
@@ -368,7 +368,7 @@ export class OperatorSession {
         }
         if (!gate.is_stopped) {
             this.clearing.end("done");
-        } else if (this.clearing.what !== gate.since_utime) {
+        } else if (this.clearing.what !== stopOf(gate)) {
             // Another stop has come: a person has to see it before it is cleared.
             this.clearing.end("replaced");
         }
@@ -447,7 +447,7 @@ export class OperatorSession {
             return [];
         }
         if (!this.clearing.isSent) {
-            this.clearing.set(this.gate?.is_stopped ? this.gate.since_utime : undefined);
+            this.clearing.set(this.gate?.is_stopped ? stopOf(this.gate) : undefined);
         }
         const isRepeated = this.clearing.sent(now);
         const message = new StopCommand({ utime: BigInt(now.utime), by, ask: StopCommand.CLEAR, reason: "" });
@@ -502,6 +502,11 @@ export class OperatorSession {
             isStopped: this.gate?.is_stopped ?? true,
         };
     }
+}
+
+/** What tells stops of a gate apart: two may be latched in the same microsecond. */
+function stopOf(gate: Gate): string {
+    return `${gate.since_utime} ${gate.stopped_by}`;
 }
 
 /** By direct command: its message, from the set-point's fields by name. */

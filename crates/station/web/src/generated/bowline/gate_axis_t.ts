@@ -10,9 +10,9 @@ export class GateAxis {
 
     /** of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name */
     field: string;
-    /** the least value that is accepted, in the unit of the field */
+    /** the least value that is accepted (ratio, m/s or rad: the unit of the field) */
     min: number;
-    /** the greatest value that is accepted, in the unit of the field; neutral is 0 */
+    /** the greatest value that is accepted (ratio, m/s or rad: the unit of the field); neutral is 0 */
     max: number;
 
     /** Members that are left out are zero or empty. */
