@@ -146,7 +146,7 @@ fn example_voter_votes_beside_those_of_bowline() {
         "3s",
     ];
     cargo_run(&folder, &[&simulate[..], &["--record", &log]].concat());
-    let said = cargo_run(&folder, &["log", "cat", &log, "--channel", "arbitration"]);
+    let said = cargo_run(&folder, &["log", "cat", &log, "--channel", "arbiter"]);
     assert!(said.contains("corridor"), "{said}");
     let verify = ["run", "robot.toml", "--source"];
     let source = format!("log:{log}");

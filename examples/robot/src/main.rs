@@ -2,7 +2,7 @@
 
 use bowline::component::{Build, BuildError, Component, Expect, Kind, Ports, Step};
 use bowline::component::{Input, Outbox, Output};
-use bowline::msgs::{Laser, Velocity};
+use bowline::msgs::{Range3d, Velocity};
 use std::{process::ExitCode, time::Duration};
 use types::rover::{Gap, Limit};
 
@@ -21,7 +21,7 @@ bowline::component::parameters! {
 /// Drives until the nearest obstacle ahead is at a distance.
 struct Keeper {
     parameters: KeeperParameters,
-    scan: Input<Laser>,
+    scan: Input<Range3d>,
     limit: Input<Limit>,
     gap: Output<Gap>,
     command: Output<Velocity>,
@@ -47,7 +47,8 @@ impl Component for Keeper {
         let utime = step.now().utime();
         let mut speed_mps = 0.0;
         let scan = step.fresh(self.scan);
-        if let Some(nearest) = scan.and_then(|it| it.ranges.iter().copied().reduce(f32::min)) {
+        let ranges = scan.iter().flat_map(|it| it.points.iter().map(|it| it[3]));
+        if let Some(nearest) = ranges.reduce(f32::min) {
             let nearest_m = f64::from(nearest);
             // Without a limit from Python it crawls.
             let limit_mps = step.fresh(self.limit).map_or(0.2, |it| it.max_speed_mps);
@@ -77,8 +78,8 @@ mod tests {
     fn keeper_stands_still_without_scan_and_near_obstacle() {
         let mut rig = bowline::component::Rig::new::<Keeper>(KeeperParameters::default());
         for range_m in [5.0, 1.9] {
-            let mut scan = Laser::default();
-            scan.ranges.push(range_m);
+            let mut scan = Range3d::default();
+            scan.points.push([range_m, 0.0, 0.0, range_m]);
             rig.send("scan", scan.with_lengths());
         }
         let commands = rig.take::<Velocity>("command");

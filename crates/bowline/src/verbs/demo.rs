@@ -44,7 +44,7 @@ enum Which {
     Messages,
 }
 
-/// How a ground vehicle is shown.
+// How a ground vehicle is shown. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 struct Drive {
     #[command(flatten)]

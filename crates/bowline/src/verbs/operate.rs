@@ -71,7 +71,7 @@ pub(crate) struct HaltArguments {
     who: Who,
 }
 
-/// Who commands, and where.
+// Who commands, and where. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 struct Who {
     #[arg(

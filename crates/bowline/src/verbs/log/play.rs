@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
     output: OutputOptions,
 }
 
-/// How it goes about it.
+// How it goes about it. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct Manner {
@@ -119,7 +119,7 @@ struct Manner {
     name: Option<String>,
 }
 
-/// What is printed.
+// What is printed. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 struct OutputOptions {
