@@ -3,7 +3,7 @@
 //
 //   npm test                                all of them
 //   SCENARIOS="loss survey" npm test        only these
-//   SCENARIOS_AT_ONCE=1 npm test            one after the other, to see how long each takes alone
+//   SCENARIOS_AT_ONCE=2 npm test            two at once, on a machine with more cores
 //   node run.mjs FOLDER                     those of another folder
 
 import { readdirSync, statSync } from "node:fs";
@@ -13,8 +13,8 @@ import { spec as Spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL("scenarios/", import.meta.url));
-/** Scenarios mostly wait, for vessels and for pictures; with more at once, vessels and pages wait for the machine. */
-const AT_ONCE = Number(process.env.SCENARIOS_AT_ONCE ?? 2);
+/** One keeps both cores of a small machine busy with drawing; with more at once, vessels and pages wait for it. */
+const AT_ONCE = Number(process.env.SCENARIOS_AT_ONCE ?? 1);
 /** Nothing takes so long unless it hangs: what ends a scenario that does is in lib/world.mjs, and says more. */
 const FILE_MS = 900_000;
 

@@ -146,6 +146,8 @@ const MENU_OFFSET_PX = 10;
 
 /** How often a person tries again to drive by hand: each time there must be a cause, and it is told. */
 const MOST_TRIES = 10;
+/** How long the page may take to show that it makes ready. */
+const BEGINS_WITHIN_MS = 5_000;
 /**
  * The page gives up after 250 ms in which it had no turn, after a second in which it drew nothing, of which it leaves out up
  * to a quarter itself, and after 500 ms without a token (docs/control.md); some less is seen here.
@@ -164,10 +166,13 @@ export async function engage(page) {
     for (let n = 1; ; n++) {
         const since = await page.evaluate(() => performance.now());
         await press(page, "Drive by hand");
-        await becomes(page, ["arming", "ready"]);
-        await becomes(page, ["ready", "off"]);
-        if ((await stateOf(page)) === "ready") {
-            return;
+        // It may have given up before anything here could look.
+        const began = await becomes(page, ["arming", "ready"], BEGINS_WITHIN_MS).catch(() => "unseen");
+        if (began !== "unseen") {
+            await becomes(page, ["ready", "off"]);
+            if ((await stateOf(page)) === "ready") {
+                return;
+            }
         }
         await excuse(page, since, n);
     }
@@ -221,9 +226,10 @@ async function excuseGate(page, n) {
 }
 
 /** The page sets its state with each picture: none is missed. */
-async function becomes(page, states) {
+async function becomes(page, states, timeout = undefined) {
     await page.waitForFunction((it) => it.includes(document.querySelector(".teleop")?.dataset.state), states, {
         polling: "raf",
+        timeout,
     });
 }
 
