@@ -5,7 +5,7 @@
 //! input is connected to somebody who writes it, with the same type. Or else all that is wrong with it, each with file,
 //! line and column, what was expected and what to write instead.
 //!
-//! Deliberately absent: starting anything. A robot is plain data; [hosts](crate::Component) and the supervisor run it.
+//! Deliberately absent: starting anything. A robot is plain data; hosts and the supervisor run it.
 
 mod check;
 mod draft;
