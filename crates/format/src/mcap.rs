@@ -19,6 +19,7 @@
 mod decode;
 mod extras;
 mod file;
+mod framing;
 mod known;
 mod record;
 mod salvage;

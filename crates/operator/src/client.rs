@@ -5,18 +5,16 @@
 //! to publish now.
 
 mod direct;
+mod outgoing;
 mod request;
 
 pub use direct::{Direct, Drive};
+pub use outgoing::{Outgoing, Payload};
 pub use request::Progress;
 
 use crate::commands::{self, Command, Effect};
 use crate::session::{Identity, Session};
-use bowline_msgs::{
-    Authority, Gate, GateRules, GateToken, LeaseRequest, Refusal, StopCommand, Task, TaskCommand,
-    ThrustCommand, VelocityCommand,
-};
-use bowline_wire::{EncodeError, Message as _};
+use bowline_msgs::{Gate, GateRules, GateToken, LeaseRequest, Refusal, Task};
 use request::Slot;
 
 /// An unconfirmed request is repeated after this: more than the round trip of a thin link, so that repetitions do not fill it.
@@ -96,32 +94,6 @@ pub enum Request {
     Consent,
     /// Keep it from the station that asks.
     Deny,
-}
-
-/// A command to publish.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Payload {
-    /// About the lease.
-    Lease(LeaseRequest),
-    /// A stop, or the end of one.
-    Stop(StopCommand),
-    /// A task.
-    Task(TaskCommand),
-    /// Direct control of a vessel.
-    Thrust(ThrustCommand),
-    /// Direct control of a ground vehicle.
-    Velocity(VelocityCommand),
-}
-
-/// A command to publish, with its row in the table.
-#[derive(Clone, Debug)]
-pub struct Outgoing {
-    /// Its row: name, channel, needs.
-    pub command: &'static Command,
-    /// The message.
-    pub payload: Payload,
-    /// Whether it repeats one that a person or script asked for before; a log need not have each.
-    pub is_repeated: bool,
 }
 
 /// Intervals that follow from the rules of the gate, milliseconds.
@@ -662,45 +634,6 @@ impl Timing {
             neutral_for_ms: ms(rules.neutral_us) + direct::NEUTRAL_MARGIN_MS,
             max_pause_ms: ms(rules.direct_max_age_us),
             max_token_age_ms: ms(rules.direct_max_age_us) * direct::MAX_TOKEN_AGES,
-        }
-    }
-}
-
-impl Outgoing {
-    fn new(name: &str, payload: Payload, is_repeated: bool) -> Self {
-        let command = commands::named(name).expect("the name of a row");
-        Self {
-            command,
-            payload,
-            is_repeated,
-        }
-    }
-}
-
-impl Payload {
-    /// The message as it is published.
-    ///
-    /// # Errors
-    /// When a list in it has another length than it says.
-    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
-        match self {
-            Self::Lease(it) => it.encode(),
-            Self::Stop(it) => it.encode(),
-            Self::Task(it) => it.encode(),
-            Self::Thrust(it) => it.encode(),
-            Self::Velocity(it) => it.encode(),
-        }
-    }
-
-    /// By which right it commands.
-    #[must_use]
-    pub fn by(&self) -> &Authority {
-        match self {
-            Self::Lease(it) => &it.by,
-            Self::Stop(it) => &it.by,
-            Self::Task(it) => &it.by,
-            Self::Thrust(it) => &it.by,
-            Self::Velocity(it) => &it.by,
         }
     }
 }
