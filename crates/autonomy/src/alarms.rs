@@ -3,8 +3,8 @@
 //! In: alarms of components, supervisors and recorders, and acknowledgements of people. Out: one list, which the command line,
 //! every page and the log show as it is. Deliberately absent: what is wrong, which those decide who find it.
 //!
-//! An alarm stays while it holds, and until somebody acknowledges it. One whose source does not refresh it any more is marked
-//! so, because nobody knows whether it holds. One that gets worse, or is raised again, is to be acknowledged again.
+//! An alarm stays while it holds, and until a person acknowledges it. One whose source does not refresh it any more is marked
+//! so, because it is unknown whether it holds. One that gets worse, or is raised again, is to be acknowledged again.
 
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
@@ -23,11 +23,11 @@ pub const ACKNOWLEDGE_CHANNEL: &str = "operator.acknowledge";
 const AGAIN: Duration = Duration::from_secs(1);
 /// How often it is published at most.
 const AT_MOST: Duration = Duration::from_millis(100);
-/// Alarms in the list. Nobody reads more, and a list of them goes over a thin link.
+/// Alarms in the list. A person cannot read more, and a list of them goes over a thin link.
 const MAX_ALARMS: usize = 64;
 
 bowline_component::parameters! {
-    /// When an alarm is taken for one that nobody refreshes.
+    /// When an alarm counts as not refreshed.
     pub struct AlarmsParameters {
         /// For how long an alarm is believed to hold after its source last reported it; sources do every second.
         refresh: Duration = Duration::from_secs(3), within Duration::from_millis(1_100)..=Duration::from_secs(60);
@@ -70,20 +70,20 @@ impl Build for Alarms {
     type Parameters = AlarmsParameters;
 
     fn build(parameters: AlarmsParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let anybody = Expect::ever().optional().from_anybody();
+        let any_client = Expect::ever().optional().from_anybody();
         ports.tick(Duration::from_millis(500));
         Ok(Self {
             refresh: parameters.refresh,
             raised: ports.input_on(
                 "raised",
                 "What components, supervisors and recorders find wrong.",
-                anybody,
+                any_client,
                 ALARM_CHANNEL,
             ),
             acknowledged: ports.input_on(
                 "acknowledged",
                 "What people know of.",
-                anybody,
+                any_client,
                 ACKNOWLEDGE_CHANNEL,
             ),
             list: ports.output_on(
@@ -182,7 +182,7 @@ impl Alarms {
         }
     }
 
-    /// Somebody knows of an alarm: of this one, and not of one that is worse or was raised since.
+    /// A person acknowledges an alarm: this one, and not one that is worse or was raised since.
     fn acknowledge(&mut self, now: Time, acknowledge: &Acknowledge) {
         let key = Key {
             robot: acknowledge.robot.clone(),
@@ -206,7 +206,7 @@ impl Alarms {
         }
     }
 
-    /// Marks what is not refreshed; what somebody knows of goes then.
+    /// Marks what is not refreshed, and removes it where it is acknowledged.
     fn age(&mut self, now: Time) {
         let refresh = self.refresh;
         let mut is_changed = false;
@@ -221,7 +221,7 @@ impl Alarms {
         self.is_changed |= is_changed;
     }
 
-    /// What is over goes first, then what somebody knows of, then the least bad that is oldest, which is counted.
+    /// Removes what is over first, then what is acknowledged, then the oldest of the least severe, which is counted.
     fn make_room(&mut self) {
         if self.alarms.len() < MAX_ALARMS {
             return;

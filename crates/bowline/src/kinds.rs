@@ -15,7 +15,7 @@ use model::ModelServer;
 pub const KINDS: &[Kind] = &[
     Kind::of::<Alarms>(
         "alarms",
-        "Keeps the list of what is wrong with the vehicle, and who knows of it.",
+        "Keeps the vehicle's list of alarms, with their acknowledgements.",
     ),
     Kind::of::<vote::Arbiter>(
         "arbiter",

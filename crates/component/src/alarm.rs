@@ -11,7 +11,7 @@ use bowline_msgs::Alarm;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Where alarms are published, as `bowline.alarm_t`; anybody may.
+/// Where alarms are published, as `bowline.alarm_t`, by any client.
 pub const ALARM_CHANNEL: &str = bowline_msgs::ALARM_CHANNEL;
 /// How often an alarm that holds is published again.
 const ALARM_AGAIN: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ const ALARM_AGAIN: Duration = Duration::from_secs(1);
 const ALARM_AT_MOST: Duration = Duration::from_millis(200);
 /// How often it is published that an alarm was cleared.
 const N_CLEARED: u32 = 3;
-/// Alarms of one component: its kinds are constants, and nobody reads more.
+/// Alarms of one component: its kinds are constants, and a person cannot read more.
 const MAX_ALARMS: usize = 16;
 /// The longest cause, bytes.
 const MAX_CAUSE: usize = 512;
@@ -60,7 +60,7 @@ impl Severity {
         }
     }
 
-    /// From a message. What nobody knows is taken for the worst.
+    /// From a message. An unknown value counts as the worst.
     #[must_use]
     pub const fn of(code: i8) -> Self {
         match code {

@@ -120,7 +120,7 @@ pub enum Value {
     Count(u32),
     /// One of some words.
     Word(&'static [&'static str]),
-    /// A text with rules of its own, which whoever builds from the element checks.
+    /// A text with rules of its own, which are checked where something is built from the element.
     Text,
 }
 

@@ -428,7 +428,7 @@ impl<'d> Element<'d> {
         is_within.then_some(number)
     }
 
-    /// Its attributes but these, with their places. Complains about those of somebody's namespace.
+    /// Its attributes but these, with their places. Reports those of a foreign namespace.
     pub(crate) fn others(&self, but: &[&str], mistakes: &mut Mistakes) -> Vec<Given> {
         let mut others = Vec::new();
         for attribute in self.node.attributes() {

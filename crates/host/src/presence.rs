@@ -1,7 +1,7 @@
 //! Who is there: what every process with components says of itself, and when.
 //!
-//! A [`Beacon`] says what is due; whoever holds it sends that. [`Directory`](crate::directory::Directory) is the other
-//! end. There is no broker: whoever listens knows.
+//! A [`Beacon`] returns what is due, and its owner publishes that. [`Directory`](crate::directory::Directory) is the other
+//! end. There is no broker: every subscriber has the same knowledge.
 
 mod beacon;
 mod presenter;

@@ -13,14 +13,14 @@ use bowline_bus::Bus;
 use bowline_component::TypeInfo;
 use bowline_wire::schema::TypeSet;
 
-/// Has a type described on the bus, so that whoever has a request or a reply can read it.
+/// Describes a type on the bus, so that tools can decode requests and replies of it.
 pub fn describe(bus: &Bus, channel: &str, ty: TypeInfo) {
     let types = TypeSet::from_bytes(ty.schema).ok();
     let found = types.and_then(|types| {
         let id = types.by_fingerprint(ty.fingerprint)?;
         Some((types, id))
     });
-    // A type that nobody wrote down cannot be described.
+    // A type without a schema cannot be described.
     if let Some((types, id)) = found {
         bus.describe(channel, &types, id);
     }

@@ -202,7 +202,7 @@ impl SimParameters {
         Simulation::new(world, vehicle, settings)
     }
 
-    /// A simulation that nobody hosts, of the files that are named, with a model that may have what the catalog has.
+    /// A simulation without a host, of the files that are named, with a model that may have what the catalog has.
     ///
     /// # Errors
     /// When a file is not there, or wrong.

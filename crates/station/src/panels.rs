@@ -109,7 +109,7 @@ impl Panels {
         let (path, expected) = self.find(name)?;
         let file = File::open(path).ok()?;
         let opened = file.metadata().ok()?;
-        // What was looked at is what was opened: nobody has put a link there meanwhile.
+        // What was checked is what was opened: no link was put there in between.
         if (opened.dev(), opened.ino()) != expected {
             return None;
         }

@@ -86,7 +86,7 @@ test("alarms of a vessel", (t) =>
             await portray(page, "alarms", { shows: rows(page) });
         });
 
-        await world.step(t, "are all acknowledged at once, under the name of the station, for everybody", async () => {
+        await world.step(t, "are all acknowledged at once, under the name of the station, on every page", async () => {
             await press(page, "Acknowledge all");
             for (const it of [page, second]) {
                 await rows(it)
@@ -116,7 +116,7 @@ test("alarms of a vessel", (t) =>
             assert.equal(seals(listed(log)).length, N_ALARMS);
         });
 
-        await world.step(t, "are marked where nobody reports them any more", async () => {
+        await world.step(t, "are marked where their source reports them no more", async () => {
             bus.publish("bowline.alarm", alarm(prefix, 99));
             await says(rows(page).filter({ hasText: "seal99" }), /not refreshed/);
             assert.equal(seals(listed(url)).find((it) => it.source === "seal99").state, "not refreshed");

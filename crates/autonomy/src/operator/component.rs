@@ -34,7 +34,7 @@ bowline_component::parameters! {
 
 /// How often it looks whether anything is due.
 const RATE_HZ: f64 = 30.0;
-/// A request that ended without being confirmed is begun again after this: nobody else would.
+/// A request that ended without being confirmed is begun again after this: no person is there to do it.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// A step that takes longer than this to be confirmed is reported.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -22,8 +22,8 @@ Examples:
   bowline alarms --json | jq -r 'select(.acknowledged_by == null) | .cause'
   bowline alarms -l day.log           as it was at the end of a log
 
-An alarm is listed while it holds, and until somebody acknowledges it on the operator's page. One whose
-source does not report it any more is marked as not refreshed: nobody knows whether it still holds.
+An alarm is listed while it holds, and until a person acknowledges it on the operator's page. One whose
+source does not report it any more is marked as not refreshed: it is unknown whether it still holds.
 With --json there is one line for each alarm; with --follow one for each change of one.";
 
 const EXIT_CODES: &str =

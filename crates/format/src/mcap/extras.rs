@@ -11,7 +11,7 @@ use mcap::records::{AttachmentHeader, Metadata};
 use std::io;
 use std::path::Path;
 
-/// How many are remembered. Nobody has so many.
+/// How many are remembered: more than real files have.
 const MAX_PLACES: usize = 100_000;
 /// No metadata record that is copied is larger: it is for a few words.
 const MAX_METADATA: u64 = 16 << 20;

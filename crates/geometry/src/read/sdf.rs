@@ -70,7 +70,7 @@ pub(crate) fn ours<'d>(element: Element<'d>, name: &str) -> Option<Element<'d>> 
         .find(|child| child.namespace() == Some(NAMESPACE) && child.name() == name)
 }
 
-/// The first element of ours in somebody else's.
+/// The first element of ours inside one of SDF's.
 pub(crate) fn ours_of_any_name(element: Element<'_>) -> Option<Element<'_>> {
     element
         .elements()

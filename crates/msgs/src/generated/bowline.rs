@@ -451,7 +451,7 @@ impl wire::IntoOwned for AlarmRef<'_> {
     }
 }
 
-/// All alarms of a vehicle: those that hold, and those that nobody has acknowledged. Sent when it changes, and every second.
+/// All alarms of a vehicle: those that hold, and those that are not acknowledged. Sent when it changes, and every second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alarms {
     /// when the list was like this, microseconds since the epoch
@@ -460,7 +460,7 @@ pub struct Alarms {
     pub n_dropped: i64,
     /// how many alarms there are
     pub n_alarms: i32,
-    /// those that nobody has acknowledged first, then the worst, then the newest
+    /// those that are not acknowledged first, then the worst, then the newest
     pub alarms: Vec<ListedAlarm>,
 }
 
@@ -533,7 +533,7 @@ pub struct AlarmsRef<'a> {
     pub n_dropped: i64,
     /// how many alarms there are
     pub n_alarms: i32,
-    /// those that nobody has acknowledged first, then the worst, then the newest
+    /// those that are not acknowledged first, then the worst, then the newest
     pub alarms: Vec<ListedAlarmRef<'a>>,
 }
 
@@ -6079,11 +6079,11 @@ impl wire::IntoOwned for LinkRef<'_> {
 pub struct ListedAlarm {
     /// as its source last reported it; its times are by the clock of the list
     pub alarm: Alarm,
-    /// whether its source still reports it; one that died does not, and nobody knows whether it holds
+    /// whether its source still reports it; a dead one does not, and it is unknown whether it holds
     pub is_refreshed: bool,
-    /// station of the person who knows of it; empty: nobody
+    /// station of the person who acknowledged it; empty: none
     pub acknowledged_by: String,
-    /// when, microseconds since the epoch by the clock of the list; 0 if nobody does
+    /// when, microseconds since the epoch by the clock of the list; 0 if it is not acknowledged
     pub acknowledged_utime: i64,
 }
 
@@ -6138,11 +6138,11 @@ impl<'a> wire::Decode<'a> for ListedAlarm {
 pub struct ListedAlarmRef<'a> {
     /// as its source last reported it; its times are by the clock of the list
     pub alarm: AlarmRef<'a>,
-    /// whether its source still reports it; one that died does not, and nobody knows whether it holds
+    /// whether its source still reports it; a dead one does not, and it is unknown whether it holds
     pub is_refreshed: bool,
-    /// station of the person who knows of it; empty: nobody
+    /// station of the person who acknowledged it; empty: none
     pub acknowledged_by: &'a str,
-    /// when, microseconds since the epoch by the clock of the list; 0 if nobody does
+    /// when, microseconds since the epoch by the clock of the list; 0 if it is not acknowledged
     pub acknowledged_utime: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Vectors from a seeded walk over the client: they hold the page to it where nobody has thought of a case.
+//! Vectors from a seeded walk over the client: they compare the page with it in cases that are not written down.
 
 use crate::bench::{Bench, members};
 use crate::vectors::{file, path};

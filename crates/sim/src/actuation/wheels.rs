@@ -80,7 +80,7 @@ fn wheel_radius(shape: &Shape) -> Option<f64> {
     }
 }
 
-/// From where the ground is looked for, unless somebody says otherwise.
+/// From where the ground is looked for by default.
 const SKY_M: f64 = 100.0;
 
 impl Gear for Wheels {

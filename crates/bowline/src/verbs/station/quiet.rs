@@ -23,7 +23,7 @@ impl Quiet {
         Ok(Self { earlier })
     }
 
-    /// Waits for a line, or for a signal: whoever is ended by one would leave the terminal as it is now.
+    /// Waits for a line, or for a signal: a program that a signal ends would leave the terminal as it is now.
     #[expect(
         clippy::unused_self,
         reason = "it is waited for what is typed while nothing is shown"

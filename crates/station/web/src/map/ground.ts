@@ -71,7 +71,7 @@ class GroundLayer implements Layer {
         );
         const preferred =
             PREFERRED.map((it) => planes.find(([, label]) => it.test(label))).find((it) => it) ?? planes[0];
-        // Maps come one after the other: until somebody chooses, the one that is most worth seeing is shown.
+        // Maps come one after the other: until a person chooses, the one that is most worth seeing is shown.
         this.choice.value = this.hasChosen ? before : (preferred?.[0] ?? "");
     }
 

@@ -1,5 +1,5 @@
 /**
- * What is wrong, worst first, until somebody acknowledges it: the vehicle's own list, and what is wrong with this page.
+ * What is wrong, worst first, until a person acknowledges it: the vehicle's own list, and what is wrong with this page.
  *
  * What is new is said once in a region that screen readers speak at once, in words that do not change afterwards. The list
  * itself is not spoken: ages tick in it. Its rows stay the same elements for as long as the alarm is there, so that a click or
@@ -67,7 +67,7 @@ class AlarmsPanel implements Panel {
         }
     }
 
-    /** What to say where there are no alarms, or nobody could list them; empty: there are some. */
+    /** What to say where there are no alarms, or no component that lists them; empty: there are some. */
     private emptyText(): string {
         const { view, store } = this.context;
         if (this.sources().length > 0) {

@@ -67,7 +67,7 @@ const LEASE_ASKS = new Map<number, string>([
     [LeaseRequest.PREEMPT, "takes the lease by rank"],
 ]);
 
-/** Enters what somebody else commands, once: requests are sent again until they are answered. */
+/** Enters a command of another station, once: requests are sent again until they are answered. */
 function command(h: Histories, by: Authority, key: string, text: string, channel: Channel, utime: number): void {
     if (by.session !== h.ownSession) {
         h.change(key, { utime, kind: "command", channel: channel.name, who: by.station, text });
@@ -95,7 +95,7 @@ const CHANGES: readonly Want[] = [
     }),
 ];
 
-/** What people at other stations ask for, and in a replay what anybody did. */
+/** What people at other stations ask for, and in a replay what any person did. */
 const COMMANDS: readonly Want[] = [
     want(TaskCommand, {
         maxHz: 0,

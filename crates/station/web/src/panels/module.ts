@@ -27,7 +27,7 @@ const MAX_PAST = 1_000;
 const MAX_TITLE = 60;
 const MAX_SHAPES = 1_000;
 const MAX_CORNERS = 20_000;
-/** Longer than this nobody may keep the whole page from being drawn, but for a first time or a second. */
+/** A panel may keep the whole page from being drawn for longer than this once or twice, not more often. */
 const SLOW_MS = 100;
 const MAX_SLOW = 3;
 /** Where a panel is whose row does not say. */

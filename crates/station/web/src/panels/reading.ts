@@ -19,7 +19,7 @@ export interface ReadChannel {
     readonly name: string;
     /** The name of its type with the package. */
     readonly type: string;
-    /** Its last message, decoded; undefined before the first, and while nobody has described its type. */
+    /** Its last message, decoded; undefined before the first, and while its type is not described. */
     readonly message: unknown;
     /** How old that is, seconds. */
     readonly ageS: number | undefined;

@@ -24,7 +24,7 @@ function isOvertaken(utime: bigint, last: bigint): boolean {
     return utime < last && last - utime <= MAX_LATE_US;
 }
 
-/** A new session's number: any positive one, which nobody else has drawn. */
+/** A new session's number: any positive one that no other session has. */
 export function drawSession(): bigint {
     const [number = 0n] = crypto.getRandomValues(new BigInt64Array(1));
     const positive = number & 0x7fff_ffff_ffff_ffffn;

@@ -32,7 +32,7 @@ export function commandNamed(name: string): CommandRow | undefined {
     return BY_NAME.get(name);
 }
 
-/** Whether somebody in this role at a station may send it. */
+/** Whether a person in this role at a station may send it. */
 export function mayBeSentBy(role: string, command: CommandRow): boolean {
     return command.role === "viewer" || role !== "viewer";
 }

@@ -324,8 +324,8 @@ export class OperatorSession {
     }
 
     /**
-     * What is due by now. `setpoint` has a value for each axis of the rules while a control is held; `away` says why nobody
-     * can be at the controls: the page is out of sight, has lost the focus, or shows nothing new. Empty if somebody can.
+     * What is due by now. `setpoint` has a value for each axis of the rules while a control is held; `away` is why no person
+     * can be at the controls: the page is out of sight, has lost the focus, or shows nothing new. Empty if one can.
      */
     tick(setpoint: readonly number[] | undefined, away: string, now: Now): Outgoing[] {
         this.settleHolder();

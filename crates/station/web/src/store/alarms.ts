@@ -25,12 +25,12 @@ export interface Alarm {
     readonly sinceUtime: number;
     isActive: boolean;
     isAcknowledged: boolean;
-    /** What follows from it, and what a person can do; empty where nobody says. */
+    /** What follows from it, and what a person can do; empty where the source gives neither. */
     readonly consequence: string;
     readonly action: string;
-    /** The person who knows of it; empty: nobody, or nobody says. */
+    /** The person who has acknowledged it; empty: none, or unknown. */
     readonly acknowledgedBy: string;
-    /** Whether its source still reports it: of one that does not, nobody knows whether it holds. */
+    /** Whether its source still reports it: of one that does not, it is unknown whether it holds. */
     readonly isRefreshed: boolean;
     /** As the vehicle's list has it; undefined for an alarm of this page. */
     readonly listed: ListedAlarm | undefined;
@@ -63,7 +63,7 @@ export class Alarms {
         return [...this.droppedByList.values()].reduce((sum, n) => sum + n, this.nOwnDropped);
     }
 
-    /** Takes the list of a vehicle in place of what was known of it. Its times are by the vehicle's clock, which nobody has set. */
+    /** Takes the list of a vehicle in place of what was known of it. Its times are by the vehicle's clock, which may not be set. */
     learn(channel: string, list: AlarmsMessage, utime: number): void {
         const before = [...this.alarms.values()].filter((it) => it.channel === channel && it.listed !== undefined);
         const known = new Map(before.map((it) => [it.key, it]));

@@ -60,11 +60,11 @@ export function seriesKey({ owner }: Pick<Want, "owner">, channel: Channel): str
     return owner === "" ? channel.name : `${owner} ${channel.name}`;
 }
 
-/** What everything is wanted at that nobody declares otherwise. */
+/** The rate of everything that no row declares. */
 const USUAL_HZ = 10;
 
 /**
- * The rows that the station is asked for: one for each type that somebody wants in a manner of its own, then everything
+ * The rows that the station is asked for: one for each type with a rate or a past of its own, then everything
  * else. Where several want a type, it comes as often as the one that wants it most often declares.
  */
 export function wishesOf(wants: Iterable<Want>): Wish[] {

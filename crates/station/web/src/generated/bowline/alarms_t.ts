@@ -4,7 +4,7 @@
 import * as wire from "../bowline.js";
 import { ListedAlarm } from "./listed_alarm_t.js";
 
-/** All alarms of a vehicle: those that hold, and those that nobody has acknowledged. Sent when it changes, and every second. */
+/** All alarms of a vehicle: those that hold, and those that are not acknowledged. Sent when it changes, and every second. */
 export class Alarms {
     static readonly NAME = "bowline.alarms_t";
     static readonly FINGERPRINT: bigint = 0x1bb3a3e4b77a9894n;
@@ -15,7 +15,7 @@ export class Alarms {
     n_dropped: bigint;
     /** how many alarms there are */
     n_alarms: number;
-    /** those that nobody has acknowledged first, then the worst, then the newest */
+    /** those that are not acknowledged first, then the worst, then the newest */
     alarms: ListedAlarm[];
 
     /** Members that are left out are zero or empty. */

@@ -11,11 +11,11 @@ export class ListedAlarm {
 
     /** as its source last reported it; its times are by the clock of the list */
     alarm: Alarm;
-    /** whether its source still reports it; one that died does not, and nobody knows whether it holds */
+    /** whether its source still reports it; a dead one does not, and it is unknown whether it holds */
     is_refreshed: boolean;
-    /** station of the person who knows of it; empty: nobody */
+    /** station of the person who acknowledged it; empty: none */
     acknowledged_by: string;
-    /** when, microseconds since the epoch by the clock of the list; 0 if nobody does */
+    /** when, microseconds since the epoch by the clock of the list; 0 if it is not acknowledged */
     acknowledged_utime: bigint;
 
     /** Members that are left out are zero or empty. */
