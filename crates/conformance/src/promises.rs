@@ -335,7 +335,7 @@ fn try_recv_reads(subject: &Subject) {
     let bus = subject.open();
     let inbox = bus.events("LOOK").unwrap();
     bus.publish_bytes("LOOK", b"").unwrap();
-    // Nobody waits, so nobody else would ever read it; the network may take its time.
+    // No subscriber waits, so no other thread would ever read it; the network may take its time.
     let mut looks = std::iter::repeat_with(|| {
         std::thread::yield_now();
         inbox.try_recv().unwrap()

@@ -1,4 +1,4 @@
-//! A row of the table of transports says what its transport does.
+//! A row of the table of transports describes what its transport does.
 
 use bowline_bus::{Capability, Scheme, Url, UrlOption};
 

@@ -24,7 +24,7 @@ fn every_transport_keeps_every_promise() {
     }
 }
 
-/// Buses that meet as a row's capabilities say.
+/// Buses that meet as a row's capabilities promise.
 fn subject(row: &Scheme, name: &str) -> Subject {
     let by_url = |url: String| Subject::new(move || Bus::open(&url).expect("the transport opens"));
     if row.has(Capability::NeedsHub) {

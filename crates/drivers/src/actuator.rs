@@ -11,15 +11,15 @@ use bowline_wire::{Decode, Message};
 
 /// A device that takes commands.
 ///
-/// It is told the time, and a command or none: without one it has to decide by itself what is safe.
+/// It receives the time, and a command or none: without one it has to decide by itself what is safe.
 pub trait Actuator: Sized + Send + 'static {
     /// What the device is called, for people.
     const DEVICE: &'static str;
-    /// The channel that commands come on, unless the robot says otherwise.
+    /// The channel that commands come on, by default.
     const COMMAND_CHANNEL: &'static str;
-    /// The channel that setpoints go to, unless the robot says otherwise.
+    /// The channel that setpoints go to, by default.
     const SETPOINT_CHANNEL: &'static str;
-    /// Whether it is at the end of a serial line; otherwise its setpoint is all that it says.
+    /// Whether it is at the end of a serial line; otherwise its setpoint is its only output.
     const HAS_LINE: bool;
     /// What can be set.
     type Parameters: Parameters + Default;
@@ -31,10 +31,10 @@ pub trait Actuator: Sized + Send + 'static {
     /// A device at rest.
     ///
     /// # Errors
-    /// When there can be no such device; the text is shown to whoever wrote the robot file.
+    /// When there can be no such device; the text is shown to the author of the robot file.
     fn new(parameters: Self::Parameters) -> Result<Self, BuildError>;
 
-    /// Takes a command, or lets time pass; returns what the device does from now on, where that is to be told. Called
+    /// Takes a command, or lets time pass; returns what the device does from now on, where that is to be published. Called
     /// when a command or bytes come, and when the actuator has asked for it.
     fn act(
         &mut self,
@@ -46,7 +46,7 @@ pub trait Actuator: Sized + Send + 'static {
     /// How the device is.
     fn condition(&self, now: Time) -> Condition;
 
-    /// What became of all that it was told.
+    /// What became of all commands and bytes.
     fn counts(&mut self) -> &mut Counts;
 
     /// What can be read and changed at run time.
@@ -197,7 +197,7 @@ pub(crate) mod tests {
             self.now = end;
         }
 
-        /// What was said on a channel since this was last asked.
+        /// What was sent on a channel since the last call.
         pub(crate) fn take<M: Message + for<'a> Decode<'a>>(&mut self, channel: &str) -> Vec<M> {
             let parcels = self.said.0.remove(channel).unwrap_or_default();
             let messages = parcels.iter().map(|it| M::decode(it.bytes()).unwrap());
@@ -205,7 +205,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Says the number that it is commanded, and what it hears back; a second later it says `?`.
+    /// Sends the number that it is commanded, and reads what comes back; a second later it sends `?`.
     struct Bell {
         counts: Counts,
         ring_at: Option<Time>,

@@ -7,14 +7,14 @@ use std::time::Duration;
 /// How a device is, in the eyes of its driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// It has not said anything that counts yet.
+    /// It has not sent anything that counts yet.
     #[default]
     Starting,
-    /// What it says can be believed.
+    /// What it sends can be believed.
     Working,
-    /// It says something, but nothing that can be believed.
+    /// It sends something, but nothing that can be believed.
     Erroneous,
-    /// It says nothing.
+    /// It sends nothing.
     Silent,
 }
 
@@ -38,7 +38,7 @@ pub struct Counts {
     pub n_sent_bytes: u64,
     /// Frames that were believed, or commands that were taken.
     pub n_good: u64,
-    /// Frames that are right, and that nobody asked for.
+    /// Frames that are right, and that were not requested.
     pub n_ignored: u64,
     /// Frames that are right, and that cannot be believed; or commands that were not taken.
     pub n_refused: u64,
@@ -64,7 +64,7 @@ impl Counts {
         self.last_good = Some(now);
     }
 
-    /// Something was wrong. Which count it belongs to is the caller's to say.
+    /// Something was wrong. The caller counts it where it belongs.
     pub fn error(&mut self, now: Time, what: impl Into<String>) {
         self.last_error = Some((now, what.into()));
     }
@@ -87,7 +87,7 @@ impl Counts {
         self.last_error.as_ref().map_or("", |(_, what)| what)
     }
 
-    /// How a device is that should say something good now and then, and that was first looked at when it `began`.
+    /// The state of a device that should send something good now and then, and that was first looked at when it `began`.
     #[must_use]
     pub fn condition(&self, now: Time, began: Time, silent_after: Duration) -> Condition {
         let is_recent = |at: Time| now.since(at) <= silent_after;
@@ -120,7 +120,7 @@ impl Counts {
         }
     }
 
-    /// The same for everybody else.
+    /// The same as a message.
     pub(crate) fn message(
         &self,
         device: &str,

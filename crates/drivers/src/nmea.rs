@@ -1,4 +1,4 @@
-//! NMEA 0183: what satellite receivers, compasses and depth sounders of ships say, in lines of text.
+//! NMEA 0183: the lines of text that satellite receivers, compasses and depth sounders of ships send.
 //!
 //! ```text
 //! bytes ─▶ Splitter ─▶ Sentence (form, checksum) ─▶ Report (fields, limits) ─▶ Nmea (times, deviations) ─▶ messages

@@ -33,7 +33,7 @@ impl Pace {
         }
     }
 
-    /// Takes something to say, if there is room for all of it.
+    /// Takes bytes to send, if there is room for all of them.
     pub(crate) fn push(&mut self, now: Time, bytes: &[u8]) -> bool {
         if self.waiting.len() + bytes.len() > MAX_WAITING {
             self.n_dropped += 1;
@@ -66,7 +66,7 @@ impl Pace {
         let left = now.since(began).as_nanos() / self.byte.as_nanos();
         let n_bytes = usize::try_from(left).unwrap_or(usize::MAX);
         let n_bytes = n_bytes.min(self.waiting.len());
-        // A piece, or the end of what there is to say.
+        // A piece, or the end of what there is to send.
         let n_piece = usize::try_from(PIECE.as_nanos() / self.byte.as_nanos()).unwrap_or(1);
         let n_wanted = n_piece.max(1).min(self.waiting.len());
         if n_bytes >= n_wanted {

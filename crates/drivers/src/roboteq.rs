@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! driver                                          controller
-//!   ^ECHOF 1 ─────────────────────────────────────▶        do not repeat what is said
+//!   ^ECHOF 1 ─────────────────────────────────────▶        do not echo
 //!   ^RWD 250 ─────────────────────────────────────▶        stop by yourself 250 ms after the last command
 //!          ◀──────────────────────────────── +             each was understood (-: it was not)
 //!   !G 1 -350 ────────────────────────────────────▶        motor 1: 35 % astern; from -1000 to 1000
@@ -12,9 +12,9 @@
 //!          ◀──────────────────────────────── FF=0          a bit for each fault
 //! ```
 //!
-//! A line is text that ends with a carriage return. There is no checksum and no number on an answer, so a command is said
-//! again and again, and never depends on what was said before.
-//! A vessel stops whoever fails: the gate tells the thrust driver, that stops without commands, so does this driver, and the
+//! A line is text that ends with a carriage return. There is no checksum and no number on an answer, so a command is
+//! repeated, and never depends on an earlier one.
+//! A vessel stops whatever fails: the gate commands the thrust driver, that stops without commands, so does this driver, and the
 //! controller itself when the line is cut or the computer is dead.
 
 mod driver;

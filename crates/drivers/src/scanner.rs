@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A frame is 02, characters of six bits, 03; its last two bytes are a checksum.
-//! Such a device is not to be trusted: it stops, it repeats itself, it says half of a thing. [`Scanner`] believes what
+//! Such a device is not to be trusted: it stops, it repeats itself, it breaks off. [`Scanner`] believes what
 //! fits together, starts the device anew when nothing does, and so gives a stream that can be relied on.
 
 mod driver;

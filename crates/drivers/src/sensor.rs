@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A device that is polled for data.
 ///
-/// It is told the time and the bytes that came, and touches nothing else: what it says is a function of what it heard.
+/// It receives the time and the bytes that came, and touches nothing else: its output is a function of its input.
 pub trait Sensor: Sized + Send + 'static {
     /// What the device is called, for people.
     const DEVICE: &'static str;
@@ -22,10 +22,10 @@ pub trait Sensor: Sized + Send + 'static {
     /// What it measures.
     type Reading: Reading;
 
-    /// A device that nobody has spoken to yet.
+    /// A device before its first byte.
     ///
     /// # Errors
-    /// When there can be no such device; the text is shown to whoever wrote the robot file.
+    /// When there can be no such device; the text is shown to the author of the robot file.
     fn new(parameters: Self::Parameters) -> Result<Self, BuildError>;
 
     /// Looks at the line, may write to it, and returns what was measured. Called when bytes come, and when the sensor
@@ -68,7 +68,7 @@ impl<M: Message + Send + Sync + 'static> Reading for M {
     }
 }
 
-/// How often the state of a device is told, if it does not change.
+/// How often the state of a device is published, if it does not change.
 pub(crate) const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// The component that a sensor becomes.
@@ -83,14 +83,14 @@ pub struct SensorComponent<S: Sensor> {
     wake_at: Option<Time>,
 }
 
-/// Raised where a device says nothing.
+/// Raised where a device sends nothing.
 const SILENT: AlarmKind = AlarmKind {
     id: "silent",
     severity: Severity::Warning,
     consequence: "what it measures or moves is missing",
     action: "look at its power and its line",
 };
-/// Raised where a device says nothing that can be believed.
+/// Raised where a device sends nothing that can be believed.
 const ERRONEOUS: AlarmKind = AlarmKind {
     id: "erroneous",
     severity: Severity::Warning,
@@ -98,7 +98,7 @@ const ERRONEOUS: AlarmKind = AlarmKind {
     action: "look at its line and its settings",
 };
 
-/// What was last told of a device.
+/// What was last published of a device.
 #[derive(Debug)]
 pub(crate) struct Told {
     device: Output<Device>,
@@ -116,7 +116,7 @@ impl Told {
         }
     }
 
-    /// Tells what is new, or again once a second.
+    /// Publishes what is new, or again once a second.
     pub(crate) fn tell(
         &mut self,
         name: &str,
@@ -147,7 +147,7 @@ impl Told {
     }
 }
 
-/// Sends what a device is to hear, and asks for the step that its driver asked for.
+/// Sends bytes to a device, and asks for the step that its driver asked for.
 pub(crate) fn answer(
     line: Line<'_>,
     (counts, wake_at): (&mut Counts, &mut Option<Time>),

@@ -1,4 +1,4 @@
-//! What the two thrusters of a vessel are told: commands within limits, and none when commands stay away.
+//! Set-points of the two thrusters of a vessel: commands within limits, and none when commands stay away.
 
 use crate::actuator::{Actuator, Arrived};
 use crate::counts::{Condition, Counts};
@@ -22,7 +22,7 @@ bowline_component::parameters! {
         deadband_ratio: f64 = 0.0, within 0.0..=0.2;
         /// Without a new command for so long, thrust goes to none.
         timeout: Duration = Duration::from_millis(250), within Duration::from_millis(10)..=Duration::from_secs(5);
-        /// How often thrusters are told, times a second; commands and their end are told at once.
+        /// How often set-points are sent, times a second; commands and their end are sent at once.
         rate_hz: f64 = 20.0, within 1.0..=1_000.0;
     }
 }

@@ -1,4 +1,4 @@
-//! Where the types of messages are looked up: what the user gave, then what the log says, then our own.
+//! Looks up the types of messages: those that the user gave, then those in the log, then Bowline's own.
 
 use crate::event::LogEvent;
 use crate::reader::Reader;
@@ -46,13 +46,13 @@ impl Catalog {
         }
     }
 
-    /// Takes over types that were described, and checked by whoever calls.
+    /// Takes over types that were described. The caller has checked them.
     pub fn learn_types(&mut self, types: &TypeSet) {
         self.of_log.add(types);
     }
 
-    /// The type of that name, with or without its package. Of several sources the first that has it answers, and a
-    /// bare name that several packages have is nobody's.
+    /// The type of that name, with or without its package. The first source that has the type gives it; a bare name that
+    /// several packages have is ambiguous and gives none.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<(&TypeSet, TypeId)> {
         [&self.given, &self.of_log, &self.own]
@@ -87,7 +87,7 @@ impl Catalog {
         Some(set.def(id).full_name())
     }
 
-    /// Decodes a message; `None` if nobody knows its type.
+    /// Decodes a message; `None` if its type is unknown.
     #[must_use]
     pub fn decode<'a>(&self, payload: &'a [u8]) -> Option<Result<Decoded<'_, 'a>, DecodeError>> {
         let fingerprint = Fingerprint(u64::from_be_bytes(*payload.first_chunk()?));

@@ -19,12 +19,12 @@ pub struct Damage {
 pub enum DamageKind {
     /// Bytes between events that are no event.
     NoEvent,
-    /// An event with other bytes than were written, as its checksum tells.
+    /// An event whose bytes do not match its checksum.
     Changed {
         /// The event's number.
         number: i64,
     },
-    /// Events that were written, as the index tells, and are not in the file any more.
+    /// Events that are in the index and not in the file any more.
     Missing {
         /// How many.
         n_events: u64,
@@ -35,7 +35,7 @@ pub enum DamageKind {
     Chunk {
         /// Events of it that are intact.
         n_saved: u64,
-        /// Events of it that are lost, as far as anybody can tell.
+        /// Events of it that are known to be lost.
         n_lost: Option<u64>,
     },
     /// A chunk that expands to more than real chunks do: it was made to exhaust memory, and is left out.
@@ -155,7 +155,7 @@ impl Damages {
         self.n_bytes
     }
 
-    /// How many events are known to be lost. There may be more where nothing tells how many there were.
+    /// How many events are known to be lost. The number is a lower bound where no index or summary gives it.
     #[must_use]
     pub fn n_lost(&self) -> u64 {
         self.n_lost

@@ -21,7 +21,7 @@ pub struct LogEvent<'a> {
 }
 
 impl<'a> LogEvent<'a> {
-    /// What the message begins with, which says its type. Shorter ones have none.
+    /// The first eight bytes of the message, which identify its type. Shorter messages have none.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         let front = self.payload.first_chunk()?;
@@ -97,17 +97,17 @@ impl OwnedEvent {
     }
 }
 
-/// What a log of MCAP says about an event and an LCM log does not: for copies.
+/// What an MCAP log has of an event and an LCM log does not: for copies.
 #[derive(Clone, Copy, Debug)]
 pub struct Provenance<'a> {
     pub(crate) sequence: u32,
     /// When it was published, nanoseconds since the epoch.
     pub publish_ns: u64,
-    /// What another writer says about the channel.
+    /// The description of the channel by another writer.
     pub(crate) foreign: Option<Foreign<'a>>,
 }
 
-/// What another writer says about the messages of a channel.
+/// The description of a channel's messages by another writer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Foreign<'a> {
     pub(crate) encoding: &'a str,

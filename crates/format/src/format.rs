@@ -16,7 +16,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What a file of that name should be: MCAP if it says so, otherwise LCM's.
+    /// The format of a file by its name: MCAP for `.mcap`, otherwise LCM's.
     #[must_use]
     pub fn of_name(path: &Path) -> Self {
         // Splitting adds numbers: robot.mcap.003.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! LCM's logs have no checksums; the blocks here give each event one, so that a flipped bit anywhere is seen, is known
-//! to be in this event and no other, and a damaged length leads nobody astray. Seeking bisects the latest times so far,
+//! to be in this event and no other, and a damaged length cannot mislead a reader. Seeking bisects the latest times so far,
 //! which never go back even where the events' times do. MCAP has chunks with checksums of its own, so its index has a
 //! summary only.
 //!
@@ -56,7 +56,7 @@ pub(crate) struct Mark {
     pub(crate) crc: u32,
 }
 
-/// What the last frame says.
+/// The contents of the last frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tail {
     pub(crate) log_size: u64,
@@ -155,7 +155,7 @@ fn write_frame(kind: u8, body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(body);
 }
 
-/// What a frame's first bytes say: kind, length and checksum of its body.
+/// The fields at the beginning of a frame: kind, length and checksum of its body.
 fn read_frame_head(head: [u8; FRAME_LEN]) -> Option<(u8, usize, u32)> {
     let mut input = In(&head);
     Some((

@@ -25,7 +25,7 @@
 //!
 //! In: a file. Out: its events in their order, what is damaged, what the log is about ([`Summary`]) and the types that
 //! it describes ([`Schemas`]); or a file that other programs read. Beside a log stands its index, which makes it quick to
-//! open and gives LCM's logs the checksums that they lack. [`Timeline`] says when the events of a log are due that is
+//! open and gives LCM's logs the checksums that they lack. [`Timeline`] computes when the events of a log are due that is
 //! played. Deliberately absent: buses, clocks and threads.
 
 mod bytes;

@@ -35,12 +35,12 @@ pub(crate) use write::McapEncoder;
 const OP_CHECKSUMS: u8 = 0xC2;
 const CHECKSUMS_MAGIC: [u8; 4] = *b"BWC1";
 
-/// What files of ours say who wrote them.
+/// The name of the writer in our own files.
 const LIBRARY: &str = "bowline";
 
 /// What we call our schemas and messages there.
 const SCHEMA_ENCODING: &str = "bowline";
 const MESSAGE_ENCODING: &str = "lcm";
 
-/// The name of the metadata record that says that a file was an LCM log before, so that it can be the same again.
+/// The name of the metadata record of a file that was an LCM log before, so that it can be converted back to the same bytes.
 const FROM_LCM: &str = "bowline.from_lcm";

@@ -16,7 +16,7 @@ pub(crate) struct Output {
     /// Of `pending`, what the system has taken.
     n_taken: usize,
     written: u64,
-    /// What the system said when it refused outside of a flush, for the next flush to say.
+    /// The error with which the system refused outside of a flush; the next flush returns it.
     refusal: Option<io::Error>,
 }
 
@@ -98,7 +98,7 @@ impl Output {
     }
 
     /// Writes what is pending and then these bytes, without a copy of them as far as the system takes them. What it
-    /// does not take is pending, and the next flush says why.
+    /// does not take is pending, and the next flush returns the reason.
     pub(crate) fn write_through(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         let mut outcome = self.flush();

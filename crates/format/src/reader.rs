@@ -38,7 +38,7 @@ pub(crate) trait Source: fmt::Debug + Send {
     /// The next event; `None` at the end.
     fn next_event(&mut self) -> io::Result<Option<LogEvent<'_>>>;
 
-    /// The next event with what the format says about it, and LCM's does not.
+    /// The next event with what the format has of it, and LCM's format does not.
     fn next_with_provenance(
         &mut self,
     ) -> io::Result<Option<(LogEvent<'_>, Option<Provenance<'_>>)>> {
@@ -66,7 +66,7 @@ pub(crate) trait Source: fmt::Debug + Send {
     /// Reads all of the log, and hands out the bytes of an index as they come, with how far it is.
     fn build_index(&self, each: &mut dyn FnMut(&[u8], u64)) -> io::Result<Tail>;
 
-    /// Whether there are checksums to tell an event that is intact from one that is not.
+    /// Whether there are checksums that distinguish an intact event from a damaged one.
     fn is_verified(&self) -> bool;
 
     /// The types that were described so far elsewhere than in events.
@@ -132,10 +132,10 @@ impl Reader {
         Self::open_with(path, IndexUse::default(), &mut |_, _| {})
     }
 
-    /// Opens a log; says what to do about its index. `progress` is told how many bytes of how many are indexed.
+    /// Opens a log; returns what to do about its index. `progress` receives how many bytes of how many are indexed.
     ///
     /// An index that cannot be written, for want of room or of permission, keeps no log from being read: what it would
-    /// say of the log as a whole is in [`summary`](Self::summary) all the same.
+    /// contain about the log as a whole is in [`summary`](Self::summary) all the same.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -168,7 +168,7 @@ impl Reader {
         let there = there.and_then(|mut index| reader.believes(&mut index).then_some(index));
         let is_made = use_index == IndexUse::Make;
         match there {
-            // One of a log that has grown since is good for reading, but does not say what is in all of it.
+            // An index of a log that has grown since is good for reading, but does not cover all of it.
             Some(index) if is_made && index.tail().log_size < reader.size()? => {
                 reader.make_index(progress)?;
             }
@@ -260,7 +260,7 @@ impl Reader {
         next.map_err(ReadError::of(&self.path))
     }
 
-    /// The next event with what MCAP says about it and an LCM log does not, for a copy that says the same.
+    /// The next event with what MCAP has of it and an LCM log does not, for a copy that keeps it.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -298,7 +298,7 @@ impl Reader {
         self.source.rewind().map_err(ReadError::of(&self.path))
     }
 
-    /// What is in the log, if an index says so.
+    /// The contents of the log, if there is an index.
     #[must_use]
     pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_deref()
@@ -358,7 +358,7 @@ impl Reader {
         self.source.n_foreign_schemas()
     }
 
-    /// How a copy of this log is written as MCAP, so that it says the same about itself. It is at its beginning
+    /// How a copy of this log is written as MCAP, so that it has the same header. The log is at its beginning
     /// afterwards.
     ///
     /// # Errors
@@ -380,7 +380,7 @@ impl Reader {
         self.source.is_from_lcm()
     }
 
-    /// Whether there are checksums to tell an event that is intact from one that is not.
+    /// Whether there are checksums that distinguish an intact event from a damaged one.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.source.is_verified()
@@ -399,7 +399,7 @@ impl Reader {
     /// How far it is, and how far there is to go, in bytes.
     ///
     /// # Errors
-    /// When the system does not say how large the file is.
+    /// When the system does not report the size of the file.
     pub fn progress(&self) -> Result<(u64, u64), ReadError> {
         let size = self.source.size().map_err(ReadError::of(&self.path))?;
         Ok((self.source.position().min(size), size))
@@ -503,7 +503,7 @@ impl ReadError {
         self.source
     }
 
-    /// What the system said.
+    /// The error of the system.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()

@@ -21,7 +21,7 @@ const TAIL: u64 = 64 << 20;
 pub struct Placed<'a> {
     /// Where it begins, in bytes from the beginning of the log.
     pub offset: u64,
-    /// What it says.
+    /// The contents of the record.
     pub record: Record<'a>,
     /// All of its bytes.
     pub bytes: &'a [u8],
@@ -132,7 +132,7 @@ impl Scanner {
     /// How large the file is now, in bytes.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system does not report it.
     pub fn size(&self) -> Result<u64, ReadError> {
         self.input.size().map_err(ReadError::of(&self.path))
     }

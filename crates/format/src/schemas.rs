@@ -12,7 +12,7 @@ pub const BOOKMARK_CHANNEL: &str = "bowline.bookmark";
 /// Where recorders report how they are, as `bowline.recorder_t`.
 pub const RECORDER_CHANNEL: &str = "bowline.recorder";
 
-/// How many descriptions are kept, and how large they are together. Nobody has so many types.
+/// How many descriptions are kept, and how large they are together: more than real logs have.
 const MAX_SETS: usize = 65_536;
 const MAX_BYTES: usize = 64 << 20;
 

@@ -49,7 +49,7 @@ pub struct ChannelSummary {
     pub last_utime: i64,
     /// The longest time without one.
     pub longest_gap: Gap,
-    /// Which types its messages claim to be, and how many of each; messages too short to say are in none.
+    /// Which types its messages claim to be, and how many of each; messages that are too short for a fingerprint are in none.
     pub types: Vec<(Fingerprint, u64)>,
 }
 

@@ -97,7 +97,7 @@ pub struct Timeline {
 struct Left {
     /// How far it is ahead.
     ahead_us: i64,
-    /// Where log time was on it. Whoever gets there by the new one will not come back.
+    /// Where log time was on it. A reader that arrives by the new one does not come back.
     utime: i64,
 }
 
@@ -157,7 +157,7 @@ impl Timeline {
         self.left = None;
     }
 
-    /// Waits for the next event to say what time it is.
+    /// Takes the time of the next event as the current time.
     pub fn forget(&mut self) {
         self.anchor = None;
         self.left = None;

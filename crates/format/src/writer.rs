@@ -27,7 +27,7 @@ const MAX_DESCRIBED: usize = 65_536;
 ///
 /// Events collect in memory until [`flush`](Self::flush) hands them to the system, which is when other programs see
 /// them and they survive the end of this one; they survive a loss of power after [`sync`](Self::sync). When the system
-/// refuses, nothing is lost: what it did not take goes first the next time. So whoever writes decides how much may
+/// refuses, nothing is lost: what it did not take goes first the next time. So the caller decides how much may
 /// collect, by [`n_pending`](Self::n_pending).
 ///
 /// Types that `schemas` knows are described in the log before their first message.
@@ -100,7 +100,7 @@ pub(crate) struct Sidecar {
 /// How a log is written.
 #[derive(Clone, Debug, Default)]
 pub struct WriterOptions {
-    /// What the log is to be. `None`: what its name says.
+    /// The format of the log. `None`: by its name.
     pub format: Option<Format>,
     /// How MCAP is written.
     pub mcap: McapOptions,
@@ -262,7 +262,7 @@ impl Writer {
         self.write_copy(event, None)
     }
 
-    /// Adds an event of another log, and what MCAP says about it as far as there is room for that here.
+    /// Adds an event of another log, and what MCAP has of it as far as there is room for that here.
     ///
     /// # Errors
     /// When no reader could read it. Nothing is added then.
@@ -500,7 +500,7 @@ impl Sidecar {
         name.into()
     }
 
-    /// An index of what was there before says nothing about what will be.
+    /// An index of the earlier contents does not cover the new ones.
     fn remove(&self) {
         for path in [&self.path, &self.partial()] {
             drop(fs::remove_file(path));
@@ -578,7 +578,7 @@ pub enum WriteError {
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -612,7 +612,7 @@ impl WriteError {
         }
     }
 
-    /// What the system said, if it was the system.
+    /// The error of the system, if it was the system.
     #[must_use]
     pub fn kind(&self) -> Option<io::ErrorKind> {
         match self {

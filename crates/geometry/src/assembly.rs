@@ -43,7 +43,7 @@ impl Default for Tolerance {
     }
 }
 
-/// A thing that does not bend, with frames that somebody measured.
+/// A thing that does not bend, with frames that were measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
     /// Its name in the assembly.
@@ -87,7 +87,7 @@ pub struct BodyFrame {
     pub place: Place,
     /// From the body's origin to the frame: the frame's pose in coordinates of the body.
     pub body_from_frame: Transform,
-    /// How sure that is; exact if nobody says.
+    /// How sure that is; exact without a value.
     pub covariance: Option<Covariance>,
 }
 
@@ -104,7 +104,7 @@ pub struct Constraint {
     pub to: FrameName,
     /// The pose of `to` in coordinates of `from`; of a moving one when its value is 0.
     pub from_from_to: Transform,
-    /// How sure that is; exact if nobody says.
+    /// How sure that is; exact without a value.
     pub covariance: Option<Covariance>,
     /// How it moves, if it does.
     pub joint: Option<Joint>,
@@ -164,7 +164,7 @@ pub struct Joint {
     pub limits: Option<[f64; 2]>,
     /// The value to draw and check it at.
     pub rest: f64,
-    /// Who tells its value.
+    /// The source of its value.
     pub feed: Option<Feed>,
     /// Whose value it repeats, in place of having its own.
     pub follows: Option<Follows>,

@@ -1,6 +1,6 @@
 //! Elements of a body that geometry keeps as they are written: sensors, thrusters, hulls, and what other crates add.
 //!
-//! A reader makes an [`Element`] of each. An [`ElementKind`] says which attributes an element of its word has; checks, the
+//! A reader makes an [`Element`] of each. An [`ElementKind`] defines which attributes an element of its word has; checks, the
 //! schema and the reference in `docs/elements.md` are made from it, so that a kind is described once.
 
 use crate::mistake::{Fault, Mistakes, Place};
@@ -202,7 +202,7 @@ impl Bounds {
     /// An angle of a field of view, in degrees.
     pub const VIEW_DEG: Self = Self::above(0.0, 360.0, "an angle above 0 and up to 360 degrees");
 
-    /// From a number to another one, both included; `words` says so.
+    /// From a number to another one, both included; as `words` describe it.
     #[must_use]
     pub const fn from(least: f64, most: f64, words: &'static str) -> Self {
         Self {
@@ -212,7 +212,7 @@ impl Bounds {
         }
     }
 
-    /// Above a number, up to another one that is included; `words` says so.
+    /// Above a number, up to another one that is included; as `words` describe it.
     #[must_use]
     pub const fn above(least: f64, most: f64, words: &'static str) -> Self {
         Self {

@@ -42,7 +42,7 @@ pub struct Thruster {
     pub ahead_n: f64,
     /// How hard it pulls back at most.
     pub astern_n: f64,
-    /// How long until it gives about two thirds of what it is told, seconds.
+    /// How long until it gives about two thirds of what is commanded, seconds.
     pub lag_s: f64,
 }
 
@@ -104,7 +104,7 @@ pub const THRUSTER: ElementKind = ElementKind {
 };
 
 impl Hull {
-    /// What a `<hull>` says.
+    /// Reads a `<hull>`.
     pub fn read(element: &Element, mistakes: &mut Mistakes) -> Option<Self> {
         let values = HULL.read(element, mistakes);
         Some(Self {
@@ -121,7 +121,7 @@ impl Hull {
 }
 
 impl Thruster {
-    /// What a `<thruster>` says.
+    /// Reads a `<thruster>`.
     pub fn read(element: &Element, mistakes: &mut Mistakes) -> Option<Self> {
         let values = THRUSTER.read(element, mistakes);
         let ahead_n = values.number("ahead_n")?;

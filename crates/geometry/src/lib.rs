@@ -30,7 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Deliberately absent: the bus, clocks, threads. Whoever hears a joint's channel tells the model.
+//! Deliberately absent: the bus, clocks, threads. The subscriber of a joint's channel passes its values to the model.
 
 mod assembly;
 mod covariance;

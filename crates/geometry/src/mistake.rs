@@ -66,7 +66,7 @@ pub enum Fault {
     Unreadable {
         /// Where it should be.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
     /// It is larger than any model.
@@ -89,7 +89,7 @@ pub enum Fault {
     /// It has an instruction for some program.
     #[error("expected no processing instruction, found <?{0} ...?>: delete it")]
     Instruction(String),
-    /// An element that nobody knows.
+    /// An unknown element.
     #[error("expected {expected}, found <{found}>{}", did_you_mean(.suggestion))]
     UnknownElement {
         /// Its name.
@@ -99,7 +99,7 @@ pub enum Fault {
         /// What was meant, perhaps.
         suggestion: Option<String>,
     },
-    /// An attribute that nobody knows.
+    /// An unknown attribute.
     #[error("expected attributes of <{element}>: {expected}; found {found}{}", did_you_mean(.suggestion))]
     UnknownAttribute {
         /// The element's name.
@@ -137,7 +137,7 @@ pub enum Fault {
         /// What it is.
         found: String,
     },
-    /// Two ways to say one thing.
+    /// Two ways to express one thing.
     #[error("expected one of {first} and {second}, found both")]
     SaidTwice {
         /// The one.
@@ -199,7 +199,7 @@ pub enum Fault {
         /// `Body:Frame`.
         frame: String,
     },
-    /// What other formats can say and we cannot.
+    /// What other formats can express and ours cannot.
     #[error("expected {expected}, found {found}")]
     Unsupported {
         /// What can be used.
@@ -226,7 +226,7 @@ pub(crate) fn did_you_mean(suggestion: &Option<String>) -> String {
 pub struct Mistakes(Vec<Mistake>);
 
 impl Mistakes {
-    /// At most so many are told.
+    /// At most so many are reported.
     pub const MAX: usize = 100;
 
     /// None yet.

@@ -1,7 +1,7 @@
 //! The model server's heart: an assembly that was checked and compiled, to be asked.
 //!
 //! Bodies that constraints bind rigidly are one *group*; moving joints bind groups to trees; each tree is a *part*.
-//! Every frame knows its pose in its group, and every group its pose in its part as the joints were last told, so a
+//! Every frame knows its pose in its group, and every group its pose in its part by the newest values of the joints, so a
 //! question is answered with one product for a rigid pair and three for a moving one, however long the chain.
 //! Groups are numbered so that those below a joint follow it: a new value touches one run of them.
 //!
@@ -86,9 +86,9 @@ struct Group {
     up: Option<Hinge>,
     /// This group and those below it are so many, in a row.
     n_below: u32,
-    /// How many joints between here and the first group nobody has told a value of.
+    /// How many joints between here and the first group have no value yet.
     n_untold: u32,
-    /// As the joints were last told, or at rest.
+    /// By the newest values of the joints, or at rest.
     part_from_group: Transform,
 }
 
@@ -185,7 +185,7 @@ impl Model {
         &self.loops
     }
 
-    /// The loops that do not close as well as the assembly says they must.
+    /// The loops that do not close as well as the assembly requires.
     pub fn open_loops(&self) -> impl Iterator<Item = &Loop> {
         let tolerance = self.assembly.tolerance;
         self.loops.iter().filter(move |it| {
@@ -211,7 +211,7 @@ impl Model {
         Some((edge.constraint, edge.body))
     }
 
-    /// Counts up whenever a joint is told a value, so that what was made from transforms can be made anew.
+    /// Counts up whenever a joint gets a value, so that what was made from transforms can be made anew.
     #[must_use]
     pub const fn epoch(&self) -> u64 {
         self.epoch

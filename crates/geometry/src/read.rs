@@ -1,4 +1,4 @@
-//! Models from files: our Body and Assembly files, URDF, SDF. The root element says which it is.
+//! Models from files: our Body and Assembly files, URDF, SDF. The root element decides which it is.
 
 mod assembly;
 mod body;
@@ -26,7 +26,7 @@ pub trait Files {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The error of the system.
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>>;
 }
 
@@ -72,9 +72,9 @@ pub enum Format {
 pub struct Loaded {
     /// What the file was.
     pub format: Format,
-    /// What it says.
+    /// The assembly in the file.
     pub assembly: Assembly,
-    /// What it says that has no place in a model and was left out.
+    /// What has no place in a model and was left out.
     pub notes: Vec<Mistake>,
 }
 
@@ -82,7 +82,7 @@ pub struct Loaded {
 ///
 /// # Errors
 ///
-/// Everything that is wrong with what it says, each with its place.
+/// All mistakes in the file, each with its place.
 pub fn load(path: &Path, files: &mut dyn Files) -> Result<Loaded, Mistakes> {
     let mut mistakes = Mistakes::new();
     let loaded = Reading::new(files).load(path, &mut mistakes);

@@ -36,7 +36,7 @@ pub enum ShapeKind {
         /// From the middle.
         radius_m: f64,
     },
-    /// A shape that somebody modelled. The file is named, never opened.
+    /// A shape in a file of its own. The file is named, never opened.
     Mesh {
         /// The file's name or address.
         file: String,
@@ -64,6 +64,6 @@ pub struct Mass {
     pub mass_kg: f64,
     /// Its centre, with the axes that the inertia is about.
     pub body_from_centre: Transform,
-    /// `xx yy zz xy xz yz`, if somebody knows it.
+    /// `xx yy zz xy xz yz`, if known.
     pub inertia_kgm2: Option<[f64; 6]>,
 }

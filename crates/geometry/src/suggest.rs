@@ -30,7 +30,7 @@ fn nearness(found: &str, known: &str) -> usize {
     }
 }
 
-/// Longer names have no misprints that anyone would look for.
+/// Longer names are not looked at for misprints.
 const MAX_CHARS: usize = 64;
 /// So many are looked at.
 const MAX_KNOWN: usize = 1_000;

@@ -1,6 +1,6 @@
 //! Rigid transforms: turn, then shift.
 //!
-//! # Conventions, said once
+//! # Conventions
 //!
 //! - Lengths are metres, angles radians; x forward, y left, z up; right-handed.
 //! - `a_from_b` takes coordinates in `b` to coordinates in `a`; it is also the pose of `b` in `a`. Chains read:

@@ -235,7 +235,7 @@ impl<'d> Element<'d> {
         self.node.tag_name().name()
     }
 
-    /// Whether it is of nobody's namespace.
+    /// Whether it is in no namespace.
     pub(crate) fn is_plain(&self) -> bool {
         self.node.tag_name().namespace().is_none()
     }
@@ -297,7 +297,7 @@ impl<'d> Element<'d> {
         elements.map(move |node| Self { node, places })
     }
 
-    /// The first element of a name, of nobody's namespace.
+    /// The first element of a name, in no namespace.
     pub(crate) fn child(&self, name: &str) -> Option<Self> {
         self.elements()
             .find(|element| element.is_plain() && element.name() == name)

@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 16;
 /// Elements of fixed arrays that are filled with zeros, in all.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-/// A message of zeros, empty strings and empty arrays, as JSON. Fields that say how long an array is are left out.
+/// A message of zeros, empty strings and empty arrays, as JSON. Fields that only give the length of an array are left out.
 #[must_use]
 pub fn blank(types: &TypeSet, id: TypeId) -> Value {
     let mut n_left = MAX_ELEMENTS;
@@ -64,7 +64,7 @@ fn blank_array(
     Value::Array(items)
 }
 
-/// Whether a member only says how long others are.
+/// Whether a member only gives the length of others.
 fn is_length(body: &Struct, place: usize) -> bool {
     let mut dims = body.members.iter().flat_map(|member| &member.dims);
     dims.any(|dim| matches!(dim, Dim::Variable { member } if *member == place))

@@ -1,4 +1,4 @@
-//! What a bus says about its types, in bounded memory, and none of it believed before it was checked.
+//! The descriptions of types that a bus carries, in bounded memory, and none of them trusted before it was checked.
 //!
 //! In: the messages on `bowline.schema`, and what other messages begin with. Out: types for a [`Catalog`].
 //!
@@ -9,7 +9,7 @@
 //!                 set aside, unread ────── when the type is seen     at most MAX_ASIDE, the oldest make room
 //! ```
 //!
-//! So whoever floods a bus with descriptions of types that nobody publishes costs a copy of each, and keeps nothing out.
+//! So a flood of descriptions of unused types costs a copy of each, and displaces no description that is in use.
 
 use bowline_format::Catalog;
 use bowline_msgs::Schema;
@@ -85,7 +85,7 @@ impl DescriptionCounts {
 /// The descriptions of a bus.
 #[derive(Debug)]
 pub(crate) struct Descriptions {
-    /// What is known whatever the bus says.
+    /// What is known without the bus.
     base: Catalog,
     catalog: Catalog,
     seen: HashMap<Fingerprint, Sighting>,
@@ -108,9 +108,9 @@ struct Sighting {
 pub(crate) enum Seen {
     /// Its type is known.
     Known,
-    /// Nobody has described it, and it is the first of its kind.
+    /// Its type has no description, and it is the first of its kind.
     UnknownFirst,
-    /// Nobody has described it still.
+    /// Its type still has no description.
     Unknown,
 }
 
@@ -189,7 +189,7 @@ impl Descriptions {
         })
     }
 
-    /// Takes in a message of `bowline.schema`. Gives back what it says, if it can be read.
+    /// Takes in a message of `bowline.schema`. Returns its contents, if it can be read.
     pub(crate) fn hear(&mut self, payload: &[u8]) -> Option<Schema> {
         self.counts.heard += 1;
         let Ok(schema) = Schema::decode(payload) else {
@@ -206,7 +206,7 @@ impl Descriptions {
         }
         let fingerprint = Fingerprint(schema.fingerprint.cast_unsigned());
         if self.used.contains_key(&fingerprint) {
-            // Said again, as it is every few seconds.
+            // A repetition, as publishers send them every few seconds.
         } else if self.seen.contains_key(&fingerprint) {
             self.take_up(fingerprint, schema.bytes.clone());
         } else {
@@ -216,7 +216,7 @@ impl Descriptions {
         Some(schema)
     }
 
-    /// Uses a description from now on, if it is what it says.
+    /// Uses a description from now on, if it matches its fingerprint.
     fn take_up(&mut self, fingerprint: Fingerprint, bytes: Vec<u8>) {
         let Ok(types) = TypeSet::from_bytes(&bytes) else {
             self.counts.malformed += 1;
@@ -270,7 +270,7 @@ impl Descriptions {
     }
 }
 
-/// Descriptions that nobody has needed yet, as they came.
+/// Descriptions that were not needed yet, as they came.
 #[derive(Debug, Default)]
 struct Aside {
     waiting: BTreeMap<Fingerprint, Vec<u8>>,
@@ -280,7 +280,7 @@ struct Aside {
 }
 
 impl Aside {
-    /// Puts a description aside, in place of one of the same type; says how many had to go for it.
+    /// Puts a description aside, in place of one of the same type; returns how many were removed for it.
     fn put(&mut self, fingerprint: Fingerprint, bytes: Vec<u8>) -> u64 {
         self.n_bytes += bytes.len();
         match self.waiting.insert(fingerprint, bytes) {
@@ -331,7 +331,7 @@ mod tests {
         let mut n_dropped = 0;
         for print in 0..3 * MAX_ASIDE as u64 {
             n_dropped += aside.put(Fingerprint(print), vec![0; 100]);
-            // Said again, it is still one.
+            // Repeated, it is still one.
             n_dropped += aside.put(Fingerprint(print), vec![0; 200]);
         }
         assert_eq!(aside.waiting.len(), MAX_ASIDE);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// More than anybody reads at once.
+/// More than a person reads at once.
 const MAX_FAULTS: usize = 100;
 /// Types in types in an example.
 const MAX_DEPTH: usize = 16;
@@ -141,7 +141,7 @@ impl Check<'_> {
     }
 }
 
-/// The members that say how long others are.
+/// The members that give the length of others.
 fn length_fields(body: &Struct) -> BTreeSet<usize> {
     let dims = body.members.iter().flat_map(|member| &member.dims);
     dims.filter_map(|dim| match dim {
@@ -208,8 +208,8 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// A message of zeros as JSON with comments: types, and what the .lcm file says. Fields that say how long an array is
-/// are left out, as whoever publishes may leave them out.
+/// A message of zeros as JSON with comments: types, and the comments of the .lcm file. Fields that give the length of an
+/// array are left out, as a publisher may leave them out.
 #[must_use]
 pub fn example(types: &TypeSet, id: TypeId) -> String {
     let mut form = Form {

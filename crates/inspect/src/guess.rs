@@ -1,4 +1,4 @@
-//! What bytes might be whose type nobody has described.
+//! What bytes of an undescribed type might be.
 
 use crate::watch::fingerprint;
 use bowline_format::Catalog;
@@ -22,7 +22,7 @@ const BEGINNINGS: [(&[u8], &str); 10] = [
 
 /// What the bytes might be, in words.
 ///
-/// If they are LCM's, but of another version of a type that is known, that is said.
+/// If they are LCM's, but of another version of a type that is known, the guess names that type.
 #[must_use]
 pub fn guess(payload: &[u8], catalog: &Catalog) -> String {
     let start = payload.get(..LOOKED_AT).unwrap_or(payload);

@@ -15,7 +15,7 @@ pub struct Intervals {
     n_bytes: u64,
 }
 
-/// What the window says. Times are in seconds.
+/// The statistics of the window. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalSummary {
     /// Intervals that are looked at.
@@ -86,7 +86,7 @@ impl Intervals {
         times.zip(later).map(|(a, b)| seconds(b.saturating_sub(a)))
     }
 
-    /// What the window says, if there are two messages in it.
+    /// The statistics of the window, if there are two messages in it.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "statistics for people")]
     pub fn summary(&self) -> Option<IntervalSummary> {
@@ -138,7 +138,7 @@ impl Intervals {
 
 /// Intervals that differ by more than this ratio are in bins of one ratio.
 const WIDE: f64 = 20.0;
-/// Nothing is told apart below the kernel's stamps.
+/// Times below the resolution of the kernel's stamps are equal.
 const FINEST_S: f64 = 1e-9;
 
 /// Where bins begin.
@@ -155,7 +155,7 @@ impl Scale {
     #[expect(clippy::cast_precision_loss, reason = "few bins")]
     fn of(summary: &IntervalSummary, n_bins: usize) -> Self {
         let IntervalSummary { min_s, max_s, .. } = *summary;
-        // Of several messages in one moment, or out of order, none is told apart.
+        // Several messages at one time, or out of order, cannot be distinguished.
         let floor_s = min_s.max(summary.mean_s / 1e6).max(FINEST_S);
         let is_wide = max_s / floor_s > WIDE;
         let (start, end) = if is_wide {

@@ -1,12 +1,12 @@
-//! Looks into a bus or a log, for whoever shows it to people: the spy, the one-shot tools, the station.
+//! Looks into a bus or a log, for programs that display it: the spy, the one-shot tools, the station.
 //!
 //! In: events, and what they are described with. Out: tables, trees, curves, pictures. No terminal, no clock: the time
-//! is that of the events, or told.
+//! is that of the events, or given.
 //!
 //! | file | job |
 //! | --- | --- |
 //! | `source.rs` | a bus or a log, with what is known of its types |
-//! | `descriptions.rs` | what publishers say about their types, checked and in bounds |
+//! | `descriptions.rs` | the descriptions that publishers send of their types, checked and in bounds |
 //! | `publishers.rs` | programs by their announcements |
 //! | `who.rs` | programs by all that is known of them |
 //! | `interval.rs` | the times between messages |
@@ -19,7 +19,7 @@
 //! | `text.rs` | numbers and text as people read them |
 //! | `watch.rs` | channels and their traffic |
 //! | `history.rs` | the last events |
-//! | `guess.rs` | what bytes might be that nobody has described |
+//! | `guess.rs` | what bytes of an undescribed type might be |
 
 mod assign;
 mod descriptions;

@@ -226,7 +226,7 @@ fn float(value: f64, finite: &str) -> String {
     }
 }
 
-/// A string in quotes. What is left out of it, or is not UTF-8, is said.
+/// A string in quotes. A mark shows what is left out of it, or is not UTF-8.
 fn text(bytes: &[u8]) -> String {
     let mut shown = quoted(bytes, MAX_LETTERS);
     if shown.ends_with("...") {

@@ -1,7 +1,7 @@
 //! Images and scans, found by the shape of their types.
 //!
 //! In: a message of any type. Out: pixels in RGB, no more than will be shown, or the points of a scan in metres. What a
-//! message says of itself is checked against what it has: a header that promises more pixels than there are bytes is
+//! message declares is checked against what it has: a header that promises more pixels than there are bytes is
 //! refused, and so is a compressed picture that would unpack to more than a screen can use.
 //!
 //! An image is a struct with a row of bytes beside a width and a height, or whose bytes are a JPEG or PNG file; also a
@@ -48,7 +48,7 @@ pub struct Image<'v> {
     pub height: u32,
     /// How the pixels are written.
     pub format: Format,
-    /// Whether the format is not said, but follows from how much there is.
+    /// Whether the format is not given, but follows from the number of bytes.
     pub is_guessed: bool,
     /// Bytes from one row to the next.
     stride: usize,
@@ -61,15 +61,15 @@ pub enum BadImage {
     /// Its size is none.
     #[error("expected a width and a height above 0, found {width} x {height}")]
     Size {
-        /// What it says.
+        /// The declared width.
         width: i64,
-        /// What it says.
+        /// The declared height.
         height: i64,
     },
     /// Its format is not one that we can draw.
     #[error("expected a pixel format that can be drawn, such as GREY, RGB3 or MJPG, found {found}")]
     Format {
-        /// What it says.
+        /// The declared format.
         found: String,
     },
     /// Rows would overlap.
@@ -77,17 +77,17 @@ pub enum BadImage {
     Stride {
         /// What a row needs.
         expected: u64,
-        /// What it says.
+        /// The declared value.
         found: i64,
     },
-    /// It has less than it says.
+    /// It has less than it declares.
     #[error("expected {expected} bytes for {width} x {height} pixels of {format}, found {found}")]
     TooShort {
-        /// What it says.
+        /// The declared width.
         width: u32,
-        /// What it says.
+        /// The declared height.
         height: u32,
-        /// What it says.
+        /// The declared format.
         format: Format,
         /// What that needs.
         expected: u64,
@@ -97,9 +97,9 @@ pub enum BadImage {
     /// It would unpack to too much.
     #[error("expected at most {MAX_PIXELS} pixels to unpack, found {width} x {height}")]
     TooLarge {
-        /// What its file says.
+        /// The width in its file.
         width: u32,
-        /// What its file says.
+        /// The height in its file.
         height: u32,
     },
     /// Its file is damaged.
@@ -107,7 +107,7 @@ pub enum BadImage {
     Damaged {
         /// Which kind of file.
         format: Format,
-        /// What its reader says.
+        /// The error of its reader.
         problem: String,
     },
 }
@@ -174,7 +174,7 @@ fn grid(path: String, [width, height, depth]: [usize; 3], data: &[u8]) -> Option
     })
 }
 
-/// An image in a row of bytes, of a size that is said beside it.
+/// An image in a row of bytes, with its size beside it.
 fn line<'v>(
     fields: &Fields<'v>,
     path: String,

@@ -1,6 +1,6 @@
-//! Who says to publish what: programs by their announcements.
+//! The programs on a bus and what they publish, by their announcements.
 //!
-//! Anybody can announce anything, so all of this is what they say of themselves, in bounded memory.
+//! Any program can announce anything, so all of this is unverified, and in bounded memory.
 
 use bowline_bus::Sender;
 use bowline_msgs::Schema;
@@ -12,7 +12,7 @@ const MAX_PUBLISHERS: usize = 1_024;
 const MAX_CHANNELS: usize = 4_096;
 const MAX_TYPES: usize = 4_096;
 const MAX_SENDERS: usize = 64;
-/// Longer names are cut: nobody has them.
+/// Longer names are cut: real programs have none.
 const MAX_NAME: usize = 256;
 
 /// A program that announces what it publishes.
@@ -28,7 +28,7 @@ pub struct Publisher {
     pub senders: BTreeSet<Sender>,
     /// Where it publishes, each with the names of the types.
     pub channels: BTreeMap<String, BTreeSet<String>>,
-    /// When it last said something, nanoseconds since the epoch.
+    /// When its last announcement came, nanoseconds since the epoch.
     pub heard_ns: i64,
 }
 
@@ -74,8 +74,8 @@ impl Publishers {
         self.rows.values()
     }
 
-    /// The program whose announcements come from there, if there is just one. Behind a hub there may be others, who say
-    /// nothing.
+    /// The program whose announcements come from there, if there is just one. Behind a hub there may be others that
+    /// announce nothing.
     #[must_use]
     pub fn of_sender(&self, sender: Sender) -> Option<&Publisher> {
         if matches!(sender, Sender::Hub | Sender::Log) {

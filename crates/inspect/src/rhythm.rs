@@ -4,7 +4,7 @@
 const N_SLICES: i64 = 8;
 const RING: usize = 8;
 const SLICE_NS: i64 = 250_000_000;
-/// With fewer than so many in all slices, the time between them says more than their number.
+/// With fewer than so many in all slices, the time between them is the better measure than their number.
 const FEW: u32 = 4;
 /// How much the latest of the intervals counts in their mean and spread.
 const WEIGHT: f64 = 1.0 / 16.0;
@@ -78,7 +78,7 @@ impl Rhythm {
         self.slow_rate_hz(now_ns)
     }
 
-    /// Of few messages: as often as the time between them says, less when the next is overdue.
+    /// Of few messages: the rate by the time between them, less when the next is overdue.
     #[expect(clippy::cast_precision_loss, reason = "a statistic for people")]
     fn slow_rate_hz(&self, now_ns: i64) -> f64 {
         if self.n_intervals == 0 {

@@ -1,8 +1,8 @@
 //! Where events come from, a bus or a log, and what is known of their types.
 //!
 //! In: a URL or the path of a log, and channels. Out: events with their arrival, and a [`Catalog`] that is kept up to
-//! date: with what was given, what the log carries, and what publishers say on `bowline.schema`. They are asked for that
-//! at the start, and again while there are messages that nobody has described, at most once a second.
+//! date: with what was given, what the log carries, and what publishers describe on `bowline.schema`. Descriptions are
+//! requested at the start, and again while there are messages without a description, at most once a second.
 //!
 //! ```
 //! use bowline_inspect::{Next, Source, SourceOptions};
@@ -39,7 +39,7 @@ pub struct SourceOptions {
     pub patterns: Vec<String>,
     /// How much may wait for each pattern.
     pub queue: Queue,
-    /// The types that are known before anything was heard.
+    /// The types that are known before the first message.
     pub catalog: Catalog,
     /// What is done about types that are not.
     pub describing: Describing,
@@ -52,7 +52,7 @@ pub enum Describing {
     Ask,
     /// Publishers are listened to.
     Listen,
-    /// Nobody cares: nothing is subscribed to but the channels.
+    /// Types are not needed: nothing is subscribed to but the channels.
     Ignore,
 }
 
@@ -245,7 +245,7 @@ impl Source {
         self.descriptions.counts()
     }
 
-    /// The programs that say what they publish.
+    /// The programs that announce what they publish.
     #[must_use]
     pub fn publishers(&self) -> &Publishers {
         &self.publishers
@@ -367,7 +367,7 @@ impl OpenBus {
             }
             Ok(None) => Ok(Came::Nothing),
             Err(error) if error.is_end() => Ok(Came::End),
-            // A signal: whoever waits here looks what it was.
+            // A signal: the caller finds out which.
             Err(error) if error.is_interrupted() => Ok(Came::Nothing),
             Err(error) => Err(error),
         }
@@ -381,7 +381,7 @@ struct OpenLog {
     channels: HashMap<String, Channel>,
 }
 
-/// How many events that nobody wants are passed before the caller may look up.
+/// How many unwanted events are passed before the caller may look up.
 const MAX_PASSED: usize = 4_096;
 /// How many names are shared.
 const MAX_NAMES: usize = 65_536;
@@ -425,7 +425,7 @@ fn own(event: &LogEvent<'_>, channels: &mut HashMap<String, Channel>) -> Event {
     Event::of_log(event, channel)
 }
 
-/// When publishers are asked again. The time is that of the messages that nobody has described.
+/// When publishers are asked again. The time is that of the messages without a description.
 #[derive(Debug)]
 struct Asking {
     last_ns: Option<i64>,
@@ -450,7 +450,7 @@ impl Default for Asking {
 }
 
 impl Asking {
-    /// There is something new to ask about. What is always new is noise, and no reason to bother anybody.
+    /// There is something new to ask about. What is always new is noise, and no reason for a request.
     fn hurry(&mut self) {
         if self.n_hurried < MAX_HURRIED {
             self.n_hurried += 1;
@@ -459,7 +459,7 @@ impl Asking {
     }
 
     fn is_due(&mut self, now_ns: i64) -> bool {
-        // The first of them came just after everybody was asked.
+        // The first of them came just after a request.
         let last_ns = *self.last_ns.get_or_insert(now_ns);
         // Clocks are set back too.
         if now_ns.abs_diff(last_ns) < self.pause_ns {

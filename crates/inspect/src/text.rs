@@ -1,6 +1,6 @@
 //! Numbers and text as people read them, and nothing that a terminal would obey.
 //!
-//! What comes off a bus is anybody's: names, comments and strings may hold letters that move cursors, change colours or
+//! What comes off a bus is untrusted: names, comments and strings may hold letters that move cursors, change colours or
 //! turn the reading direction. Everything that is shown goes through [`printable`] or [`quoted`].
 
 use std::fmt::Write as _;
@@ -129,7 +129,7 @@ pub fn steady(value: f64, n_digits: usize) -> String {
     format!("{sign}{size:.n_decimals$e}")
 }
 
-/// A number on its own, in at most six digits and as few as say it: `0.5`, `1`, `-3.14159`, `1.5e9`.
+/// A number on its own, in at most six digits and no more than it needs: `0.5`, `1`, `-3.14159`, `1.5e9`.
 #[must_use]
 pub fn short(value: f64) -> String {
     if value.is_nan() {
@@ -157,7 +157,7 @@ fn trim_zeros(digits: &str) -> &str {
     }
 }
 
-/// A moment as a date, where a field's name says that it is one and its number may be: since 1970, in micro-, milli- or
+/// A moment as a date, where a field's name marks it as one and its number may be: since 1970, in micro-, milli- or
 /// nanoseconds, between 1990 and 2100.
 #[must_use]
 pub fn time_of_field(name: &str, value: i64) -> Option<String> {

@@ -22,7 +22,7 @@ pub const PAGE_ELEMENTS: usize = 100;
 pub struct Row {
     /// How many structs and arrays it is inside of.
     pub depth: usize,
-    /// What tells it apart from every other line, from message to message: its path, or a page's `ranges[0..100]`.
+    /// What distinguishes it from every other line, from message to message: its path, or a page's `ranges[0..100]`.
     pub key: String,
     /// The way to the field, for [`FieldPath::parse`](bowline_wire::FieldPath::parse); a page's is that of its array.
     pub path: String,
@@ -32,7 +32,7 @@ pub struct Row {
     pub ty: String,
     /// The value, or a summary of what is closed; empty for an open struct.
     pub value: String,
-    /// The unit, from the field's name or comment; empty if neither says one.
+    /// The unit, from the field's name or comment; empty if neither has one.
     pub unit: String,
     /// The field's comment in one line; empty for elements.
     pub doc: String,

@@ -39,11 +39,11 @@ pub struct Traffic {
     pub last_size: usize,
     /// When the latest was received, in nanoseconds since the epoch.
     pub last_ns: i64,
-    /// Messages of types that nobody had described when they came, or that are not LCM's.
+    /// Messages whose types had no description when they came, or that are not LCM's.
     pub unknown: u64,
     /// Messages that were decoded, to see whether that is possible.
     pub checked: u64,
-    /// How many of those are not what their type says.
+    /// How many of those do not match their type.
     pub broken: u64,
     rhythm: Rhythm,
     types: Vec<Fingerprint>,
@@ -147,7 +147,7 @@ impl Traffic {
         self.senders.push(sender);
     }
 
-    /// Says whether its type is known.
+    /// Returns whether its type is known.
     fn identify(&mut self, payload: &[u8], catalog: &Catalog) -> bool {
         let fingerprint = fingerprint(payload);
         if fingerprint != self.last_type {

@@ -1,4 +1,4 @@
-//! Who is on a bus: what was seen of senders, what programs say of themselves, and what this machine knows of its own.
+//! The senders on a bus: what was seen of them, what programs announce, and what this machine knows of its own.
 
 use crate::publishers::{Publisher, Publishers};
 use bowline_bus::{Event, Sender, SenderCounts};
@@ -46,11 +46,11 @@ pub struct Who {
     pub host: Option<String>,
     /// Where its messages come from.
     pub sender: Option<Sender>,
-    /// Whether it says what it publishes, as ours do.
+    /// Whether it announces what it publishes, as ours do.
     pub is_announced: bool,
     /// Its channels, each with what its messages begin with.
     pub channels: BTreeMap<String, Vec<TypeName>>,
-    /// Messages that came from it; `None` where senders cannot be told apart.
+    /// Messages that came from it; `None` where senders cannot be distinguished.
     pub messages: Option<u64>,
     /// Their payload bytes.
     pub bytes: Option<u64>,
@@ -63,7 +63,7 @@ pub struct Who {
 pub enum TypeName {
     /// Its name.
     Named(String),
-    /// Nobody has described it.
+    /// Its type has no description.
     Unknown(Fingerprint),
 }
 
@@ -126,7 +126,7 @@ impl Senders {
             who.name_by(publisher, local.get(&sender));
             found.push(who);
         }
-        // Behind a hub are many, who say of themselves where they publish.
+        // Behind a hub are many, whose announcements name where they publish.
         let is_shown = |publisher: &&Publisher| {
             let is_own = |sender: &Sender| publishers.of_sender(*sender).is_some();
             publisher.senders.iter().any(is_own)
@@ -156,7 +156,7 @@ impl Senders {
 }
 
 impl Who {
-    /// What the machine knows of its own processes counts more than what they say.
+    /// What the machine knows of its own processes counts more than what they announce.
     fn name_by(&mut self, publisher: Option<&Publisher>, local: Option<&Process>) {
         if let Some(publisher) = publisher {
             self.process = Some(publisher.process.clone());

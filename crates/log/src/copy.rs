@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// How many channels are told apart. Nobody has so many.
+/// How many channels are counted separately: more than real logs have.
 const MAX_CHANNELS: usize = 100_000;
 /// How many bytes collect before they are handed to the system.
 const MAX_PENDING: usize = 4 << 20;
@@ -86,7 +86,7 @@ impl LeftBehind {
 
 /// Copies events until the log ends, and what MCAP has besides. The writer is not finished: there may be more to add.
 ///
-/// `progress` is told how many bytes of how many are read.
+/// `progress` receives how many bytes of how many are read.
 ///
 /// # Errors
 /// When the one log cannot be read or the other not be written. Damage is no error; the reader has the account of it.
@@ -336,7 +336,7 @@ pub enum BadOutput {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

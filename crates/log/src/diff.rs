@@ -13,7 +13,7 @@ use bowline_format::{LogEvent, ReadError, Reader};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher as _};
 
-/// How many channels are told apart. Nobody has so many.
+/// How many channels are compared separately: more than real logs have.
 const MAX_CHANNELS: usize = 100_000;
 
 /// What is compared.
@@ -58,7 +58,7 @@ pub struct Difference {
     pub n_same: u64,
     /// How many channels were compared.
     pub n_channels: u64,
-    /// Events on channels beyond those that can be told apart.
+    /// Events on channels beyond those that are compared separately.
     pub n_unlisted: u64,
 }
 
@@ -100,7 +100,7 @@ pub enum DifferenceKind {
     OnlyInB,
     /// The second log has no such message any more, or the channel not at all.
     OnlyInA,
-    /// One log is too far ahead of the other to say more.
+    /// One log is too far ahead of the other to be compared further.
     TooFarApart,
 }
 
@@ -113,7 +113,7 @@ pub struct Place {
     pub utime: i64,
 }
 
-/// Compares two logs from their beginning. `progress` is told how many bytes of how many are read.
+/// Compares two logs from their beginning. `progress` receives how many bytes of how many are read.
 ///
 /// # Errors
 /// When one cannot be read. Damage is no error; the readers have the account of it.
@@ -128,7 +128,7 @@ pub fn diff(
     let mut is_over = [false; 2];
     let mut n_read = 0_u64;
     loop {
-        // Whoever is less far ahead is read next, so that alike logs stay alike.
+        // The log that is less far ahead is read next, so that alike logs stay alike.
         let side = match is_over {
             [true, true] => break,
             [true, false] => Side::B,

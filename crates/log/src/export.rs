@@ -69,9 +69,9 @@ pub struct Exporter {
 /// What is in no table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Messages whose type nobody knows, or that say none, by channel.
+    /// Messages of unknown type, or without a fingerprint, by channel.
     pub unknown: BTreeMap<String, u64>,
-    /// Messages that are not what their type says.
+    /// Messages that do not match their type.
     pub n_undecodable: u64,
     /// Messages of channels beyond those that fit.
     pub n_beyond: u64,
@@ -107,7 +107,7 @@ struct Table {
 
 /// Where rows go.
 trait Sink: std::fmt::Debug {
-    /// Takes a row; tells how many strings were no UTF-8.
+    /// Takes a row; returns how many strings were no UTF-8.
     fn row(
         &mut self,
         types: &TypeSet,

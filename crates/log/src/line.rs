@@ -4,7 +4,7 @@
 //! {"utime":1763269856250000,"number":7,"channel":"vehicle.pose","type":"bowline.pose_t","message":{...}}
 //! ```
 //!
-//! What nobody can decode has `fingerprint` and `base64` instead of `message`, and `error` if its type is known.
+//! What cannot be decoded has `fingerprint` and `base64` instead of `message`, and `error` if its type is known.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

@@ -20,7 +20,7 @@ const LEAST_UTIME: i64 = 1_000_000_000_000;
 /// | `90`, `1.5`, `250ms`, `2m`, `1h` | after the first event; seconds without a unit |
 /// | `-10` | before the latest event |
 /// | `1763269200000000`, `1763269200.25` | microseconds, or seconds, since the epoch |
-/// | `2026-11-16T05:00:00Z`, `2026-11-16 05:00` | a time; UTC unless it says otherwise |
+/// | `2026-11-16T05:00:00Z`, `2026-11-16 05:00` | a time; UTC without an offset |
 /// | anything else | the text of a bookmark |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -79,7 +79,7 @@ fn micros(seconds: f64) -> i64 {
 }
 
 impl Moment {
-    /// Whether only an index can say when that is.
+    /// Whether only an index can tell when that is.
     #[must_use]
     pub fn needs_summary(&self) -> bool {
         match self {

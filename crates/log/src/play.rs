@@ -95,7 +95,7 @@ pub enum State {
     Ended,
 }
 
-/// What a player can be told.
+/// The commands of a player.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Go on, or start again where the end was reached.
@@ -162,7 +162,7 @@ pub enum Step<'p> {
     WaitUntil(Duration),
     /// The same event is to be offered again after a command.
     WaitForCommand,
-    /// Nothing more is played, unless a command says so.
+    /// Nothing more is played without a command.
     End,
 }
 
@@ -262,7 +262,7 @@ impl Player {
         player
     }
 
-    /// Does what it is told.
+    /// Carries out a command.
     pub fn command(&mut self, command: Command, now: Duration) {
         match command {
             Command::Play => self.play(now),
@@ -353,7 +353,7 @@ impl Player {
         &self.channels
     }
 
-    /// Makes channels known before their first event, for whoever shows them.
+    /// Makes channels known before their first event, for displays.
     pub fn expect_channels<'a>(&mut self, channels: impl IntoIterator<Item = &'a str>) {
         for channel in channels {
             self.channels.expect(channel);

@@ -39,7 +39,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Commands that may wait. Nobody types so fast.
+/// Commands that may wait: more than a person can type.
 const MAX_COMMANDS: usize = 1_000;
 
 /// What to record, and where.
@@ -59,7 +59,7 @@ pub struct RecorderOptions {
     pub flush_interval: Duration,
     /// Room on the disk that is left to others, in bytes.
     pub disk_quota: Option<u64>,
-    /// How often it says on [`RECORDER_CHANNEL`] how it goes, also when nothing is wrong: from when it hears everything.
+    /// How often it publishes its status on [`RECORDER_CHANNEL`], also without a problem, from the moment it receives everything.
     pub status_every: Option<Duration>,
     /// Records only around what happens.
     pub trigger: Option<TriggerOptions>,
@@ -124,7 +124,7 @@ impl Recorder {
         self.board.status()
     }
 
-    /// What whoever records should know, since the notice of that number.
+    /// What the operator of the recorder should know, since the notice of that number.
     #[must_use]
     pub fn notices_since(&self, number: u64) -> Vec<Notice> {
         self.board.notices_since(number)
@@ -151,13 +151,13 @@ impl Recorder {
         self.order(Command::Bookmark(utime, text.into()));
     }
 
-    /// Records until the bus ends, which a log does, and says how it went.
+    /// Records until the bus ends, which a log does, and returns the final status.
     pub fn wait(&mut self) -> Status {
         self.join();
         self.board.status()
     }
 
-    /// Records what came until now, ends the log, and says how it went. What there is to know afterwards is in
+    /// Records what came until now, ends the log, and returns the final status. Everything else that is known afterwards is in
     /// [`status`](Self::status) and [`notices_since`](Self::notices_since).
     pub fn stop(&mut self) -> Status {
         if self.thread.is_some() {
@@ -166,7 +166,7 @@ impl Recorder {
         self.board.status()
     }
 
-    /// What cannot be said to a thread that has ended needs no saying.
+    /// A command to a thread that has ended has no effect.
     fn order(&self, command: Command) {
         drop(self.commands.send(command));
     }

@@ -64,7 +64,7 @@ pub struct Renames(Vec<Rename>);
 impl Renames {
     /// Adds one, which counts more than those before it.
     pub fn add(&mut self, rename: Rename) {
-        // What was said in exactly the same words is of no more use; so whoever renames for days fills no memory.
+        // A rule with exactly the same text is superseded; so renaming for days fills no memory.
         self.0.retain(|known| known.text != rename.text);
         self.0.push(rename);
     }

@@ -27,7 +27,7 @@ pub struct Settings {
 
 impl Settings {
     /// # Errors
-    /// Says which argument was not understood.
+    /// Names the argument that was not understood.
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Self> {
         let usage = "expected VERB ADDRESS [--rate N] [--size N] [--seconds S] [--batch] [--peers N] [--idx N] [--inside]";
         let mut settings = Self {

@@ -65,7 +65,7 @@ pub struct Case {
 pub struct Outcome {
     /// Messages that were sent, each second.
     pub sent_hz: f64,
-    /// At the subscriber that got fewest; of echoes, the sum of all clients'. None where too few came to tell a rate.
+    /// At the subscriber that got fewest; of echoes, the sum of all clients'. None where too few came for a rate.
     pub delivered_hz: Option<f64>,
     /// The same in bytes.
     pub delivered_gbps: Option<f64>,
@@ -190,7 +190,7 @@ fn run_all(
     Ok((peers.collect::<Result<_>>()?, report))
 }
 
-/// A worker that has said that it is ready.
+/// A worker that has reported that it is ready.
 struct Worker {
     command: Command,
     child: Child,
@@ -266,7 +266,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// An exchange that failed leaves nobody behind.
+    /// An exchange that failed leaves no process behind.
     fn drop(&mut self) {
         // Both fail when it has ended already, as it should have.
         drop((self.child.kill(), self.child.wait()));

@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Each prints `ready` once it would miss nothing, and one line of flat JSON at its end. With `--inside` the lines of
-//! the others come first. A worker ends when whoever started it does, and when it takes much longer than it should.
+//! the others come first. A worker ends when its parent does, and when it takes much longer than it should.
 //!
 //! [`exchange`] starts workers and makes figures of their reports, for `make bench` and for `bowline bench`.
 //!

@@ -37,7 +37,7 @@ pub(crate) fn sharpen_timers() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
 }
 
-/// Has the kernel end this process when the one that started it ends, so that an interrupted run leaves nobody behind.
+/// Has the kernel end this process when the one that started it ends, so that an interrupted run leaves no process behind.
 pub(crate) fn end_with_parent() {
     // SAFETY: this call takes numbers and touches no memory of ours.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };

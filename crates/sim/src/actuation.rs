@@ -238,9 +238,9 @@ impl Push {
 /// Where the commands of a vehicle come in.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandPort {
-    /// The port's name, which is its channel, too, unless the robot says otherwise.
+    /// The port's name, which is its channel, too, by default.
     pub name: &'static str,
-    /// What commands say and what happens without them.
+    /// What commands mean and what happens without them.
     pub doc: &'static str,
     /// Their type.
     pub message: TypeInfo,

@@ -1,7 +1,7 @@
 //! A chart of a world, as `GeoJSON`: what a harbour office would publish, and nothing that it would not know.
 //!
 //! In: a world. Out: a feature collection in longitude and latitude, with its `origin`, so that readers can go back to
-//! metres. Each feature has a `kind`: that of bodies whose file says `chart`, of areas, `depth_area`, `sounding`, `berth`.
+//! metres. Each feature has a `kind`: that of bodies with `chart` in their file, of areas, `depth_area`, `sounding`, `berth`.
 //! Deliberately absent: bodies without `chart`, plumes, currents.
 
 use crate::outline::outline;

@@ -64,7 +64,7 @@ bowline_component::parameters! {
         grip: f64 = 1.0, within 0.01..=3.0;
         /// How fast it bounces on its springs, hertz.
         bounce_hz: f64 = 4.0, within 0.5..=10.0;
-        /// How often the truth is told, hertz.
+        /// How often the truth is published, hertz.
         truth_hz: f64 = 50.0, within 0.1..=1000.0;
     }
 }
@@ -152,7 +152,7 @@ fn vehicle((path, frame): (&Path, &str), catalog: &Catalog) -> Result<Vehicle, B
     Ok(Vehicle::new(&model, frame, catalog)?)
 }
 
-/// What parameters say of a vehicle.
+/// The settings that parameters have for a vehicle.
 fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
     let wheelbase_m = match (parameters.wheelbase_m, vehicle.wheelbase_m()) {
         (told, _) if told > 0.0 => told,
@@ -195,7 +195,7 @@ fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
 }
 
 impl SimParameters {
-    /// A simulation that nobody hosts, of a world and a vehicle that a program made; `world` and `model` are not looked at.
+    /// A simulation without a host, of a world and a vehicle that a program made; `world` and `model` are not looked at.
     #[must_use]
     pub fn simulation(&self, world: World, vehicle: Vehicle) -> Simulation {
         let settings = settings(self, &vehicle);

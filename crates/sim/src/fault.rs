@@ -1,6 +1,6 @@
 //! What is broken, and until when.
 //!
-//! Whoever breaks something, a service or a world file, names it by the one table here and ends in the same list.
+//! Services and world files name faults by the one table here, and their faults end in the same list.
 
 use bowline_msgs::SimFault;
 use std::f64::consts::PI;
@@ -34,7 +34,7 @@ pub struct PlannedFault {
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
-    /// A sensor says nothing.
+    /// A sensor sends nothing.
     Dead,
     /// A sensor repeats itself.
     Stuck,
@@ -55,7 +55,7 @@ pub enum FaultKind {
 pub(crate) struct NamedKind {
     pub(crate) word: &'static str,
     pub(crate) code: i8,
-    /// What has to be said about how much, if anything.
+    /// What has to be given about how much, if anything.
     pub(crate) amount: Option<&'static Amount>,
     make: fn(f64) -> FaultKind,
 }
@@ -145,7 +145,7 @@ pub(crate) struct Faults {
     planned: Vec<PlannedFault>,
 }
 
-/// More faults at once are a mistake of whoever orders them.
+/// More faults at once are a mistake of their sender.
 pub(crate) const MAX_FAULTS: usize = 64;
 
 impl Faults {

@@ -9,7 +9,7 @@
 //!   seed ─▶ noise ───────┘
 //! ```
 //!
-//! Deliberately absent: the bus, clocks, threads. A simulation is told how far to go.
+//! Deliberately absent: the bus, clocks, threads. The caller advances a simulation.
 
 pub mod actuation;
 mod beams;

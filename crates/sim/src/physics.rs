@@ -179,7 +179,7 @@ impl Physics {
         };
         living.body.world_from_body = *to;
         if let Moves::Along(_) = living.body.moves {
-            // Whoever is put somewhere stays there.
+            // A body that is put somewhere stays there.
             living.body.moves = Moves::Never;
         }
         if let Some(body) = self.engine.bodies.get_mut(living.handle) {

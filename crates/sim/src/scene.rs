@@ -147,7 +147,7 @@ impl Scene {
         );
     }
 
-    /// Tells `met` of each beam that meets something nearer than before: its number, and that of the solid.
+    /// Calls `met` for each beam that meets something nearer than before, with its number and that of the solid.
     fn each(
         &self,
         beams: &Beams,

@@ -52,13 +52,13 @@ pub struct SensorKind {
     pub element: ElementKind,
     /// The message types that its sensors publish, each of them one.
     pub publishes: &'static [TypeInfo],
-    /// Makes one from an element; none where something is wrong with that, which is said through the values.
+    /// Makes one from an element; none where something is wrong with that, which is reported through the values.
     pub build: fn(&mut ElementValues<'_>) -> Option<Instrument>,
 }
 
 /// A sensor that measures.
 ///
-/// Every measurement is a function of the sample and the noise, which are told; a sensor may remember what it has felt.
+/// Every measurement is a function of the sample and the noise, which are given; a sensor may remember what it has felt.
 pub trait Sensor: Clone + fmt::Debug + Send + Sync + 'static {
     /// What it publishes.
     type Message: Message + Clone + fmt::Debug + PartialEq + Send + Sync + 'static;
@@ -66,7 +66,7 @@ pub trait Sensor: Clone + fmt::Debug + Send + Sync + 'static {
     /// Measures. `noise` has the random numbers of this measurement and no other.
     fn measure(&mut self, at: &Sample<'_>, noise: &mut crate::Stream) -> Self::Message;
 
-    /// When a message of it was measured, to repeat it at another time: what a sensor says that is stuck.
+    /// When a message of it was measured, to repeat it at another time: the output of a stuck sensor.
     fn utime_of(message: &mut Self::Message) -> &mut i64;
 
     /// What its output is for, in a sentence.
@@ -74,7 +74,7 @@ pub trait Sensor: Clone + fmt::Debug + Send + Sync + 'static {
         format!("What the {word} {port} measures.")
     }
 
-    /// Hears how hard its body is pushed during a step, newtons; none where nothing touches it.
+    /// Takes how hard its body is pushed during a step, newtons; none where nothing touches it.
     fn touched(&mut self, _force_n: Option<f64>) {}
 
     /// What it sees of the plane about it, for pictures.

@@ -37,7 +37,7 @@ pub struct Settings {
     pub grip: f64,
     /// How fast the vehicle bounces on its springs, hertz.
     pub bounce_hz: f64,
-    /// How often the truth is told, hertz.
+    /// How often the truth is published, hertz.
     pub truth_hz: f64,
 }
 
@@ -202,7 +202,7 @@ impl Simulation {
         }
     }
 
-    /// Whether nobody commands it any more, so that it stops.
+    /// Whether commands have stopped, so that it stops.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.propulsion.is_silent(self.now())
@@ -340,7 +340,7 @@ impl Simulation {
     }
 
     const fn now(&self) -> Time {
-        // A simulation of 292 years is somebody else's.
+        // A simulation does not run for 292 years.
         Time::from_ns(self.elapsed_ns().cast_signed())
     }
 

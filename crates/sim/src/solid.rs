@@ -159,7 +159,7 @@ impl Solid {
         match self {
             Self::Plane => SharedShape::halfspace(Vector::Z),
             Self::Box { half_m: [x, y, z] } => SharedShape::cuboid(*x, *y, *z),
-            // The engine's stands about y; whoever places it turns it.
+            // The engine's stands about y; the caller turns it.
             Self::Cylinder { radius_m, half_m } => SharedShape::cylinder(*half_m, *radius_m),
             Self::Sphere { radius_m } => SharedShape::ball(*radius_m),
             Self::Mesh(mesh) => SharedShape::new(mesh.shape.clone()),

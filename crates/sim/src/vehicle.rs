@@ -134,7 +134,7 @@ impl Vehicle {
     /// When it has no such frame, no mass, nothing that carries and moves it, or elements that are none of the catalog's.
     pub fn new(model: &Model, frame: &str, catalog: &Catalog) -> Result<Self, MakeVehicleError> {
         let mut model = model.clone();
-        // What moves and tells nobody is where it rests.
+        // Joints without a source of values are at rest.
         model.set_untold_to_rest(0);
         let reference = find_frame(&model, frame)?;
         let assembly = model.assembly();
@@ -302,7 +302,7 @@ impl Fittings {
     }
 }
 
-/// What a body's name says about it.
+/// The meaning of a body's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WheelName {
     Wheel,

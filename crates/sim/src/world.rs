@@ -1,4 +1,4 @@
-//! What a world is made of, as its file says it: plain data.
+//! What a world is made of, as in its file: plain data.
 
 mod area;
 mod barn;
@@ -44,7 +44,7 @@ pub struct World {
     pub areas: Vec<Area>,
     /// What breaks by itself, and when; in the order of the file.
     pub faults: Vec<PlannedFault>,
-    /// What its file says that is left out, each with its place.
+    /// What is left out of its file, each with its place.
     pub notes: Vec<String>,
 }
 

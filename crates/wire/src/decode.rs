@@ -107,7 +107,7 @@ pub struct Reader<'a> {
     len: usize,
     depth: usize,
     levels: usize,
-    /// What elements that are still to be read take at the least: nobody further in can count on these bytes.
+    /// What elements that are still to be read take at the least: no inner element can count on these bytes.
     claimed: usize,
     free_elements: usize,
 }
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     /// Borrows a string as the bytes that were sent, which need not be UTF-8.
     ///
     /// # Errors
-    /// When its length is not positive, bytes are missing, or the NUL is not where the length says.
+    /// When its length is not positive, bytes are missing, or the NUL is not at the end.
     #[inline(always)]
     pub fn raw_text(&mut self) -> Result<&'a [u8], DecodeError> {
         let start = self.rest;
@@ -416,7 +416,7 @@ impl<'a> Reader<'a> {
 
 /// Adds the field's name to an error on its way out.
 pub trait InField<T> {
-    /// Says in which member an error happened.
+    /// Adds the member in which an error happened.
     ///
     /// # Errors
     /// The same as before.

@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 impl TypeSet {
-    /// Decodes a whole message, whose fingerprint says of which type it is.
+    /// Decodes a whole message, whose fingerprint identifies its type.
     ///
     /// # Errors
     /// When no type of the set has its fingerprint, or it is not exactly one message of that type.
@@ -260,7 +260,7 @@ impl TypeSet {
             return Ok(Items::Numbers { ty, bytes });
         }
         let min_size = self.min_size_of(ty);
-        // A fixed array has what its type says, which the message need not hold.
+        // A fixed array has as many elements as its type declares, which the message need not hold.
         let most = n.min(reader.rest().len() / min_size.max(1));
         reader.claim(n, min_size);
         if let Type::Named(id) = ty

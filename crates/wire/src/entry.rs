@@ -47,7 +47,7 @@ pub fn recode<'a, T: Message + Decode<'a>>(message: &'a [u8]) -> Result<Vec<u8>,
         .map_err(RecodeError::Encode)
 }
 
-/// A message that was not understood, or could not be said again.
+/// A message that was not understood, or could not be encoded again.
 #[derive(Debug)]
 pub enum RecodeError {
     /// It was not understood.

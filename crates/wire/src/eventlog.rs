@@ -8,16 +8,16 @@
 //! ```
 //!
 //! A file is records end to end: no header, no index, no checksum. The caller holds the bytes and the file; [`parse`]
-//! looks at the front of them and says what is there. A record is bounded by a limit of the caller's, and no more than
+//! looks at the front of them and returns what is there. A record is bounded by a limit of the caller's, and no more than
 //! two of the largest are ever asked for.
 //!
-//! Without checksums nobody can see a flipped bit in a payload, but damage to a header can be told from what is around
+//! Without checksums a flipped bit in a payload cannot be seen, but damage to a header can, by what is around
 //! it. The same rules hold before and after a damaged place:
 //!
 //! - A record whose header makes sense is believed, whatever comes after it: the damage there is not its fault.
-//! - Unless a record inside its payload shows that its length is the lie: one whose number says that it follows, or
+//! - Unless a record inside its payload shows that its length is the lie: one whose number shows that it follows, or
 //!   one that is linked, record by record, across its end to a sync word behind it.
-//! - Nobody looks inside a payload that the next number follows.
+//! - A payload that the next number follows is not looked into.
 //!
 //! So damage loses the records that it touches and no others, also where payloads contain logs. What these rules cannot
 //! settle: a record whose length and number are both damaged may swallow others, if damage behind them breaks the links;
@@ -38,7 +38,7 @@ pub const MAX_CHANNEL_LEN: usize = 999;
 /// LCM's own reader counts a payload in a 32-bit signed number.
 pub const MAX_PAYLOAD_LEN: usize = i32::MAX as usize;
 
-/// How many records inside a payload may speak against it. Bounds the work on hostile files, where every byte could
+/// How many records inside a payload are considered as witnesses against it. Bounds the work on hostile files, where every byte could
 /// begin a record; in others the first one or two decide.
 const MAX_WITNESSES: usize = 16;
 
@@ -72,7 +72,7 @@ impl Record<'_> {
 pub enum Step<'a> {
     /// A record. Go on after its [`Record::encoded_len`].
     Record(Record<'a>),
-    /// Not enough to tell. Call again with more bytes of the same place, or say that there are none.
+    /// Not enough to decide. Call again with more bytes of the same place, or declare that there are none.
     NeedMore {
         /// How many bytes there must be in all: more than there were.
         n_bytes: usize,
@@ -82,14 +82,14 @@ pub enum Step<'a> {
         /// How many, at least one.
         skipped: usize,
     },
-    /// No more records. Only said at the end.
+    /// No more records. Only returned at the end.
     End {
         /// Bytes that are no whole record: 0, unless the file was cut off or damaged.
         trailing: usize,
     },
 }
 
-/// The record that these bytes are, all of them, where something better than this format says so: a checksum.
+/// The record that these bytes are, all of them, where something better than this format confirms it: a checksum.
 #[must_use]
 pub fn whole(bytes: &[u8]) -> Option<Record<'_>> {
     let log = Log {
@@ -163,7 +163,7 @@ impl fmt::Display for WriteRecordError {
 
 impl core::error::Error for WriteRecordError {}
 
-/// Says what is at the front of `bytes`. `at_end` promises that nothing comes after them.
+/// Returns what is at the front of `bytes`. `at_end` promises that nothing comes after them.
 ///
 /// A payload of more than `max_payload_len` bytes is taken for damage.
 #[must_use]
@@ -206,7 +206,7 @@ enum Look<'a> {
     Whole { record: Record<'a>, end: usize },
 }
 
-/// What the surroundings say of a whole record.
+/// The evidence of the surroundings for a whole record.
 enum Verdict {
     Believed,
     NeedMore { n_bytes: usize },

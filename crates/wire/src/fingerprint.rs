@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-/// The eight bytes in front of every message, which say what type it is.
+/// The eight bytes in front of every message, which identify its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub u64);
 

@@ -1,6 +1,6 @@
 //! JSON text to values and back, led by a schema.
 //!
-//! JSON has no way to say some of what a message can hold, so, without loss in either direction:
+//! JSON cannot express some of what a message can hold, so, without loss in either direction:
 //!
 //! | in the message | in JSON |
 //! | --- | --- |

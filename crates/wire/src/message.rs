@@ -13,8 +13,8 @@ pub trait Message: Encode {
     const NAME: &'static str;
     /// What the first eight bytes must be.
     const FINGERPRINT: Fingerprint;
-    /// A set of types in its compact form that this one is in, with all that it contains. Empty where nobody wrote it
-    /// down; generated code has it.
+    /// A set of types in its compact form that this one is in, with all that it contains. Empty for types written by hand;
+    /// generated code has it.
     const SCHEMA: &'static [u8] = &[];
 
     /// The message's own time, microseconds since the epoch: its field `utime`, where it has one.

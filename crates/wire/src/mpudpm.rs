@@ -1,12 +1,12 @@
-//! How LCM spreads channels over the ports of one multicast group, so that receivers hear only what they asked for.
+//! How LCM spreads channels over the ports of one multicast group, so that receivers receive only what they asked for.
 //!
 //! The datagrams are those of udpm. A channel's port follows from its name; those who subscribe with a regular
-//! expression cannot know the names, so publishers tell which channels they use and on which ports.
+//! expression cannot know the names, so publishers announce which channels they use and on which ports.
 
 /// Names that begin so are the protocol's own.
 pub const RESERVED_PREFIX: &str = "#!";
 
-/// Publishers tell their channels here, on the base port.
+/// Publishers announce their channels here, on the base port.
 pub const MAP_UPDATE_CHANNEL: &str = "#!mpudpm_CH2PRT_UPD";
 
 /// Subscribers ask for the channels here, on the base port.
@@ -15,10 +15,10 @@ pub const MAP_REQUEST_CHANNEL: &str = "#!mpudpm_CH2PRT_REQ";
 /// liblcm sends itself a message here, on the port of the name.
 pub const SELF_TEST_CHANNEL: &str = "#!mpudpm_SELF_TEST";
 
-/// What a request says.
+/// The payload of a request.
 pub const MAP_REQUEST: &[u8] = b"r";
 
-/// How many ports a group has unless its URL says otherwise.
+/// How many ports a group has by default.
 pub const DEFAULT_N_PORTS: u16 = 500;
 
 /// Whether a channel is the protocol's own. Messages on it are for the transport, not for subscribers.

@@ -2,10 +2,10 @@
 //!
 //! Fragments come in, in any order, twice, overlapping, or never; messages go out whole or not at all. Which bytes
 //! arrived is tracked exactly, so that nothing is delivered that was not sent. Memory follows what arrived, not what
-//! headers claim, and is bounded: whoever was heard of least recently gives way.
+//! headers claim, and is bounded: the least recent sender gives way.
 //!
-//! Nothing here knows of sockets or clocks: the caller says who sent a fragment, and when. There is no
-//! authentication either: whoever can send in another's name can spoil its messages. Mixed messages are not delivered
+//! Nothing here knows of sockets or clocks: the caller passes who sent a fragment, and when. There is no
+//! authentication either: a host that can send under another's address can spoil its messages. Mixed messages are not delivered
 //! wherever the mixture can be seen.
 //!
 //! ```text
@@ -49,7 +49,7 @@ pub struct Limits {
     /// A message of which nothing arrives for so long is given up, in microseconds.
     pub idle_us: u64,
     /// A fragment that contradicts earlier ones after such a silence, in microseconds, is of a sender that started
-    /// anew; before, somebody is lying.
+    /// anew; before, one of them is forged.
     pub quiet_us: u64,
 }
 
@@ -80,7 +80,7 @@ pub enum Outcome {
         /// The message.
         payload: Vec<u8>,
     },
-    /// Nobody wants messages of its channel.
+    /// No subscriber wants messages of its channel.
     Unwanted,
     /// It was of no use.
     Dropped(DropReason),
@@ -108,7 +108,7 @@ pub enum DropReason {
 pub struct Counts {
     /// Messages delivered.
     pub completed: u64,
-    /// Messages of channels that nobody wanted.
+    /// Messages of channels without a subscriber.
     pub unwanted: u64,
     /// Messages given up because nothing more arrived.
     pub idle: u64,
@@ -383,7 +383,7 @@ impl<S: Copy + Ord> Reassembler<S> {
     }
 
     /// Makes others give way until the large ones are within bounds, or there is only one. A message that can never be
-    /// within bounds makes nobody give way: false if there are others.
+    /// within bounds evicts no other: false if there are others.
     fn make_large_room(&mut self, id: Id, message_size: usize) -> bool {
         if self.store.bytes(Tier::Large) <= self.limits.large_bytes {
             return true;

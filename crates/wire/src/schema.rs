@@ -194,14 +194,14 @@ impl fmt::Display for Primitive {
 /// One dimension of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dim {
-    /// As many as the type says.
+    /// As many as the type declares.
     Fixed {
         /// The number of elements, at least 1.
         size: usize,
         /// The number's source text, which the fingerprint covers.
         text: String,
     },
-    /// As many as an earlier member of the same struct says.
+    /// As many as an earlier member of the same struct gives.
     Variable {
         /// That member's place in the struct.
         member: usize,

@@ -1,9 +1,9 @@
-//! What sequence numbers tell about loss.
+//! Loss, by sequence numbers.
 //!
-//! A sender counts its messages. A [`Track`] follows the count of one sender and says what is missing, what came late
+//! A sender counts its messages. A [`Track`] follows the count of one sender and reports what is missing, what came late
 //! and what came twice. It takes numbers and keeps a few hundred bytes; whose numbers they are is the caller's business.
 
-/// How far back a number can be and still be told apart: late or twice.
+/// How far back a number can be and still be classified: late or twice.
 pub const WINDOW: u32 = 1_024;
 
 /// A counter this low that falls back beyond the window has started anew, with the first messages perhaps lost.
@@ -21,12 +21,12 @@ const WORDS: usize = (WINDOW / u64::BITS) as usize;
 /// Follows the sequence numbers of one sender.
 ///
 /// A message that is missing counts as lost until it comes late. A sender that falls back within the window, having
-/// started anew with its port and within its first thousand messages, cannot be told from one whose messages come
+/// anew with its port and within its first thousand messages, cannot be distinguished from one whose messages come
 /// twice.
 #[derive(Clone, Debug)]
 pub struct Track {
     highest: u32,
-    /// Bit `n % WINDOW` says whether `n` was seen, for the window that ends with `highest`.
+    /// Bit `n % WINDOW` is set if `n` was seen, for the window that ends with `highest`.
     seen: [u64; WORDS],
     /// How many numbers there were from the first to the highest, over all counts.
     expected: u64,
@@ -49,7 +49,7 @@ struct Strays {
     received: u64,
 }
 
-/// What a sequence number told.
+/// The result for a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Seen {

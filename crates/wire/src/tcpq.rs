@@ -17,10 +17,10 @@ use core::fmt;
 /// The version that LCM's libraries send. liblcm ignores the hub's, and the hub does not look at hellos at all.
 pub const VERSION: u32 = 0x0100;
 
-/// The version that our hub sends: it confirms subscriptions. Nobody else's library looks at a hub's version.
+/// The version that our hub sends: it confirms subscriptions. Other libraries do not look at a hub's version.
 ///
 /// A subscription to a name that begins with [`CONFIRM_PREFIX`] is answered with an empty message on that channel, to
-/// whoever asked and to nobody else. All it asked for before is then in force.
+/// the client that asked and to no other. All it asked for before is then in force.
 pub const CONFIRMING_VERSION: u32 = 0x0101;
 
 /// What subscriptions begin with that only ask for an answer.
@@ -49,7 +49,7 @@ impl Side {
         }
     }
 
-    /// What this side says first.
+    /// The first bytes of this side.
     #[must_use]
     pub fn hello(self) -> [u8; HELLO_LEN] {
         self.hello_of_version(VERSION)
@@ -62,7 +62,7 @@ impl Side {
         number.to_be_bytes()
     }
 
-    /// Reads what this side said first: its version, or `None` while bytes are missing. Takes [`HELLO_LEN`] bytes.
+    /// Reads the first bytes of this side: its version, or `None` while bytes are missing. Takes [`HELLO_LEN`] bytes.
     ///
     /// # Errors
     /// When it is no hello of this side, as soon as its first bytes show it.
@@ -85,7 +85,7 @@ impl Side {
     }
 }
 
-/// The other side does not speak tcpq.
+/// The other side does not use tcpq.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadHello {
     /// Whose hello was expected.
@@ -178,7 +178,7 @@ const PUBLISH: u32 = 1;
 const SUBSCRIBE: u32 = 2;
 const UNSUBSCRIBE: u32 = 3;
 
-/// Reads the frame at the front of `bytes` and says how many bytes it took, or `None` while bytes are missing.
+/// Reads the frame at the front of `bytes` and returns how many bytes it took, or `None` while bytes are missing.
 ///
 /// # Errors
 /// When no more bytes could make it a frame.
@@ -223,7 +223,7 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(Frame<'a>, 
     )))
 }
 
-/// How long the frame at the front of `bytes` is, as far as they say it already. What is unknown is not counted, and
+/// How long the frame at the front of `bytes` is, as far as they declare it already. What is unknown is not counted, and
 /// nothing is checked: that is what [`parse`] does.
 #[must_use]
 pub fn known_len(bytes: &[u8]) -> usize {
@@ -290,7 +290,7 @@ impl fmt::Display for Part {
 pub enum BadFrame {
     /// There is no such kind of frame.
     Kind {
-        /// What it says.
+        /// The declared value.
         found: u32,
     },
     /// A part is longer than allowed.
@@ -299,7 +299,7 @@ pub enum BadFrame {
         part: Part,
         /// How long it may be.
         limit: usize,
-        /// How long it says it is.
+        /// The declared length.
         found: u32,
     },
     /// A name is not text.

@@ -1,4 +1,4 @@
-//! Bytes to text, fast. The only file of this crate that may say `unsafe`.
+//! Bytes to text, fast. The only file of this crate that may use `unsafe`.
 //!
 //! Most strings in messages are short ASCII names. The standard library's validation takes as long as the rest of
 //! their decoding; a check of one or two words does not (2026-11, AMD EPYC, `path_t` with 50 waypoints, borrowed: 46 % of

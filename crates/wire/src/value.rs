@@ -235,7 +235,7 @@ pub(crate) fn struct_at<'s, 'a>(
 }
 
 impl<'a> Array<'a> {
-    /// An array of these dimensions; `None` unless `items` has as many as they say.
+    /// An array of these dimensions; `None` unless `items` has as many as their product.
     #[must_use]
     pub fn new(dims: &[usize], items: Items<'a>) -> Option<Self> {
         let n = dims

@@ -1,7 +1,7 @@
 //! A whole transport in one file: buses of one process that meet by name, each with a socket pair's end to read.
 //!
-//! It has what every transport must have and nothing else: the bus does not know what it buffers, is told no
-//! subscriptions by it, and gets no counts from it.
+//! It has what every transport must have and nothing else: it reports no buffers to the bus, filters by no subscriptions,
+//! and gives no counts.
 
 use bowline_bus::diagnosis::examine_by_check;
 use bowline_bus::transport::{OpenError, Outgoing, ReceiveError, SendError, Transport};

@@ -1,4 +1,4 @@
-//! From sentences to messages: with times of our clock, and deviations where a device says none.
+//! From sentences to messages: with times of our clock, and deviations where a device gives none.
 
 use super::report::{Depth, Fix, Gga, Gst, HeadingReport, Report, Rmc, TimeOfDay};
 use super::sentence::{BadSentence, SHAPE, Sentence};
@@ -20,9 +20,9 @@ bowline_component::parameters! {
         compass_frame: String = String::new();
         /// The sounder's transducer, as Body:Frame.
         sounder_frame: String = String::new();
-        /// Standard deviation of a position for a dilution of 1, where the receiver does not say, metres.
+        /// Standard deviation of a position for a dilution of 1, where the receiver gives none, metres.
         range_sd_m: f64 = 3.0, within 0.01..=100.0;
-        /// The geoid above the ellipsoid, where the receiver does not say, metres.
+        /// The geoid above the ellipsoid, where the receiver does not give it, metres.
         geoid_m: f64 = 0.0, within -150.0..=150.0;
         /// Standard deviation of headings, degrees.
         heading_sd_deg: f64 = 1.0, within 0.001..=90.0;
@@ -39,7 +39,7 @@ bowline_component::parameters! {
     }
 }
 
-/// The driver for whatever speaks NMEA 0183: one device, or several behind a multiplexer.
+/// The driver for anything that sends NMEA 0183: one device, or several behind a multiplexer.
 #[derive(Debug)]
 pub struct Nmea {
     parameters: NmeaParameters,
@@ -66,10 +66,10 @@ pub enum NmeaReading {
     Depth(Sounding),
 }
 
-/// What a receiver says of its deviations is good for so long.
+/// The deviations that a receiver reports are good for so long.
 const DEVIATIONS_LAST: Duration = Duration::from_secs(5);
 
-/// Kinds of sentences with fixes that are told apart. A line has a few; one with more is garbled, and is begun anew.
+/// Kinds of sentences with fixes that are kept apart. A line has a few; one with more is garbled, and is begun anew.
 const MAX_KINDS: usize = 16;
 
 /// Of the geoid over the whole Earth, metres: what is not known where a receiver only knows the sea.
@@ -183,7 +183,7 @@ impl Nmea {
         }))
     }
 
-    /// Horizontal along an axis, and vertical: as the receiver says, or else by how the satellites stand.
+    /// Horizontal along an axis, and vertical: as the receiver reports, or else by how the satellites stand.
     fn deviations(&self, now: Time, gga: &Gga) -> [f64; 2] {
         let is_fresh = |at: Time| now.since(at) <= DEVIATIONS_LAST;
         if let Some((_, gst)) = self.gst.filter(|(at, _)| is_fresh(*at)) {
@@ -241,7 +241,7 @@ impl Nmea {
         })
     }
 
-    /// When something was measured that only its arrival tells of.
+    /// The time of a measurement that is known by its arrival only.
     fn arrived(&self, now: Time) -> i64 {
         (now - self.parameters.latency).utime()
     }

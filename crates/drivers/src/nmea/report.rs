@@ -1,8 +1,8 @@
-//! What sentences say, field by field. What cannot be is refused, and no field is made up.
+//! The contents of sentences, field by field. What cannot be is refused, and no field is made up.
 
 use super::sentence::Sentence;
 
-/// What a sentence says that a vessel can use.
+/// The contents of a sentence that a vessel can use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Report {
     /// Where the receiver is.
@@ -117,7 +117,7 @@ pub struct BadField {
     pub found: String,
 }
 
-/// Faster is no vessel, and no receiver may say so.
+/// No vessel is faster, and a receiver that reports more is wrong.
 const MAX_SPEED_KN: f64 = 1_000.0;
 /// Deeper is no sea.
 const MAX_DEPTH_M: f64 = 12_000.0;

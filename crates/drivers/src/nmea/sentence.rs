@@ -1,4 +1,4 @@
-//! Sentences: `$`, who speaks, what about, fields between commas, `*` and a checksum.
+//! Sentences: `$`, the talker, the type, fields between commas, `*` and a checksum.
 
 use crate::line::Shape;
 use std::str;
@@ -18,7 +18,7 @@ pub const SHAPE: Shape = Shape {
 /// A sentence whose checksum is right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence<'a> {
-    /// Who speaks: `GP`, `IN`; `P` for what makers have made up themselves.
+    /// The talker: `GP`, `IN`; `P` for sentences of a maker's own.
     pub talker: &'a str,
     /// What about: `GGA`.
     pub kind: &'a str,
@@ -40,10 +40,10 @@ pub enum BadSentence {
     Checksum {
         /// Of what came.
         expected: u8,
-        /// What it says.
+        /// The checksum in the sentence.
         found: u8,
     },
-    /// It does not say what it is about.
+    /// The type is missing.
     #[error("expected the letters of who speaks and what about, found {found:?}")]
     Address {
         /// What there is instead.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::f64::consts::PI;
 use std::time::Duration;
 
-/// What a receiver on the research vessel Ronald H. Brown said at 19:59:59 on 14 January 2020 (ATOMIC, NOAA PSL).
+/// The sentences of a receiver on the research vessel Ronald H. Brown at 19:59:59 on 14 January 2020 (ATOMIC, NOAA PSL).
 const SHIP: &str = "\
 $GPHDT,74.20,T*34\r
 $GPGGA,195959.00,1541.31258893,N,05130.51204125,W,2,06,1.5,9.2,M,-37.6,M,4.0,0138*7E\r
@@ -86,7 +86,7 @@ fn what_a_ships_receiver_said_is_understood() {
         1e-9
     ));
     assert_eq!((rmc.utime, rmc.sog), (fix.utime, 0.26));
-    // What it says of its own deviations counts from then on.
+    // The deviations that it reports count from then on.
     let next = GpsFix {
         utime: EVENING.utime(),
         ..GpsFix::default()
@@ -222,7 +222,7 @@ fn midnight_and_a_receiver_without_a_clock_are_no_repetition() {
         let readings = read(&mut driver, Time::from_utime(utime), text.as_bytes());
         assert_eq!(fixes(&readings).len(), 1, "{seconds} s from midnight");
     }
-    // One that does not know when it was has no fix, and is told so, not that it repeats itself.
+    // A sentence without a time is no fix, and its error is the missing time, not a repetition.
     let fields = ",1541.3,N,05130.5,W,1,06,1.5,9.2,M,-37.6,M,,";
     let fields: Vec<String> = fields.split(',').map(str::to_owned).collect();
     for _ in 0..2 {

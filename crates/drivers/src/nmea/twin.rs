@@ -1,4 +1,4 @@
-//! The simulated twin of devices that speak NMEA 0183: from what simulated sensors measure to what comes over the line.
+//! The simulated twin of devices that send NMEA 0183: from the measurements of simulated sensors to bytes on the line.
 
 use super::sentence::write;
 use crate::pace::Pace;
@@ -18,7 +18,7 @@ bowline_component::parameters! {
     }
 }
 
-/// Says in sentences what simulated sensors measure, as fast as the line is: they arrive late and in pieces.
+/// Writes the measurements of simulated sensors as sentences, as fast as the line is: they arrive late and in pieces.
 #[derive(Debug)]
 pub struct NmeaTwin {
     parameters: NmeaTwinParameters,

@@ -1,4 +1,4 @@
-//! The driver: says again and again what the motors should give, and believes the controller only what it answers.
+//! The driver: repeats what the motors should give, and believes only what the controller answers.
 
 use super::reply::{MAX_RATIO, Reply, SHAPE, faults, parse};
 use crate::actuator::{Actuator, Arrived};
@@ -19,11 +19,11 @@ bowline_component::parameters! {
         is_port_reversed: bool = false;
         /// Whether the starboard motor's wires are the other way round.
         is_starboard_reversed: bool = false;
-        /// Without a new setpoint for so long, the motors are told to stop.
+        /// Without a new setpoint for so long, the motors are stopped.
         timeout: Duration = Duration::from_millis(250), within Duration::from_millis(10)..=Duration::from_secs(5);
         /// Without a word from this driver for so long, the controller stops the motors by itself.
         watchdog: Duration = Duration::from_millis(250), within Duration::from_millis(50)..=Duration::from_secs(5);
-        /// How often the motors are told at least, times a second.
+        /// How often the motors are commanded at least, times a second.
         rate_hz: f64 = 20.0, within 5.0..=100.0;
         /// How long an answer may take.
         answer_within: Duration = Duration::from_millis(300), within Duration::from_millis(10)..=Duration::from_secs(5);
@@ -34,9 +34,9 @@ bowline_component::parameters! {
 
 /// The driver of a controller with two motors.
 ///
-/// What it says is the newest setpoint, within what motors can, or nothing at all: setpoints that are no numbers, and none
-/// for `timeout`, are a stop; one that waited so long is none. A controller that does not answer, refuses, or says what it cannot is set up anew, after rests
-/// that grow; it is told what to do all the while, because a broken answer is no reason to steer worse.
+/// Its command is the newest setpoint, within what motors can, or nothing at all: setpoints that are no numbers, and none
+/// for `timeout`, are a stop; one that waited so long is none. A controller that does not answer, refuses, or answers what cannot be is set up anew, after rests
+/// that grow; commands are sent all the while, because a broken answer is no reason to steer worse.
 #[derive(Debug)]
 pub struct Roboteq {
     parameters: RoboteqParameters,
@@ -61,7 +61,7 @@ pub struct Roboteq {
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// The first rest; each is twice as long as the one before.
 const MIN_REST: Duration = Duration::from_millis(100);
-/// A controller that has said nothing good for so long is silent, or talks nonsense.
+/// A controller that has sent nothing good for so long is silent or erroneous.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Roboteq {

@@ -1,4 +1,4 @@
-//! What a controller says, a line at a time.
+//! The replies of a controller, a line at a time.
 
 use crate::line::Shape;
 
@@ -11,7 +11,7 @@ pub const SHAPE: Shape = Shape {
     max_len: 64,
 };
 
-/// What a command for full thrust says.
+/// The value of a command for full thrust.
 pub const MAX_RATIO: i32 = 1_000;
 
 /// What a line of a controller means.
@@ -23,14 +23,14 @@ pub enum Reply {
     Refused,
     /// What is wrong, a bit each: [`faults`] has their names.
     Faults(u16),
-    /// What it was told, said again.
+    /// The echo of a command.
     Echo,
 }
 
 /// Why a line is no reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadReply {
-    /// Nothing that controllers say.
+    /// No reply of a controller.
     #[error("expected +, - or FF= and a number, found {0:?}")]
     Unknown(String),
     /// No number of faults.
@@ -41,7 +41,7 @@ pub enum BadReply {
 /// What a line means.
 ///
 /// # Errors
-/// When it is none that controllers say.
+/// When it is no reply of a controller.
 pub fn parse(line: &[u8]) -> Result<Reply, BadReply> {
     let text = || String::from_utf8_lossy(line).into_owned();
     match line {

@@ -70,7 +70,7 @@ impl Bench {
         self.exchange();
     }
 
-    /// The same again and again, as the thrust driver says it.
+    /// The same again and again, as the thrust driver sends it.
     fn keep(&mut self, port_ratio: f64, starboard_ratio: f64, time: Duration) {
         for _ in 0..time.as_millis() / 50 {
             self.want(port_ratio, starboard_ratio);
@@ -94,7 +94,7 @@ impl Bench {
         assert!(matches!(&answers[..], [Ok(_)]), "{answers:?}");
     }
 
-    /// What was told of it last: once a second, and when its state changes.
+    /// Its last status message: they come once a second, and when its state changes.
     fn device(&mut self) -> Device {
         self.driver
             .take::<Device>("device")
@@ -124,7 +124,7 @@ fn a_controller_is_set_up_told_and_asked_in_its_own_words() {
         (0, 0, 0)
     );
     assert!(device.n_good > 40, "{device:?}");
-    // What was said before the echo was turned off.
+    // What was sent before the echo was turned off.
     assert_eq!((device.n_ignored, device.n_timeouts), (1, 0), "{device:?}");
 }
 
@@ -407,7 +407,7 @@ fn driver_reads_the_fault_flags_of_the_manual_among_echoes() {
 }
 
 proptest! {
-    /// Whatever comes from the line, and whatever is asked for: what is said is within what was asked for, is zero without
+    /// Whatever comes from the line, and whatever is asked for: what is sent is within what was asked for, is zero without
     /// a setpoint that is new, and there is always a moment at which to look again.
     #[test]
     fn nothing_that_a_controller_says_moves_a_motor(

@@ -1,4 +1,4 @@
-//! The simulated twin of a controller, which can be told to misbehave: from what comes over the line to what motors give.
+//! The simulated twin of a controller, which can be made to misbehave: from what comes over the line to what motors give.
 
 use super::reply::{MAX_RATIO, SHAPE};
 use crate::counts::Counts;
@@ -20,13 +20,13 @@ bowline_component::parameters! {
         starboard_motor: i64 = 2, within 1..=3;
         /// Bits a second; a byte has ten.
         baud: i64 = 115_200, within 300..=4_000_000;
-        /// How it behaves: well; unplugged: nothing passes; deaf: it says nothing and does as it is told; garbage: it says
-        /// what means nothing; refusing: it understands nothing; stopped: somebody has pushed its emergency stop.
+        /// How it behaves: well; unplugged: nothing passes; deaf: it sends nothing and obeys; garbage: it sends bytes
+        /// without meaning; refusing: it understands nothing; stopped: its emergency stop is pushed.
         mood: String = "well".into(), within ["well", "unplugged", "deaf", "garbage", "refusing", "stopped"] => live;
     }
 }
 
-/// A controller with motors that give at once what they are told.
+/// A controller with motors that give at once what is commanded.
 #[derive(Debug)]
 pub struct RoboteqTwin {
     parameters: RoboteqTwinParameters,
@@ -49,13 +49,13 @@ const MAX_WATCHDOG_MS: u16 = 65_000;
 const N_MOTORS: usize = 3;
 /// What a controller comes with.
 const WATCHDOG: Duration = Duration::from_millis(1_000);
-/// How often the motors' thrust is told, if it does not change.
+/// How often the motors' thrust is published, if it does not change.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 /// Of an emergency stop, among the faults.
 const STOPPED: u16 = 16;
 
 impl RoboteqTwin {
-    /// Does what a line says, and answers.
+    /// Carries out a line, and answers.
     fn obey(&mut self, now: Time, line: &[u8]) -> String {
         let text = String::from_utf8_lossy(line);
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -101,7 +101,7 @@ impl RoboteqTwin {
     fn hear(&mut self, now: Time, bytes: &[u8]) {
         let is_refusing = self.parameters.mood == "refusing";
         for line in self.splitter.split(bytes, &mut Counts::default()) {
-            // What is heard is said again as it comes, before it is obeyed.
+            // What comes is echoed before it is obeyed.
             let is_echoing = self.is_echoing;
             let answer = match is_refusing {
                 true => "-\r".to_owned(),
@@ -115,7 +115,7 @@ impl RoboteqTwin {
             said.extend_from_slice(answer.as_bytes());
             match self.parameters.mood.as_str() {
                 "deaf" => {}
-                // What a line says with the wrong speed.
+                // The bytes of a line at the wrong speed.
                 "garbage" => {
                     let garbled = said.iter().map(|byte| byte ^ 0xa5);
                     let garbled: Vec<u8> = garbled.chain(*b"+?\r").collect();
@@ -128,7 +128,7 @@ impl RoboteqTwin {
         }
     }
 
-    /// A controller that hears nothing stops its motors.
+    /// A controller without commands stops its motors.
     fn watch(&mut self, now: Time) -> Option<Time> {
         let ends_at = self.commanded.map(|at| at + self.watchdog);
         let is_over = ends_at.is_some_and(|at| now >= at) && self.watchdog > Duration::ZERO;

@@ -23,11 +23,11 @@ bowline_component::parameters! {
         min_range_m: f64 = 0.1, within 0.0..=10.0;
         /// Farther than this it sees nothing, metres.
         max_range_m: f64 = 4.0, within 0.1..=60.0;
-        /// What it says where it sees nothing is at most this, millimetres; more is no answer.
+        /// What it sends where it sees nothing is at most this, millimetres; more is no answer.
         nothing_mm: i64 = 5_000, within 100..=65_535;
         /// Standard deviation of a range, metres.
         range_sd_m: f64 = 0.05, within 0.0..=1.0;
-        /// How many bytes it says after the distances.
+        /// How many bytes it sends after the distances.
         n_more_bytes: i64 = 0, within 0..=16;
         /// How often it is asked, times a second.
         rate_hz: f64 = 5.5, within 0.1..=50.0;
@@ -43,8 +43,8 @@ bowline_component::parameters! {
 /// The driver of a scanner.
 ///
 /// What it publishes was asked for, came whole and in time, has the right number of distances that can be, and is not
-/// what was said before. After any trouble a scan only counts once another has followed: a device that is stuck on a
-/// scan that nobody has seen is found out by the next one, before anything was believed.
+/// a repetition. After any trouble a scan only counts once another has followed: a device that is stuck on an unseen
+/// scan is found out by the next one, before anything was believed.
 #[derive(Debug)]
 pub struct Scanner {
     parameters: ScannerParameters,
@@ -126,7 +126,7 @@ impl Scanner {
             Phase::Ranging(ranging) if ranging.n_failures + 1 < MAX_FAILURES => {
                 ranging.n_failures += 1;
                 ranging.asked = None;
-                // Whatever is still on its way comes to nobody.
+                // What is still on its way is ignored.
                 ranging.next = now + wait;
                 ranging.renew = ranging.renew.max(ranging.next);
             }
@@ -299,7 +299,7 @@ impl Scanner {
         (cos, sin)
     }
 
-    /// Asks what is due, and says when to look again.
+    /// Sends the request that is due, and returns when to look again.
     fn ask(&mut self, now: Time, line: &mut Line<'_>) -> Time {
         let until = now + self.parameters.answer_within;
         match &mut self.phase {

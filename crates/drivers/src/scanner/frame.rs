@@ -40,7 +40,7 @@ pub enum BadFrame {
     Checksum {
         /// Of what came.
         expected: u16,
-        /// What it says.
+        /// The checksum in the frame.
         found: u16,
     },
 }

@@ -389,7 +389,7 @@ fn a_scan_that_is_repeated_is_never_published_even_if_its_first_telling_was_lost
         [0, 0, 1, 1, 0, 1],
         "not the first, and no repetition"
     );
-    // An answer that comes when nobody asks is none.
+    // An answer without a request is none.
     answer(&mut driver, &scan(2_000));
     assert_eq!(driver.take::<Range3d>("reading").len(), 0);
     // Nor is one that comes too late.

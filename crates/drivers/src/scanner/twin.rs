@@ -1,4 +1,4 @@
-//! The simulated twin of a scanner, which can be told to misbehave.
+//! The simulated twin of a scanner, which can be made to misbehave.
 
 use super::driver::{ENTER, IN, SCAN, WHO};
 use super::frame::{self, MAX_SECTORS, SHAPE};
@@ -21,14 +21,14 @@ bowline_component::parameters! {
         first_deg: f64 = -81.0, within -180.0..=180.0;
         /// From one sector to the next, degrees to the left.
         step_deg: f64 = 1.8, within -10.0..=10.0;
-        /// What it says where it sees nothing, millimetres.
+        /// What it sends where it sees nothing, millimetres.
         nothing_mm: i64 = 5_000, within 100..=65_535;
-        /// How many bytes it says after the distances.
+        /// How many bytes it sends after the distances.
         n_more_bytes: i64 = 0, within 0..=16;
         /// Bits a second; a byte has ten.
         baud: i64 = 57_600, within 300..=4_000_000;
-        /// How it behaves: well; unplugged: nothing passes; stuck: it sees what it saw; garbage: it says much that means
-        /// nothing; half: it breaks off; checksum: bits change; count: it says too little or too much; far: it says what
+        /// How it behaves: well; unplugged: nothing passes; stuck: it sees what it saw; garbage: it sends bytes without
+        /// meaning; half: it breaks off; checksum: bits change; count: it sends too few or too many; far: it sends what
         /// cannot be; forgetful: it forgets who it let in; moody: now so, now so.
         mood: String = "well".into(), within ["well", "unplugged", "stuck", "garbage", "half", "checksum", "count", "far", "forgetful", "moody"] => live;
         /// How long a moody one stays as it is.
@@ -38,14 +38,14 @@ bowline_component::parameters! {
     }
 }
 
-/// A scanner that answers what simulated ranges say.
+/// A scanner that answers with simulated ranges.
 #[derive(Debug)]
 pub struct ScannerTwin {
     parameters: ScannerTwinParameters,
     splitter: Splitter,
     pace: Pace,
     random: Random,
-    /// What it sees now, and what it said last.
+    /// What it sees now, and what it sent last.
     sees: Option<Vec<u16>>,
     said: Option<Vec<u16>>,
     code: [u8; 8],

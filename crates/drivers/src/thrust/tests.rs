@@ -138,7 +138,7 @@ fn a_command_that_is_no_number_overtaken_or_repeated_changes_nothing_and_keeps_n
     rig.advance(ms(1_000));
     let device = rig.take::<Device>("device").pop().expect("it is told");
     assert_eq!((device.n_good, device.n_refused), (1, 25));
-    // Whoever starts anew, with a clock that is behind, is heard when the old one is silent.
+    // A writer that starts anew, with a clock that is behind, is accepted when the old one is silent.
     rig.send("command", Thrust { utime: 5, ..good });
     rig.advance(ms(50));
     assert_eq!(last(&mut rig), (0.04, 0.04));

@@ -1,7 +1,7 @@
 //! Events out of the bytes of MCAP.
 //!
 //! A [`Decoder`] holds no file. Each call is given the window of the file that is in memory, and either has an answer or
-//! says which bytes it [needs](Needed); it is then called again with a window that has them. So memory is bounded by the
+//! names the bytes that it [needs](Needed); it is then called again with a window that has them. So memory is bounded by the
 //! largest chunk or record, and the same code runs over a file, over memory and under a fuzzer.
 //!
 //! ```text
@@ -63,7 +63,7 @@ enum Stage {
     Data,
     /// The rest of an attachment, which may be larger than memory.
     Attachment(Attachment),
-    /// What is behind a record that is not looked into: it tells whether that was a record.
+    /// The byte behind a skipped record: it shows whether that was a record.
     Skipped { end: u64 },
     /// No record, though one was expected.
     Lost(salvage::Progress),
@@ -107,7 +107,7 @@ pub struct Found {
     end: usize,
 }
 
-/// What the directory says, as far as reading needs it.
+/// The contents of the directory, as far as reading needs them.
 #[derive(Default)]
 struct Directory {
     /// In the order of the file.
@@ -226,7 +226,7 @@ impl Decoder {
         }
     }
 
-    /// What MCAP says about the event and an LCM log would not.
+    /// What MCAP has of the event and an LCM log would not.
     #[must_use]
     pub fn provenance(&self, found: &Found) -> Provenance<'_> {
         Provenance {
@@ -273,7 +273,7 @@ impl Decoder {
         &self.maker.profile
     }
 
-    /// Where attachments and metadata are, if the directory says so or everything was read.
+    /// Where attachments and metadata are, if the directory lists them or everything was read.
     pub(crate) fn extras(&self) -> Option<&Extras> {
         let met = self.met.as_ref();
         let met = met.filter(|_| matches!(self.stage, Stage::End));
@@ -485,7 +485,7 @@ impl Decoder {
                 self.maker.is_from_lcm |= record::metadata_name(body) == Some(FROM_LCM);
             }
             OP_DATA_END => self.end_data(body, place),
-            // The end of the data is not there, or nothing tells where it is.
+            // The end of the data is missing, or its place is unknown.
             OP_FOOTER => {
                 self.stage = Stage::End;
                 self.damaged(place, 0, DamageKind::Directory);
@@ -586,7 +586,7 @@ impl Decoder {
         }
     }
 
-    /// What the summary says; its channels and schemas are learnt. Nothing without one.
+    /// Reads the summary and learns its channels and schemas. Empty without a summary.
     fn directory(&mut self, window: Window<'_>) -> Result<Directory, Needed> {
         let mut directory = Directory::default();
         let Some((start, end)) = footer(window)? else {

@@ -15,7 +15,7 @@ use crate::writer::Writer;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How often an index that is being made says how far it is, in bytes of the log.
+/// Bytes of the log between two reports of progress while an index is made.
 const PROGRESS_EVERY: u64 = 16 << 20;
 
 /// Reads a file.
@@ -65,7 +65,7 @@ impl McapFile {
         }
     }
 
-    /// Where attachments and metadata are. Reads all of it if nothing says so.
+    /// Where attachments and metadata are. Reads all of the file if no directory lists them.
     fn extras(&self) -> io::Result<Extras> {
         if let Some(extras) = self.decoder.extras() {
             return Ok(extras.clone());

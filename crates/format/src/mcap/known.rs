@@ -1,4 +1,4 @@
-//! What the records before an event say about it.
+//! What the records before an event contain about it.
 
 use super::record::{self, OP_CHANNEL};
 use super::{MESSAGE_ENCODING, SCHEMA_ENCODING, salvage};
@@ -7,7 +7,7 @@ use crate::schemas::Schemas;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// How much is kept of descriptions that are somebody else's. Nobody has so many.
+/// How much is kept of the descriptions of other writers: more than real files have.
 const MAX_FOREIGN_BYTES: usize = 64 << 20;
 
 /// Channels and schemas that were met.
@@ -16,7 +16,7 @@ pub(super) struct Known {
     /// More than MCAP has numbers for cannot be; their names are bounded by the file.
     channels: HashMap<u16, Channel>,
     pub(super) schemas: Schemas,
-    /// Schemas that are somebody else's: their messages are bytes to us. `None` if there was too much to keep.
+    /// Schemas of other writers: their messages are bytes to us. `None` if there was too much to keep.
     foreign: HashMap<u16, Option<Arc<ForeignSchema>>>,
     n_foreign_bytes: usize,
 }
@@ -39,7 +39,7 @@ impl Known {
         self.foreign.len()
     }
 
-    /// What has to be copied of a channel as it is, because we would say something else about it.
+    /// What has to be copied of a channel unchanged, because our own description would differ.
     pub(super) fn foreign(&self, channel_id: u16) -> Option<Foreign<'_>> {
         let channel = self.channels.get(&channel_id)?;
         let schema = self.foreign.get(&channel.schema_id);

@@ -30,14 +30,14 @@ pub(super) fn head(bytes: &[u8]) -> Option<(u8, u64)> {
     Some((input.u8()?, input.u64()?))
 }
 
-/// What a file says about itself: what it keeps to, and whether we wrote it.
+/// The header of a file: its profile, and whether we wrote it.
 pub(super) fn header(body: &[u8]) -> Option<(&str, bool)> {
     let mut input = In(body);
     let (profile, library) = (text(&mut input)?, text(&mut input)?);
     Some((profile, library.starts_with(LIBRARY)))
 }
 
-/// What a channel is called, and what is said about its messages.
+/// The name of a channel, and the description of its messages.
 pub(super) struct Channel<'a> {
     pub(super) id: u16,
     pub(super) schema_id: u16,
@@ -53,7 +53,7 @@ impl<'a> Channel<'a> {
             id: u16_of(&mut input)?,
             schema_id: u16_of(&mut input)?,
             topic: text(&mut input)?,
-            // What is cut off here costs only what is said about the messages.
+            // What is cut off here costs only the description of the messages.
             encoding: text(&mut input).unwrap_or_default(),
             metadata: short_bytes(&mut input).unwrap_or_default(),
         })
@@ -64,7 +64,7 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// What a metadata record is called, and says.
+/// The name and the contents of a metadata record.
 pub(super) fn metadata(body: &[u8]) -> Option<(&str, BTreeMap<String, String>)> {
     let mut input = In(body);
     Some((text(&mut input)?, map(short_bytes(&mut input)?)?))
@@ -123,12 +123,12 @@ impl<'a> AttachmentFront<'a> {
     }
 }
 
-/// Where an attachment or metadata record is, as the directory says.
+/// Where an attachment or metadata record is, according to the directory.
 pub(super) fn place_in_index(body: &[u8]) -> Option<u64> {
     In(body).u64()
 }
 
-/// How many attachments and metadata records there are together, as the statistics say.
+/// How many attachments and metadata records there are together, according to the statistics.
 pub(super) fn n_extras(statistics: &[u8]) -> Option<u64> {
     let mut input = In(statistics);
     // Messages, schemas and channels.
@@ -156,7 +156,7 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// A message, and what says when and where.
+/// A message, with its channel and times.
 #[derive(Clone, Copy)]
 pub(super) struct Message<'a> {
     pub(super) header: MessageHeader,
@@ -218,7 +218,7 @@ impl<'a> Chunk<'a> {
     pub(super) fn open(&self, into: &mut Vec<u8>) -> bool {
         into.clear();
         let is_real = self.size <= max_expanded(self.data.len());
-        // One more, to see whether there is more than the chunk says.
+        // One more, to see whether there is more than the chunk declares.
         let n_bytes = self.size.saturating_add(1);
         let is_read = is_real && decompress(self.compression, self.data, n_bytes, into).is_ok();
         let is_whole = is_read && into.len() as u64 == self.size;
@@ -259,7 +259,7 @@ pub(super) fn decompress(
     .map(drop)
 }
 
-/// Where chunks are, as the directory says.
+/// Where chunks are, according to the directory.
 pub(super) struct ChunkIndex {
     pub(super) end_ns: u64,
     pub(super) offset: u64,

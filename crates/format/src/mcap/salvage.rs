@@ -17,7 +17,7 @@ pub(super) enum Saved {
 /// What is handed out of a damaged chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// What a checksum speaks for.
+    /// What a checksum covers.
     Vouched,
     /// Without checksums, whatever reads as messages.
     Plausible,
@@ -80,7 +80,7 @@ fn is_what_the_header_says(body: &[u8], bytes: &[u8]) -> bool {
 /// How often each byte of a damaged chunk is looked at, at most.
 const MAX_LOOKS: usize = 64;
 
-/// The messages of which a checksum speaks: how many, and their records. Nothing speaks for what describes them, which
+/// The messages that a checksum covers: how many, and their records. No checksum covers what describes them, which
 /// is elsewhere too.
 fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
     let mut left: HashMap<u32, u32> = HashMap::new();
@@ -93,7 +93,7 @@ fn vouched_for(bytes: &[u8], checksums: &[u32]) -> (u64, Vec<u8>) {
     let mut rest = bytes;
     while !rest.is_empty() {
         let Some((op, body, after)) = split_record(rest) else {
-            // A damaged length: the next record that somebody vouches for is further on.
+            // A damaged length: the next record that a checksum covers is further on.
             rest = rest.get(1..).unwrap_or_default();
             continue;
         };
@@ -155,7 +155,7 @@ const FRONT: u64 = 64;
 pub(super) struct Progress(u64);
 
 /// Looks for the next record behind the one at `place` that is damaged: how far away it is. `None` if there is none.
-/// Messages outside of chunks are too easily mistaken: `is_message` says which of them count.
+/// Messages outside of chunks are too easily mistaken: `is_message` decides which of them count.
 pub(super) fn distance_to_record(
     window: Window<'_>,
     place: u64,

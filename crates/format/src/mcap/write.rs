@@ -35,7 +35,7 @@ pub(crate) struct McapEncoder {
     is_finished: bool,
 }
 
-/// A channel that somebody else described.
+/// A channel that another writer described.
 struct ForeignChannel {
     id: u16,
     encoding: String,
@@ -92,7 +92,7 @@ impl McapEncoder {
         })
     }
 
-    /// Adds an event, with what another MCAP file says about it. What is ready goes to `out`.
+    /// Adds an event, with what another MCAP file has of it. What is ready goes to `out`.
     fn add(
         &mut self,
         event: &LogEvent<'_>,
@@ -137,7 +137,7 @@ impl McapEncoder {
     }
 
     fn channel(&mut self, event: &LogEvent<'_>, schemas: &Schemas) -> io::Result<u16> {
-        // What nobody can describe needs no channel for each type, of which hostile messages could have any number.
+        // Messages without a known type share a channel: hostile messages could claim any number of types.
         let fingerprint = event
             .fingerprint()
             .filter(|fingerprint| schemas.find(*fingerprint).is_some());
@@ -370,7 +370,7 @@ impl Write for Sink {
 }
 
 impl Seek for Sink {
-    /// Says where it is; it goes nowhere.
+    /// Reports the position; it moves nowhere.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match to {

@@ -1,4 +1,4 @@
-//! What a joint was told, when: a bounded run of values in order of time.
+//! The values of a joint over time: a bounded run in order of time.
 
 use std::collections::VecDeque;
 use std::f64::consts::{PI, TAU};
@@ -14,7 +14,7 @@ pub(super) struct History {
 /// A time that a history does not cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
-    /// Nobody has told a value.
+    /// There is no value.
     Empty,
     /// Before the first that is kept, which is this.
     Before(i64),
@@ -62,7 +62,7 @@ impl History {
         self.told.front().copied()
     }
 
-    /// The value at a time, between those that were told. `is_round` is of joints for which a full turn is none.
+    /// The value at a time, interpolated. `is_round` is of joints for which a full turn is none.
     pub(super) fn at(&self, utime: i64, is_round: bool) -> Result<f64, Gap> {
         let (Some(&(first, _)), Some(&(last, newest))) = (self.told.front(), self.told.back())
         else {
@@ -87,7 +87,7 @@ impl History {
 
     /// Where the last value is that is not after a time within the history.
     ///
-    /// Devices tell at a steady rate, so the place is guessed and then corrected; a bad guess costs a binary search.
+    /// Devices publish at a steady rate, so the place is guessed and then corrected; a bad guess costs a binary search.
     fn last_not_after(&self, utime: i64, first: i64, last: i64) -> usize {
         let n_steps = self.told.len() - 1;
         let ratio = utime.abs_diff(first) as f64 / last.abs_diff(first) as f64;

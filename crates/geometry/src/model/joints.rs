@@ -24,14 +24,14 @@ pub struct JointInfo<'m> {
     pub newest: Option<(i64, f64)>,
     /// The time of the oldest value that is kept.
     pub oldest_utime: Option<i64>,
-    /// How many values it was told that were beyond its limits.
+    /// How many of its values were beyond its limits.
     pub n_beyond_limits: u64,
-    /// How many values it was told that were older than the last, or no numbers: these it did not take.
+    /// How many values were older than the last, or no numbers: these were refused.
     pub n_refused: u64,
 }
 
 impl<'m> JointInfo<'m> {
-    /// Where its value is published, if the assembly says so.
+    /// Where its value is published, if the assembly names a channel.
     #[must_use]
     pub fn feed(&self) -> Option<&'m Feed> {
         self.joint.feed.as_ref()
@@ -141,7 +141,7 @@ impl Model {
         })
     }
 
-    /// Tells a joint its value, in radians or metres, and the time that it is of, in microseconds since the epoch.
+    /// Sets the value of a joint, in radians or metres, and the time that it is of, in microseconds since the epoch.
     /// Values come in the order of time; one of the same time replaces the last.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl Model {
         Ok(accepted)
     }
 
-    /// Tells every joint that has no value to be at rest, at some time.
+    /// Sets every joint without a value to rest, at some time.
     pub fn set_untold_to_rest(&mut self, utime: i64) {
         let untold: Vec<(JointId, f64)> = self
             .joints()

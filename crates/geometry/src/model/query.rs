@@ -21,7 +21,7 @@ impl Model {
     }
 
     /// The pose of the frame of interest in coordinates of the frame of reference, by their names: DRDC's
-    /// `getTransformation`. Joints are as they were last told.
+    /// `getTransformation`. Joints have their newest values.
     ///
     /// # Errors
     ///
@@ -38,11 +38,11 @@ impl Model {
         }
     }
 
-    /// The pose of the frame of interest in coordinates of the frame of reference. Joints are as they were last told.
+    /// The pose of the frame of interest in coordinates of the frame of reference. Joints have their newest values.
     ///
     /// # Errors
     ///
-    /// When nothing connects the two, or nobody has told the value of a joint between them.
+    /// When nothing connects the two, or a joint between them has no value.
     #[inline]
     pub fn transform(&self, foi: FrameId, reference: FrameId) -> Result<Transform, TransformError> {
         let (Some(a), Some(b)) = (self.entry(foi), self.entry(reference)) else {
@@ -61,7 +61,7 @@ impl Model {
     }
 
     /// The pose of the frame of interest in coordinates of the frame of reference at a time, in microseconds since the
-    /// epoch. Values of joints are interpolated between those that were told.
+    /// epoch. Values of joints are interpolated.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl Model {
         Ok(top_from_b.inverse_mul(&top_from_a))
     }
 
-    /// How sure the pose of one frame in coordinates of another is, from what the files say about each frame and
-    /// constraint on the way between them. Joints are as they were last told, or at rest.
+    /// How sure the pose of one frame in coordinates of another is, from the covariances in the files of each frame and
+    /// constraint on the way between them. Joints have their newest values, or are at rest.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Model {
     }
 
     /// The pose of a frame in coordinates of the first body of the first group of its part, with joints as they were
-    /// last told, or at rest: for drawings, which must not fail.
+    /// newest values, or at rest: for drawings, which must not fail.
     #[must_use]
     pub fn pose_in_part(&self, frame: FrameId) -> Transform {
         self.entry(frame).map_or(Transform::IDENTITY, |entry| {
@@ -432,7 +432,7 @@ pub enum TransformError {
         /// The bodies that are connected with the frame of reference.
         reference_part: String,
     },
-    /// Nobody has told a joint's value.
+    /// A joint has no value.
     #[error("expected a value of the joint {joint:?}, found that nobody has told one{channel}")]
     Untold {
         /// The joint's name.

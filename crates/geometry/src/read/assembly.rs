@@ -226,7 +226,7 @@ fn axis(element: Element<'_>, mistakes: &mut Mistakes) -> Option<[f64; 3]> {
     Some(axis.map(|it| it / length))
 }
 
-/// Who tells a joint's value: a channel, another joint, or nobody that the file knows of.
+/// The source of a joint's value: a channel, another joint, or none in the file.
 fn source(element: Element<'_>, mistakes: &mut Mistakes) -> (Option<Feed>, Option<Follows>) {
     let scale = element.number("scale", mistakes).unwrap_or(1.0);
     let offset = element.number("offset", mistakes).unwrap_or(0.0);

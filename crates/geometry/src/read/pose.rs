@@ -58,7 +58,7 @@ pub(super) fn pose(element: Element<'_>, mistakes: &mut Mistakes) -> Transform {
     })
 }
 
-/// How sure the pose of an element is, if it says so.
+/// How sure the pose of an element is, if it has a covariance.
 pub(super) fn covariance(element: Element<'_>, mistakes: &mut Mistakes) -> Option<Covariance> {
     let unit = angle_unit(element, &mut Mistakes::new());
     if element.attribute("covariance").is_some() {

@@ -18,7 +18,7 @@ use crate::transform::Transform;
 use crate::xml::{Element, numbers};
 use graph::{Graph, Kind};
 
-/// What our own exports say beyond SDF.
+/// The namespace of what our own exports have beyond SDF.
 pub(crate) const NAMESPACE: &str = "https://bowline.dev/model";
 
 pub(super) fn read(
@@ -63,7 +63,7 @@ pub(super) fn read(
     Some(import.assembly)
 }
 
-/// An element of ours in somebody else's.
+/// An element of our namespace in an element of another.
 pub(crate) fn ours<'d>(element: Element<'d>, name: &str) -> Option<Element<'d>> {
     element
         .elements()
@@ -205,7 +205,7 @@ impl Import<'_> {
         }
     }
 
-    /// Frames of models, `<frame>`s and sensors. Nothing can be said when their poses lead in circles.
+    /// Frames of models, `<frame>`s and sensors. None when their poses lead in circles.
     fn frames(&mut self, reading: &mut Reading<'_>, mistakes: &mut Mistakes) -> Option<()> {
         let poses = self.graph.resolve(mistakes)?;
         for (idx, entity) in self.graph.entities.iter().enumerate() {

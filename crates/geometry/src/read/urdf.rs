@@ -57,7 +57,7 @@ fn refuse(element: Element<'_>, expected: &str, found: &str, mistakes: &mut Mist
     mistakes.push(element.place(), fault);
 }
 
-/// Where an element says it is.
+/// The origin of an element.
 fn origin(element: Element<'_>, mistakes: &mut Mistakes) -> Transform {
     let Some(origin) = element.child("origin") else {
         return Transform::IDENTITY;

@@ -15,7 +15,7 @@ use crate::shape::{Mass, Role, Shape, ShapeKind};
 use crate::transform::{Transform, Vec3};
 use std::collections::BTreeSet;
 
-/// Writes a model as SDF, and says what had to be left out.
+/// Writes a model as SDF, and lists what had to be left out.
 #[must_use]
 pub fn to_sdf(model: &Model) -> (String, Vec<Mistake>) {
     let mut notes = Mistakes::new();

@@ -26,7 +26,7 @@ const AXES: [(Vec3, &str); 3] = [
     ([0.0, 1.0, 0.0], "y"),
     ([0.0, 0.0, 1.0], "z"),
 ];
-/// Bodies by colour, in turn; told apart by people who see colours differently, too.
+/// Bodies by colour, in turn; distinguishable for people who see colours differently, too.
 const COLOURS: [&str; 12] = [
     "#4477aa", "#cc3355", "#228833", "#997700", "#0088aa", "#aa3377", "#555555", "#7755bb",
     "#bb5500", "#117766", "#6688ee", "#885544",
@@ -81,7 +81,7 @@ struct Standing<'m> {
     frames: Vec<(&'m str, Transform)>,
 }
 
-/// Draws a model as it stands: joints as they were last told, or at rest.
+/// Draws a model as it stands: joints with their newest values, or at rest.
 #[must_use]
 pub fn to_svg(model: &Model) -> String {
     let bodies = stand(model);
@@ -109,7 +109,7 @@ pub fn to_svg(model: &Model) -> String {
     svg
 }
 
-/// Every body where it is. Parts that nothing connects stand one beside the other's origin, as the files say nothing.
+/// Every body where it is. Parts that nothing connects stand one beside the other's origin.
 fn stand(model: &Model) -> Vec<Standing<'_>> {
     let assembly = model.assembly();
     let mut bodies = Vec::new();

@@ -53,7 +53,7 @@ fn again(model: &Model) -> Model {
     Model::new(assembly).unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"))
 }
 
-/// Asserts that two models have the same frames, in the same places, whatever their joints are told.
+/// Asserts that two models have the same frames, in the same places, whatever the values of their joints.
 fn assert_same_frames(model: &Model, again: &Model) {
     let names = |model: &Model| -> Vec<String> {
         let mut names: Vec<String> = model

@@ -85,7 +85,7 @@ fn a_constraint_does_not_bind_a_frame_to_itself() {
     assert!(matches!(found.list()[0].fault, Fault::SameFrame { .. }));
 }
 
-/// What is in the assembly, and what is said about it.
+/// What is in the assembly, and the messages about it.
 const ASSEMBLIES: &[(&str, &[&str])] = &[
     (
         r#"<constrain name="C" from="X:One" to="Y:One"/>"#,
@@ -253,7 +253,7 @@ fn every_mistake_in_an_assembly_is_told_at_its_place() {
     }
 }
 
-/// What is in the body beside the frames `One` and `Two`, and what is said about it.
+/// What is in the body beside the frames `One` and `Two`, and the messages about it.
 const BODIES: &[(&str, &[&str])] = &[
     (
         r#"<frame name="One"/>"#,

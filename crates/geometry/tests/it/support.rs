@@ -21,7 +21,7 @@ pub(crate) fn read(texts: &[(&str, &str)]) -> Result<Loaded, Mistakes> {
     load(Path::new(texts[0].0), &mut files(texts))
 }
 
-/// The model that some files say.
+/// The model in some files.
 pub(crate) fn model(texts: &[(&str, &str)]) -> Model {
     let loaded = read(texts).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     Model::new(loaded.assembly).unwrap_or_else(|mistakes| panic!("{mistakes}"))

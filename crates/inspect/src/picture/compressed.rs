@@ -22,7 +22,7 @@ pub(super) fn kind(data: &[u8]) -> Option<Format> {
     }
 }
 
-/// An image whose size is said by its file.
+/// An image whose size is in its file.
 pub(super) fn image(path: String, data: &[u8]) -> Result<Image<'_>, BadImage> {
     let format = kind(data).unwrap_or(Format::Jpeg);
     let (width, height) = if format == Format::Png {

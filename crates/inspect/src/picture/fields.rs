@@ -118,7 +118,7 @@ impl<'v> Fields<'v> {
         })
     }
 
-    /// What the message says of its pixels, as a name: text, an enum's or constant's name, or four letters.
+    /// The format of its pixels as the message names it: text, an enum's or constant's name, or four letters.
     pub(super) fn format(&self) -> Option<String> {
         self.members().find_map(|(member, value)| {
             let name = plain(&member.name);

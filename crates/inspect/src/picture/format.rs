@@ -87,7 +87,7 @@ impl fmt::Display for Format {
 }
 
 impl Format {
-    /// The format of that name, whoever named it.
+    /// The format of that name, in the vocabulary of any library.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let letters = name.chars().filter(char::is_ascii_alphanumeric);
         let plain: String = letters.map(|letter| letter.to_ascii_uppercase()).collect();
@@ -100,7 +100,7 @@ impl Format {
         known.map(|(format, _)| *format)
     }
 
-    /// The format that so many bytes may be in, where it is not said.
+    /// The format that so many bytes may be in, where it is not given.
     pub(super) fn guess(n_pixels: u64, n_bytes: u64) -> Option<Self> {
         [
             (1, Self::Grey8),

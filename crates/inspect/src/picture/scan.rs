@@ -9,7 +9,7 @@ const ANGLE: &[&str] = &["rad", "ang", "theta", "bearing", "azimuth", "deg"];
 const START: &[&str] = &["0", "min", "start", "first", "begin"];
 const STEP: &[&str] = &["step", "inc", "delta", "res", "spacing"];
 const END: &[&str] = &["max", "end", "stop", "last"];
-/// More ranges than any scanner gives, and than can be told apart on a screen.
+/// More ranges than any scanner gives, and than a screen can show apart.
 const MAX_RANGES: usize = 1 << 20;
 
 /// A scan seen from above, in the frame of its sensor.
@@ -35,9 +35,9 @@ pub enum BadScan {
     /// Its angles are none.
     #[error("expected angles to begin with and to step by, found {from} and {step}")]
     Angles {
-        /// What it says.
+        /// The declared start.
         from: f64,
-        /// What it says.
+        /// The declared step.
         step: f64,
     },
     /// It has more ranges than can be drawn.
@@ -133,7 +133,7 @@ fn points(path: String, ranges: &Array<'_>, metres: f64, (from, step): (f64, f64
         let angle = from + step * f64::from(place);
         scan.to_rad = angle;
         let range = range * metres;
-        // Nothing was hit: sensors say so with 0, a negative number, infinity or NaN.
+        // Nothing was hit: sensors report that as 0, a negative number, infinity or NaN.
         if range.is_finite() && range > 0.0 {
             scan.max_m = scan.max_m.max(range);
             scan.points.push((range * angle.cos(), range * angle.sin()));

@@ -12,7 +12,7 @@ const MAX_LETTERS: usize = 160;
 const N_FIRST: usize = 3;
 /// The first bytes that are shown.
 const N_FIRST_BYTES: usize = 16;
-/// Of longer arrays it is not said between which numbers they are: to look at all for every picture costs too much.
+/// Of longer arrays the range of values is not shown: to look at all for every picture costs too much.
 const MAX_LOOKED_AT: usize = 4_096;
 
 /// The sizes of an array: `[2][3]`.

@@ -320,7 +320,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What tells the line apart.
+    /// What distinguishes the line.
     fn key(&self, step: Step<'_>) -> String {
         match step {
             Step::Name(_) | Step::Index(_) => self.path.clone(),
@@ -385,7 +385,7 @@ fn page_size(n: usize) -> usize {
     size
 }
 
-/// What a line says.
+/// The contents of a line.
 impl<'a> Walk<'a> {
     fn row(&self, field: Field<'a>, node: &Node<'a>, depth: usize, fold: Fold) -> Row {
         let member = field.member.map(|(_, member)| member);
@@ -502,7 +502,7 @@ pub(super) fn enum_name(types: &TypeSet, ty: Type, value: i32) -> Option<String>
     Some(text::printable(&named.name))
 }
 
-/// What an integer stands for, where its name or comment says so: a date, a constant of its struct, four letters.
+/// What an integer stands for, where its name or comment defines it: a date, a constant of its struct, four letters.
 fn meaning(field: Field<'_>, value: i64) -> Option<String> {
     let (owner, member) = field.member?;
     if let Some(time) = text::time_of_field(&member.name, value) {

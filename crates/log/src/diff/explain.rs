@@ -1,4 +1,4 @@
-//! What the messages that differ say.
+//! The contents of the messages that differ.
 
 use super::{ChannelDifference, DifferenceKind};
 use bowline_format::{Catalog, ReadError, Reader};
@@ -35,7 +35,7 @@ pub struct FieldDifference {
     pub b: String,
 }
 
-/// Reads both logs again, up to the messages that differ, and says how. One for each difference, in their order.
+/// Reads both logs again, up to the messages that differ, and explains each difference, in their order.
 ///
 /// # Errors
 /// When a log cannot be read.
@@ -91,7 +91,7 @@ fn fetch(
     Ok(found)
 }
 
-/// Says how two messages differ, with at most so many fields.
+/// Explains how two messages differ, with at most so many fields.
 #[must_use]
 pub fn explain_pair(
     a: Option<&[u8]>,

@@ -56,7 +56,7 @@ pub(super) fn of(types: &TypeSet, id: TypeId) -> Vec<Column> {
     let spot = Spot::default();
     plan.add_members(&spot, id);
     for column in &mut plan.columns {
-        // Whoever has a field of that name keeps it, by another.
+        // A field of that name keeps it, with a suffix.
         if OWN_COLUMNS.contains(&column.name.as_str()) {
             column.name.push('_');
         }

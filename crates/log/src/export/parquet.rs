@@ -72,7 +72,7 @@ pub(super) fn create(
     }))
 }
 
-/// What the type says about itself and its fields.
+/// The comments of the type and its fields.
 fn metadata(channel: &str, types: &TypeSet, columns: &[Column]) -> Vec<KeyValue> {
     let entry = |key: String, value: String| KeyValue::new(key, value);
     let def = types.def(ROOT);
@@ -334,7 +334,7 @@ impl fmt::Debug for Parquet {
 
 fn failed(error: ParquetError) -> io::Error {
     if let ParquetError::External(error) = error {
-        // What the system said, if it was the system.
+        // The error of the system, if it was the system.
         return error
             .downcast::<io::Error>()
             .map_or_else(io::Error::other, |error| *error);

@@ -69,7 +69,7 @@ impl Channels {
     }
 
     fn switch(&mut self, pattern: Pattern, is_on: bool) {
-        // What was said about exactly the same is of no more use; so whoever toggles for days fills no memory.
+        // A switch with exactly the same pattern is superseded; so toggling for days fills no memory.
         let same = |switch: &Switch| switch.pattern.as_str() == pattern.as_str();
         self.switches.retain(|switch| !same(switch));
         self.switches.push(Switch { pattern, is_on });
@@ -114,7 +114,7 @@ impl Channels {
 
     /// Where events of a channel go; `None` if they are not played.
     pub(super) fn find(&mut self, channel: &str) -> Option<usize> {
-        // Events come in runs, and telling whether this is the last one's channel is quicker than any map.
+        // Events come in runs, and a comparison with the last one's channel is quicker than any map.
         let is_last = |route: &Route| route.channel == channel;
         if !self.routes.get(self.last).is_some_and(is_last) {
             self.last = match self.by_channel.get(channel) {
@@ -168,7 +168,7 @@ impl Channels {
     }
 }
 
-/// A log of a bus where a log was played has what was said to that player. Played, it would drive this one.
+/// A log of a bus where a log was played contains the commands of that player. Played, it would drive this one.
 fn is_own(name: &str) -> bool {
     [REQUEST_CHANNEL, STATUS_CHANNEL].contains(&name)
 }

@@ -1,11 +1,11 @@
-//! What a log knows of its types, told to those on the bus who look at what is played.
+//! What a log knows of its types, published for inspectors of the bus on which it is played.
 
 use bowline_bus::Bus;
 use bowline_format::{LogEvent, Reader, Schemas};
 use bowline_wire::Fingerprint;
 use std::collections::{HashMap, HashSet};
 
-/// What is known, and what was told.
+/// What is known, and what was published.
 #[derive(Debug, Default)]
 pub(super) struct Descriptions {
     schemas: Schemas,

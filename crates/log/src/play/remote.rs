@@ -1,4 +1,4 @@
-//! A player over the bus: what it can be asked, and what it says.
+//! A player over the bus: its requests and its status.
 
 use super::{Command, Lateness, Range, Rate, State, Status};
 use crate::rename::BadRename;
@@ -8,7 +8,7 @@ use bowline_msgs::{Bookmark, PlayerRequest, PlayerStatus};
 /// Where players are asked for things, as `bowline.player_request_t`.
 pub const REQUEST_CHANNEL: &str = "bowline.player.request";
 
-/// Where players say what they are doing, as `bowline.player_status_t`. Also the clock of the log.
+/// The channel of players' statuses, as `bowline.player_status_t`. Also the clock of the log.
 pub const STATUS_CHANNEL: &str = "bowline.player.status";
 
 /// Why a request makes no sense.
@@ -96,7 +96,7 @@ fn micros(seconds: f64) -> Result<i64, BadRequest> {
     }
 }
 
-/// Who says what about what.
+/// The sender, the subject and the content of a status.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saying<'a> {
     pub(super) player: &'a str,

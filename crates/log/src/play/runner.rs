@@ -1,6 +1,6 @@
 //! Gives a player its clock, its log and its bus.
 //!
-//! One thread reads, decides, waits and publishes. Commands come to it through a bounded queue, from whoever has its
+//! One thread reads, decides, waits and publishes. Commands come to it through a bounded queue, from any owner of its
 //! [`Controls`] and from the bus; what it is doing can be seen there too. Events that are due alone go out at once,
 //! those that are due together go together.
 
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Commands that may wait. Whoever sends more waits too.
+/// Commands that may wait. A sender of more waits too.
 const MAX_ORDERS: usize = 64;
 /// Between two statuses, while nothing changes.
 const STATUS_EVERY: Duration = Duration::from_millis(100);
@@ -51,7 +51,7 @@ pub struct RunnerOptions {
     pub name: String,
     /// Waits at the end for commands, instead of returning.
     pub is_staying: bool,
-    /// Is told of every event that is published, and as what.
+    /// Receives every event that is published, and the name under which it is.
     #[expect(clippy::type_complexity, reason = "it is said here once")]
     pub on_publish: Option<Box<dyn FnMut(&LogEvent<'_>, &str) + Send>>,
 }
@@ -65,7 +65,7 @@ impl std::fmt::Debug for RunnerOptions {
     }
 }
 
-/// Tells a runner what to do, and sees what it does. For another thread than the one that runs it.
+/// Commands a runner, and observes it. For another thread than the one that runs it.
 #[derive(Clone, Debug)]
 pub struct Controls {
     orders: SyncSender<Order>,
@@ -108,7 +108,7 @@ impl Controls {
         if matches!(command, Command::Quit) {
             return self.orders.send(Order::Command(command)).is_ok();
         }
-        // Whoever holds a key down should not be kept by a log that cannot be read.
+        // A person who holds a key down must not wait for a log that cannot be read.
         self.orders.try_send(Order::Command(command)).is_ok()
     }
 
@@ -151,7 +151,7 @@ impl Runner {
         self.controls.clone()
     }
 
-    /// Takes requests from the bus from now on, and says there what it does.
+    /// Takes requests from the bus from now on, and publishes its status there.
     ///
     /// # Errors
     /// When nothing can be received on that bus. It can still be played onto.
@@ -164,7 +164,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Plays, until the end of the log or until it is told to quit.
+    /// Plays, until the end of the log or a command to quit.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -195,7 +195,7 @@ impl Runner {
             waiting: Waiting::new(),
             now: Duration::ZERO,
             say_at: Duration::ZERO,
-            // What was said before it started comes first.
+            // Commands from before the start come first.
             n_without_look: LOOK_EVERY,
             n_without_wait: 0,
             is_over: false,
@@ -353,7 +353,7 @@ impl Stage<'_> {
         };
         self.is_over |= matches!(command, Command::Quit);
         self.player.command(command, self.now);
-        // A change is told at once.
+        // A change is published at once.
         self.say_at = self.now;
     }
 
@@ -385,7 +385,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Says what it is doing, on the bus and to whoever has the controls.
+    /// Publishes its status on the bus, and for the owners of the controls.
     fn say(&mut self) {
         self.say_at = self.now.saturating_add(STATUS_EVERY);
         self.flush();
@@ -399,7 +399,7 @@ impl Stage<'_> {
                 n_refused: report.n_refused,
             };
             let message = message_of(saying, &report.status, &report.lateness);
-            // Those who miss one hear the next.
+            // A subscriber that misses one receives the next.
             drop(self.bus.publish(STATUS_CHANNEL, &message));
         }
         self.controls.show(report);
@@ -485,7 +485,7 @@ impl Drop for Remote {
     fn drop(&mut self) {
         self.inbox.close();
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say, and panics for nobody.
+            // It returns nothing, and its panic is no reason for one here.
             drop(thread.join());
         }
     }

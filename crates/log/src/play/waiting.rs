@@ -39,7 +39,7 @@ impl Waiting {
         now().duration_since(self.origin)
     }
 
-    /// Waits until an event is due, or until something is said, or until it is time to look at other things, which
+    /// Waits until an event is due, or until a command comes, or until it is time to look at other things, which
     /// need not be exact.
     pub(super) fn until<T>(
         &mut self,
@@ -55,7 +55,7 @@ impl Waiting {
             match told.recv_timeout(sleep_until - start) {
                 Ok(told) => return Some(told),
                 Err(RecvTimeoutError::Timeout) => self.overslept(sleep_until),
-                // A runner keeps a sender of its own, so there is always somebody.
+                // A runner keeps a sender of its own, so there is always one.
                 Err(RecvTimeoutError::Disconnected) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! The recorder's only look at a clock: when to flush, to sync, to try again and to say how it goes.
+//! The recorder's only look at a clock: when to flush, to sync, to try again and to report its status.
 //!
 //! What is recorded, and into which file, follows the times of the events.
 

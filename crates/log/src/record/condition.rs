@@ -181,7 +181,7 @@ impl Condition {
     }
 }
 
-/// Types of a channel that are remembered. Nobody publishes so many on one.
+/// Types of a channel that are remembered: more than publishers of one channel have.
 const MAX_TYPES: usize = 64;
 
 /// Asks all conditions about each event.
@@ -190,11 +190,11 @@ pub(super) struct Watch {
     conditions: Vec<Condition>,
     /// For each condition: how its field is found in the types of a channel.
     selectors: HashMap<(usize, Channel, Fingerprint), Result<Selector, String>>,
-    /// Why a condition cannot be asked; each told once.
+    /// Why a condition cannot be evaluated; each reported once.
     complaints: Vec<String>,
 }
 
-/// What a condition says about an event.
+/// The result of a condition for an event.
 enum Answer {
     No,
     Yes,
@@ -229,7 +229,7 @@ impl Watch {
         met.and_then(|at| self.conditions.get(at))
     }
 
-    /// What cannot be asked and why, as far as it was not told yet.
+    /// What cannot be evaluated and why, as far as it was not reported yet.
     pub(super) fn take_complaints(&mut self) -> Vec<String> {
         std::mem::take(&mut self.complaints)
     }
@@ -301,7 +301,7 @@ fn select(field: &str, types: &TypeSet, id: TypeId) -> Result<Selector, String> 
 /// Why a text is no condition.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseConditionError {
-    /// Nothing says which field.
+    /// No field is named.
     #[error("expected CHANNEL.FIELD on the left, such as battery.volts < 11.5, found {found:?}")]
     NoField {
         /// What stands there.

@@ -1,4 +1,4 @@
-//! The recording thread: from the inbox into the sink, whatever the sink says.
+//! The recording thread: from the inbox into the sink, whatever the sink returns.
 
 use super::clock;
 use super::gate::{Gate, Verdict};
@@ -338,7 +338,7 @@ impl Engine {
             match self.commands.try_recv() {
                 Ok(command) => self.obey(command),
                 Err(TryRecvError::Empty) => return,
-                // Nobody is there to stop it later.
+                // No owner is left that could stop it later.
                 Err(TryRecvError::Disconnected) => return self.stop(wall_ns()),
             }
         }
@@ -380,7 +380,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of what the sink said.
+    /// Takes note of the result of the sink.
     fn note(&mut self, outcome: Result<(), Refusal>, now: Instant) {
         let Err(refusal) = outcome else {
             return;
@@ -612,7 +612,7 @@ impl Engine {
         drop(self.bus.publish(ALARM_CHANNEL, &alarm));
     }
 
-    /// Reports where others hear it how it goes.
+    /// Publishes its status.
     fn tell_bus(&mut self) {
         self.tell_alarm();
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
@@ -627,7 +627,7 @@ impl Engine {
             waiting_bytes: signed(status.queue.waiting_bytes as u64),
             disk_left: status.disk_left.map_or(-1, signed),
         };
-        // Where nobody can hear it, it is on the screen, and the bus counts it.
+        // Where it cannot be published, it is on the screen, and the bus counts it.
         drop(self.bus.publish(RECORDER_CHANNEL, &message));
     }
 }

@@ -15,7 +15,7 @@ const MAX_NUMBER: u32 = 1_000_000;
 pub struct FileOptions {
     /// The file, or what the names of several begin with.
     pub path: PathBuf,
-    /// What it is to be. `None`: what its name says.
+    /// The format. `None`: by its name.
     pub format: Option<Format>,
     /// How MCAP is written.
     pub mcap: McapOptions,
@@ -106,7 +106,7 @@ impl Files {
         self.make_folder()?;
         let writer = match self.options.numbering {
             Numbering::None if self.n_opened == 0 => self.open_only(options),
-            // Whoever moved the last one away wants a new one in its place.
+            // The last file was moved away, so a new one is to take its place.
             Numbering::None if !self.options.path.exists() => {
                 create_new(&self.options.path, options)
             }
@@ -157,7 +157,7 @@ impl Files {
 
     /// Makes room for `FILE.0`, from the last that is kept down to it.
     fn rotate(&self, n_files: u32) -> Result<(), OpenFileError> {
-        // Only as far as there are files: nobody has a million, but may say so.
+        // Only as far as there are files: a million may be asked for, and are never there.
         let n_there = (0..n_files).take_while(|number| self.numbered(*number, 1).exists());
         let n_there = u32::try_from(n_there.count()).unwrap_or(n_files);
         for number in (0..n_there).rev() {
@@ -245,7 +245,7 @@ pub enum OpenFileError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// An older file cannot be moved out of the way.
@@ -253,7 +253,7 @@ pub enum OpenFileError {
     Move {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// All numbers are taken.

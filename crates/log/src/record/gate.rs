@@ -1,4 +1,4 @@
-//! Which events are recorded: the channels that were asked for, as often as the selection says.
+//! Which events are recorded: the selected channels, at the selected rates.
 
 use super::streams::{Limiter, Rate, Streams};
 use bowline_bus::{Channel, Event, Pattern};
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
     Record,
     /// The selection leaves it out.
     LeaveOut,
-    /// Nobody asked for it.
+    /// It is not selected.
     Ignore,
 }
 
@@ -46,7 +46,7 @@ impl Gate {
         }
     }
 
-    /// What has to be subscribed to, for recording and to know what `also` tells.
+    /// What has to be subscribed to, for recording and for the conditions in `also`.
     pub(super) fn subscriptions(&mut self, also: Vec<Pattern>) -> Vec<Pattern> {
         let everything = || Pattern::new(".*").ok();
         if self.inverts_channels {

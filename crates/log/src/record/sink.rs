@@ -116,7 +116,7 @@ impl Sink {
         is_large || is_late().unwrap_or(false)
     }
 
-    /// Takes an event. Says whether any log could.
+    /// Takes an event. An error means that no log could.
     pub(super) fn write(&mut self, event: &Event) -> Result<(), WriteError> {
         let event = LogEvent::from(event);
         self.writer.write(event)?;
@@ -137,7 +137,7 @@ impl Sink {
         self.writer.add_schemas(schemas);
     }
 
-    /// Says that something is pending as of now.
+    /// Notes that something is pending as of now.
     pub(super) fn note_pending(&mut self, now: Instant) {
         if self.pending_since.is_none() && self.writer.n_pending() > 0 {
             self.pending_since = Some(now);
@@ -237,7 +237,7 @@ impl Sink {
         }
     }
 
-    /// Why a log has no index beside it, told once.
+    /// Why a log has no index beside it, reported once.
     pub(super) fn take_index_refusal(&mut self) -> Option<String> {
         self.note_index_refusal();
         self.index_refusal.take()

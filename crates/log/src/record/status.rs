@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Notices that are kept for whoever asks.
+/// Notices that are kept for later queries.
 const MAX_NOTICES: usize = 1_000;
 
 /// How recording goes.
@@ -76,7 +76,7 @@ impl Status {
         self.queue.dropped + self.n_over + self.n_unwritable + self.n_unwritten
     }
 
-    /// Messages that never reached this program, as far as anybody can tell.
+    /// Messages that are known not to have reached this program.
     #[must_use]
     pub fn lost_before(&self) -> u64 {
         self.network.lost + self.network.incomplete
@@ -91,7 +91,7 @@ impl Status {
     }
 }
 
-/// Something that whoever records should know.
+/// Something that the operator of the recorder should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Counts all notices, from 1.

@@ -1,4 +1,4 @@
-//! A file that says which streams are recorded, and how often.
+//! A file that names which streams are recorded, and how often.
 //!
 //! ```toml
 //! others = true                # whether streams are recorded that are not named below
@@ -82,7 +82,7 @@ impl Streams {
     /// Reads a selection file.
     ///
     /// # Errors
-    /// When it cannot be read, or says what cannot be done.
+    /// When it cannot be read, or asks for what cannot be done.
     pub fn read(path: &Path) -> Result<Self, ReadStreamsError> {
         let text = fs::read_to_string(path).map_err(|source| ReadStreamsError::System {
             path: path.to_owned(),
@@ -97,7 +97,7 @@ impl Streams {
     /// Understands the text of a selection file.
     ///
     /// # Errors
-    /// When it says what cannot be done.
+    /// When it asks for what cannot be done.
     pub fn parse(text: &str) -> Result<Self, Mistake> {
         let table: FileTable = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -270,10 +270,10 @@ pub enum ReadStreamsError {
     System {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It says what cannot be done.
+    /// It asks for what cannot be done.
     #[error("{}:{mistake}", path.display())]
     Mistake {
         /// The file.

@@ -1,7 +1,7 @@
 //! The last seconds before something happens, kept in memory.
 //!
 //! ```text
-//!             a condition holds, or somebody says so: what is kept is written
+//!             a condition holds, or a command comes: what is kept is written
 //!    armed ──────────────────────────────────────────────────────────────────▶ recording
 //!      ▲                                                                           │
 //!      └────────── events are later than the last reason by what was asked ────────┘
@@ -21,7 +21,7 @@ pub struct TriggerOptions {
     pub max_bytes: usize,
     /// How long is recorded after the last reason to. `None`: for good.
     pub after: Option<Duration>,
-    /// What is reason to record, beside somebody who says so.
+    /// The reasons to record, beside a command.
     pub conditions: Vec<Condition>,
 }
 

@@ -120,7 +120,7 @@ impl Gear for Wheels {
     }
 }
 
-/// Wheels, and what they are told.
+/// Wheels, and their commands.
 #[derive(Debug)]
 struct Driven {
     wheels: Rolling,
@@ -161,7 +161,7 @@ impl Propulsion for Driven {
         self.drive.is_silent(now)
     }
 
-    /// Forgets what tyres felt and what it was told.
+    /// Forgets what tyres felt and what was commanded.
     fn settle(&mut self, _state: &ChassisState, now: Time, _elapsed_ns: u64) {
         self.wheels.settle();
         self.drive = Drive::new(self.limits);

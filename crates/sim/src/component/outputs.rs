@@ -62,7 +62,7 @@ impl Outputs {
     }
 }
 
-/// `LeftLaser.Scanner` is on `left_laser.scanner`, unless the robot says otherwise.
+/// `LeftLaser.Scanner` is on `left_laser.scanner` by default.
 fn channel(port: &str) -> String {
     let mut channel = String::new();
     let mut before = '.';

@@ -75,7 +75,7 @@ impl<T> Sim<T> {
         }
     }
 
-    /// Answers whoever waits for steps, once they are taken.
+    /// Answers the callers that wait for steps, once they are taken.
     pub(super) fn answer_steps(&mut self, out: &mut Outbox<'_>) {
         if self.pace != Pace::Paused {
             return;

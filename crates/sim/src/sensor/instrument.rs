@@ -203,7 +203,7 @@ pub(crate) struct Device {
     pub(crate) mounted: Mounted,
     pub(crate) schedule: Schedule,
     instrument: Instrument,
-    /// What it said last, for when it is stuck.
+    /// Its last reading, for when it is stuck.
     last: Option<Reading>,
 }
 

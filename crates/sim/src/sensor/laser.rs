@@ -212,7 +212,7 @@ impl Laser {
             let range = true_range + noise_ratio * (bias + deviation * error);
             let range = rounded(range, self.resolution_m);
             if range < self.range_min_m {
-                // Too near to be measured: the device says nothing there.
+                // Too near to be measured: the device sends nothing there.
                 continue;
             }
             if range > self.range_max_m {

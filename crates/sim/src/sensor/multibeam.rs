@@ -92,7 +92,7 @@ const MUD: f64 = 0.55;
 const STEEL: f64 = 1.0;
 /// How much echoes of one bottom differ, as a share of them.
 const SPECKLE: f64 = 0.12;
-/// Fainter echoes are not told from the noise, of 255.
+/// Fainter echoes are lost in the noise, of 255.
 const FAINTEST: f64 = 4.0;
 
 impl Sensor for Multibeam {
@@ -168,7 +168,7 @@ fn facing(beams: &Beams, looked: &Looked, nth: usize) -> f64 {
     direction.cross(along).length()
 }
 
-/// Centimetres as messages have them; 0 says that there is no echo.
+/// Centimetres as messages have them; 0 means no echo.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "whole, and held within what the field holds"

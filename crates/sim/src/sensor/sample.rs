@@ -76,7 +76,7 @@ impl Sample<'_> {
         self.mounted.frame.clone()
     }
 
-    /// What all noise is to be multiplied with: 1, unless the simulation or a fault says otherwise.
+    /// The factor of all noise: 1, unless the simulation or a fault sets another.
     #[must_use]
     pub const fn noise_ratio(&self) -> f64 {
         self.disturbance.noise

@@ -80,7 +80,7 @@ fn take(
         } else {
             Moves::Never
         },
-        // Gazebo's worlds often say 100, which holds as 1 does.
+        // Gazebo's worlds often have 100, which holds as 1 does.
         friction: friction.unwrap_or(0.9).clamp(0.0, 1.0),
         colour: link.colour.map(|colour| colour.map(byte)),
         is_ground,

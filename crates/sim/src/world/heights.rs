@@ -18,7 +18,7 @@ pub(super) enum BadHeights {
     Made(#[from] MakeMeshError),
 }
 
-/// A grid with more on a side is somebody's whole county.
+/// A grid with more on a side is a mistake.
 const MAX_SIDE: usize = 1_025;
 
 /// A grid of heights between 0 and 1 from a picture: rows with growing y, so the picture's last row comes first.

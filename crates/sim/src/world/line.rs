@@ -18,7 +18,7 @@ pub struct Line {
 /// A straight piece, from one end to the other, metres.
 pub(crate) type Piece = [[f64; 2]; 2];
 
-/// Paint is white, unless somebody says otherwise.
+/// Paint is white by default.
 pub(crate) const WHITE: [u8; 3] = [255, 255, 255];
 
 impl Line {

@@ -15,7 +15,7 @@ pub enum LoadWorldError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// It is not text.
@@ -24,7 +24,7 @@ pub enum LoadWorldError {
         /// The file.
         path: PathBuf,
     },
-    /// Nobody knows what it is.
+    /// An unknown kind of file.
     #[error(
         "expected a world file: .toml (ours), .sdf or .world (Gazebo's) or .json (BARN's), found {path:?}"
     )]
@@ -49,7 +49,7 @@ pub enum LoadWorldError {
 }
 
 fn texts(problems: &[Problem]) -> String {
-    // Whoever shows this says that it is an error.
+    // The caller labels it as an error.
     let texts = problems.iter().map(|it| it.unlabelled().to_string());
     texts.collect::<Vec<String>>().join("\n")
 }

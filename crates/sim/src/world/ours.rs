@@ -370,7 +370,7 @@ fn read_pose(
         Some(Solid::Sphere { radius_m }) => *radius_m,
         Some(Solid::Plane | Solid::Mesh(_)) | None => 0.0,
     };
-    // What has a path stands on the ground, unless its points say otherwise.
+    // What has a path stands on the ground by default.
     let unsaid = match table.key("path") {
         Some(_) => [0.0, 0.0, half],
         None => [0.0; 3],
@@ -465,7 +465,7 @@ fn read_moves(
     }
 }
 
-/// A path says where its body begins and where it looks; nothing else may say otherwise.
+/// A path defines where its body begins and where it looks; nothing else may.
 fn check_begin(table: &Table<'_, '_>, path: &Path, pose: &Transform, problems: &mut Problems<'_>) {
     let first = path.points_m.first().copied().unwrap_or_default();
     if let Some(at) = table.key("on_m").or(table.key("at_m"))

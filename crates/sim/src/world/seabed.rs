@@ -34,7 +34,7 @@ pub(super) struct Channel {
     pub(super) depth_m: f64,
 }
 
-/// More of them take longer to make than anybody waits.
+/// More of them take too long to make.
 const MAX_HEIGHTS: u64 = 250_000;
 /// How broad the slopes beside a channel are, metres.
 const BANK_M: f64 = 8.0;

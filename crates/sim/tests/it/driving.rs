@@ -1,4 +1,4 @@
-//! Vehicles go where they are told, and nowhere else.
+//! Vehicles go where they are commanded to go, and nowhere else.
 
 use crate::support::{STEP_S, command, drive, jackal, raptor, wait};
 use bowline_geometry::Transform;

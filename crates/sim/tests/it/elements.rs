@@ -1,4 +1,4 @@
-//! What models have for the simulator: every mistake is told at its place.
+//! What models have for the simulator: every mistake is reported at its place.
 
 use crate::support::repository;
 use bowline_geometry::{Disk, Mistakes, load};
@@ -25,7 +25,7 @@ fn mistakes(element: &str) -> Mistakes {
     checked.expect_err(element)
 }
 
-/// What is in the body beside its frames, and what is said about it.
+/// What is in the body beside its frames, and the messages about it.
 const ELEMENTS: &[(&str, &[&str])] = &[
     (
         r#"<lazer name="L" frame="One" rate_hz="10"/>"#,

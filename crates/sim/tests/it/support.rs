@@ -128,7 +128,7 @@ pub(crate) fn steps(seconds: f64) -> u64 {
     (seconds / STEP_S).round() as u64
 }
 
-/// What one sensor said.
+/// The readings of one sensor.
 pub(crate) fn readings<'e>(
     simulation: &Simulation,
     events: &'e [Event],

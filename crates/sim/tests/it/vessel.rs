@@ -234,7 +234,7 @@ fn waves_move_it_by_their_height_and_let_it_go_on_straight() {
         .map(|pose| pose.matrix[8].abs())
         .fold(0.0, f64::max);
     assert!((0.02..0.3).contains(&steepest), "it pitches by {steepest}");
-    // What it is told to move with is how it moves.
+    // The published velocity is the velocity of the motion.
     for pair in truths.windows(2).take(5_000) {
         let [before, after] = pair else { continue };
         let rise = (after.matrix[11] - before.matrix[11]) / 0.02;

@@ -24,7 +24,7 @@ fn harbour() -> World {
     World::load(&repository().join("worlds/harbour.toml")).expect("the harbour is there")
 }
 
-/// Without what looks and listens: that takes time, and nobody here minds.
+/// Without sonars and cameras, which take time and are not needed here.
 fn vehicle_that_only_navigates() -> Vehicle {
     let mut vehicle = vehicle(MODEL);
     let ports = [GPS, COMPASS, "IMU.Imu"];
@@ -155,7 +155,7 @@ const MOMENTS: [(f64, &str); 7] = [
 /// One run: fixes stay away from 30 s to 45 s, the compass turns by 20 degrees at 60 s.
 fn consistency(seed: u64, world: &World, vehicle: &Vehicle) -> Vec<[f64; 2]> {
     let mut world = world.clone();
-    // Open water: what hits a quay between two samples is felt by nobody.
+    // Open water: a collision with a quay between two samples is seen by no sensor.
     world.bodies.clear();
     let mut stream = Seed(seed).stream("deviation", 0);
     let deviation = DEVIATION_SD_RAD * stream.normal();
@@ -236,7 +236,7 @@ fn an_estimate_is_as_good_as_it_says_over_a_hundred_runs_through_an_outage_and_a
     }
 }
 
-/// How far off the estimate was at most from 20 s on, metres and radians, with this fault at 30 s for 8 s; and what was said
+/// How far off the estimate was at most from 20 s on, metres and radians, with this fault at 30 s for 8 s; and what was reported
 /// of it meanwhile.
 fn worst(seed: u64, (port, kind): (&str, FaultKind), vehicle: &Vehicle) -> ([f64; 2], String) {
     let mut world = harbour();
@@ -272,7 +272,7 @@ fn worst(seed: u64, (port, kind): (&str, FaultKind), vehicle: &Vehicle) -> ([f64
 #[test]
 fn fixes_that_jump_and_sensors_that_are_noisier_than_they_say_do_not_take_the_estimate_along() {
     let vehicle = vehicle_that_only_navigates();
-    // What goes on for seconds is told; noise is rejected now and then, which is chance.
+    // What goes on for seconds is reported; noise is rejected now and then, which is chance.
     let told = "fixes have not been where it can be";
     for (what, port, kind, most_m, told) in [
         (

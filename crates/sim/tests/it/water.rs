@@ -316,7 +316,7 @@ fn the_harbours_chart_is_fresh_and_knows_no_wreck() {
         .filter_map(|it| it["properties"]["name"].as_str());
     assert!(names.clone().any(|name| name == "pier"));
     assert!(!chart.to_string().contains("container") && !chart.to_string().contains("benzene"));
-    // The berth is where the vessel's receiver says it is.
+    // The berth is where the vessel's receiver reports it.
     let berth = features
         .iter()
         .find(|it| it["properties"]["kind"] == "berth")

@@ -1,4 +1,4 @@
-//! World files: what they say, and what is said about those that are wrong.
+//! World files: their contents, and the messages about those that are wrong.
 
 use crate::support::{message, repository, vehicle};
 use bowline_msgs::Range3d;

@@ -45,7 +45,7 @@ impl<'a> Cut<'a> {
     pub fn new(channel: &'a str, message_size: usize, body: usize) -> Result<Self, CutError> {
         check_channel(channel).map_err(CutError::Channel)?;
         let name_size = channel.len() + 1;
-        // Fragment 0 must not be empty: a receiver could not tell it from nonsense.
+        // Fragment 0 must not be empty: a receiver could not distinguish it from nonsense.
         if body <= name_size || body > MAX_FRAGMENT_BODY {
             return Err(CutError::Body {
                 found: body,

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes, and how it is said.
+//! What can be wrong with bytes, and its text.
 
 use crate::MAX_FREE_ELEMENTS;
 use crate::fingerprint::Fingerprint;
@@ -46,12 +46,12 @@ pub enum DecodeFault {
     },
     /// A length field is negative.
     Length {
-        /// What it says.
+        /// The declared value.
         found: i64,
     },
     /// A length field claims more elements than the message has bytes for.
     Elements {
-        /// What it says.
+        /// The declared length.
         length: i64,
         /// The least that one element takes.
         min_size: usize,
@@ -62,7 +62,7 @@ pub enum DecodeFault {
     FreeElements,
     /// A string's length is not positive, though its NUL counts.
     TextLength {
-        /// What it says.
+        /// The declared value.
         found: i32,
     },
     /// A string does not end in NUL.
@@ -80,7 +80,7 @@ pub enum DecodeFault {
         /// How many are allowed.
         limit: usize,
     },
-    /// The type is named but not defined, so nobody knows its members.
+    /// The type is named but not defined, so its members are unknown.
     Undefined {
         /// The type's name.
         name: String,
@@ -105,7 +105,7 @@ impl DecodeError {
         }))
     }
 
-    /// Says in which member it happened.
+    /// Adds the member in which it happened.
     #[cold]
     #[must_use]
     pub fn in_field(mut self, name: impl Into<Cow<'static, str>>) -> Self {
@@ -113,7 +113,7 @@ impl DecodeError {
         self
     }
 
-    /// Says in which element it happened.
+    /// Adds the element in which it happened.
     #[cold]
     #[must_use]
     pub fn at_index(mut self, index: usize) -> Self {

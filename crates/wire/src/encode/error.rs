@@ -1,4 +1,4 @@
-//! Why a value cannot be encoded, and how it is said.
+//! Why a value cannot be encoded, and its text.
 
 use crate::MAX_MESSAGE_SIZE;
 use crate::path::{FieldPath, Step};
@@ -26,26 +26,26 @@ pub enum EncodeFault {
     LengthMismatch {
         /// The member that counts.
         length_field: Cow<'static, str>,
-        /// What it says.
+        /// The declared length.
         length: i64,
         /// How many elements the array has.
         found: usize,
     },
     /// A fixed array has the wrong number of elements.
     WrongCount {
-        /// What the type says.
+        /// The length by the type.
         expected: usize,
         /// How many elements the array has.
         found: usize,
     },
-    /// A dynamic value is of another type than the schema says.
+    /// A dynamic value is of another type than the schema declares.
     WrongType {
-        /// What the schema says.
+        /// The type by the schema.
         expected: Cow<'static, str>,
         /// What the value is.
         found: &'static str,
     },
-    /// The type is named but not defined, so nobody knows its members.
+    /// The type is named but not defined, so its members are unknown.
     Undefined {
         /// The type's name.
         name: String,
@@ -83,7 +83,7 @@ impl EncodeError {
         }))
     }
 
-    /// Says in which member it happened.
+    /// Adds the member in which it happened.
     #[cold]
     #[must_use]
     pub fn in_field(mut self, name: impl Into<Cow<'static, str>>) -> Self {
@@ -91,7 +91,7 @@ impl EncodeError {
         self
     }
 
-    /// Says in which element it happened.
+    /// Adds the element in which it happened.
     #[cold]
     #[must_use]
     pub fn at_index(mut self, index: usize) -> Self {

@@ -75,7 +75,7 @@ impl fmt::Display for ReadJsonError {
 /// The cause is in the text already.
 impl core::error::Error for ReadJsonError {}
 
-/// What every part of the reading shares. The path stays as it is when something fails, and so says where.
+/// What every part of the reading shares. The path stays as it is when something fails, and so gives the place.
 struct Context<'t> {
     types: &'t TypeSet,
     path: RefCell<FieldPath>,

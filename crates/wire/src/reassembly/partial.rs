@@ -47,7 +47,7 @@ pub(super) enum Progress {
         payload: Vec<u8>,
         n_repeated: usize,
     },
-    /// The channel's name, and nobody wants it.
+    /// The channel's name, which has no subscriber.
     Unwanted,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Grown {
 /// Why a fragment cannot be part of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TakeError {
-    /// It says other than an earlier one did.
+    /// It contradicts an earlier one.
     Contradiction,
     NoMemory,
 }
@@ -138,7 +138,7 @@ impl Partial {
         self.prefix.len() + self.stashed
     }
 
-    /// A message has no more parts than it says. More are no message but an attempt at our memory, crumb by crumb.
+    /// A message has no more parts than it declares. More are no message but an attempt at our memory, crumb by crumb.
     fn count_useful(&mut self) -> Result<(), TakeError> {
         if self.n_useful == self.count {
             return Err(TakeError::Contradiction);

@@ -144,7 +144,7 @@ impl<K: Copy + Ord, V> Store<K, V> {
         core::mem::replace(&mut self.slot_mut(id).touched_us, now_us)
     }
 
-    /// Says where an entry counts now, and for how much.
+    /// Records where an entry counts now, and for how much.
     #[inline]
     pub(super) fn charge(&mut self, id: Id, tier: Tier, bytes: usize) {
         let slot = self.slot(id);

@@ -1,6 +1,6 @@
-//! Units: what a member's name and comment say about what its numbers are in.
+//! Units: what a member's name and comment declare about its numbers.
 //!
-//! Shared by whoever asks that types say it (the linter) and whoever shows it (the inspectors). The linter is content
+//! Shared by the linter, which asks for units, and the inspectors, which show them. The linter is content
 //! with any word that may be a unit; to show one, it must be clear that it is meant.
 
 use super::Member;
@@ -79,7 +79,7 @@ const UNITS: &[Unit] = &[
 ];
 
 impl Member {
-    /// Whether the name or the comment has a word for a unit, or says that there is none.
+    /// Whether the name or the comment has a word for a unit, or declares that there is none.
     #[must_use]
     pub fn has_unit(&self) -> bool {
         let mut words = self.doc.split(|c: char| !c.is_alphanumeric() && c != '%');
@@ -139,7 +139,7 @@ fn of_phrase(phrase: &str) -> Option<String> {
         };
         return Some(alloc::format!("{unit}/s{square}"));
     }
-    // A letter is a unit only where it stands alone: "a rate" is no current. And "seconds of log time in a second" says
+    // A letter is a unit only where it stands alone: "a rate" is no current. And "seconds of log time in a second" names
     // what is counted, not in what, unlike "bytes of data".
     let is_letter = word.chars().count() < 3 && !rest.is_empty();
     let is_counted = rest.starts_with(" of ") && !matches!(unit, "B" | "bits" | "px");

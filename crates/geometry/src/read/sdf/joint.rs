@@ -74,7 +74,7 @@ pub(super) fn read(
     })
 }
 
-/// A joint of our own export, between the frames that it says.
+/// A joint of our own export, between the frames that it names.
 struct Hinted {
     constraint: Constraint,
     /// Whether the parent is where the constraint leads to.
@@ -92,7 +92,7 @@ impl Hinted {
     }
 }
 
-/// Reads what our own export says about a joint, given the bodies of its parent and child with the joint's poses.
+/// Reads what our own export has of a joint, given the bodies of its parent and child with the joint's poses.
 fn hinted(
     hint: Element<'_>,
     bodies: &[Body],
@@ -196,7 +196,7 @@ fn joint(
     })
 }
 
-/// What a value of somebody else's becomes one of the joint's by.
+/// The factor from a value of another joint to one of this joint's.
 fn scaled(hint: Element<'_>, mistakes: &mut Mistakes) -> (f64, f64) {
     let scale = hint.number("scale", mistakes).unwrap_or(1.0);
     (scale, hint.number("offset", mistakes).unwrap_or(0.0))

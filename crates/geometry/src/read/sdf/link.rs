@@ -16,7 +16,7 @@ pub(super) fn shapes(
 ) {
     for element in link.elements() {
         if !element.is_plain() {
-            // What only our own exports say.
+            // What only our own exports have.
             if element.namespace() == Some(NAMESPACE) {
                 body.elements.extend(open(element, mistakes));
             }

@@ -1,6 +1,6 @@
-//! SDF's sensors, as ours: what a Body file would say about them.
+//! SDF's sensors, as ours: what a Body file would have for them.
 //!
-//! Our own exports say that in an element of our namespace, word for word; of others, what SDF has words for is translated.
+//! Our own exports have that in an element of our namespace, word for word; of others, what SDF has words for is translated.
 
 use super::{bad_text, clean, ours_of_any_name};
 use crate::element::{Element as Open, Given};

@@ -1,6 +1,6 @@
 //! SDF's worlds: models that stand somewhere, with what they bump into things with.
 //!
-//! What a world says of light, physics engines, plugins and windows has nothing to do with where things are; it is left
+//! The light, physics engines, plugins and windows of a world have nothing to do with where things are; they are left
 //! out, and named.
 
 use super::graph::{Graph, Kind};
@@ -15,18 +15,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A world as SDF says it.
+/// A world as SDF describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SdfWorld {
     /// What it is called.
     pub name: String,
-    /// What pulls, if it says so, metres a second squared.
+    /// Gravity, if it has any, metres a second squared.
     pub gravity_mps2: Option<Vec3>,
-    /// Latitude and longitude in degrees and height in metres of the origin, if it says so.
+    /// Latitude and longitude in degrees and height in metres of the origin, if it has one.
     pub origin: Option<Vec3>,
     /// In the order of the file.
     pub models: Vec<SdfModel>,
-    /// What it says that was left out.
+    /// What was left out.
     pub notes: Vec<Mistake>,
 }
 
@@ -52,7 +52,7 @@ pub struct SdfLink {
     pub world_from_link: Transform,
     /// What it bumps into things with.
     pub collisions: Vec<SdfCollision>,
-    /// What it weighs; 0 if it does not say.
+    /// Its mass; 0 if it has none.
     pub mass_kg: f64,
     /// Red, green and blue of 1, as its first visual has them.
     pub colour: Option<Vec3>,
@@ -65,7 +65,7 @@ pub struct SdfCollision {
     pub link_from_shape: Transform,
     /// What it is.
     pub shape: SdfShape,
-    /// The coefficient of friction, if it says so.
+    /// The coefficient of friction, if it has one.
     pub friction: Option<f64>,
     /// Where it is declared.
     pub place: Place,
@@ -93,7 +93,7 @@ pub enum SdfShape {
 ///
 /// # Errors
 ///
-/// Everything that is wrong with what it says, each with its place.
+/// All mistakes in the file, each with its place.
 pub fn load_sdf_world(path: &Path, files: &mut dyn Files) -> Result<SdfWorld, Mistakes> {
     let mut mistakes = Mistakes::new();
     let mut reading = Reading::new(files);

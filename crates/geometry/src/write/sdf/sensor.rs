@@ -13,7 +13,7 @@ pub(super) fn device(out: &mut Markup, element: &Element) {
     ours(out, element, identity);
 }
 
-/// An element of our namespace, with what a Body file says.
+/// An element of our namespace, with the contents of a Body file.
 fn ours<'e>(
     out: &mut Markup,
     element: &'e Element,

@@ -1,4 +1,4 @@
-//! Two thrusters: what they are told, and how hard they push.
+//! Two thrusters: their commands, and how hard they push.
 
 use super::Hull;
 use bowline_component::Time;
@@ -21,7 +21,7 @@ pub struct MountedThruster {
     pub ahead_n: f64,
     /// How hard astern, newtons.
     pub astern_n: f64,
-    /// How long until it gives about two thirds of what it is told, seconds.
+    /// How long until it gives about two thirds of what is commanded, seconds.
     pub lag_s: f64,
 }
 
@@ -81,7 +81,7 @@ impl Thrusters {
         now.since(command.at) >= self.timeout
     }
 
-    /// Forgets what it was told and did.
+    /// Forgets commands and effects.
     pub(super) fn settle(&mut self) {
         self.push_n = [0.0; 2];
         self.command = None;

@@ -26,7 +26,7 @@ pub(super) struct Rolling {
     wheels: Vec<RollingWheel>,
     suspension: Suspension,
     steering: Steering,
-    /// What was lost in turning, for vehicles that skid: they correct it as their gyroscope says.
+    /// What was lost in turning, for vehicles that skid: they correct it by their gyroscope.
     turn_lost_rad: f64,
 }
 
@@ -117,7 +117,7 @@ impl Rolling {
         })
     }
 
-    /// The forces of one step, each with its point. Wheels turn as the motion says.
+    /// The forces of one step, each with its point. Wheels turn by the motion.
     pub(super) fn forces(
         &mut self,
         (physics, chassis): (&Physics, &ChassisState),
@@ -301,7 +301,7 @@ fn loads(vehicle: &Vehicle, wheels: &[Wheel], gravity_mps2: f64) -> Vec<f64> {
     wheels.iter().map(each).collect()
 }
 
-/// Three equations by elimination; none if they do not say enough.
+/// Three equations by elimination; none if they have no single solution.
 fn solve(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     for column in 0..3 {
         let pivot =

@@ -1,4 +1,4 @@
-//! How a vehicle turns, and what that makes of the speed and the angle that it is told.
+//! How a vehicle turns, and what that makes of the speed and the angle that are commanded.
 
 use bowline_autonomy::control::{DriveLimits, Setpoint};
 
@@ -39,7 +39,7 @@ pub struct Motion {
 pub(crate) const SQUARE_RAD: f64 = std::f64::consts::FRAC_PI_2 - 1e-6;
 
 impl Steering {
-    /// How to move when the actuators are told so, a moment after `before`.
+    /// How to move with these commands, a moment after `before`.
     pub(super) fn motion(&self, told: Setpoint, before: Motion, dt: f64) -> Motion {
         match *self {
             Self::Ackermann { wheelbase_m } => Motion {
@@ -54,7 +54,7 @@ impl Steering {
             } => {
                 let angle = told.steering_rad.clamp(-SQUARE_RAD, SQUARE_RAD);
                 let curvature = angle.tan() / wheelbase_m;
-                // The arc is kept and speed given up, so that nobody is carried into what the arc avoids.
+                // The arc is kept and speed given up, so that the vehicle is not carried into what the arc avoids.
                 let most_mps = limit_radps / curvature.abs().max(1e-9);
                 let speed_mps = told.speed_mps.clamp(-most_mps, most_mps);
                 let most_radps = accel_radps2 * dt;

@@ -60,7 +60,7 @@ fn read_flow(
     }
 }
 
-/// How long a gust lasts, unless the file says otherwise.
+/// How long a gust lasts by default.
 const USUAL_GUST_S: f64 = 10.0;
 
 fn read_waves(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Waves {

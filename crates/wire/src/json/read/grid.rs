@@ -97,7 +97,7 @@ fn length_of(parsed: &Option<Parsed>) -> Option<usize> {
     }
 }
 
-/// Below an empty dimension no others were seen; they are what the type or the length fields say.
+/// Below an empty dimension no others were seen; they are those of the type or the length fields.
 fn finish(member: &Member, grid: Grid, lengths: &[Option<usize>]) -> Array<'static> {
     let dims: Vec<usize> = grid
         .dims
@@ -114,7 +114,7 @@ fn finish(member: &Member, grid: Grid, lengths: &[Option<usize>]) -> Array<'stat
     Array::new(&dims, grid.items).expect("dimensions were counted as the items were read")
 }
 
-/// A member: a scalar or an array of as many dimensions as the type says.
+/// A member: a scalar or an array of as many dimensions as the type declares.
 pub(super) struct MemberSeed<'c, 'm> {
     pub(super) of: Scalar<'c>,
     pub(super) member: &'m Member,
