@@ -20,7 +20,7 @@ const N_PRESSES = Number(options.presses);
 const SECONDS = Number(options.seconds);
 const figures = [];
 
-/** What is large or often among what a vessel says. */
+/** What is large or often among the messages of a vessel. */
 const HEAVY = { pictures: "camera.image", pings: "multibeam.ping", maps: "bathymetry" };
 const N_MESSAGES = 1_000;
 
@@ -114,7 +114,7 @@ function watchFirstView() {
     requestAnimationFrame(look);
 }
 
-/** Pictures a second while so many messages a second come to the page: what one vessel says, said by several. */
+/** Pictures a second while so many messages a second come to the page: those of one vessel, under several names. */
 async function load(world, station, url) {
     const page = await world.page(station.url, { isWatched: false });
     const quiet = await pictures(page);
@@ -122,7 +122,7 @@ async function load(world, station, url) {
     figure("messages a second at the page, one vessel", quiet.messages, "1/s", "");
     const bus = await world.bus(url);
     const load = multiply(bus, Math.ceil(N_MESSAGES / quiet.messages) - 1);
-    // Until the page knows the others and shows how often it hears them.
+    // Until the page knows the others and shows how often they publish.
     await until(
         page,
         (n) => {
@@ -145,7 +145,7 @@ async function load(world, station, url) {
     await page.context().close();
 }
 
-/** Says again, under so many other names, all that the vessel says: as often, and as large. */
+/** Repeats, under so many other names, all messages of the vessel: as often, and as large. */
 function multiply(bus, nOthers) {
     const counts = new Map();
     const end = bus.listen((channel, bytes) => {
@@ -188,9 +188,9 @@ async function pictures(page) {
 }
 
 /**
- * A day at a page that was there from the beginning: poses, depths, spectra and pings as often as the vessel says them, and
+ * A day at a page that was there from the beginning: poses, depths, spectra and pings as often as the vessel sends them, and
  * a map of the bottom that grows to all that its component holds. They come before anything live does, as fast as the page
- * takes them; from then on the page hears the vessel, with the day's map in place of its young one.
+ * takes them; from then on the page receives the vessel, with the day's map in place of its young one.
  */
 async function day(world, station, url) {
     const young = await world.page(station.url, { isWatched: false });
@@ -222,7 +222,7 @@ async function day(world, station, url) {
     await page.context().close();
 }
 
-/** How often each channel is heard, times a second, but no more often than the page asks for. */
+/** How often each channel is published, times a second, but no more often than the page asks for. */
 async function ratesOf(bus, most) {
     const counts = new Map();
     const end = bus.listen((channel) => counts.set(channel, (counts.get(channel) ?? 0) + 1));
@@ -265,7 +265,7 @@ function holdBack(names) {
         }
     };
 
-    /** Whether the page is to hear of a frame; `held.now` is what it hears instead. */
+    /** Whether the page is to receive a frame; `held.now` is what it receives instead. */
     function pass(data) {
         const view = new DataView(data);
         held.now = undefined;

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 const FOLDER = fileURLToPath(new URL("scenarios/", import.meta.url));
 /** One keeps both cores of a small machine busy with drawing; with more at once, vessels and pages wait for it. */
 const AT_ONCE = Number(process.env.SCENARIOS_AT_ONCE ?? 1);
-/** Nothing takes so long unless it hangs: what ends a scenario that does is in lib/world.mjs, and says more. */
+/** No scenario takes so long unless it hangs: what ends one that does is in lib/world.mjs, and reports more. */
 const FILE_MS = 900_000;
 
 /** The files to run, the longest first: it takes longest, and nothing should wait for it in the end. */

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const RUN = fileURLToPath(new URL("run.mjs", import.meta.url));
 
-/** Runs a folder of scenarios, by name and text: the exit code, the last line and what is said of errors. */
+/** Runs a folder of scenarios, by name and text: the exit code, the last line and the errors. */
 function runOf(files, wanted) {
     const folder = mkdtempSync(path.join(tmpdir(), "bowline-scenarios-"));
     for (const [name, text] of Object.entries(files)) {

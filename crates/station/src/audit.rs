@@ -4,7 +4,7 @@
 //!  note ─▶ Tray, bounded and shared fairly ─▶ thread ─▶ Scribe: the log, which may be refused ─▶ bus
 //! ```
 //!
-//! Nobody waits for a disk before a vehicle is stopped: what is to be written goes through a bounded queue to a thread.
+//! No stop of a vehicle waits for a disk: what is to be written goes through a bounded queue to a thread.
 //! What does not fit is counted, and the count is on every page.
 
 mod scribe;
@@ -23,7 +23,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tray::Tray;
 
-/// Where it is said on the bus.
+/// The channel of audit records on the bus.
 const CHANNEL: &str = "station.audit";
 /// About how long it takes until what was written survives a loss of power, and until a disk is asked again that
 /// refused.
@@ -49,7 +49,7 @@ struct Desk {
 }
 
 impl Auditor {
-    /// Begins a log, and says everything on the bus too, if there is one.
+    /// Begins a log, and publishes everything on the bus too, if there is one.
     pub(crate) fn begin(path: Option<&Path>, bus: Option<Bus>) -> Result<Self, StartError> {
         let writer = path.map(|path| Writer::create_new(path, WriterOptions::default()));
         Self::over(writer.transpose()?, bus)
@@ -89,7 +89,7 @@ impl Drop for Auditor {
         self.desk.tray().close();
         self.desk.is_filled.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic there was told by the hook.
+            // The hook has reported a panic there.
             drop(thread.join());
         }
     }
@@ -108,7 +108,7 @@ impl Desk {
             for audit in &audits {
                 scribe.put(audit);
             }
-            // With the system before anybody hears of it, so that it outlives this program.
+            // With the system before it is confirmed, so that it outlives this program.
             scribe.flush();
             if let Some(bus) = bus {
                 for audit in &audits {

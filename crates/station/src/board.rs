@@ -1,4 +1,4 @@
-//! What was heard: channels, their types, the last message of each and some of its past. All in bounds.
+//! What was received: channels, their types, the last message of each and some of its past. All in bounds.
 
 use crate::past::Past;
 use bowline_bus::Channel;
@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// More channels than anybody has at a time. The one that was silent the longest makes room for a new one.
+/// More channels than real systems have. The one that was silent the longest makes room for a new one.
 pub(crate) const MAX_CHANNELS: usize = 4_096;
-/// Unless all of them spoke so lately: a flood of new ones must not push out those that are in use. It is counted.
+/// Unless all of them were active so lately: a flood of new ones must not push out those that are in use. It is counted.
 const SILENT_AFTER: Duration = Duration::from_secs(60);
 /// A longer message is no picture and no map of ours. It is counted and left out.
 pub(crate) const MAX_MESSAGE: usize = 8 << 20;
@@ -20,7 +20,7 @@ const MAX_LAST_BYTES: usize = 128 << 20;
 /// All pasts together.
 const MAX_PAST_BYTES: usize = 32 << 20;
 
-/// A channel, by the order in which they were first heard. No two have the same, though one of them be forgotten.
+/// A channel, by the order of first messages. No two have the same, though one of them be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ChannelId(pub(crate) u32);
 
@@ -32,7 +32,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// What it begins with; 0 if it is too short to say.
+    /// The first eight bytes; 0 if it is too short.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let front = self.payload.first_chunk().copied().unwrap_or_default();
         Fingerprint(u64::from_be_bytes(front))
@@ -60,7 +60,7 @@ pub(crate) struct Described {
 /// A channel, its name and that of its type.
 pub(crate) type Listed = (ChannelId, Channel, Option<Arc<str>>);
 
-/// What came of hearing a message.
+/// The result of receiving a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Known(ChannelId),
@@ -111,7 +111,7 @@ impl Board {
         outcome
     }
 
-    /// Takes note of a message that came at another time, and says nothing of how often there are new ones.
+    /// Takes note of a message that came at another time, without counting it into the rate.
     pub(crate) fn recall(&mut self, now: Time, channel: &Channel, message: &Message) -> Outcome {
         if message.payload.len() > MAX_MESSAGE {
             self.counts.too_large += 1;
@@ -222,7 +222,7 @@ impl Board {
         types.map(|(fingerprint, described)| (Fingerprint(*fingerprint), described))
     }
 
-    /// The types of channels that nobody has described.
+    /// The types of channels without a description.
     pub(crate) fn undescribed(&self) -> Vec<Fingerprint> {
         let types = self.channels.values().map(|it| it.fingerprint);
         let mut types: Vec<_> = types

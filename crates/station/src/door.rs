@@ -17,20 +17,20 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-/// Connections at once, beside those of pages, which have places of their own. One more is told to come back later.
+/// Connections at once, beside those of pages, which have places of their own. One more is asked to come back later.
 const MAX_CONNECTIONS: usize = 256;
 /// Connections of one host, so that it takes at most one in eight. A browser has six.
 const MAX_OF_HOST: usize = 32;
 /// The same of this machine, from where tunnels and proxies bring many people: some are left for others.
 const MAX_OF_LOOPBACK: usize = 192;
-/// Who is turned away with time to hear why. Others may not, if they have said something.
+/// Connections that are refused with time to read why. Others may not, if they have sent something.
 const MAX_TURNED_AWAY: usize = 64;
-/// How long a browser may take to say what it wants.
+/// How long a browser may take to send its request.
 pub(crate) const ASK_WITHIN: Duration = Duration::from_secs(10);
 /// How long nothing may move on a connection while it is answered, and how long an answer may take at all.
 const STILL_FOR: Duration = Duration::from_secs(20);
 const ANSWER_WITHIN: Duration = Duration::from_secs(600);
-/// How long nobody is let in when the system gives no connections.
+/// How long no connection is accepted when the system gives none.
 const PAUSE: Duration = Duration::from_millis(200);
 /// What a request may be long without its body.
 const MAX_HEAD: usize = 32 << 10;
@@ -87,7 +87,7 @@ impl Door {
         });
     }
 
-    /// Says so; with TLS it is only closed.
+    /// Answers that the station is full; with TLS it is only closed.
     fn turn_away(&self, line: Line) {
         let turned_away = &self.context.counts.turned_away;
         turned_away.fetch_add(1, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Shared by the thread that hears and the tasks that send.
+/// Shared by the thread that receives and the tasks that send.
 #[derive(Debug, Default)]
 pub(crate) struct Feed(Mutex<State>);
 
@@ -89,12 +89,12 @@ impl Feed {
         matches!(outcome, Outcome::Changed { .. })
     }
 
-    /// The types of channels that nobody has described.
+    /// The types of channels without a description.
     pub(crate) fn undescribed(&self) -> Vec<Fingerprint> {
         self.lock().board.undescribed()
     }
 
-    /// Somebody has described a type.
+    /// A type was described.
     pub(crate) fn describe(&self, fingerprint: Fingerprint, described: &Described) {
         let mut state = self.lock();
         let State { board, pages, .. } = &mut *state;
@@ -137,7 +137,7 @@ impl Feed {
         }
     }
 
-    /// What a page wants from now on. Nobody else waits while channels are looked through for that.
+    /// What a page wants from now on. No other page waits while channels are looked through for that.
     pub(crate) fn subscribe(&self, now: Time, page: &Page, wishes: Wishes) {
         let channels = self.lock().board.list();
         let plan = Plan::new(wishes, channels);
@@ -161,7 +161,7 @@ impl Feed {
         self.lock().board.fingerprint_on(channel)
     }
 
-    /// Whether somebody tells what is true, which only a simulation knows.
+    /// Whether the truth is published, which only a simulation knows.
     pub(crate) fn is_simulated(&self) -> bool {
         let state = self.lock();
         let mut channels = state.board.channels();
@@ -196,7 +196,7 @@ impl Feed {
     }
 }
 
-/// Whether this is where a simulation says what is true; the page has the same rule.
+/// Whether this is a channel of the truth of a simulation; the page has the same rule.
 fn is_truth(channel: &str) -> bool {
     let before = channel.strip_suffix("truth.pose");
     before.is_some_and(|it| it.is_empty() || it.ends_with(['.', '/']))

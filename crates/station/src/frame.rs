@@ -1,6 +1,6 @@
 //! Frames between a station and its page, as `web/PROTOCOL.md` has them.
 //!
-//! In: bytes of one WebSocket message. Out: a frame, or an error that says what was expected; and the other way round.
+//! In: bytes of one WebSocket message. Out: a frame, or an error with what was expected; and the other way round.
 
 use bowline_wire::Fingerprint;
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -29,7 +29,7 @@ const PUBLISH: u8 = 0x12;
 const REQUEST: u8 = 0x13;
 const PING: u8 = 0x17;
 
-/// What a page says.
+/// A frame from a page.
 #[derive(Debug)]
 pub(crate) enum FromPage<'a> {
     Subscribe(Vec<WishRow>),
@@ -82,7 +82,7 @@ pub(crate) enum Request {
     },
 }
 
-/// What a station says first.
+/// The first frame of a station.
 #[derive(Debug, Serialize)]
 pub(crate) struct Hello<'a> {
     pub(crate) version: u32,
@@ -106,7 +106,7 @@ pub(crate) struct Reply {
     pub(crate) error: Option<String>,
 }
 
-/// A frame that is not as the protocol says.
+/// A frame that violates the protocol.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum BadFrame {
     #[error("expected a kind of frame, found nothing")]
@@ -121,7 +121,7 @@ pub(crate) enum BadFrame {
     BadJson(String),
 }
 
-/// Reads what a page says.
+/// Reads a frame from a page.
 pub(crate) fn read(bytes: &[u8]) -> Result<FromPage<'_>, BadFrame> {
     let (&kind, body) = bytes.split_first().ok_or(BadFrame::Empty)?;
     match kind {

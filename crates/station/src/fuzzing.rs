@@ -1,4 +1,4 @@
-//! What a page says, for a fuzzer that says anything: read, and judged as if it came over a socket.
+//! Frames from a page, for a fuzzer that sends anything: read, and judged as if they came over a socket.
 
 use crate::frame::{self, FromPage};
 use crate::people::Role;
@@ -24,7 +24,7 @@ pub enum Said {
     Other,
 }
 
-/// Somebody of this role says this, where there are these channels. On the first of them is a gate.
+/// A page in this role sends this, where there are these channels. On the first of them is a gate.
 #[must_use]
 pub fn hear(frame: &[u8], role: Role, rank: i32, channels: &[&str]) -> Said {
     match frame::read(frame) {

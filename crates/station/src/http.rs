@@ -1,7 +1,7 @@
-//! HTTP: the page, charts, who somebody is, and the way to the WebSocket.
+//! HTTP: the page, charts, the account of a browser, and the way to the WebSocket.
 //!
 //! Every request is checked for its `Host`, and every one that changes anything for its `Origin`, so that no other page in
-//! the same browser can use the station. Nothing is told apart by query strings, and no token is ever in a URL.
+//! the same browser can use the station. Query strings have no meaning, and no token is ever in a URL.
 
 use crate::board::MAX_MESSAGE;
 use crate::door::ASK_WITHIN;
@@ -29,12 +29,12 @@ use tokio::time::timeout;
 
 /// The longest body of a request: a name and the longest password, each letter as JSON writes it at worst.
 const MAX_BODY: usize = 8 << 10;
-/// How long somebody waits while the passwords of others are checked.
+/// How long a log-in waits while the passwords of others are checked.
 const LOGIN_WITHIN: Duration = Duration::from_secs(5);
 /// What the library keeps of what is not sent yet: a little, then the longest message that there is, and answers to pings.
 const WRITE_BUFFER: usize = 16 << 10;
 const MAX_WRITE_BUFFER: usize = WRITE_BUFFER + MAX_MESSAGE + (1 << 20);
-/// How much of what somebody typed is written down.
+/// How much of what was typed is written down.
 const MAX_NOTED: usize = 64;
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' blob: data:; connect-src 'self'; \
                       frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
@@ -59,7 +59,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// Somebody who may see what there is.
+/// An account that may see what there is.
 #[derive(Clone, Debug)]
 pub(crate) struct Guest {
     pub(crate) person: Person,
@@ -114,7 +114,7 @@ async fn guard(State(context): State<Arc<Context>>, request: Request, next: Next
     response
 }
 
-/// Why a token is not taken. Which of these it is, is nobody's business.
+/// Why a token is not taken. The client does not learn which of these it is.
 const NO_LONGER: &str =
     "a token that was ended, has expired, was given to another host or to nobody";
 
@@ -162,7 +162,7 @@ fn refuse(status: StatusCode, why: &str) -> Response {
         .into_response()
 }
 
-/// Whoever asks, if they may see anything.
+/// The account of a request, if it may see anything.
 fn guest(context: &Context, address: SocketAddr, headers: &HeaderMap) -> Option<Guest> {
     let Access::LogIn { .. } = &context.access else {
         return Some(Guest {
@@ -185,11 +185,11 @@ fn guest(context: &Context, address: SocketAddr, headers: &HeaderMap) -> Option<
     })
 }
 
-/// What somebody asks for at a station without log-in; the gate says how much of it counts.
+/// The rank that is requested at a station without log-in; the gate decides how much of it counts.
 const OPEN_RANK: i32 = 100;
 
 /// Cookies do not know ports, so each station of a host has a name of its own for its cookie. With TLS, no page of another
-/// host and nobody without TLS can set it.
+/// host and no client without TLS can set it.
 fn cookie_name(context: &Context) -> String {
     let prefix = if context.is_tls() { "__Host-" } else { "" };
     format!("{prefix}bowline_session_{}", context.port)
@@ -203,7 +203,7 @@ fn tokens<'a>(context: &Context, headers: &'a HeaderMap) -> impl Iterator<Item =
     pairs.filter_map(move |pair| pair.trim().strip_prefix(&*name)?.strip_prefix('='))
 }
 
-/// The token of a request. If there are two, one was put there by somebody else.
+/// The token of a request. If there are two, one was put there by another site.
 fn token_of<'a>(context: &Context, headers: &'a HeaderMap) -> Option<&'a str> {
     let mut tokens = tokens(context, headers);
     tokens.next().filter(|_| tokens.next().is_none())
@@ -307,7 +307,7 @@ async fn logout(
     Extension(Peer(address)): Extension<Peer>,
     headers: HeaderMap,
 ) -> Response {
-    // Whoever has several is rid of all of them.
+    // A browser with several is rid of all of them.
     for token in tokens(&context, &headers) {
         let ended = context.sessions().end(token);
         if let Some(person) = ended {
@@ -415,7 +415,7 @@ async fn upgrade(
     };
     let upgrade = upgrade
         .protocols(["bowline"])
-        // A little longer, so that what is too long can be told from what is malformed.
+        // A little longer, so that too long differs from malformed.
         .max_message_size(2 * frame::MAX_FROM_PAGE)
         .max_frame_size(2 * frame::MAX_FROM_PAGE)
         .write_buffer_size(WRITE_BUFFER)

@@ -8,14 +8,14 @@
 //!          └─▶ audit ─▶ log, bus
 //! ```
 //!
-//! What is said between a station and its page is in `web/PROTOCOL.md`. The station cannot move a vehicle: it carries
+//! The protocol between a station and its page is in `web/PROTOCOL.md`. The station cannot move a vehicle: it carries
 //! what people ask for to the gate, if they may ask at all, and writes down that they did.
 //!
 //! | file | job |
 //! | --- | --- |
 //! | `frame.rs` | frames to bytes and back |
 //! | `wish.rs` | what a page wants to be sent |
-//! | `board.rs`, `past.rs` | what was heard, in bounds |
+//! | `board.rs`, `past.rs` | what was received, in bounds |
 //! | `outbox.rs` | what a page is sent next |
 //! | `feed.rs` | from one source to all pages |
 //! | `live.rs`, `replay.rs` | the two sources |
@@ -29,7 +29,7 @@
 //! | `http.rs`, `socket.rs`, `assets.rs` | the only files that know browsers |
 //! | `station.rs` | all of it together |
 //!
-//! Everything above `http.rs` is told the time and holds no socket.
+//! Everything above `http.rs` receives the time and holds no socket.
 
 mod assets;
 mod audit;

@@ -1,4 +1,4 @@
-//! A connection as the system has it: what went through it, and how it is ended so that the last word is heard.
+//! A connection as the system has it: what went through it, and how it is ended so that the last bytes arrive.
 
 use socket2::SockRef;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ const LOOKS: u32 = 10;
 const HANG_UP_WITHIN: Duration = Duration::from_millis(500);
 const MAX_UNHEARD: usize = 1 << 20;
 
-/// Shared by whoever reads and writes, and those who watch them.
+/// Shared by the readers and writers, and those who watch them.
 #[derive(Clone, Debug)]
 pub(crate) struct Line(Arc<State>);
 
@@ -65,13 +65,13 @@ impl Line {
         while_moving(within, n_moved, what).await
     }
 
-    /// Says something short on a new line, whether it is heard or not.
+    /// Sends something short on a new line, whether it arrives or not.
     pub(crate) fn say_at_once(&self, bytes: &[u8]) {
         drop(self.0.stream.try_write(bytes));
     }
 
-    /// Says that nothing more comes, and reads what the other side still says: to close with something unread would take
-    /// back what was said last.
+    /// Shuts down sending, and reads what the other side still sends: to close with something unread would discard
+    /// what was sent last.
     pub(crate) async fn hang_up(&self) {
         // It may be gone already.
         drop(SockRef::from(&self.0.stream).shutdown(Shutdown::Write));

@@ -1,4 +1,4 @@
-//! A bus as a source: one thread hears everything on it, and knows the types.
+//! A bus as a source: one thread receives everything on it, and knows the types.
 
 use crate::board::{Described, Message};
 use crate::feed::Feed;
@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 /// How long at most until a question is seen, and the wish to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How many events are taken before pages are told.
+/// How many events are taken before pages are notified.
 const MOST_AT_ONCE: usize = 256;
 /// How often it is looked whether unknown types were described.
 const DESCRIBE_EVERY: Duration = Duration::from_millis(100);
@@ -28,7 +28,7 @@ const MAX_QUESTIONS: usize = 32;
 /// A type with all that it contains.
 pub(crate) type Type = (TypeSet, TypeId);
 
-/// A bus that is heard.
+/// A bus that is subscribed to.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) bus: Bus,
@@ -91,7 +91,7 @@ impl Live {
         })
     }
 
-    /// The type of that name, if anybody has described it.
+    /// The type of that name, if it was described.
     pub(crate) async fn type_named(&self, name: &str) -> Result<Option<Type>, AskError> {
         self.ask(About::Name(name.to_owned())).await
     }
@@ -121,13 +121,13 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic there was told by the hook.
+            // The hook has reported a panic there.
             drop(thread.join());
         }
     }
 }
 
-/// The thread that hears.
+/// The thread that receives.
 struct Ear {
     source: Source,
     feed: Arc<Feed>,
@@ -135,7 +135,7 @@ struct Ear {
     asked: Receiver<Question>,
     stop: Arc<AtomicBool>,
     n_failed: Arc<AtomicU64>,
-    /// When nothing waited to be heard.
+    /// When nothing waited to be received.
     empty_at: Time,
 }
 
@@ -168,7 +168,7 @@ impl Ear {
         }
     }
 
-    /// Passes on what came. A message is as old as it is, whoever was held up since it came: this thread, or the machine.
+    /// Passes on what came. A message is as old as it is, whatever was held up since it came: this thread, or the machine.
     fn hear(&self, now: Time, events: &mut Vec<Event>) {
         for event in events.drain(..) {
             let stamp_ns = event.arrival.received_ns;
@@ -200,13 +200,13 @@ impl Ear {
                     .or_else(|| self.source.type_named(&name)),
                 About::Fingerprint(fingerprint) => catalog.find(fingerprint).map(whole),
             };
-            // Whoever asked may be gone.
+            // The client that asked may be gone.
             drop(answer.send(found));
         }
     }
 }
 
-/// A type as pages are told.
+/// A type as pages receive it.
 pub(crate) fn described(types: &TypeSet, id: TypeId) -> Described {
     Described {
         name: types.def(id).full_name().into(),

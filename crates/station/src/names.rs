@@ -1,9 +1,9 @@
-//! What browsers call a station, and what people are told.
+//! The host names of a station for browsers, and the address that is printed.
 
 use std::net::SocketAddr;
 
-/// The names that browsers may use: as given, with the port where that is not said; on this machine, its usual names.
-/// Browsers say no port where it is the usual one.
+/// The names that browsers may use: as given, with the port where that is missing; on this machine, its usual names.
+/// Browsers send no port where it is the usual one.
 pub(crate) fn hosts(address: SocketAddr, given: &[String], is_tls: bool) -> Vec<String> {
     let port = address.port();
     let mut names = vec![match address {
@@ -26,7 +26,7 @@ pub(crate) fn hosts(address: SocketAddr, given: &[String], is_tls: bool) -> Vec<
     hosts
 }
 
-/// What people are told: where it listens, or a name if that is everywhere.
+/// The printed address: where it listens, or a name if that is everywhere.
 pub(crate) fn main_host(address: SocketAddr, given: &[String]) -> String {
     let port = address.port();
     match given.first() {

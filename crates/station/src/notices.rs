@@ -1,4 +1,4 @@
-//! Refusals that somebody could cause without end: the first is written down at once, the others as one line now and then.
+//! Refusals that a client could cause without end: the first is written down at once, the others as one line now and then.
 
 use bowline_component::Time;
 use bowline_msgs::Audit;
@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-/// How often at most the same is said of the same host.
+/// How often at most the same is reported of the same host.
 const EVERY: Duration = Duration::from_secs(10);
-/// Hosts that are told apart. What others do is one more line for all of them.
+/// Hosts that are reported separately. What others do is one more line for all of them.
 const MAX_HOSTS: usize = 256;
 const OTHERS: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 

@@ -43,7 +43,7 @@ pub(crate) struct Outbox {
     status: Option<Bytes>,
     wishes: Option<Wishes>,
     slots: BTreeMap<ChannelId, Slot>,
-    /// Channels that the page is to be told about.
+    /// Channels that the page is to be notified of.
     unannounced: BTreeSet<ChannelId>,
     schemas: BTreeMap<u64, Bytes>,
     /// Channels whose last message is the first that the page sees of them.
@@ -119,7 +119,7 @@ impl Outbox {
         self.status = Some(frame);
     }
 
-    /// What came of hearing a message.
+    /// The result of receiving a message.
     pub(crate) fn learn(&mut self, board: &Board, outcome: Outcome) {
         let Outcome::Changed { id, gone } = outcome else {
             return;

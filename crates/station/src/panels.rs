@@ -39,7 +39,7 @@ pub enum BadPanels {
     NoFolder {
         /// Where.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// Its names are no names of modules.
@@ -133,7 +133,7 @@ impl Panels {
     }
 }
 
-/// Whether a name is one that leads nowhere else, and has an ending that browsers are told of.
+/// Whether a name is one that leads nowhere else, and has an ending with a content type.
 fn is_plain(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     name.len() <= MAX_NAME

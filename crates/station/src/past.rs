@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// So many messages of a channel are kept at most, and so many bytes of them.
 const MAX_MESSAGES: usize = 2_048;
 const MAX_BYTES: usize = 256 << 10;
-/// Longer ones are pictures and maps, of which the last says all.
+/// Longer ones are pictures and maps, of which the last is enough.
 const MAX_MESSAGE: usize = 4 << 10;
 
 /// Some of the messages that came, in their order.

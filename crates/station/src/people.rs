@@ -54,7 +54,7 @@ pub(crate) struct Person {
 #[derive(Clone, Debug)]
 pub struct People {
     users: BTreeMap<String, User>,
-    /// Whose password is checked when somebody is not known, so that it takes as long.
+    /// The password that is checked for unknown names, so that it takes as long.
     nobody: String,
 }
 
@@ -80,7 +80,7 @@ pub enum BadPeople {
     /// It is not as the format has it.
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
-    /// Nobody could log in.
+    /// No account could log in.
     #[error("expected at least one [user.NAME], found none")]
     Nobody,
     /// A name that no station can have.
@@ -145,7 +145,7 @@ impl People {
         self.users.contains_key(name)
     }
 
-    /// Whose password this is. Takes some tens of milliseconds, whoever asks.
+    /// The account of a password. Takes some tens of milliseconds in any case.
     pub(crate) fn check(&self, name: &str, password: &str) -> Option<Person> {
         let user = self.users.get(name);
         let hash = user.map_or(&self.nobody, |user| &user.password);
@@ -163,7 +163,7 @@ impl People {
     }
 }
 
-/// Whether somebody could log in with it: other kinds, and those without salt or output, fit no password.
+/// Whether a log-in with it could succeed: other kinds, and those without salt or output, fit no password.
 fn check_hash(text: &str) -> argon2::password_hash::Result<()> {
     let hash = PasswordHash::new(text)?;
     if hash.algorithm != argon2::ARGON2ID_IDENT {

@@ -8,7 +8,7 @@ use bowline_operator::{Effect, Role as LeastRole};
 use bowline_wire::{DecodeError, Fingerprint, Message as _};
 use serde_json::Value;
 
-/// Who speaks.
+/// The sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Speaker {
     pub(crate) role: Role,
@@ -22,7 +22,7 @@ pub(crate) struct Speaker {
 pub(crate) enum Ask {
     /// Stops a vehicle: the first is never held back.
     Stop {
-        /// Whether a gate was heard there.
+        /// Whether a gate was received there.
         is_heard: bool,
     },
     /// Anything else.
@@ -108,7 +108,7 @@ pub(crate) fn is_sim_question(type_name: &str, request: &Value) -> bool {
     type_name == SimControl::NAME && is_look
 }
 
-/// Whether this may go to the bus. `type_on` tells what is on a channel.
+/// Whether this may go to the bus. `type_on` gives the type on a channel.
 pub(crate) fn judge(
     speaker: &Speaker,
     channel: &str,

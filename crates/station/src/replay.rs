@@ -25,7 +25,7 @@ const MAX_ORDERS: usize = 64;
 /// How long at most until it is seen that it should stop, or that log time went on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How much of a log is read to know what was before a moment: so many bytes for the past, and for channels that had
-/// nothing to say for long.
+/// no messages for long.
 const PAST_BYTES: i64 = 64 << 20;
 const LAST_BYTES: u64 = 256 << 20;
 /// How long that is in the log's time, at least and at most.
@@ -50,7 +50,7 @@ pub(crate) struct View {
     pub(crate) error: Option<String>,
 }
 
-/// Why a player does not do what it is told.
+/// Why a player does not carry out a command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OrderError {
     #[error("the player has too much to do")]
@@ -123,7 +123,7 @@ impl Drop for Replay {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic there was told by the hook.
+            // The hook has reported a panic there.
             drop(thread.join());
         }
     }
@@ -222,7 +222,7 @@ impl Stage {
         channel
     }
 
-    /// Tells pages of new types; cheap if there are none.
+    /// Notifies pages of new types; cheap if there are none.
     fn describe(&mut self, reader: &Reader) {
         let n_schemas = reader.n_schemas();
         if !self.is_undescribed && n_schemas == self.n_schemas {
@@ -250,7 +250,7 @@ impl Stage {
         view.status.state = State::Ended;
     }
 
-    /// Goes to another place, and tells pages what they would know there.
+    /// Goes to another place, and sends pages what they would know there.
     fn seek(&mut self, reader: &mut Reader, place: Place) -> Result<(), ReadError> {
         let first = reader.summary().and_then(|it| it.span).map(|it| it.0);
         let (utime, why) = match place {
@@ -285,7 +285,7 @@ struct Before {
     last: Option<Message>,
 }
 
-/// What was said before a moment, in the order of time.
+/// The messages before a moment, in the order of time.
 fn before(reader: &mut Reader, utime: i64) -> Result<Vec<(String, Message)>, ReadError> {
     let summary = reader.summary().cloned().unwrap_or_default();
     let Some((first, _)) = summary.span else {
@@ -299,7 +299,7 @@ fn before(reader: &mut Reader, utime: i64) -> Result<Vec<(String, Message)>, Rea
         before.past.offer(&message);
         before.last = Some(message);
     })?;
-    // Those that had nothing to say for long: further and further back, until all are found or it is enough.
+    // Channels without messages for long: further and further back, until all are found or the limit is reached.
     let mut n_bytes = 0;
     let mut length = utime - from;
     while from > first && n_bytes < LAST_BYTES && is_any_missing(&summary, &known, from) {

@@ -43,7 +43,7 @@ pub(crate) fn about(request: &Request) -> Option<(&'static str, String, String)>
     }
 }
 
-/// Whether somebody of this role may ask that; the error is for people.
+/// Whether this role may ask that; the error is for people.
 pub(crate) fn judge(role: Role, request: &Request) -> Result<(), String> {
     match request {
         Request::Service {
@@ -64,7 +64,7 @@ pub(crate) fn judge(role: Role, request: &Request) -> Result<(), String> {
     }
 }
 
-/// Answers what somebody may ask.
+/// Answers a request that is permitted.
 pub(crate) async fn answer(context: &Context, request: Request) -> Answer {
     match request {
         Request::Service {

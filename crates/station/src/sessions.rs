@@ -1,7 +1,7 @@
-//! Who is logged in: tokens, for how long they are good and where, and how often somebody may try.
+//! The accounts that are logged in: tokens, for how long they are good and where, and how often a client may try.
 //!
-//! Only fingerprints of tokens are kept. A token is good from the host that it was given to, until it expires or somebody
-//! logs out.
+//! Only fingerprints of tokens are kept. A token is good from the host that it was given to, until it expires or its
+//! session ends.
 
 use crate::budget::Budget;
 use crate::people::Person;
@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How often one person may be logged in; the oldest of these is logged out for one more. Nobody logs out another.
+/// How often one person may be logged in; the oldest of these is logged out for one more. No account logs out another.
 const MAX_SESSIONS: usize = 16;
-/// Hosts whose attempts are remembered. Beyond that everybody waits.
+/// Hosts whose attempts are remembered. Beyond that all hosts wait.
 const MAX_HOSTS: usize = 1_024;
 /// Attempts of one host: at once, and then a second.
 const ATTEMPTS: (f64, f64) = (5.0, 0.1);
@@ -55,7 +55,7 @@ impl Sessions {
         }
     }
 
-    /// Whether somebody at this host may try a password now. `known` is whose, if there is such a person.
+    /// Whether a client at this host may try a password now. `known` is whose, if there is such a person.
     pub(crate) fn may_try(&mut self, now: Time, host: IpAddr, known: Option<&str>) -> bool {
         let site = site_of(host);
         if self.attempts.len() >= MAX_HOSTS {
@@ -76,7 +76,7 @@ impl Sessions {
         of_name.or_insert_with(|| new(NAME_ATTEMPTS)).spend(now)
     }
 
-    /// What was tried should not count: the password was right, or nobody looked at it.
+    /// An attempt that should not count: the password was right, or was not checked.
     pub(crate) fn refund(&mut self, host: IpAddr, known: Option<&str>) {
         let of_name = known.and_then(|name| self.by_name.get_mut(name));
         let of_host = self.attempts.get_mut(&site_of(host));
@@ -91,7 +91,7 @@ impl Sessions {
         sessions.any(|it| it.person.name == name && it.host == host && it.until > now)
     }
 
-    /// Lets somebody in. Returns the token.
+    /// Begins a session. Returns the token.
     pub(crate) fn begin(&mut self, now: Time, host: IpAddr, person: Person) -> String {
         self.by_token.retain(|_, session| session.until > now);
         let own = |(_, session): &(&Fingerprint, &Session)| session.person.name == person.name;
@@ -126,7 +126,7 @@ impl Sessions {
         session.is_some_and(|session| session.until > now)
     }
 
-    /// Logs somebody out. Returns who that was.
+    /// Ends a session. Returns whose it was.
     pub(crate) fn end(&mut self, token: &str) -> Option<Person> {
         let ended = self.by_token.remove(&fingerprint(token));
         ended.map(|session| session.person)
@@ -137,7 +137,7 @@ impl Sessions {
     }
 }
 
-/// What counts as one host where something is limited: whoever has an address of version 6 has all of its network.
+/// What counts as one host where something is limited: an address of version 6 stands for all of its network.
 pub(crate) fn site_of(host: IpAddr) -> IpAddr {
     match host.to_canonical() {
         IpAddr::V4(address) => address.into(),

@@ -1,4 +1,4 @@
-//! One page: what it says, what it is sent, and when it is sent away.
+//! One page: what it sends, what it is sent, and when its connection is ended.
 
 use crate::budget::Budget;
 use crate::feed::Page;
@@ -29,15 +29,15 @@ use tokio_tungstenite::tungstenite;
 const CHUNK: usize = 16 << 10;
 /// A page that takes nothing for so long is gone; one that takes a long message slowly is not.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// How long saying goodbye may take.
+/// How long closing may take.
 const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
 /// Frames that a page may send: a second, and at once.
 const FRAMES: (f64, f64) = (400.0, 800.0);
 /// Messages that it may publish: a second, and at once.
 const PUBLISHES: (f64, f64) = (100.0, 100.0);
-/// Stops that it may say on one channel: a second, and at once. The page says one ten times a second until it is confirmed.
+/// Stops that it may send on one channel: a second, and at once. The page sends one ten times a second until it is confirmed.
 const STOPS: (f64, f64) = (20.0, 20.0);
-/// Vehicles without a gate that anybody heard, and that it may stop nevertheless.
+/// Vehicles without a gate on the bus that it may stop nevertheless.
 const MAX_UNHEARD: usize = 8;
 /// Requests that are written down: a second, and at once.
 const ASKS: (f64, f64) = (20.0, 40.0);
@@ -100,7 +100,7 @@ pub(crate) async fn attend(
             reason: why.into(),
         }));
         let farewell = async {
-            // Whether it is heard or not.
+            // Whether it arrives or not.
             drop(sink.send(close).await);
             while let Some(Ok(_)) = stream.next().await {}
         };
@@ -148,7 +148,7 @@ async fn wait(context: &Context, page: &Page, due: Option<Time>) {
     }
 }
 
-/// Waits for a reason to send the page away that neither side has said.
+/// Waits for a reason to end the connection that neither side has sent.
 async fn watch(context: &Context, page: &Page, session: Option<SessionId>) -> Option<Goodbye> {
     loop {
         if timeout(LOOK_EVERY, context.ended()).await.is_ok() {
@@ -184,7 +184,7 @@ struct Visit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StopVerdict {
     Say,
-    /// It was said a moment ago.
+    /// A repetition of a moment ago.
     Said,
     /// There are no such vehicles as this page stops.
     NobodyThere,
@@ -227,7 +227,7 @@ impl Visit {
         })
     }
 
-    /// Takes what the page says, until it leaves.
+    /// Takes what the page sends, until it leaves.
     async fn read(&mut self, stream: &mut SplitStream<WebSocket>) -> Option<Goodbye> {
         while let Some(message) = stream.next().await {
             let goodbye = match message {
@@ -323,7 +323,7 @@ impl Visit {
             }
         }
         let bus: &Bus = &live.bus;
-        // A hub that is gone can keep whoever speaks to it for a moment.
+        // A hub that is gone can keep a publisher waiting for a moment.
         let published = tokio::task::block_in_place(|| bus.publish_bytes(channel, message));
         let detail = published.as_ref().err().map(ToString::to_string);
         let is_done = published.is_ok();
@@ -344,7 +344,7 @@ impl Visit {
         Ok(Pace::Steady)
     }
 
-    /// The first stop on a channel is let through whatever else the page said, and so often again as anybody needs.
+    /// The first stop on a channel is let through whatever else the page sent, and so often again as any person needs.
     fn judge_stop(&mut self, channel: &str, is_heard: bool) -> StopVerdict {
         let now = self.context.clock.now();
         if let Some(budget) = self.stops.get_mut(channel) {
@@ -354,7 +354,7 @@ impl Visit {
                 StopVerdict::Said
             };
         }
-        // Whoever invents vehicles fills the bus with their channels.
+        // Invented vehicles would fill the bus with their channels.
         if !is_heard {
             if self.n_unheard >= MAX_UNHEARD || !self.context.may_begin(channel) {
                 return StopVerdict::NobodyThere;
@@ -368,7 +368,7 @@ impl Visit {
         StopVerdict::Say
     }
 
-    /// Drops it, says so in the audit log, and sends the page away if that goes on.
+    /// Drops it, notes it in the audit log, and ends the connection if that goes on.
     fn refuse(&mut self, channel: &str, message: &[u8], why: &str) -> Result<Pace, Goodbye> {
         self.context
             .counts
@@ -381,7 +381,7 @@ impl Visit {
         Ok(Pace::Steady)
     }
 
-    /// Answers in its own time, so that a service that takes long keeps nobody.
+    /// Answers in its own time, so that a slow service delays no other.
     fn on_request(&mut self, id: u32, request: frame::Request) {
         let about = request::about(&request);
         if about.is_some() && !self.asks.spend(self.context.clock.now()) {
@@ -480,7 +480,7 @@ fn reply(answer: request::Answer) -> Reply {
     }
 }
 
-/// Whether a page says things at a pace that is heard.
+/// Whether a page sends at a pace that is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
     Steady,
@@ -502,7 +502,7 @@ fn too_large() -> Goodbye {
     )
 }
 
-/// What is to be said about a connection that broke; nothing if nobody is there to hear it.
+/// The text about a connection that broke; none if there is no reader for it.
 fn broken(error: axum::Error) -> Option<Goodbye> {
     let inner = error.into_inner();
     let error = inner.downcast_ref::<tungstenite::Error>()?;

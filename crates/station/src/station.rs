@@ -33,7 +33,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio_rustls::TlsAcceptor;
 
-/// How often pages are told how the station is.
+/// How often pages receive the state of the station.
 const STATUS_EVERY: Duration = Duration::from_millis(200);
 /// Pages at once, and pages of one person where people log in.
 const MAX_PAGES: usize = 64;
@@ -42,7 +42,7 @@ const MAX_OF_PERSON: usize = 8;
 const MAX_LOGINS: usize = 2;
 /// Calls to others that are under way at once: each has a thread.
 const MAX_CALLS: usize = 32;
-/// Channels that were never heard and that all pages together may stop vehicles on.
+/// Unknown channels that all pages together may stop vehicles on.
 const MAX_UNHEARD: usize = 256;
 /// The longest name that a gate knows.
 const MAX_STATION: usize = 64;
@@ -70,7 +70,7 @@ pub struct Options {
     pub audit: Option<PathBuf>,
     /// What is recorded meanwhile, for people to see.
     pub recording: Option<String>,
-    /// For how long somebody stays logged in.
+    /// How long a session lasts.
     pub session: Duration,
 }
 
@@ -79,14 +79,14 @@ pub struct Options {
 pub enum Origin {
     /// A bus: what happens now.
     Bus(Bus),
-    /// A log: what happened then. Nobody can be commanded.
+    /// A log: what happened then. Nothing can be commanded.
     Log(Box<Reader>),
 }
 
 /// Who may use a station.
 #[derive(Debug)]
 pub enum Access {
-    /// Whoever is on this machine.
+    /// All users of this machine.
     Open,
     /// Who logs in.
     LogIn {
@@ -118,7 +118,7 @@ pub struct Model {
 /// Why a station does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Others could use it, and nobody would know who they are.
+    /// Others could use it without a name.
     #[error(
         "expected log-in and TLS at {0}: others reach that address. Give --users, --tls-cert and --tls-key, or listen at \
          127.0.0.1"
@@ -138,10 +138,10 @@ pub enum StartError {
     Listen {
         /// Which.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The bus cannot be heard.
+    /// The bus cannot be read.
     #[error(transparent)]
     Source(#[from] OpenSourceError),
     /// The certificate cannot be used.
@@ -167,7 +167,7 @@ pub struct Station {
 /// Connections that the system keeps until they are let in or turned away. Beyond that it drops them without a word, and
 /// browsers try again after a second or three: a crowd must not keep those waiting who come with it.
 const MAX_WAITING: i32 = 1_024;
-/// How long pages get to hear that it ends.
+/// How long pages get to receive the end.
 const END_WITHIN: Duration = Duration::from_secs(1);
 
 impl Station {
@@ -235,7 +235,7 @@ impl Station {
 
 impl Drop for Station {
     fn drop(&mut self) {
-        // Nobody may be left to hear it.
+        // The receiver may be gone.
         self.end.send_replace(true);
         if let Some(runtime) = self.runtime.take() {
             let pages_gone = async {
@@ -293,7 +293,7 @@ fn local_address(listener: &TcpListener, address: SocketAddr) -> Result<SocketAd
         .map_err(|source| StartError::Listen { address, source })
 }
 
-/// What everybody in a station shares.
+/// What all pages of a station share.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) feed: Arc<Feed>,
@@ -327,7 +327,7 @@ pub(crate) struct ServedChart {
     pub(crate) zipped: Option<Bytes>,
 }
 
-/// Where messages come from, and are heard.
+/// The source of messages.
 #[derive(Debug)]
 pub(crate) enum Source {
     Live(Live),
@@ -341,7 +341,7 @@ pub(crate) struct Counts {
     /// That the bus did not take.
     pub(crate) unpublished: AtomicU64,
     pub(crate) refused_messages: AtomicU64,
-    /// Stops that were said again within a moment, after one that went through.
+    /// Stops that were repeated within a moment, after one that went through.
     pub(crate) repeated_stops: AtomicU64,
     pub(crate) refused_requests: AtomicU64,
     pub(crate) sent_away: AtomicU64,
@@ -423,7 +423,7 @@ impl Context {
             .is_some_and(|it| it.eq_ignore_ascii_case(host))
     }
 
-    /// A place for a page of this person, if there is one. At a station without log-in everybody is the same person.
+    /// A place for a page of this person, if there is one. At a station without log-in all pages belong to one person.
     pub(crate) fn sit_down(&self, person: &str) -> Option<Seat> {
         let most = match &self.access {
             Access::Open => MAX_PAGES,
@@ -432,13 +432,13 @@ impl Context {
         self.seats.enter(person.to_owned(), most)
     }
 
-    /// Leave to call somebody, who may take long to answer; the error is for people.
+    /// Permission to call a service, which may take long to answer; the error is for people.
     pub(crate) fn may_call(&self) -> Result<SemaphorePermit<'_>, String> {
         let permit = self.calls.try_acquire().ok();
         permit.ok_or_else(|| "too many requests are under way".to_owned())
     }
 
-    /// Whether a channel that was never heard may be spoken on, among all those that were before.
+    /// Whether an unknown channel may be published on, among all those that were before.
     pub(crate) fn may_begin(&self, channel: &str) -> bool {
         let mut unheard = self.unheard.lock().unwrap_or_else(PoisonError::into_inner);
         if unheard.len() >= MAX_UNHEARD {
@@ -473,7 +473,7 @@ impl Context {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The name that somebody commands under.
+    /// The name in commands of a person.
     pub(crate) fn station_of(&self, person: &str) -> String {
         match person {
             "" => self.name.clone(),
@@ -502,7 +502,7 @@ impl Context {
         }
     }
 
-    /// The clock that ages are told by, and how fast it runs.
+    /// The clock of ages, and how fast it runs.
     pub(crate) fn time(&self) -> (i64, f64) {
         match &self.source {
             Source::Live(_) => (self.clock.now().utime(), 1.0),
@@ -605,7 +605,7 @@ impl Context {
     /// Waits for the end of the station.
     pub(crate) async fn ended(&self) {
         let mut ended = self.ended.clone();
-        // Without anybody who could say so, it has ended.
+        // Without a sender it has ended.
         drop(ended.wait_for(|ended| *ended).await);
     }
 }

@@ -1,7 +1,7 @@
 //! What a page wants to be sent: channels by pattern and type, and how often.
 //!
-//! A pattern is matched against every channel that there is, for everybody who asks: so it is not any regular expression,
-//! but a name in which some of it may be left open. That takes a bounded number of steps whatever it says.
+//! A pattern is matched against every channel that there is, for every page that asks: so it is not any regular expression,
+//! but a name in which some of it may be left open. That takes a bounded number of steps whatever it contains.
 
 use crate::frame::WishRow;
 use std::time::Duration;

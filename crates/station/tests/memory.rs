@@ -1,4 +1,4 @@
-//! Memory of a station, in a process of its own so that nobody else's is counted.
+//! Memory of a station, in a process of its own so that no other allocation is counted.
 
 #![expect(
     clippy::unwrap_used,
@@ -68,7 +68,7 @@ fn many_slow_readers_of_many_channels_cost_bounded_memory() {
         for channel in 0..CHANNELS {
             bus.publish_bytes(&format!("flood{channel}"), &payload)
                 .unwrap();
-            // No faster than the station hears.
+            // No faster than the station receives.
             if channel % 50 == 0 {
                 bus.publish("beat", &Beat::default()).unwrap();
                 quick.wait_for_message("beat");

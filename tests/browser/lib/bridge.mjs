@@ -23,7 +23,7 @@ export function readout(page, label) {
     return page.locator(".readout", { hasText: label }).first().locator(".value");
 }
 
-/** Waits until an element says something that matches. */
+/** Waits until the text of an element matches. */
 export async function says(locator, expected) {
     const pattern = expected instanceof RegExp ? expected : new RegExp(`^${escape(expected)}$`);
     try {
@@ -40,7 +40,7 @@ function escape(text) {
 
 export const press = (page, name) => page.getByRole("button", { name, exact: true }).first().click();
 
-/** Takes control of a vehicle that nobody holds. */
+/** Takes control of a vehicle without a holder. */
 export async function take(page) {
     await press(page, "Take control");
     await says(seen(page).lease, "the lease is yours");
@@ -49,7 +49,7 @@ export async function take(page) {
 /** Takes control and lets the stop that a gate begins with be over. */
 export async function takeAndClear(page) {
     await take(page);
-    // A gate with a fence lets nothing move while nobody knows where the vehicle is.
+    // A gate with a fence lets nothing move while the vehicle's place is unknown.
     await place(page);
     await press(page, "Clear the stop");
     await says(seen(page).state, "Idle");
@@ -57,7 +57,7 @@ export async function takeAndClear(page) {
 
 /**
  * Sends the vehicle to a place by typing where. A gate takes no task that was given before its word of a cleared stop had
- * come: who was that quick is told so, and asks again.
+ * come: a command that was that quick is refused, and sent again.
  */
 export async function goTo(page, [x, y]) {
     await page.getByLabel("East, metres").fill(String(x));
@@ -77,7 +77,7 @@ export async function goTo(page, [x, y]) {
     await says(seen(page).state, "Autonomous");
 }
 
-/** Where the vehicle says that it is. */
+/** Where the vehicle is by its own report. */
 export async function place(page) {
     await seen(page).position.filter({ hasText: /\d/ }).waitFor();
     const text = (await seen(page).position.textContent()) ?? "";
@@ -90,7 +90,7 @@ export async function until(page, condition, argument) {
 }
 
 /**
- * Clicks on places of the map. Where they are on the screen is told from a first click, whose place the page says, and from
+ * Clicks on places of the map. Where they are on the screen is computed from a first click, whose place the page shows, and from
  * the scale in the corner.
  */
 export class Pointer {
@@ -144,7 +144,7 @@ export class Pointer {
 
 const MENU_OFFSET_PX = 10;
 
-/** How often a person tries again to drive by hand: each time there must be a cause, and it is told. */
+/** How often a person tries again to drive by hand: each time there must be a cause, and it is printed. */
 const MOST_TRIES = 10;
 /** How long the page may take to show that it makes ready. */
 const BEGINS_WITHIN_MS = 5_000;
@@ -187,11 +187,11 @@ const keyW = (page) => ({ down: () => page.keyboard.down("KeyW"), up: () => page
  */
 export async function steer(page, hasMoved, hands = keyW(page)) {
     for (let n = 1; ; n++) {
-        // What held the page up while it was made ready may be told only afterwards.
+        // What held the page up while it was made ready may be reported only afterwards.
         const since = await page.evaluate(() => performance.now());
         await engage(page);
         const moved = hasMoved().then(() => true);
-        // Nobody waits for it any more where the page gave up.
+        // It is not waited for any more where the page gave up.
         moved.catch(() => undefined);
         await hands.down();
         const given = becomes(page, ["off", "arming"]).then(
@@ -247,7 +247,7 @@ async function excuse(page, since, n) {
     console.log(`tried once more to drive by hand: ${why}, and so it was`);
 }
 
-/** What a vehicle's thrusters are told. */
+/** The commands of a vehicle's thrusters. */
 export const isZero = ({ port, starboard }) => port === 0 && starboard === 0;
 export const isAhead = ({ port, starboard }) => port > 0.1 && starboard > 0.1;
 

@@ -1,4 +1,4 @@
-// Waiting with an end: what a scenario waits for comes within a bound, or the scenario says what did not come.
+// Waiting with an end: what a scenario waits for comes within a bound, or the scenario names what did not come.
 
 /** Longer than anything takes here, on a machine that does other things too. */
 export const PATIENCE_MS = 20_000;

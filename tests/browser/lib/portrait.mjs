@@ -47,7 +47,7 @@ export async function violations(page) {
         .map(({ id, nodes }) => `${id}: ${nodes.map((it) => it.target.join(" ")).join(", ")}`);
 }
 
-/** Nobody scrolls sideways. */
+/** The page does not scroll sideways. */
 export async function assertFits(page, name) {
     const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
     assert.equal(isWider, false, `${name} is wider than the screen`);

@@ -14,7 +14,7 @@ export class Bus {
     #waiting = new Set();
     #isGreeted = false;
 
-    /** Connects to `tcpq://HOST:PORT` and hears everything that matches. */
+    /** Connects to `tcpq://HOST:PORT` and receives everything that matches. */
     static async open(url, pattern = ".*") {
         const { hostname, port } = new URL(url.replace(/^tcpq:/, "http:"));
         const bus = new Bus();
@@ -37,7 +37,7 @@ export class Bus {
 
     /**
      * The first message for which `pick` gives something: what it gave, and when that was by this process's clock. One that
-     * does not come in time, or before the bus is closed, is an error that says what was waited for.
+     * does not come in time, or before the bus is closed, is an error that names what was waited for.
      */
     next(pick, { what = "a message", withinMs = PATIENCE_MS } = {}) {
         const picked = new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class Bus {
             });
             this.#waiting.add(fail);
         });
-        // Whoever waits hears of it; a scenario that ended before it came to that has said why.
+        // A waiting scenario gets the error; one that ended before it waited has reported why.
         picked.catch(() => undefined);
         return picked;
     }
@@ -120,11 +120,11 @@ function read(buffer, at) {
     return { channel: buffer.toString("latin1", at + 8, nameEnd), bytes: buffer.subarray(nameEnd + 4, end), end };
 }
 
-/** Whatever describes types has no prefix: it is everybody's. */
+/** The channels that describe types have no prefix: they are common to all. */
 const COMMON = /^bowline\.schema/;
 
 /**
- * A link between a vehicle's bus and a station's, as `bowline link` gives one: what the vehicle says gets a prefix, what
+ * A link between a vehicle's bus and a station's, as `bowline link` gives one: what the vehicle publishes gets a prefix, what
  * operators ask for loses it. It can be cut.
  */
 export class Link {

@@ -1,4 +1,4 @@
-// Runs in the page before its own scripts, and tells what cannot be read from its elements: what is drawn on canvases, when
+// Runs in the page before its own scripts, and reports what cannot be read from its elements: what is drawn on canvases, when
 // messages came, and when the page was held up. It changes nothing that the page does.
 
 import { PATIENCE_MS } from "./patience.mjs";

@@ -31,7 +31,7 @@ const FLAGS = [
     "--disable-sync",
 ];
 
-/** What a vessel is told on a machine on which it may have to wait for its turn. */
+/** The settings of a vessel on a machine on which it may have to wait for its turn. */
 const PATIENT = ["--set", "gate.place_ttl=20s"];
 
 const LAPTOP = { width: 1366, height: 768 };
@@ -131,12 +131,12 @@ export class World {
         return file;
     }
 
-    /** Starts the program: what it says, and a promise that is broken if it ends. */
+    /** Starts the program: its output, and a promise that is broken if it ends. */
     #spawn(args) {
         const child = spawn(BOWLINE, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
         const said = [];
         const heard = new Set();
-        // What was frozen must hear that it is to end.
+        // A frozen process must receive the signal that ends it.
         this.#ends.push(() => {
             if (isRunning(child)) {
                 signalAll(child.pid, "SIGCONT");
@@ -165,7 +165,7 @@ export class World {
         return { child, said, heard, failed };
     }
 
-    /** Starts the program and waits until it has said a line that matches; the match and the process. */
+    /** Starts the program and waits until it has printed a line that matches; the match and the process. */
     async start(args, expected, { stream = "stdout" } = {}) {
         const { child, said, heard, failed } = this.#spawn(args);
         const matched = new Promise((resolve) => {
@@ -203,9 +203,9 @@ export class World {
     }
 
     /**
-     * The harbour vessel with nobody aboard but the gate, in simulation. The lease is longer than on the water, and so is the
+     * The harbour vessel with nothing aboard but the gate, in simulation. The lease is longer than on the water, and so is the
      * time for which the fence is kept by the last known place, because machines that test do other things too; how old a
-     * direct command may get is as it is there. A whole one has as many processes as on the water, and says as much.
+     * direct command may get is as it is there. A whole one has as many processes as on the water, and publishes as much.
      */
     async vessel(url, { ranks = [], lease = "4s", isWhole = false, args = [] } = {}) {
         // A machine has one supervisor for each robot's name, and others may run one too.
@@ -214,7 +214,7 @@ export class World {
         const file = this.file(`${name}.toml`, robotFile("harbour.toml", name, { ranks, isWhole }));
         const bus = await this.bus(url, "gate\\.state");
         const heard = bus.next((channel) => (channel === "gate.state" ? true : undefined), { what: "gate.state" });
-        // It says nothing by itself: what it says is on the bus.
+        // It prints nothing by itself: its output is on the bus.
         const { child, failed } = this.#spawn([
             "run",
             file,
@@ -255,8 +255,8 @@ export class World {
     }
 
     /**
-     * A page of a station, in a browser profile of its own. Whatever it asks anybody else for is a complaint: on the water
-     * there is nobody else. `prepare` is called with the page before it is loaded.
+     * A page of a station, in a browser profile of its own. A request to any other host is a complaint: on the water
+     * there is no other. `prepare` is called with the page before it is loaded.
      */
     async page(url, { hash = "", viewport = LAPTOP, user, prepare, isWatched = true, ...more } = {}) {
         if (browser === undefined) {
@@ -313,7 +313,7 @@ async function end(child, signal) {
     clearTimeout(timer);
 }
 
-/** Signals a process and all that it started; whoever watches over others first, or it would start them anew. */
+/** Signals a process and all that it started; supervisors first, or they would start the others anew. */
 function signalAll(pid, signal) {
     const parents = readdirSync("/proc")
         .filter((it) => /^\d+$/.test(it))
@@ -349,7 +349,7 @@ const HEARTBEAT = 'heartbeat = { within = "5s" }\n';
 
 /**
  * A robot of ours without its scripted operator and without its link: pages take their place. It runs in two processes, the
- * vessel and the world that it is in, and not in one for each component: no page can tell, and machines that test have fewer
+ * vessel and the world that it is in, and not in one for each component: no page can see that, and machines that test have fewer
  * cores than a vessel has components.
  */
 function robotFile(file, name, { ranks, isWhole }) {

@@ -10,7 +10,7 @@ import { BOWLINE, ROOT, World } from "../lib/world.mjs";
 const N_ALARMS = 13;
 const TEXT = "a seal of the hull is wet";
 
-/** What `alarm_t` begins with, as the compiler says. */
+/** The first bytes of `alarm_t`, by the compiler. */
 function fingerprint() {
     const args = ["types", "fingerprint", "types/alarm_t.lcm"];
     const said = execFileSync(BOWLINE, args, { cwd: ROOT, encoding: "utf8" });

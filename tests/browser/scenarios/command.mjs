@@ -190,7 +190,7 @@ test("one person commands one vehicle", (t) =>
         });
     }));
 
-/** What is told from poses, which come often. */
+/** What is computed from poses, which come often. */
 const POSE_FED = ["Heading", "Speed", "Position", "Uncertainty"];
 
 /** Runs in the page. */
@@ -227,7 +227,7 @@ function watchAges(labels) {
     }
 }
 
-/** Asks a stopped vehicle to go on, which is refused anew, and said on the page anew. */
+/** Asks a stopped vehicle to go on, which is refused anew, and shown on the page anew. */
 async function resumeInVain(page, bus) {
     const refusals = page.locator(".journal li", { hasText: "refused" });
     const before = await refusals.count();

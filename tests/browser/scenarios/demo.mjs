@@ -16,7 +16,7 @@ async function demo(world, ...names) {
 /** Where worlds/harbour.toml has the vessel begin, metres. */
 const BERTH = [70, 14];
 
-/** How long the simulation says that it has run, whole seconds. */
+/** How long the simulation has run by its own count, whole seconds. */
 async function simulatedS(page) {
     const text = await page.locator(".simulation .headline").textContent();
     const [, min = 0, s] = text.match(/: (?:(\d+) min )?([\d.]+) s of its time/);
@@ -75,7 +75,7 @@ test("the harbour's demonstration", (t) =>
 
         await world.step(t, "stands still, steps by a second, and goes on when it is told to", async () => {
             const state = page.locator(".simulation .headline");
-            // Whole seconds are told from the tenth on.
+            // Whole seconds are counted from the tenth on.
             await until(page, () =>
                 /^Runs: \d\d+ s|^Runs: \d+ min/.test(document.querySelector(".simulation .headline").textContent),
             );

@@ -1,4 +1,4 @@
-// Several vehicles at one station, experiments, and messages that nobody has a panel for.
+// Several vehicles at one station, experiments, and messages without a panel.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -192,7 +192,7 @@ test("a message of a type that the page was not built with", (t) =>
 
 const TYPE = `package test;
 
-// What a buoy says.
+// The messages of a buoy.
 struct buoy_t {
     int64_t utime;   // when, microseconds since the epoch
     double swell_m;  // height of the swell, metres

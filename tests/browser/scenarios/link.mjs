@@ -1,4 +1,4 @@
-// A vehicle behind a real link, with keys and a path that is too thin for all that it says.
+// A vehicle behind a real link, with keys and a path that is too thin for all that it publishes.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -10,7 +10,7 @@ import { outFolder, World } from "../lib/world.mjs";
 test("the page, with a vehicle under way", (t) =>
     World.run(async (world) => {
         const url = await world.hub();
-        // Pictures of walls take a slow machine long, and nobody is to lose the lease over them.
+        // Pictures of walls take a slow machine long, and the lease is not to be lost over them.
         await world.vessel(url, { lease: "60s" });
         const station = await world.station(["-l", url, "--chart", "worlds/harbour.geojson"]);
         const captain = await world.page(station.url);
@@ -57,9 +57,9 @@ test("the page, with a vehicle under way", (t) =>
             t,
             "can be used by keyboard alone: every control has the focus once, and shows it",
             async () => {
-                // Nobody commands any more: what can be asked for does not change meanwhile.
+                // No station commands any more: what can be asked for does not change meanwhile.
                 await captain.locator(".retask").getByRole("button", { name: "Cancel" }).click();
-                // Where the machine was so busy that the vessel's supervisor began anew, nobody does already.
+                // Where the machine was so busy that the vessel's supervisor began anew, none does already.
                 const handOver = captain.getByRole("button", { name: "Hand over", exact: true });
                 await handOver
                     .or(captain.getByRole("button", { name: "Take control", exact: true }))
@@ -120,7 +120,7 @@ async function visitAll(page) {
     }
 }
 
-/** Runs in the page: remembers every control that can be used now, and tells their names. */
+/** Runs in the page: remembers every control that can be used now, and returns their names. */
 function gatherControls() {
     globalThis.controls = [
         ...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']"),

@@ -92,7 +92,7 @@ test("a page that somebody looks away from while they steer", (t) =>
             await page.evaluate(() => window.dispatchEvent(new Event("blur")));
             await zero;
             await until(page, () => document.querySelector(".teleop").dataset.state !== "driving");
-            // The key is still down, as far as anybody has told the page.
+            // The key is still down, as far as the page knows.
             await staysZero();
             await page.keyboard.up("KeyW");
         });

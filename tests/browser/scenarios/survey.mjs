@@ -17,7 +17,7 @@ const CORNERS = [
 test("a survey is drawn on the map, done to the end, and replayed in the same displays", (t) =>
     World.run(async (world) => {
         const url = await world.hub();
-        // As fast as it can: nobody learns anything from waiting for it.
+        // As fast as it can: waiting for it teaches nothing.
         const vessel = await world.vessel(url, { args: ["--set", "helm.speed_mps=2.5"] });
         const log = world.file("survey.lcm");
         const recorder = await world.start(["log", "record", "-l", url, log], /./, { stream: "any" });
@@ -66,7 +66,7 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
             // It lies still now, so that little more of the bottom is known with each second.
             await until(page, isSlow, SLOW_MPS);
             await until(page, hasHeardMap, await page.evaluate(() => performance.now()));
-            // From here on nobody says anything: what the page shows is what the log ends with.
+            // From here on nothing is published: what the page shows is what the log ends with.
             vessel.freeze();
             await until(page, () => document.querySelector(".panel-vitals")?.dataset.fresh === "stale");
             live = await displays(page);
@@ -90,7 +90,7 @@ test("a survey is drawn on the map, done to the end, and replayed in the same di
                     const missing = live[name].panels.filter((it) => !replayed[name].panels.includes(it));
                     assert.deepEqual(missing, [], `on ${name}`);
                     const [then, now] = [replayed[name].values, live[name].values];
-                    // The bottom is told once a second and drawn when there is time: the last telling may be missing.
+                    // The bottom is published once a second and drawn when there is time: the last message may be missing.
                     const legends = [then, now].map((it) => (it[LEGEND] ?? "").match(/[\d.]+/g)?.map(Number) ?? []);
                     legends[0].forEach((it, i) => assert.ok(Math.abs(it - legends[1][i]) <= 2, then[LEGEND]));
                     assert.deepEqual({ ...then, [LEGEND]: "" }, { ...now, [LEGEND]: "" }, `on ${name}`);
@@ -129,7 +129,7 @@ function isSlow(mps) {
     return Number(speed.querySelector(".value").textContent) < mps;
 }
 
-/** Runs in the page: whether the bottom was told since. */
+/** Runs in the page: whether the bottom was published since. */
 function hasHeardMap(sinceMs) {
     return [...globalThis.heardMs].some(([name, ms]) => name.startsWith("bathymetry") && ms > sinceMs);
 }
@@ -147,7 +147,7 @@ async function survey(page) {
     await press(page, "Survey it");
 }
 
-/** The panels of both pages that are made of messages, and what they say. */
+/** The panels of both pages that are made of messages, and their texts. */
 async function displays(page) {
     const found = {};
     for (const name of ["Sensors", "Operate"]) {
@@ -159,7 +159,7 @@ async function displays(page) {
     return found;
 }
 
-/** Runs in the page: whether every panel that is there has said what it has to say. */
+/** Runs in the page: whether every panel that is there has all of its text. */
 function areFilled() {
     const texts = [
         ".vitals .row .value",
@@ -172,7 +172,7 @@ function areFilled() {
     return texts.length >= 3 && texts.every((it) => !["", "–"].includes(it.textContent));
 }
 
-/** Runs in the page: what its panels say of the vehicle, without what says how old it is. */
+/** Runs in the page: the texts of its panels about the vehicle, without their ages. */
 function valuesOf() {
     const values = {};
     for (const it of document.querySelectorAll(".vitals .readout, .mission .readout")) {
@@ -195,7 +195,7 @@ function valuesOf() {
     return values;
 }
 
-/** What cannot be told in words is drawn: echoes and pictures in many shades, chemistry in the colours of its curves. */
+/** What has no text is drawn: echoes and pictures in many shades, chemistry in the colours of its curves. */
 async function hasPictures(page) {
     await hasPicture(page, "waterfall", 16);
     await hasPicture(page, "camera", 16);
@@ -209,7 +209,7 @@ async function seek(page, share) {
     await page.getByLabel("Place in the log").fill(String(share));
 }
 
-/** The last tenth, ten times as fast: what is said once a second must be heard too, not only each channel's last word. */
+/** The last tenth, ten times as fast: what is published once a second must be received too, not only each channel's last message. */
 async function playToEnd(page) {
     await page.locator(".player").getByLabel("Rate").selectOption("10");
     await seek(page, 900);

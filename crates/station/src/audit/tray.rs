@@ -1,4 +1,4 @@
-//! What waits to be written down, in bounds. Whoever does most loses first, and nobody because of somebody else.
+//! What waits to be written down, in bounds. The session that does most loses first, so none loses because of another.
 
 use bowline_msgs::Audit;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +29,7 @@ struct Entry {
 }
 
 impl Tray {
-    /// Takes an entry. Returns how many were lost for that: this one, or the newest of somebody who did more.
+    /// Takes an entry. Returns how many were lost for that: this one, or the newest of a session that did more.
     pub(super) fn put(&mut self, audit: Audit) -> u64 {
         let entry = Entry {
             person: person_of(&audit),

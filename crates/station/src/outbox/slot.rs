@@ -22,7 +22,7 @@ pub(super) fn cost(message: &Message) -> usize {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) name: Channel,
-    /// The type that the channel has now, and the one that the page was told.
+    /// The type that the channel has now, and the one that the page has.
     pub(super) fingerprint: Fingerprint,
     pub(super) told: Option<Fingerprint>,
     pub(super) wanted: Option<Wanted>,
@@ -119,7 +119,7 @@ impl Slot {
         self.n_skipped = self.n_skipped.saturating_add(n);
     }
 
-    /// Begins anew, but for what the page was told and what it missed.
+    /// Begins anew, but for what the page has and what it missed.
     pub(super) fn clear(&mut self) -> VecDeque<Message> {
         self.n_bytes = 0;
         self.n_past = 0;

@@ -62,7 +62,7 @@ impl Bench {
         self.outbox.schema(fingerprint, &described);
     }
 
-    /// What is sent now: the kind of each frame, and what tells it from others of its kind.
+    /// What is sent now: the kind of each frame, and its key among others of its kind.
     fn sent(&mut self, now: Time) -> Vec<(char, i64)> {
         std::iter::from_fn(|| self.outbox.take(now))
             .map(|frame| {

@@ -59,7 +59,7 @@ fn pages_of_others_and_forged_hosts_are_refused() {
     assert_eq!(send_raw(address, none).unwrap().status, 403);
 }
 
-/// Ways to say "one folder up", and where one would like to go.
+/// Ways to write "one folder up", and where an attacker would like to go.
 fn climbs() -> Vec<String> {
     let ups = [
         "..",
@@ -242,7 +242,7 @@ fn a_thousand_connections_are_bounded_and_do_not_keep_those_who_are_in() {
     let mut answer = String::new();
     drop(last.read_to_string(&mut answer));
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer:?}");
-    // Whoever has said something hears it as well.
+    // The publisher of a message receives it as well.
     let hears = || get(address, "/", &format!("X: {}\r\n", "x".repeat(30_000))).status == 503;
     assert!(hears());
     drop(idle);

@@ -84,7 +84,7 @@ impl Answer {
     }
 }
 
-/// A connection from another host, as far as the station can tell.
+/// A connection that looks to the station as if it came from another host.
 pub(crate) fn connect_from(host: [u8; 4], address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from((host, 0)).into()).unwrap();
@@ -233,13 +233,13 @@ impl Page {
     }
 
     pub(crate) fn send(&mut self, frame: Vec<u8>) {
-        // It may be closed already, which is seen by whoever reads next.
+        // It may be closed already, which the next read shows.
         drop(self.socket.send(Message::binary(frame)));
     }
 
     /// Bytes as they are, past all that a WebSocket is.
     pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
-        // It may be closed already, which is seen by whoever reads next.
+        // It may be closed already, which the next read shows.
         drop(self.socket.get_mut().write_all(bytes));
     }
 
@@ -404,7 +404,7 @@ pub(crate) fn take(station: &str, rank: i32) -> Vec<u8> {
     request.encode().unwrap()
 }
 
-/// A vehicle says that it has a gate, and the station has heard it.
+/// A vehicle announces that it has a gate, and the station has received it.
 pub(crate) fn show_gate(bus: &Bus, page: &mut Page) {
     bus.publish("gate.state", &Gate::default()).unwrap();
     page.subscribe(json!([{ "pattern": "gate.state", "max_hz": 0 }]));

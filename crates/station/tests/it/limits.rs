@@ -261,7 +261,7 @@ fn a_page_that_takes_nothing_for_ten_seconds_is_sent_away_and_one_that_takes_lit
     // What is little for a system that keeps much is not seen by the other side.
     let (mut slow, _) = connect_with(station.address(), 8 << 10);
     slow.subscribe(everything);
-    // What says nothing at all is not waited for any longer either.
+    // A silent connection is not waited for any longer either.
     let mut silent = TcpStream::connect(station.address()).unwrap();
     silent.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut quick = Page::open(station.address());

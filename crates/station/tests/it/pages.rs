@@ -212,7 +212,7 @@ fn a_page_that_comes_late_knows_the_past_it_asks_for() {
     }
     let mut page = Page::open(station.address());
     page.subscribe(json!([{ "pattern": "thrust", "max_hz": 0 }]));
-    // Until the station has heard all of them.
+    // Until the station has received all of them.
     while Thrust::decode(&page.wait_for_message("thrust").2)
         .unwrap()
         .utime

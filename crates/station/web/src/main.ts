@@ -33,7 +33,7 @@ const TICK_EVERY_MS = 10;
 const TEXT_EVERY_MS = 100;
 /** A page in sight that draws nothing for so long lies. */
 const FROZEN_AFTER_MS = 1_000;
-/** A vehicle that the page is for and that is not heard for so long is said to be absent: the first view takes a moment. */
+/** A vehicle that the page is for and that sends nothing for so long is shown as absent: the first view takes a moment. */
 const ABSENT_AFTER_MS = 1_000;
 
 class App {
@@ -68,7 +68,7 @@ class App {
     private arranged = { revision: -1, place: "" };
     private textMs = Number.NEGATIVE_INFINITY;
     private drawnMs = performance.now();
-    /** When the vehicle that the page is for was last there, or nobody could know. */
+    /** When the vehicle that the page is for was last there, or could not be known. */
     private presentMs = performance.now();
     private readonly pace = new Pace();
     private readonly guard = new Guard((error) => this.store.fault(error));
@@ -191,7 +191,7 @@ class App {
         this.drawnMs = nowMs;
     }
 
-    /** What the vehicle that the page is for would be called, if it is not heard; empty if it is, or there is none. */
+    /** The name of the vehicle that the page is for, if it sends nothing; empty if it does, or there is none. */
     private absent(): string {
         const { vehicle } = this.place;
         const isAbsent = this.textMs - this.presentMs > ABSENT_AFTER_MS && vehicle !== undefined;

@@ -31,7 +31,7 @@ import { Readout } from "../src/shell/readout.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import { type Encodes, Voice } from "./voice.js";
 
-/** A page that hears these channels at a time, seconds. */
+/** A page that receives these channels at a time, seconds. */
 class Page {
     readonly store = new Store(new Registry());
     readonly request = vi.fn((): Promise<Reply> => Promise.resolve({ ok: true }));

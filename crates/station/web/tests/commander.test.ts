@@ -41,7 +41,7 @@ class Page {
         this.voice.say(name, message, this.store.now(nowMs)!, nowMs);
     }
 
-    /** The gate of a vehicle gives the lease to whoever asked for it last. */
+    /** The gate of a vehicle gives the lease to the station that asked for it last. */
     grant(prefix = ""): void {
         const asked = this.sent.filter((it) => it.channel === `${prefix}operator.lease`).at(-1);
         const { by } = LeaseRequest.decode(asked!.bytes);

@@ -5,7 +5,7 @@ import { Line } from "../src/app/line.js";
 import { Registry } from "../src/panels/registry.js";
 import { Store } from "../src/store/store.js";
 
-/** A socket that does what it is told. */
+/** A socket that does what the test asks. */
 class FakeSocket {
     static readonly OPEN = 1;
     static all: FakeSocket[] = [];

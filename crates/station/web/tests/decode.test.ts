@@ -27,7 +27,7 @@ const enumValues = new Map(
     ),
 );
 
-/** Whether a decoded value is what the reference's JSON says. */
+/** Whether a decoded value equals the reference's JSON. */
 function agrees(value: Value, json: unknown): boolean {
     if (typeof value === "bigint") {
         return BigInt(json as string | number) === value;

@@ -31,7 +31,7 @@ import { Store, VehicleView } from "../src/store/store.js";
 import { Track } from "../src/store/track.js";
 import { type Encodes, Voice } from "./voice.js";
 
-/** A store that has heard these, in their order. */
+/** A store that has received these, in their order. */
 class Heard {
     readonly store = new Store(new Registry());
     readonly voice = new Voice(this.store);

@@ -26,7 +26,7 @@ function mapOf(isHolder: boolean): { panel: Panel; target: HTMLElement; giveTask
     const context = { store, view, commander, controls: new Controls(), channel: undefined, layers: LAYERS };
     const panel = map.make(context as unknown as Context) as Panel;
     document.body.replaceChildren(panel.body);
-    // What a browser would tell of its layout, and draw.
+    // What a browser would report of its layout, and draw.
     const { map: drawn } = panel as unknown as { map: OlMap };
     Object.assign(drawn, { renderFrame_: () => undefined, getPixelFromCoordinate: () => [0, 0] });
     drawn.setSize([400, 300]);

@@ -26,7 +26,7 @@ import { Store, VehicleView } from "../src/store/store.js";
 import type { Vehicle } from "../src/store/vehicles.js";
 import { type Encodes, rulesOf, Voice } from "./voice.js";
 
-/** A page with vehicles, and a clock that is told what to show. */
+/** A page with vehicles, and a clock that the test sets. */
 class Bench {
     readonly store = new Store(new Registry());
     readonly sent: string[] = [];
@@ -63,7 +63,7 @@ class Bench {
         this.voice.say(name, message, nowMs * 1_000, nowMs);
     }
 
-    /** Time goes on; the station is heard. */
+    /** Time goes on; the station's statuses come. */
     pass(ms: number): void {
         vi.advanceTimersByTime(ms);
         const nowMs = performance.now();

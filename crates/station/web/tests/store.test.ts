@@ -114,7 +114,7 @@ describe("freshness", () => {
 });
 
 describe("the station's clock", () => {
-    /** Statuses five times a second, each so long under way; what the clock says at the end of it. */
+    /** Statuses five times a second, each so long under way; what the clock shows at the end of it. */
     function run(clock: StationClock, fromMs: number, toMs: number, delayMs: number): number {
         for (let ms = fromMs; ms < toMs; ms += 200) {
             clock.set(ms * 1_000, 1, ms + delayMs);

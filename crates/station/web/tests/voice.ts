@@ -1,4 +1,4 @@
-/** The station, as tests have it: says who somebody is, and brings messages on channels that it has told of. */
+/** The station, as tests have it: sends the account, and messages on channels that it has announced. */
 
 import { GateAxis } from "../src/generated/bowline/gate_axis_t.js";
 import { GateRules } from "../src/generated/bowline/gate_rules_t.js";
@@ -15,7 +15,7 @@ export class Voice {
 
     constructor(private readonly store: Store) {}
 
-    /** Anna, an operator at the bridge, unless something else is said; the line is open. */
+    /** Anna, an operator at the bridge, by default; the line is open. */
     hello(change: Partial<Hello> = {}, nowMs = 0): void {
         const anna: Hello = {
             version: 1,
@@ -32,7 +32,7 @@ export class Voice {
         this.store.connection = "open";
     }
 
-    /** Says anew which channels there are, as after a hello. */
+    /** Sends the list of channels anew, as after a hello. */
     announce(): void {
         for (const [name, id] of this.ids) {
             this.store.apply({ kind: "channel", id, fingerprint: 0n, name }, 0);

@@ -1,7 +1,7 @@
 /**
  * What a person does, on its way to the vehicles: one session and one direct control for each vehicle that has a gate.
  *
- * Panels call this and nothing else; it hands commands to whoever publishes, and enters them in the journal. The time is
+ * Panels call this and nothing else; it hands commands to the publisher, and enters them in the journal. The time is
  * passed in.
  */
 
@@ -68,12 +68,12 @@ export class Commander {
         return hello !== undefined && !isReplay && COMMANDS.every((it) => mayBeSentBy(hello.role, it));
     }
 
-    /** Whether this person may command now: nobody commands by what is long over. */
+    /** Whether this person may command now: a page without fresh data may not. */
     get mayCommand(): boolean {
         return this.isOperator && !this.store.isCutOff(performance.now());
     }
 
-    /** Whether this person may stop: everybody may who is logged in. */
+    /** Whether this person may stop: every account that is logged in may. */
     get mayStop(): boolean {
         return this.store.hello !== undefined && !this.store.isReplay;
     }
@@ -109,7 +109,7 @@ export class Commander {
         this.requestLease(vehicle, "release");
     }
 
-    /** Gives up everything that is held: whoever leaves by their own will is not lost. */
+    /** Gives up everything that is held: a page that is left on purpose is not a lost operator. */
     releaseAll(): void {
         const held = this.store.vehicles.filter((it) => this.bridges.get(it.prefix)?.session.isHolder() ?? false);
         held.forEach((it) => this.release(it));
@@ -143,7 +143,7 @@ export class Commander {
         }
     }
 
-    /** Gives up on a stop that nobody confirms. */
+    /** Gives up on a stop that is not confirmed. */
     dismissStop(vehicle: Vehicle): void {
         this.bridge(vehicle)?.session.dismissStop();
         this.note("command", `gives up the stop of ${vehicle.name}, which was not confirmed`);
@@ -175,7 +175,7 @@ export class Commander {
         const message = new Acknowledge({ utime, by, robot, host, source, id, since_utime, severity });
         const channel = list.slice(0, list.length - LIST.length) + ACKNOWLEDGE;
         const ok = this.isOperator && this.outlet.publish(channel, message.encode(), false);
-        // What was sent is entered in the running log when it is heard on the bus.
+        // What was sent is entered in the running log when it comes back from the bus.
         if (!ok) {
             this.note("refusal", `${text}: not sent`);
         }
@@ -210,7 +210,7 @@ export class Commander {
         return reply;
     }
 
-    /** Sends what is due. `hands` are those on the vehicle that is in front; `away` says why nobody can be at the controls. */
+    /** Sends what is due. `hands` are those on the vehicle that is in front; `away` is why no person can be at the controls. */
     tick(front: Vehicle | undefined, hands: Hands | undefined, away: string): void {
         if (!this.mayStop) {
             return;

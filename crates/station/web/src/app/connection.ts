@@ -21,7 +21,7 @@ const MIN_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 2_000;
 const PING_EVERY_MS = 1_000;
 const REQUEST_FOR_MS = 5_000;
-/** Statuses come five times a second: a line that is silent for so long is dead, whatever the network says. */
+/** Statuses come five times a second: a line that is silent for so long is dead, whatever the network reports. */
 const SILENT_FOR_MS = 3_000;
 const CONNECT_WITHIN_MS = 10_000;
 /** A page that was held up has not listened either. */
@@ -84,7 +84,7 @@ export class Connection {
         });
     }
 
-    /** Pings, ends requests that nobody answered, and gives up lines that are silent. */
+    /** Pings, ends requests without an answer, and gives up lines that are silent. */
     tick(nowMs: number): void {
         this.silentMs += Math.min(MAX_TICK_MS, Math.max(0, nowMs - this.tickedMs));
         this.tickedMs = nowMs;
@@ -156,7 +156,7 @@ export class Connection {
         this.store.connection = "closed";
         this.retry = window.setTimeout(() => this.open(), this.backoffMs);
         this.backoffMs = Math.min(MAX_BACKOFF_MS, this.backoffMs * 2);
-        // A browser does not tell a refused upgrade from a station that is not there, so ask.
+        // A browser does not distinguish a refused upgrade from a station that is not there, so ask.
         if (!wasOpen) {
             void this.askWhoIAm();
         }

@@ -1,14 +1,14 @@
 /**
  * One WebSocket to the station. The only file that touches one.
  *
- * It is small and needs little, so that it can be opened before the rest of the page is there; what comes before somebody
- * listens is kept with its time. Once it is dropped nothing of it is heard any more, however long its end takes.
+ * It is small and needs little, so that it can be opened before the rest of the page is there; what comes before there is a
+ * listener is kept with its time. Once it is dropped its messages are ignored, however long its end takes.
  *
  * Nothing waits here on the way out: what cannot be sent now is dropped, because a command that comes late is worse than
  * none. A stop is not: it is as good late as it is soon.
  */
 
-/** Whoever hears a line. */
+/** The listener of a line. */
 export interface LineListener {
     opened(): void;
     heard(data: ArrayBuffer, nowMs: number): void;
@@ -46,7 +46,7 @@ export class Line {
         return this.socket.readyState === WebSocket.OPEN;
     }
 
-    /** Tells somebody of everything, from the beginning. */
+    /** Sends everything to a listener, from the beginning. */
     attach(listener: LineListener): void {
         this.listener = listener;
         if (this.wasOpen) {
@@ -70,7 +70,7 @@ export class Line {
         return true;
     }
 
-    /** Hears no more of it. */
+    /** Ends listening. */
     drop(): void {
         this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
         this.listener = undefined;

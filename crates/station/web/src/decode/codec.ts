@@ -10,7 +10,7 @@ import type { MessageType } from "../generated/bowline.js";
 import { decodeDynamic, type Fields } from "./dynamic.js";
 import { findByFingerprint, fullName, readSchema, type TypeSet } from "./schema.js";
 
-/** All types that there is generated code for, by name. Panels say themselves which of them they show. */
+/** All types that there is generated code for, by name. Panels declare themselves which of them they show. */
 export const KNOWN_TYPES: readonly MessageType<object>[] = Object.values(types);
 
 const BY_FINGERPRINT = new Map(KNOWN_TYPES.map((type) => [type.FINGERPRINT, type]));
@@ -36,16 +36,16 @@ export interface Described {
     readonly place: number;
 }
 
-/** All types that were heard of. */
+/** All types that were described. */
 export class Types {
     /** As they came. Most are of types that there is generated code for, and are never looked at. */
     private readonly unread = new Map<bigint, Uint8Array>();
     private readonly described = new Map<bigint, Described>();
 
-    /** `onFault` hears of descriptions that make no sense, once somebody needed them. */
+    /** `onFault` receives descriptions that make no sense, once they were needed. */
     constructor(private readonly onFault: (error: unknown) => void = () => undefined) {}
 
-    /** Takes the description of a type. It is read, and checked to be of that type, when somebody needs it. */
+    /** Takes the description of a type. It is read, and checked to be of that type, when it is needed. */
     learn(fingerprint: bigint, bytes: Uint8Array): void {
         if (!this.described.has(fingerprint)) {
             this.unread.set(fingerprint, bytes);

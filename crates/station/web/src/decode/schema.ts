@@ -1,8 +1,8 @@
 /**
  * Run-time schemas: the compact form in which publishers describe their types (crates/wire/src/schema/compact.rs).
  *
- * In: bytes from anywhere. Out: definitions that are sound, so that whoever decodes by them need not check again, or an
- * error that says where they are not. Names of members are not sorted: their order is the order on the wire.
+ * In: bytes from anywhere. Out: definitions that are sound, so that decoders need not check again, or an
+ * error with the place where they are not. Names of members are not sorted: their order is the order on the wire.
  */
 
 import { fingerprintsOf } from "./fingerprint.js";
@@ -23,7 +23,7 @@ export const PRIMITIVES = [
 /** A basic type. */
 export type Primitive = (typeof PRIMITIVES)[number];
 
-/** How many elements an array has: always the same, or as an earlier member says. */
+/** How many elements an array has: always the same, or the value of an earlier member. */
 export type Dim =
     | { readonly kind: "fixed"; readonly size: number; readonly text: string }
     | { readonly kind: "variable"; readonly member: number };

@@ -1,7 +1,7 @@
 /**
  * A person's hands: keyboard, stick on the screen, gamepad. Whichever is held; the gamepad first, then the stick.
  *
- * Undefined means that nobody holds anything. All of them count only while the page is in sight and has the focus, keys only
+ * Undefined means that no control is held. All of them count only while the page is in sight and has the focus, keys only
  * where no field takes text; what is held is forgotten when anything else takes the keyboard: a key that is let go elsewhere
  * is never seen.
  */
@@ -26,7 +26,7 @@ const DEAD_ZONE = 0.12;
 /** The right one of the four, B or circle, in the standard mapping. */
 const STOP_BUTTON = 1;
 
-/** What keys that are down say together; undefined if none counts. */
+/** The direction of the keys that are down; undefined if none counts. */
 export function handsOfKeys(keys: Iterable<string>): Hands | undefined {
     let [ahead, left, n] = [0, 0, 0];
     for (const key of keys) {
@@ -40,7 +40,7 @@ export function handsOfKeys(keys: Iterable<string>): Hands | undefined {
     return n === 0 ? undefined : { ahead: Math.sign(ahead), left: Math.sign(left) };
 }
 
-/** What a gamepad's left stick says; undefined if it is at rest. */
+/** The position of a gamepad's left stick; undefined if it is at rest. */
 export function handsOfGamepad(axes: readonly number[]): Hands | undefined {
     const [x = 0, y = 0] = axes;
     if (Math.hypot(x, y) < DEAD_ZONE) {
@@ -67,9 +67,9 @@ export class Controls {
     private readonly down = new Set<string>();
     private isStopDown = false;
     private wasLeft = false;
-    /** What the stick on the screen says; undefined while nobody touches it. */
+    /** The position of the stick on the screen; undefined while it is not touched. */
     stick: Hands | undefined;
-    /** Whether keys drive: only while somebody has engaged, so that arrows go on scrolling otherwise. */
+    /** Whether keys drive: only while driving is engaged, so that arrows go on scrolling otherwise. */
     isEngaged = false;
 
     constructor() {
@@ -77,7 +77,7 @@ export class Controls {
         window.addEventListener("keyup", (event) => this.down.delete(event.code));
         window.addEventListener("blur", () => this.leave());
         document.addEventListener("visibilitychange", () => this.leave());
-        // While a menu or a drag has the keyboard, nobody tells when a key comes up.
+        // While a menu or a drag has the keyboard, no event reports that a key comes up.
         for (const taken of ["contextmenu", "dragstart"]) {
             window.addEventListener(taken, () => this.letGo(), { capture: true });
         }
@@ -92,7 +92,7 @@ export class Controls {
         return (pad && handsOfGamepad(pad.axes)) ?? this.stick ?? handsOfKeys(this.down);
     }
 
-    /** Why nobody can be at the controls, now or since this was last asked; empty if somebody can. */
+    /** Why no person can be at the controls, now or since the last call; empty if one can. */
     away(): string {
         const wasLeft = this.wasLeft;
         this.wasLeft = false;
@@ -102,7 +102,7 @@ export class Controls {
         return wasLeft || !isInFront() ? "another window was in front" : "";
     }
 
-    /** The first gamepad that is there and whose buttons and sticks are where everybody's are. */
+    /** The first gamepad that is there and has the standard layout. */
     gamepad(): Gamepad | undefined {
         const isOne = (it: Gamepad | null): boolean => it !== null && it.connected && it.mapping === "standard";
         return navigator.getGamepads?.().find(isOne) ?? undefined;
@@ -117,7 +117,7 @@ export class Controls {
 
     private keyDown(event: KeyboardEvent): void {
         if (MODIFIERS.has(event.key)) {
-            // Some systems tell nothing of the other keys while one of these is down.
+            // Some systems report nothing of the other keys while one of these is down.
             this.letGo();
             return;
         }
@@ -144,7 +144,7 @@ export class Controls {
     }
 }
 
-/** Whether this is the page that somebody looks at and whose keys they press. */
+/** Whether this is the page in sight that has the focus. */
 function isInFront(): boolean {
     return document.visibilityState === "visible" && document.hasFocus();
 }

@@ -1,11 +1,11 @@
 /**
  * The chart under everything: GeoJSON of the station.
  *
- * Coordinates are metres of the map frame where the file says `"frame": "map"`; with an `"origin"` they are degrees, as
+ * Coordinates are metres of the map frame where the file has `"frame": "map"`; with an `"origin"` they are degrees, as
  * GeoJSON has them. Features have a `kind`, as in the table below; others are thin lines. Names that would overlap are left
  * out, so soundings show as one comes nearer.
  *
- * A fence here is the chart's: what a gate enforces is the gate's own affair, which no message tells, so the label says whose
+ * A fence here is the chart's: what a gate enforces is the gate's own affair, which is not drawn here, so the label names whose
  * line it is.
  */
 
@@ -83,7 +83,7 @@ function wordsOf(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
 
-/** Lays charts under the rest. What is missing is said: water without a shore must not look like open sea. */
+/** Lays charts under the rest. What is missing is marked: water without a shore must not look like open sea. */
 export class ChartLayer implements Layer {
     readonly source = new VectorSource();
     readonly drawn = new VectorLayer({

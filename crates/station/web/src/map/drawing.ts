@@ -114,7 +114,7 @@ export class VehicleMark {
     }
 }
 
-/** The marks of a layer, each made when its vehicle is first heard. */
+/** The marks of a layer, each made with the first message of its vehicle. */
 export class Marks {
     private readonly marks = new Map<string, VehicleMark>();
 

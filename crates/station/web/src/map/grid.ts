@@ -16,7 +16,7 @@ export interface Scale {
     readonly known: number;
 }
 
-/** Draws a plane: a pixel for each cell, the first row at the bottom. What nobody knows stays clear. */
+/** Draws a plane: a pixel for each cell, the first row at the bottom. What is unknown stays clear. */
 export function paintPlane(map: MapT, plane: number, canvas: HTMLCanvasElement | OffscreenCanvas): Scale | undefined {
     const rows = map.cells[plane];
     if (rows === undefined || map.n_rows < 1 || map.n_columns < 1) {

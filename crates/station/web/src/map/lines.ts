@@ -1,4 +1,4 @@
-/** Lines that say where a vehicle means to go, each a layer with its own look. What is not sent any more is drawn as doubtful. */
+/** Lines that show where a vehicle means to go, each a layer with its own look. What is not sent any more is drawn as doubtful. */
 
 import Feature from "ol/Feature";
 import { LineString, MultiPoint } from "ol/geom";

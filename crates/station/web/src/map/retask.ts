@@ -2,7 +2,7 @@
  * Retasking by a click: a small menu at the place, or an area that is drawn.
  *
  * In: a click on the map, or Enter, which is a click on its middle: arrow keys move the map below a cross-hair. Out: a task
- * for the commander. Whoever does not hold the lease sees why nothing can be asked.
+ * for the commander. Without the lease it shows why nothing can be asked.
  */
 
 import type OlMap from "ol/Map";
@@ -88,7 +88,7 @@ export class Retask {
         return this.bar;
     }
 
-    /** Says again whether anything can be asked. */
+    /** Updates whether anything can be asked. */
     refresh(): void {
         if (this.menu.hidden) {
             return;

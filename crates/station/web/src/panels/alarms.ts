@@ -1,8 +1,8 @@
 /**
  * What is wrong, worst first, until a person acknowledges it: the vehicle's own list, and what is wrong with this page.
  *
- * What is new is said once in a region that screen readers speak at once, in words that do not change afterwards. The list
- * itself is not spoken: ages tick in it. Its rows stay the same elements for as long as the alarm is there, so that a click or
+ * What is new is announced once in a region that screen readers read at once, in words that do not change afterwards. The list
+ * itself is not read aloud: ages tick in it. Its rows stay the same elements for as long as the alarm is there, so that a click or
  * the focus is not lost to what happens meanwhile.
  */
 
@@ -18,7 +18,7 @@ import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 import { want } from "../store/want.js";
 
 const MAX_SHOWN = 50;
-/** More at once than this nobody can listen to: they are counted. */
+/** More at once than a person can listen to: they are counted. */
 const MAX_SPOKEN = 3;
 const MARKS = { alarm: "▲", warning: "◆", caution: "●" } as const;
 
@@ -67,7 +67,7 @@ class AlarmsPanel implements Panel {
         }
     }
 
-    /** What to say where there are no alarms, or no component that lists them; empty: there are some. */
+    /** The text where there are no alarms, or no component that lists them; empty: there are some. */
     private emptyText(): string {
         const { view, store } = this.context;
         if (this.sources().length > 0) {
@@ -100,7 +100,7 @@ class AlarmsPanel implements Panel {
         }
     }
 
-    /** Says what is new, or worse than it was; once. */
+    /** Announces what is new, or worse than it was; once. */
     private speak(alarms: readonly Alarm[]): void {
         const name = ({ key, sinceUtime, priority }: Alarm): string => `${sinceUtime} ${priority} ${key}`;
         const news = alarms.filter((it) => !it.isAcknowledged && !this.told.has(name(it)));
@@ -140,7 +140,7 @@ class Row {
     private readonly since = el("time");
     private readonly state = el("span");
     private readonly advice = el("span", { class: "advice", hidden: true });
-    /** It ticks, and says what the time beside it says: nobody must have to listen to it. */
+    /** It ticks, and repeats the time beside it: screen readers skip it. */
     private readonly age = el("span", { "aria-hidden": "true" });
     private readonly ack: HTMLButtonElement;
     private alarm: Alarm | undefined;
@@ -186,7 +186,7 @@ function stateOf({ isActive, isRefreshed, acknowledgedBy, listed }: Alarm): stri
     return words.map((it) => (it === "" ? "" : ` · ${it}`)).join("");
 }
 
-/** Puts elements in this order. Only those that change places are moved: whoever is moved loses the focus. */
+/** Puts elements in this order. Only those that change places are moved: a moved element loses the focus. */
 function putInOrder(list: HTMLElement, wanted: readonly HTMLElement[]): void {
     wanted.forEach((element, i) => {
         const there = list.children[i];

@@ -1,4 +1,4 @@
-/** What a camera sees. An old picture is dimmed and says so: a frozen picture must not look like a calm sea. */
+/** What a camera sees. An old picture is dimmed and marked: a frozen picture must not look like a calm sea. */
 
 import { Image } from "../generated/bowline/image_t.js";
 import { fourcc, isSamePicture, mediaType, pixelsOf } from "../map/pixels.js";

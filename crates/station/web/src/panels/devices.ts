@@ -1,4 +1,4 @@
-/** How each device is in the eyes of its driver, and what became of what it said. */
+/** The state of each device by its driver, and what became of what it sent. */
 
 import { Device } from "../generated/bowline/device_t.js";
 import { el, setAttribute, setText } from "../shell/dom.js";
@@ -39,7 +39,7 @@ class DevicesPanel implements Panel {
         const cells = this.cells.get(channel.name) ?? this.add(channel.name);
         const [name, state, since, good, bad, error] = cells;
         if (name && state && since && good && bad && error) {
-            // Three devices may be of one sort: the channel says which it is.
+            // Three devices may be of one sort: the channel tells them apart.
             setText(name, this.context.view.shortName(channel).replace(/\.device$/, ""));
             setAttribute(name, "title", device.device);
             setText(state, STATES[device.state] ?? String(device.state));

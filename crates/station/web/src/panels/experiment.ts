@@ -82,7 +82,7 @@ export const experiment: PanelKind = {
     id: "experiment",
     title: "Experiments",
     types: [],
-    // On one channel several hosts speak: the newest message is not the only one that counts.
+    // On one channel several hosts publish: the newest message is not the only one that counts.
     shows: [
         want(Experiment, {
             maxHz: 0,

@@ -1,4 +1,4 @@
-/** The last frame's content: what each sensor said last, in a line each. */
+/** The last frame's content: the last value of each sensor, in a line each. */
 
 import { brief } from "../shell/fields.js";
 import { el, setAttribute, setText } from "../shell/dom.js";

@@ -74,7 +74,7 @@ function command(h: Histories, by: Authority, key: string, text: string, channel
     }
 }
 
-/** What vehicles say of themselves when it changes. */
+/** What vehicles publish of themselves when it changes. */
 const CHANGES: readonly Want[] = [
     want(Gate, {
         note: (h, { state, reason, in_control }, { name }, utime) => {

@@ -1,5 +1,5 @@
 /**
- * How good the way to the vehicle is: what the ends of the link say of themselves, and what the page sees of its own way to
+ * How good the way to the vehicle is: what the ends of the link publish of themselves, and what the page sees of its own way to
  * the station.
  */
 

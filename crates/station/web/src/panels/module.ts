@@ -2,7 +2,7 @@
  * Rows of a module that the station serves, made rows of the page: checked, and fenced in.
  *
  * In: what a module exports. Out: panels and layers like those that are built in. A panel that throws or is too slow is shown
- * as failed in its place by its card; a layer that does says so on the map. Fetches nothing.
+ * as failed in its place by its card; for a layer that does the map shows it. Fetches nothing.
  */
 
 import Feature from "ol/Feature";
@@ -30,7 +30,7 @@ const MAX_CORNERS = 20_000;
 /** A panel may keep the whole page from being drawn for longer than this once or twice, not more often. */
 const SLOW_MS = 100;
 const MAX_SLOW = 3;
-/** Where a panel is whose row does not say. */
+/** The place of a panel whose row has none. */
 const USUAL_PLACES: PanelKind["places"] = { sensors: "grid" };
 const PAGES: readonly PageId[] = ["operate", "sensors", "simulation", "scene", "messages"];
 const SLOTS: readonly Slot[] = ["hero", "side", "strip", "grid", "wide"];
@@ -80,7 +80,7 @@ function attempt<T>(make: () => T, otherwise: (error: unknown) => T): T {
     }
 }
 
-/** A panel that only says why there is no other in its place. */
+/** A panel that only shows why there is no other in its place. */
 export function failedPanel(file: string, error: unknown, row: Fields = {}, i = 0): PanelKind {
     return {
         id: `failed-${stem(file)}-${i}`,
@@ -314,7 +314,7 @@ function wantsOf(row: Fields, owner: string): Want[] {
     });
 }
 
-/** A quantity that cannot be told of a message is not known there. */
+/** A quantity that a message does not have is unknown there. */
 function quantity(of: unknown, name: string): (message: Fields) => number {
     if (typeof of !== "function") {
         throw new Error(`expected a function from a message to a number as series ${name}`);

@@ -22,7 +22,7 @@ const fetchModule: Fetch = (address) => import(/* @vite-ignore */ new URL(addres
 export class Modules {
     private readonly known = new Set<string>();
 
-    /** `onLate` hears of panels and layers that came after the page had asked for messages. */
+    /** `onLate` receives panels and layers that came after the page had asked for messages. */
     constructor(
         private readonly registry: Registry,
         private readonly onFault: (error: unknown) => void,

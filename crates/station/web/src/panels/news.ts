@@ -1,4 +1,4 @@
-/** Tells what is new from what is the same again: what has not changed is not made anew. */
+/** Separates what is new from what is the same again: what has not changed is not made anew. */
 
 export class News {
     private last: readonly unknown[] | undefined;

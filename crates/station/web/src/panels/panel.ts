@@ -1,5 +1,5 @@
 /**
- * What a panel is: one file that makes it, and one row in `index.ts` that says for which messages.
+ * What a panel is: one file that makes it, and one row in `index.ts` with the messages that it is for.
  *
  * A panel sees the store through the view of one vehicle, and acts through the commander. It is rendered once for each
  * picture while it is in sight, and it owns nothing but its elements. What it wants of the station and what the page
@@ -19,7 +19,7 @@ export interface Picture {
     readonly nowMs: number;
     /** The station's clock, microseconds since the epoch. */
     readonly utime: number | undefined;
-    /** Whether texts may change: ten times a second, since nobody reads faster. */
+    /** Whether texts may change: ten times a second, since a person does not read faster. */
     readonly isForText: boolean;
 }
 
@@ -78,7 +78,7 @@ export interface PanelKind {
     readonly types: readonly Wanted[];
     /** What else it shows: messages of these types, and of those above, need no panel of bare fields. */
     readonly shows?: readonly Wanted[];
-    /** Instead of types, where they cannot tell. */
+    /** Instead of types, where they do not decide. */
     readonly isWanted?: (view: VehicleView) => boolean;
     /** Whether there is one for the vehicle, or one for each channel of these types. */
     readonly per: "vehicle" | "channel";

@@ -5,7 +5,7 @@ import { fieldTree } from "../shell/fields.js";
 import type { Channel } from "../store/channel.js";
 import type { Context, Panel, PanelKind, Picture } from "./panel.js";
 
-/** A tree is costly: three times a second is as fast as anybody reads one. */
+/** A tree is costly: three times a second is as fast as a person reads one. */
 const DRAW_EVERY_MS = 330;
 
 export class RawPanel implements Panel {

@@ -39,7 +39,7 @@ export interface Reading {
     channels(type?: string): readonly ReadChannel[];
 }
 
-/** A reading for one panel or layer. `utime` is the time by which ages are told. */
+/** A reading for one panel or layer. `utime` is the time by which ages are computed. */
 export function readingOf(
     {
         store,

@@ -1,4 +1,4 @@
-/** The view in three dimensions. It is large, so it is fetched when somebody looks at it. */
+/** The view in three dimensions. It is large, so it is fetched when it is first in sight. */
 
 import { MapT } from "../generated/bowline/map_t.js";
 import { Range3d } from "../generated/bowline/range3d_t.js";

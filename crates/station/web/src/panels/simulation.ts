@@ -1,7 +1,7 @@
 /**
  * The simulation's own controls: pause, step, reset, and what to break. Services of the simulator, asked by the station.
  *
- * It is there only where a simulator is heard, and its buttons only work for those who may command.
+ * It is there only with messages of a simulator, and its buttons only work for accounts that may command.
  */
 
 import { SimControl } from "../generated/bowline/sim_control_t.js";
@@ -44,7 +44,7 @@ class SimulationPanel implements Panel {
     private shownPorts = "";
     private readonly faultNews = new News();
     private readonly controls: readonly (HTMLButtonElement | HTMLSelectElement)[];
-    /** What the simulator last answered, and when it was asked: it says how it is only then. */
+    /** What the simulator last answered, and when it was asked: it reports its state only then. */
     private answered: { readonly state: Partial<SimState>; readonly ms: number } | undefined;
     /** Why it did not answer the last time. */
     private problem = "";
@@ -159,7 +159,7 @@ class SimulationPanel implements Panel {
         }
     }
 
-    /** How many steps of the simulator are so many seconds; one, where it has not said how long they are. */
+    /** How many steps of the simulator are so many seconds; one, where their length is unknown. */
     private nStepsIn(seconds: number): number {
         const said = this.context.view.find(SimState, "sim.state")?.as(SimState) ?? this.answered?.state;
         const stepNs = Number(said?.step_ns ?? 0);

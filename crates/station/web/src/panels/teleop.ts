@@ -1,4 +1,4 @@
-/** Driving by hand: keys, a stick for fingers, a gamepad. It says at all times whether it drives, and why not. */
+/** Driving by hand: keys, a stick for fingers, a gamepad. It shows at all times whether it drives, and why not. */
 
 import { Gate } from "../generated/bowline/gate_t.js";
 import { GateRules } from "../generated/bowline/gate_rules_t.js";

@@ -120,7 +120,7 @@ class TruthPanel implements Panel {
     }
 }
 
-/** What a channel says of the truth, by name. */
+/** What a channel has of the truth, by name. */
 function factsOf(channel: Channel): [string, string][] {
     const [error, contact, sea] = [channel.as(MapError), channel.as(Contact), channel.as(Sea)];
     if (error !== undefined) {

@@ -1,4 +1,4 @@
-/** Where the vehicle is and how it moves, in numbers, and what its thrusters or wheels are told. */
+/** Where the vehicle is and how it moves, in numbers, and the set-points of its thrusters or wheels. */
 
 import { Heading } from "../generated/bowline/heading_t.js";
 import { PoseTransform } from "../generated/bowline/pose_transform_t.js";

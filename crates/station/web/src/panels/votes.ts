@@ -125,7 +125,7 @@ function arc(context: CanvasRenderingContext2D, curvature: number, lengthM: numb
     context.beginPath();
     context.moveTo(0, 0);
     const n = 16;
-    // A quarter of a turn says enough: whole circles would hide what is ahead.
+    // A quarter of a turn is enough: whole circles would hide what is ahead.
     const length = Math.min(lengthM, Math.PI / 2 / Math.max(1e-9, Math.abs(curvature)));
     for (let i = 1; i <= n; i++) {
         const s = (length * i) / n;

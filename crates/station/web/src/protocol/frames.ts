@@ -1,8 +1,8 @@
 /**
- * Frames between the station and this page, as PROTOCOL.md has them: a byte that says the kind, then big-endian numbers
+ * Frames between the station and this page, as PROTOCOL.md has them: a byte for the kind, then big-endian numbers
  * and JSON.
  *
- * In: bytes of one WebSocket message. Out: a frame, or an error that says what was expected. Touches no socket.
+ * In: bytes of one WebSocket message. Out: a frame, or an error with what was expected. Touches no socket.
  */
 
 import type { Bytes } from "../generated/bowline.js";
@@ -13,7 +13,7 @@ export type Role = "viewer" | "operator" | "supervisor";
 /** Where the station's messages come from. */
 export type Source = "live" | "replay" | "sim";
 
-/** What the station says first. */
+/** The first frame of the station. */
 export interface Hello {
     readonly version: number;
     readonly user: string;
@@ -41,7 +41,7 @@ export interface PlayerState {
     readonly error?: string;
 }
 
-/** What the station says five times a second. */
+/** What the station sends five times a second. */
 export interface Status {
     /** The clock that messages' times are by: the station's, or the log's in a replay. Microseconds since the epoch. */
     readonly utime: number;
@@ -96,7 +96,7 @@ export type Request =
     | { readonly what: "player"; readonly action: string; readonly value?: number | string }
     | { readonly what: "acknowledge"; readonly alarm: string; readonly since_utime: string };
 
-/** The version of the protocol that this page speaks. */
+/** The version of the protocol of this page. */
 export const VERSION = 1;
 
 const text = new TextDecoder("utf-8", { fatal: true });
@@ -252,7 +252,7 @@ function jsonFrame(kind: number, head: Uint8Array, value: unknown): Bytes {
     return frame;
 }
 
-/** A frame that is not as PROTOCOL.md says. */
+/** A frame that violates PROTOCOL.md. */
 export class FrameError extends Error {
     override readonly name: string = "FrameError";
 }

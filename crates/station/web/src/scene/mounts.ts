@@ -1,5 +1,5 @@
 /**
- * Where sensors are on a vehicle, as the station's model says. Each is asked for once in a while until it is known.
+ * Where sensors are on a vehicle, by the station's model. Each is asked for once in a while until it is known.
  */
 
 import { Matrix4 } from "three";
@@ -16,7 +16,7 @@ export class Mounts {
         private readonly vehicle: string,
     ) {}
 
-    /** Takes points of a sensor's frame to the frame that the pose is of; undefined while nobody has said. */
+    /** Takes points of a sensor's frame to the frame that the pose is of; undefined while that is unknown. */
     poseFromSensor(sensor: string, poseFrame: string, nowMs: number): Matrix4 | undefined {
         const key = `${poseFrame} ${sensor}`;
         if (sensor === poseFrame) {

@@ -1,8 +1,8 @@
 /**
  * Terrain, ranges and the vehicle in three dimensions, with three.js.
  *
- * Ranges are drawn from where the vehicle was when they came. As long as nobody says how a sensor is mounted its points are
- * drawn as if it were at the vehicle's origin, and the caption says so. What is old is pale, and the caption says that too.
+ * Ranges are drawn from where the vehicle was when they came. As long as it is unknown how a sensor is mounted its points are
+ * drawn as if it were at the vehicle's origin, and the caption shows that. What is old is pale, and the caption shows that too.
  * Nothing is drawn while nothing has changed.
  */
 
@@ -135,7 +135,7 @@ export class ScenePanel implements Panel {
         return this.context.view.find(PoseTransform, "pose");
     }
 
-    /** Who says what the ground is like. */
+    /** The source of the shape of the ground. */
     private ground(): Channel | undefined {
         return this.context.view
             .ofType(MapT)

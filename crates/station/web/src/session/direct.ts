@@ -24,7 +24,7 @@ const EARLY_MS = 5;
 export const NEUTRAL_MARGIN_MS = 150;
 /** After a control is released neutral set-points are sent for so long: some may be lost. */
 const TRAIL_FOR_MS = 300;
-/** Older than so many times the greatest age of a command, a token says that the vehicle does not answer. */
+/** Older than so many times the greatest age of a command, a token means that the vehicle does not answer. */
 export const MAX_TOKEN_AGES = 2;
 /** A control that is moved by less than this part of its range is at rest. */
 const REST = 1e-3;
@@ -49,7 +49,7 @@ export class Direct {
     private dueMs: number | undefined;
     private tickedMs: number | undefined;
     private afterSequence = 0n;
-    /** Why it is off or waits, for people; empty where nothing is to be said. */
+    /** Why it is off or waits, for people; empty where there is no reason to show. */
     reason = "";
 
     get state(): DriveState {

@@ -2,7 +2,7 @@
 
 import type { GateRules } from "../generated/bowline/gate_rules_t.js";
 
-/** What a person's hands say: how much ahead, and how much to the left, each -1 to 1. */
+/** The input of a person's hands: how much ahead, and how much to the left, each -1 to 1. */
 export interface Hands {
     readonly ahead: number;
     readonly left: number;

@@ -182,7 +182,7 @@ export class OperatorSession {
         this.rulesKnown = rules;
     }
 
-    /** `receivedUtime` is when it came to the station: what came before a request says nothing about it. */
+    /** `receivedUtime` is when it came to the station: what came before a request does not answer it. */
     receiveState(gate: Gate, receivedUtime: number): void {
         if (!this.maker.receiveState(gate)) {
             return;
@@ -279,7 +279,7 @@ export class OperatorSession {
         this.stopping = undefined;
     }
 
-    /** Goes on with the stop of a session that ends: whoever logs in under another name has not given it up. */
+    /** Goes on with the stop of a session that ends: a log-in under another name does not give it up. */
     inheritStop(before: OperatorSession): void {
         this.stopping = before.stopping;
     }
@@ -504,7 +504,7 @@ export class OperatorSession {
     }
 }
 
-/** What tells stops of a gate apart: two may be latched in the same microsecond. */
+/** The key of a stop of a gate: two may be latched in the same microsecond. */
 function stopOf(gate: Gate): string {
     return `${gate.since_utime} ${gate.stopped_by}`;
 }

@@ -93,7 +93,7 @@ export class Slot<T> {
         return waiting !== undefined && (waiting.sentMs === undefined || now.ms - waiting.sentMs >= everyMs);
     }
 
-    /** It is published now; says whether it was before. */
+    /** It is published now; returns whether it was before. */
     sent(now: Now): boolean {
         const wasSent = this.isSent;
         if (this.waiting !== undefined) {
@@ -102,7 +102,7 @@ export class Slot<T> {
         return wasSent;
     }
 
-    /** Gives it up if it has waited for longer; says whether it did. */
+    /** Gives it up if it has waited for longer; returns whether it did. */
     expire(now: Now, forMs: number): boolean {
         const { waiting } = this;
         const isOver = this.current === "waiting" && waiting !== undefined && now.ms - waiting.since.ms > forMs;

@@ -1,7 +1,7 @@
 /**
  * Who or what is in control, at which level, since when, until when, and why: always in sight, together with the stop.
  *
- * What the gate last said is shown with its age; when it is old the bar says so before it says anything else.
+ * The last state of the gate is shown with its age; when it is old the bar shows that before anything else.
  */
 
 import type { Commander } from "../app/commander.js";
@@ -137,7 +137,7 @@ export class AuthorityBar {
         this.renderButtons(gate, session);
     }
 
-    /** A robot that goes by itself and has nobody to ask: that must be seen too. */
+    /** A robot that goes by itself without a gate: that must be seen too. */
     private renderNoGate(): void {
         setAttribute(this.element, "data-state", "none");
         setAttribute(this.element, "data-lease", "unknown");
@@ -199,7 +199,7 @@ export class AuthorityBar {
         this.showAsked(isAsked);
     }
 
-    /** Asks whoever is there. The question takes the focus, but from nobody who types, and not from the stop. */
+    /** Asks the person at the page. The question takes the focus, but not from a text field, and not from the stop. */
     private showAsked(isAsked: boolean): void {
         if (this.asked.hidden !== isAsked) {
             return;

@@ -2,7 +2,7 @@
  * What must not be overlooked: that this is a replay, that the page is cut off or shows nothing new, that the vehicle is not
  * there.
  *
- * What is read aloud is said once; what counts is beside it.
+ * What is read aloud is announced once; what counts is beside it.
  */
 
 import type { Picture } from "../panels/panel.js";
@@ -51,7 +51,7 @@ export class Banners {
     private readonly replay = new Banner("replay");
     private frozenMs = Number.NEGATIVE_INFINITY;
 
-    /** `absentVehicle` says which vehicle the page is for and is not heard; empty: none. */
+    /** `absentVehicle` is the vehicle that the page is for and that sends nothing; empty: none. */
     constructor(
         private readonly store: Store,
         private readonly absentVehicle: () => string,

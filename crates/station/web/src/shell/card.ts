@@ -18,7 +18,7 @@ export class Card {
     private isDestroyed = false;
     private readonly observer: IntersectionObserver;
 
-    /** `onFault` hears of what goes wrong in the panel, once for each time that it begins to. */
+    /** `onFault` receives what goes wrong in the panel, once for each time that it begins to. */
     constructor(
         readonly key: string,
         kind: PanelKind,
@@ -124,7 +124,7 @@ export class Card {
     }
 }
 
-/** How fresh a channel is, in a few letters: its age once that has to be said, else how often it comes. */
+/** How fresh a channel is, in a few letters: its age once that matters, else how often it comes. */
 export function ageOf(channel: Channel, utime: number | undefined): string {
     const [freshness, { periodUs }, oldS] = [channel.freshness(utime), channel, channel.oldS(utime)];
     if (freshness === "none") {

@@ -64,7 +64,7 @@ export function button(label: string, onclick: () => void, attributes: Attribute
     return el("button", { type: "button", onclick, ...attributes }, label);
 }
 
-/** A canvas that is as large as its box, sharp on every screen; `fit` says whether it has changed. */
+/** A canvas that is as large as its box, sharp on every screen; `fit` returns whether it has changed. */
 export class FittedCanvas {
     readonly element: HTMLCanvasElement;
     readonly context: CanvasRenderingContext2D;

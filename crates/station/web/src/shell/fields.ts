@@ -1,4 +1,4 @@
-/** A decoded message as a tree of fields, whatever its type: names, values, units and what the type's author says. */
+/** A decoded message as a tree of fields, whatever its type: names, values, units and the comments of the type's author. */
 
 import type { Types } from "../decode/codec.js";
 import type { Member, TypeSet } from "../decode/schema.js";
@@ -119,7 +119,7 @@ function row(
     return [head, cell];
 }
 
-/** The name of a constant with this value, where the type has one and the comment says that it is one. */
+/** The name of a constant with this value, where the type has one and the comment declares that it is one. */
 function nameOfConstant(field: unknown, member: Member | undefined, set: TypeSet | undefined): string {
     if (typeof field !== "number" || member === undefined || !/constants/.test(member.doc)) {
         return "";

@@ -4,7 +4,7 @@
 export class Guard {
     private readonly failing = new Map<string, string>();
 
-    /** `onFault` hears of each fault once, not with each picture. */
+    /** `onFault` receives each fault once, not with each picture. */
     constructor(private readonly onFault: (error: unknown) => void) {}
 
     run(part: string, act: () => void): void {

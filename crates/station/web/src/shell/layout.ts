@@ -1,7 +1,7 @@
 /**
- * Which panels are on a page, told from the vehicle's messages: a new message shows up by itself.
+ * Which panels are on a page, by the vehicle's messages: a new message shows up by itself.
  *
- * A layout is bound to what a vehicle says and not to the vehicle, so a second vehicle gets the same panels again; bound to
+ * A layout is bound to what a vehicle publishes and not to the vehicle, so a second vehicle gets the same panels again; bound to
  * an experiment it is FAST-Robots' monitor. Panels that are still wanted are kept as they are.
  */
 
@@ -69,7 +69,7 @@ function choose(page: PageId, view: VehicleView, registry: Registry): Choice[] {
 }
 
 /**
- * Channels of types that no panel was made for, the newest first: what somebody has just begun to send is what they look
+ * Channels of types that no panel was made for, the newest first: a channel that has just begun is what a person looks
  * for. Without what twins of devices are fed with.
  */
 function unknownTo(view: VehicleView, registry: Registry): Channel[] {
@@ -143,7 +143,7 @@ export class Layout {
         }
     }
 
-    /** Says where not everything is shown. */
+    /** Marks that not everything is shown. */
     private note(left: ReadonlyMap<Slot, number>): void {
         this.notes.forEach((it) => it.remove());
         this.notes = [...left].map(([slot, n]) => {

@@ -65,7 +65,7 @@ export class Login {
     }
 }
 
-/** Ends the log-in; false if the station could not be told. */
+/** Ends the log-in; false if the station could not be reached. */
 export async function logOut(): Promise<boolean> {
     try {
         return (await fetch("logout", { method: "POST" })).ok;

@@ -1,13 +1,13 @@
 /**
  * When to draw: with every picture of the screen, unless the machine cannot keep up.
  *
- * A page that only draws hears nothing: on a large screen without a graphics card one picture takes as long as a hundred
+ * A page that only draws receives nothing: on a large screen without a graphics card one picture takes as long as a hundred
  * messages. So where pictures take too long one after the other, the next one waits for as long, and messages have their
- * turn. What is heard late would look like a vehicle that is silent. A single slow one, such as the first of a page, is no
+ * turn. What is received late would look like a vehicle that is silent. A single slow one, such as the first of a page, is no
  * reason to wait.
  */
 
-/** Three pictures of a screen: shorter hold-ups are nobody's fault. */
+/** Three pictures of a screen: shorter hold-ups are normal. */
 const SLOW_MS = 50;
 /** However slow it is, it must be seen to live. */
 const MAX_WAIT_MS = 250;

@@ -1,5 +1,5 @@
 /**
- * Where in the page somebody is, as the end of its address: which page, which vehicle, which monitor.
+ * Which view of the page is open, as the end of its address: which page, which vehicle, which monitor.
  *
  * So a second window, or a screen on the wall, opens with what it is for: `#sensors&vehicle=heron.&monitor=chemistry`.
  */
@@ -9,7 +9,7 @@ import type { Vehicle } from "../store/vehicles.js";
 
 export interface Place {
     readonly page: PageId;
-    /** The vehicle's prefix, which may be empty; undefined while nobody has chosen one and none was shown. */
+    /** The vehicle's prefix, which may be empty; undefined while none was chosen and none was shown. */
     readonly vehicle: string | undefined;
     /** The experiment that the layout is bound to; empty: the whole vehicle. */
     readonly monitor: string;
@@ -18,13 +18,13 @@ export interface Place {
 const PAGE_IDS: readonly PageId[] = ["operate", "sensors", "simulation", "scene", "messages"];
 
 /**
- * The vehicle that a page is for: the one that was chosen and no other in its place; where nobody has chosen, the first.
+ * The vehicle that a page is for: the one that was chosen and no other in its place; without a choice, the first.
  */
 export function frontOf({ vehicle }: Place, vehicles: readonly Vehicle[]): Vehicle | undefined {
     return vehicle === undefined ? vehicles[0] : vehicles.find((it) => it.prefix === vehicle);
 }
 
-/** Reads the end of an address; what it does not say is as it was. */
+/** Reads the end of an address; what it does not contain is as it was. */
 export function readPlace(hash: string, before: Place): Place {
     const [page, ...rest] = hash.replace(/^#/, "").split("&");
     const values = new URLSearchParams(rest.join("&"));

@@ -6,7 +6,7 @@ import type { Series } from "../store/series.js";
 import { el, screenScale } from "./dom.js";
 import { shownTheme, themeColor } from "./theme.js";
 
-/** Told apart by people who see red and green alike, in either theme. */
+/** Distinguishable for people who see red and green alike, in either theme. */
 const COLORS = ["--curve-1", "--curve-2", "--curve-3", "--curve-4", "--curve-5", "--curve-6"];
 const DRAW_EVERY_MS = 100;
 

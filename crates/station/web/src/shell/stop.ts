@@ -1,8 +1,8 @@
 /**
  * The stop: always there, always the same, also by the key Esc.
  *
- * A software stop, as good as the software that carries it; it says what it knows: not sent, sent, confirmed by the vehicle
- * since it was pressed, or that the vehicle was stopped when it was last heard. It acts when the button goes down, not when
+ * A software stop, as good as the software that carries it; it shows what it knows: not sent, sent, confirmed by the vehicle
+ * since it was pressed, or that the vehicle's last state was stopped. It acts when the button goes down, not when
  * it comes up.
  */
 
@@ -14,7 +14,7 @@ import { callOf } from "../store/vehicles.js";
 import { el, setAttribute, setText } from "./dom.js";
 import { duration } from "./format.js";
 
-/** What the button says. */
+/** The text of the button. */
 interface Face {
     readonly state: "none" | "unsent" | "sent" | "stopped" | "was-stopped";
     readonly label: string;
@@ -28,7 +28,7 @@ export class StopButton {
     readonly element: HTMLButtonElement;
     private readonly label = el("strong", {}, "STOP");
     private readonly hint = el("span", {}, "Esc");
-    /** Says to screen readers what the button shows; not within it, where it would be its name. */
+    /** Announces to screen readers what the button shows; not within it, where it would be its name. */
     readonly announced = el("span", { class: "sr", role: "status", "aria-live": "assertive" });
 
     constructor(
@@ -104,7 +104,7 @@ export class StopButton {
         return { state: "none", label: "STOP", calm, counted: "", isNews: false };
     }
 
-    /** Pressed, and no gate has said since that it is stopped. */
+    /** Pressed, and no gate has confirmed since that it is stopped. */
     private pending(isSent: boolean, waitsMs: number, nowMs: number): Face {
         const counted = waitsMs < 1_000 ? "" : `for ${duration(waitsMs / 1e3)}`;
         if (!isSent) {
@@ -125,7 +125,7 @@ export class StopButton {
 }
 
 /**
- * Whether Esc closes or clears something, as it does everywhere: whoever closes a menu by it says so by preventing what the
+ * Whether Esc closes or clears something, as it does everywhere: a menu that it closes marks that by preventing what the
  * browser would do, and a field for searching is cleared. Anywhere else Esc stops, in other fields too.
  */
 function isForSomethingElse({ defaultPrevented, target }: KeyboardEvent): boolean {

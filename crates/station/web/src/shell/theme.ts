@@ -1,4 +1,4 @@
-/** Colours for day and night: as the system says, or as the person does. */
+/** Colours for day and night: as the system has them, or as the person chose. */
 
 export type Theme = "auto" | "day" | "night";
 
@@ -24,7 +24,7 @@ export function cycleTheme(): void {
     applyTheme();
 }
 
-/** Which colours the page has now. Whoever keeps a drawing compares, and draws anew when they are others. */
+/** Which colours the page has now. A kept drawing is drawn anew when they are others. */
 export function shownTheme(): string {
     return document.documentElement.dataset.theme ?? "";
 }

@@ -110,7 +110,7 @@ export class TopBar {
         this.renderMonitors();
     }
 
-    /** How the way to the station is; when somebody points at it, what was lost on it and at the station. */
+    /** How the way to the station is; under the pointer, what was lost on it and at the station. */
     private renderHealth(nowMs: number): void {
         const { store } = this;
         const [isCutOff, trip] = [store.isCutOff(nowMs), store.roundTripMs];
@@ -183,7 +183,7 @@ export class TopBar {
     }
 }
 
-/** A vehicle's button: its name, and how it is, so that nobody has to look at each to find the one that needs help. */
+/** A vehicle's button: its name, and how it is, so that the one that needs help is found at a glance. */
 function vehicleButton(name: string, prefix: string, choose: () => void): HTMLButtonElement {
     const made = button(name, choose, { "data-prefix": prefix });
     made.append(el("small", {}));

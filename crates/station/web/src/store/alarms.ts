@@ -1,8 +1,8 @@
 /**
  * What is wrong, and who knows of it: the lists of the vehicles as they are, and what is wrong with this page itself.
  *
- * A vehicle keeps its own list (alarms_t), which says who has acknowledged what; the page adds nothing to it and decides
- * nothing about it. The alarms of the page are those that no vehicle can raise: that it is not heard here, and that a stop of
+ * A vehicle keeps its own list (alarms_t), with who has acknowledged what; the page adds nothing to it and decides
+ * nothing about it. The alarms of the page are those that no vehicle can raise: that it is not received here, and that a stop of
  * this page is not confirmed. They are acknowledged here: one that was stays in sight until it is over; one that comes again
  * is new, and so is one that gets worse.
  */
@@ -16,7 +16,7 @@ export type Priority = "alarm" | "warning" | "caution";
 
 export interface Alarm {
     readonly key: string;
-    /** The channel that said so: it tells whose alarm it is. */
+    /** The channel of the list: it shows whose alarm it is. */
     readonly channel: string;
     priority: Priority;
     readonly source: string;
@@ -109,7 +109,7 @@ export class Alarms {
         this.revision += 1;
     }
 
-    /** It is no longer wrong. What nobody acknowledged stays in the list. */
+    /** It is no longer wrong. What is not acknowledged stays in the list. */
     clear(channel: string, id: string): void {
         const key = `${channel} ${id}`;
         const known = this.alarms.get(key);
@@ -131,7 +131,7 @@ export class Alarms {
         }
     }
 
-    /** Somebody knows of it as it was `seen`: not if it got worse since, or is another one by now. */
+    /** It is acknowledged as it was `seen`: not if it got worse since, or is another one by now. */
     acknowledge(key: string, seen?: Pick<Alarm, "priority" | "sinceUtime">): void {
         const known = this.alarms.get(key);
         const isSame =
@@ -156,7 +156,7 @@ export class Alarms {
         return this.alarms.get(key);
     }
 
-    /** What nobody has acknowledged first, then by how bad it is, then the newest. */
+    /** What is not acknowledged first, then by severity, then the newest. */
     list(): Alarm[] {
         return [...this.alarms.values()].sort(
             (a, b) =>
@@ -171,12 +171,12 @@ export class Alarms {
         return this.alarms.size === 0;
     }
 
-    /** How many nobody has acknowledged. */
+    /** How many are not acknowledged. */
     get nNew(): number {
         return [...this.alarms.values()].filter((it) => !it.isAcknowledged).length;
     }
 
-    /** Is still wrong, perhaps worse: then whoever acknowledged it did not know that. */
+    /** Is still wrong, perhaps worse: then an acknowledgement did not cover that. */
     private change(known: Alarm, priority: Priority, text: string): void {
         if (known.priority === priority && known.text === text) {
             return;
@@ -189,7 +189,7 @@ export class Alarms {
         this.revision += 1;
     }
 
-    /** What somebody knows of goes first, then what is over; then the least bad that is oldest, which is counted. */
+    /** What is acknowledged goes first, then what is over; then the oldest of the least severe, which is counted. */
     private makeRoom(): void {
         const all = [...this.alarms.values()].filter((it) => it.listed === undefined);
         if (all.length < MAX_ALARMS) {

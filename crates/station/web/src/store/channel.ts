@@ -1,7 +1,7 @@
 /**
  * A channel: its last message, how old that is, and how often there are new ones.
  *
- * Messages are decoded when somebody looks at them: most are overtaken by the next before that.
+ * Messages are decoded when they are looked at: most are overtaken by the next before that.
  */
 
 import { fingerprintOf, type Types } from "../decode/codec.js";
@@ -11,18 +11,18 @@ import type { MessageType } from "../generated/bowline.js";
 /** How fresh what a panel shows is. */
 export type Freshness = "none" | "fresh" | "stale";
 
-/** Of so many intervals the middle one counts: an outage among them says nothing of how often there are messages. */
+/** Of so many intervals the median counts: an outage among them is no measure of the rate. */
 const N_INTERVALS = 8;
 const SECOND_US = 1_000_000;
-/** What comes within this is one occasion: several may speak on a channel in one breath, and then not for a second. */
+/** What comes within this is one occasion: several publishers may send on a channel at once, and then not for a second. */
 const ONE_BREATH_US = 5_000;
-/** What is older than this is never shown without saying so: as stale, or with its age. */
+/** What is older than this is never shown without a mark: as stale, or with its age. */
 const OLD_AFTER_S = 1;
 /** Up to this period a channel is faster than 1 Hz; beyond, its messages may just be a little late. */
 const ABOUT_A_SECOND = 0.8;
 
 export class Channel {
-    /** What its last message begins with; what the station said before there was one. */
+    /** The fingerprint of its last message; that from the station's list before there was one. */
     fingerprint: bigint;
     /** When the last message came to the station, microseconds since the epoch; undefined before the first. */
     utime: number | undefined;
@@ -36,13 +36,13 @@ export class Channel {
     /** When the occasion began that the last message is of. */
     private occasionUtime: number | undefined;
     private isPast = false;
-    /** What is not newer was heard over an earlier connection: the past that comes again with the next one. */
+    /** What is not newer was received over an earlier connection: the past that comes again with the next one. */
     private knownUntil = Number.NEGATIVE_INFINITY;
     private decoded:
         { readonly of: Uint8Array; readonly value: Fields | object | undefined; readonly error: string } | undefined;
 
     constructor(
-        /** Grows with each channel that this page hears of. */
+        /** Grows with each channel that this page learns of. */
         readonly serial: number,
         readonly name: string,
         fingerprint: bigint,
@@ -52,8 +52,8 @@ export class Channel {
     }
 
     /**
-     * Takes a message. Those of the past say nothing of how often there are new ones: the station takes them out of many,
-     * and whoever believed their intervals would take a value for fresh that is not.
+     * Takes a message. Those of the past are no measure of the rate: the station takes them out of many,
+     * and their intervals would make a value look fresh that is not.
      */
     take(bytes: Uint8Array, utime: number, nSkipped: number, isPast = false): void {
         const wasPast = this.isPast;
@@ -82,12 +82,12 @@ export class Channel {
         this.knownUntil = Number.NEGATIVE_INFINITY;
     }
 
-    /** Another connection begins: the station sends the past again, and what was heard of it is not heard twice. */
+    /** Another connection begins: the station sends the past again, and what was received of it is not taken twice. */
     reconnect(): void {
         this.knownUntil = Math.max(this.knownUntil, this.utime ?? Number.NEGATIVE_INFINITY);
     }
 
-    /** Whether a message of this time was heard over an earlier connection. */
+    /** Whether a message of this time was received over an earlier connection. */
     isKnown(utime: number): boolean {
         return utime <= this.knownUntil;
     }
@@ -123,7 +123,7 @@ export class Channel {
             : Math.max(0, nowUtime - this.utime) / SECOND_US;
     }
 
-    /** How old its last message is, seconds, if that has to be said beside the value; undefined while it is new. */
+    /** How old its last message is, seconds, if that has to be shown beside the value; undefined while it is new. */
     oldS(nowUtime: number | undefined): number | undefined {
         const age = this.ageS(nowUtime);
         return age === undefined || age <= OLD_AFTER_S ? undefined : age;

@@ -1,16 +1,16 @@
 /**
- * What time it is at the station, as far as the page can tell, and whether it is cut off.
+ * The time at the station, as far as the page can know, and whether it is cut off.
  *
- * The page has a clock of its own that only goes forward; each status says what the station's clock showed when it was sent.
- * Between two of them time goes on at the rate that the station said, so ages go on growing when nothing comes any more.
+ * The page has a clock of its own that only goes forward; each status has what the station's clock showed when it was sent.
+ * Between two of them time goes on at the rate that the station reported, so ages go on growing when nothing comes any more.
  *
- * A status that was under way for long says a time that is long over, and whoever believed it would take old messages for
+ * A status that was under way for long has a time that is long over, and would make old messages look
  * fresh. So the status that was under way for the shortest time counts, of those of the last minute; and where all of them
  * have become slower, the clock follows by going a little slower, and never steps back. (A station whose own clock was set
  * back by more than that is believed after that minute.)
  */
 
-/** Without a status for so long the page says that it is cut off. Statuses come five times a second. */
+/** Without a status for so long the page shows that it is cut off. Statuses come five times a second. */
 const CUT_OFF_AFTER_MS = 1_000;
 
 /** The best of this span and the best of the one before it are remembered. */
@@ -31,7 +31,7 @@ export class StationClock {
     set(utime: number, rate: number, nowMs: number): void {
         const offsetUs = utime - nowMs * 1_000 * rate;
         if (this.offsetUs === undefined || rate !== 1 || this.rate !== 1) {
-            // A log's clock stands, jumps and goes at any rate; nobody drives by it.
+            // A log's clock stands, jumps and goes at any rate; no vehicle is driven by it.
             this.offsetUs = offsetUs;
             this.best = { sinceMs: nowMs, now: offsetUs, before: offsetUs };
         } else {

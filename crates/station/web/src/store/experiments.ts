@@ -1,7 +1,7 @@
 /**
  * The experiments that robots offer, and what each is made of: what a monitor is bound to (FAST-Robots).
  *
- * Supervisors of several hosts may each say their part of one; parts are put together by name. A monitor is bound to the
+ * Supervisors of several hosts may each publish their part of one; parts are put together by name. A monitor is bound to the
  * experiment's name and not to the robot, so a second robot with the same experiment gets the same monitor again.
  */
 
@@ -13,14 +13,14 @@ export interface Monitor {
     readonly name: string;
     readonly robot: string;
     readonly about: string;
-    /** The component that decides who may command it; empty: nobody commands it. */
+    /** The component that decides who may command it; empty: it cannot be commanded. */
     readonly gate: string;
     readonly components: readonly string[];
     /** Its channels, with the vehicle's prefix. */
     readonly channels: ReadonlySet<string>;
 }
 
-/** A part of an experiment, as one host says it. */
+/** A part of an experiment, as one host publishes it. */
 interface Part extends Monitor {
     readonly said: string;
 }
@@ -30,10 +30,10 @@ const MAX_PARTS = 64;
 
 export class Experiments {
     private readonly parts = new Map<string, Part>();
-    /** Grows when what is offered changes, not when it is said again. */
+    /** Grows when what is offered changes, not when it is repeated. */
     revision = 0;
 
-    /** Takes note of what a supervisor says. */
+    /** Takes note of the message of a supervisor. */
     note(channel: string, experiment: Experiment): void {
         const { robot, name, host, about, gate } = experiment;
         const key = JSON.stringify([channel, robot, name, host]);

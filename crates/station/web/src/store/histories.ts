@@ -87,7 +87,7 @@ export class Histories {
         return [...(this.allSeries.get(channel)?.keys() ?? [])];
     }
 
-    /** How a component of a robot is; "silent" if it has not said so for a while, undefined if it never did. */
+    /** How a component of a robot is; "silent" if it has sent nothing for a while, undefined if it never did. */
     health(robot: string, component: string, utime: number): string | undefined {
         const known = this.healths.get(`${robot} ${component}`);
         return known !== undefined && utime > known.untilUtime ? "silent" : known?.health;

@@ -1,7 +1,7 @@
 /**
- * Vehicles that are no longer heard: an alarm for each, because nobody looks at all of them at once.
+ * Vehicles that are no longer received: an alarm for each, because a person does not look at all of them at once.
  *
- * Ages are by the station's clock as the page counts it on. While the page itself is cut off it cannot tell, and says so
+ * Ages are by the station's clock as the page counts it on. While the page itself is cut off it cannot know, and shows that
  * elsewhere.
  */
 

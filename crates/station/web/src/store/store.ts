@@ -19,7 +19,7 @@ import { carries, type Wanted, wantOf } from "./want.js";
 /** How the page stands with the station. */
 export type Connection = "connecting" | "open" | "closed" | "refused";
 
-/** Hears of each message as it comes. */
+/** Receives each message as it comes. */
 export type Listener = (channel: Channel, nowMs: number) => void;
 
 const MAX_CHANNELS = 4_096;
@@ -36,7 +36,7 @@ export class Store {
     connection: Connection = "connecting";
     /** Counts what makes panels be chosen anew: channels, types, vehicles. */
     revision = 0;
-    /** Whether somebody says what is true: only a simulation can. */
+    /** Whether the truth is published: only a simulation can. */
     isSimulated = false;
     /** Messages taken since the page was opened. */
     nMessages = 0;
@@ -57,7 +57,7 @@ export class Store {
         this.histories = new Histories(notes);
     }
 
-    /** Whoever must hear each message, and not only see the last one. */
+    /** Receivers of each message, and not only of the last one. */
     listen(listener: Listener): void {
         this.listeners.push(listener);
     }
@@ -92,7 +92,7 @@ export class Store {
         this.lastFault = error instanceof Error ? error.message : String(error);
     }
 
-    /** The station will send again what it has: what was heard of it is not taken twice. */
+    /** The station will send again what it has: what was received of it is not taken twice. */
     reconnect(): void {
         for (const channel of this.byName.values()) {
             channel.reconnect();
@@ -118,7 +118,7 @@ export class Store {
         return this.hello?.source === "replay";
     }
 
-    /** The vehicles, by name. They are looked for when somebody asks, not with each of a thousand messages of a first view. */
+    /** The vehicles, by name. They are looked for on request, not with each of a thousand messages of a first view. */
     get vehicles(): readonly Vehicle[] {
         if (this.found?.revision !== this.revision) {
             this.found = { revision: this.revision, vehicles: findVehicles(this.byName.values()) };
@@ -145,7 +145,7 @@ export class Store {
     }
 
     private applyHello(hello: Hello, nowMs: number): void {
-        // A log begins anew with each connection; and where the clock was set back, what was heard is not the past.
+        // A log begins anew with each connection; and where the clock was set back, what was received is not the past.
         const isAnother = (this.hello !== undefined && this.isReplay) || hello.source === "replay";
         if (isAnother || hello.utime < this.newestUtime) {
             this.forget();
@@ -225,7 +225,7 @@ export class VehicleView {
         readonly monitor?: Monitor,
     ) {}
 
-    /** Tells views apart. */
+    /** The key of a view. */
     get key(): string {
         return this.monitor === undefined ? this.vehicle.prefix : `${this.vehicle.prefix}${this.monitor.name}:`;
     }

@@ -11,7 +11,7 @@ export class Track {
     private toleranceM: number;
     /** How far it is along it, metres, as it was when each place was added. */
     lengthM = 0;
-    /** Grows with each change, so that whoever draws it knows. */
+    /** Grows with each change, for those who draw it. */
     revision = 0;
 
     constructor(

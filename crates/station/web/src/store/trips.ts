@@ -1,11 +1,11 @@
 /**
- * How long the way to the station and back takes now: by pings, also by those that nobody has answered yet.
+ * How long the way to the station and back takes now: by pings, also by those without an answer so far.
  *
  * The last answer alone would stay good for as long as no other comes. So what counts is the longer one of the last round
  * trip and the time for which the oldest ping has waited.
  */
 
-/** Of more that are under way than this the newest are left out: the oldest says it all. */
+/** Of more that are under way than this the newest are left out: the oldest is the measure. */
 const MAX_PINGS = 64;
 
 export class Trips {

@@ -1,5 +1,5 @@
 /**
- * Which vehicles there are, told from the channels.
+ * Which vehicles there are, by the channels.
  *
  * A vehicle is found by its gate: whatever stands before `gate.state` in the channel's name is its prefix, as a link gives
  * it. Channels with that prefix are its own. Where there is no gate at all there is one vehicle without a prefix.
@@ -57,12 +57,12 @@ export function callOf(vehicle: Vehicle | undefined, vehicles: readonly Vehicle[
     return vehicle !== undefined && (vehicles.length > 1 || vehicle.prefix !== "") ? vehicle.name : "";
 }
 
-/** Whether a channel is what components say to each other about themselves, and not about the world. */
+/** Whether a channel is what components publish about themselves, and not about the world. */
 export function isHousekeeping(shortName: string): boolean {
     return shortName.startsWith("bowline.");
 }
 
-/** The name of the vehicle that a channel is of; empty where there is only one, or it is nobody's. */
+/** The name of the vehicle that a channel is of; empty where there is only one, or it belongs to none. */
 export function ownerOf(channel: string, vehicles: readonly Vehicle[]): string {
     return vehicles.length < 2 ? "" : (vehicles.find((it) => isOf(channel, it, vehicles))?.name ?? "");
 }
