@@ -1,9 +1,9 @@
-//! Says on `bowline.schema` what the messages that this bus publishes look like, so that inspectors and recorders need
+//! Describes on `bowline.schema` the types of the messages that this bus publishes, so that inspectors and recorders need
 //! no set-up.
 //!
 //! A type is described when it is first published, every [`PERIOD`] after as long as something is published, and when
-//! somebody asks on `bowline.schema.request`, which only a bus that is read anyway can hear. There is no thread: whoever
-//! publishes sends the few descriptions that are due, before the message.
+//! a request comes on `bowline.schema.request`, which only a bus that is read anyway receives. There is no thread: each
+//! call that publishes sends the few descriptions that are due, before the message.
 
 use crate::clock;
 use crate::transport::{Outgoing, Transport};
@@ -21,24 +21,24 @@ pub const SCHEMA_REQUEST_CHANNEL: &str = "bowline.schema.request";
 
 /// How often each type is described again.
 const PERIOD: Duration = Duration::from_secs(5);
-/// How often everything is said at most, however often somebody asks.
+/// How often everything is described at most, however often it is requested.
 const MIN_PERIOD: Duration = Duration::from_secs(1);
 /// How many descriptions one call may send, so that no publisher waits for a burst of them.
 const MAX_AT_ONCE: usize = 8;
-/// Types of one bus that are described. Nobody publishes so many.
+/// Types of one bus that are described: more than real programs have.
 const MAX_TYPES: usize = 4_096;
 /// Channels that are named for each type.
 const MAX_CHANNELS: usize = 64;
 /// A description that is longer goes without its comments, and not at all if that does not help.
 const MAX_DESCRIPTION: usize = 48 << 10;
 
-/// What a bus has published, and what it has still to say about that.
+/// What a bus has published, and what it has still to describe of that.
 #[derive(Debug)]
 pub(crate) struct Announcer {
     is_on: bool,
     start: Instant,
     known: RwLock<Known>,
-    /// Nanoseconds after the start when somebody has to look again; never, while nothing is known.
+    /// Nanoseconds after the start when a publisher has to look again; never, while nothing is known.
     due_ns: AtomicU64,
     is_asked: AtomicBool,
     /// Nanoseconds after the start when requests were last answered; 0 if never.
@@ -52,14 +52,14 @@ struct Known {
     types: HashMap<Fingerprint, Described>,
     /// In the order in which they became known.
     order: Vec<Fingerprint>,
-    /// To be said.
+    /// To be sent.
     pending: VecDeque<Fingerprint>,
 }
 
 #[derive(Debug)]
 struct Described {
     channels: HashSet<Box<str>>,
-    /// None where there is nothing to say, or too much.
+    /// None where there is nothing to send, or too much.
     schema: Option<Schema>,
 }
 
@@ -82,7 +82,7 @@ impl Announcer {
         self.due_ns.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// Somebody wants to know.
+    /// A description is requested.
     pub(crate) fn ask(&self) {
         self.is_asked.store(true, Ordering::Release);
     }
@@ -93,7 +93,7 @@ impl Announcer {
         (load(&self.announced), load(&self.failures))
     }
 
-    /// Takes note of a message that is about to be published. Says whether that is the first that can be described.
+    /// Takes note of a message that is about to be published. Returns whether that is the first that can be described.
     pub(crate) fn see<M: Message>(&self, channel: &str) -> bool {
         let describe = || {
             let types = TypeSet::from_bytes(M::SCHEMA).ok()?;
@@ -190,7 +190,7 @@ impl Announcer {
         }
     }
 
-    /// Whether somebody asked, and the last answer is not just given: whoever floods us with requests gets no flood of
+    /// Whether there is a request, and the last answer is not just given: a flood of requests gets no flood of
     /// answers.
     fn is_answering(&self) -> bool {
         if !self.is_asked.load(Ordering::Acquire) {
@@ -224,7 +224,7 @@ impl Announcer {
 }
 
 impl Known {
-    /// Adds a channel of a type; says whether there is something new to be said.
+    /// Adds a channel of a type; returns whether there is something new to be sent.
     fn add(
         &mut self,
         channel: &str,
@@ -254,7 +254,7 @@ impl Known {
     }
 }
 
-/// What is said of a type, but for the channels.
+/// The description of a type, but for the channels.
 fn description(types: &TypeSet, id: TypeId) -> Option<Schema> {
     let closure = types.closure(id);
     let bytes = [Docs::Keep, Docs::Strip]

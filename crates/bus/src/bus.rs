@@ -179,7 +179,7 @@ impl Bus {
     }
 
     /// Has what is published as bytes on `channel` described on [`SCHEMA_CHANNEL`](crate::SCHEMA_CHANNEL), as
-    /// [`publish`](Self::publish) does by itself. Cheap when it was said before.
+    /// [`publish`](Self::publish) does by itself. Cheap when it was described before.
     pub fn describe(&self, channel: &str, types: &TypeSet, id: TypeId) {
         let is_first = self.shared.announcer.see_type(channel, types, id);
         self.hear_requests_if(is_first);
@@ -193,7 +193,7 @@ impl Bus {
     /// From the first type on that can be described there may be requests.
     fn hear_requests_if(&self, is_first: bool) {
         if is_first && !self.shared.router.interest().is_empty() {
-            // Whoever cannot be asked says it now and then anyway.
+            // A bus that cannot be asked describes them now and then anyway.
             drop(self.shared.announce_interest());
         }
     }
@@ -282,7 +282,7 @@ impl Bus {
         self.subscribe_queued(pattern, Queue::default())
     }
 
-    /// [`subscribe`](Self::subscribe) with a say in how many messages may wait and which are dropped.
+    /// [`subscribe`](Self::subscribe) with a choice of how many messages may wait and which are dropped.
     ///
     /// # Errors
     /// When the pattern is malformed or nothing can be received.
@@ -359,7 +359,7 @@ impl Bus {
     }
 
     fn callbacks(&self) -> Result<&Callbacks, SubscribeError> {
-        // One at a time: a second thread that reads for nobody would never end.
+        // One at a time: a second thread that reads for no subscriber would never end.
         let starting = &self.shared.callbacks_starting;
         let _starting = starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(callbacks) = self.shared.callbacks.get() {
@@ -412,7 +412,7 @@ impl Bus {
         self.shared.transport.observed()?.trouble()
     }
 
-    /// What is known of each sender, on transports that tell senders apart.
+    /// What is known of each sender, on transports that distinguish senders.
     #[must_use]
     pub fn senders(&self) -> Vec<SenderCounts> {
         let observed = self.shared.transport.observed();
@@ -430,7 +430,7 @@ impl Bus {
     }
 }
 
-/// What the options that are the bus's own say: those of [`COMMON_OPTIONS`](crate::COMMON_OPTIONS).
+/// The values of the options that are the bus's own: those of [`COMMON_OPTIONS`](crate::COMMON_OPTIONS).
 #[derive(Debug)]
 pub(crate) struct OwnOptions {
     batch: Option<Duration>,
@@ -438,7 +438,7 @@ pub(crate) struct OwnOptions {
 }
 
 impl OwnOptions {
-    /// The URL without these options, and what they said.
+    /// The URL without these options, and their values.
     pub(crate) fn take(url: Url) -> Result<(Url, Self), BadUrl> {
         let (url, batch) = url.without_duration("batch")?;
         let (url, is_announcing) = url.without_switch("announce")?;
@@ -458,7 +458,7 @@ impl Shared {
         Arc::clone(&self.tallies)
     }
 
-    /// Tells the transport what is wanted now, and has whoever reads it look again.
+    /// Passes the subscriptions to the transport, and has the reading thread look again.
     pub(crate) fn announce_interest(&self) -> Result<(), ListenError> {
         let inlet = || Inlet::new(Arc::clone(&self.router));
         if let Some(direct) = self.transport.direct() {

@@ -93,7 +93,7 @@ impl Collected {
             .push((start..middle, middle..self.bytes.len()));
     }
 
-    /// Hands everything to `send` and is empty afterwards, whatever that says.
+    /// Hands everything to `send` and is empty afterwards, whatever that returns.
     fn drain<E>(&mut self, send: impl FnOnce(&[Outgoing<'_>]) -> Result<(), E>) -> Result<(), E> {
         if self.messages.is_empty() {
             return Ok(());
@@ -212,7 +212,7 @@ impl BatcherCore {
                 let woken = self.changed.wait_timeout(state, self.delay);
                 (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
             }
-            // The failure is counted: there is no publisher here to tell.
+            // The failure is counted: there is no publisher here to return it to.
             drop(self.flush(&mut state));
         }
     }

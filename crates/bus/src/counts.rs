@@ -6,7 +6,7 @@ use crate::event::Sender;
 ///
 /// A message that was sent but never handed to a subscriber is in exactly one of `network.lost`, `network.incomplete`,
 /// `network.kernel_drops`, `network.malformed`, `network.unwanted`, `queue_drops` or `replaced`; where a loss is seen twice (the
-/// kernel says that it dropped, and the sequence has a gap), both say so.
+/// kernel reports that it dropped, and the sequence has a gap), both count it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Messages handed to the transport.
@@ -52,7 +52,7 @@ impl Counts {
 pub struct NetworkCounts {
     /// Datagrams or frames received, whatever was in them.
     pub datagrams: u64,
-    /// Messages of channels that nobody here subscribes to.
+    /// Messages of channels without a subscriber here.
     pub unwanted: u64,
     /// Messages that never arrived: gaps in the senders' sequences.
     pub lost: u64,
@@ -71,7 +71,7 @@ pub struct NetworkCounts {
     /// Datagrams that the kernel dropped because the receive buffer was full. While the kernel also filters, this is
     /// an upper bound: all that overflowed on this host.
     pub kernel_drops: u64,
-    /// Datagrams that the kernel kept from us because nobody here subscribes to their channel.
+    /// Datagrams that the kernel kept from us because their channel has no subscriber here.
     pub filtered: u64,
     /// Datagrams that are not LCM's, or broken.
     pub malformed: u64,

@@ -19,7 +19,7 @@ pub struct Check {
 /// What a URL means.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Examination {
-    /// Where messages go; none where the URL is too faulty to say.
+    /// Where messages go; none where the URL is too faulty.
     pub place: Option<Place>,
     /// Everything that is wrong with the URL.
     pub faults: Vec<Fault>,
@@ -71,7 +71,7 @@ pub enum Verdict {
     Warn,
     /// Messages do not arrive.
     Bad,
-    /// It could not be looked at; the finding says why.
+    /// It could not be looked at; the finding has the reason.
     Unseen,
 }
 
@@ -97,7 +97,7 @@ pub struct Finding {
 pub enum Fix {
     /// For the administrator.
     Root(String),
-    /// For anyone.
+    /// Without privileges.
     User(String),
 }
 
@@ -215,7 +215,7 @@ impl Finding {
         self
     }
 
-    /// Adds a command for anyone.
+    /// Adds a command that needs no privileges.
     #[must_use]
     pub fn user(mut self, command: impl Into<String>) -> Self {
         self.fix.push(Fix::User(command.into()));

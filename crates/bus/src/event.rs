@@ -38,16 +38,16 @@ impl Arrival {
     }
 }
 
-/// Who sent a message, as far as the transport can tell.
+/// The sender of a message, as far as the transport knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sender {
     /// A socket of some process on some host.
     Socket(SocketAddr),
-    /// Somebody in this process.
+    /// A publisher in this process.
     Process,
     /// A publisher that shares memory with us, by the low bits of its identity.
     Memory(u64),
-    /// Somebody behind a hub, which does not say who.
+    /// A client of a hub, which does not identify it.
     Hub,
     /// A log.
     Log,

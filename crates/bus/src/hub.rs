@@ -3,11 +3,11 @@
 //! In: frames of LCM's TCP protocol from any client, ours or LCM's. Out: the same frames, once to each client with a
 //! pattern that matches the whole channel, the publisher too. Messages of one publisher keep their order.
 //!
-//! A client that reads slowly, or not at all, is nobody else's problem: what waits for it is bounded, the oldest
+//! A client that reads slowly, or not at all, delays no other: what waits for it is bounded, the oldest
 //! messages go first and are counted, and one that takes nothing for a while is sent away. So is one that breaks the
 //! protocol, with a reason, unless only one frame of it is of no use: that is left out and counted.
 //!
-//! Deliberately absent: authentication and encryption. Whoever reaches the port hears and says anything; bind it to
+//! Deliberately absent: authentication and encryption. Any host that reaches the port receives and publishes anything; bind it to
 //! loopback, or to a network that is yours.
 
 mod client;
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How much news is remembered for whoever asks.
+/// How much news is remembered for later queries.
 const REMEMBERED_NEWS: usize = 64;
 
 /// A running hub, on a thread of its own. Stops when it is dropped.
@@ -147,7 +147,7 @@ pub struct News {
 /// What happened to a client. Reasons are in words, as in "it hung up".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
-    /// It said hello.
+    /// It sent its hello.
     Joined,
     /// It went by itself, or the network failed.
     Left {
@@ -159,7 +159,7 @@ pub enum Happened {
         /// For what.
         why: String,
     },
-    /// It said something that was left out. Told once for each connection; all are counted.
+    /// It sent something that was left out. Reported once for each connection; all are counted.
     Ignored {
         /// What, and what would have been right.
         what: String,
@@ -178,7 +178,7 @@ impl fmt::Display for Happened {
 }
 
 impl Hub {
-    /// Starts a hub. Port 0 is any free port; [`address`](Self::address) says which.
+    /// Starts a hub. Port 0 is any free port; [`address`](Self::address) returns which.
     ///
     /// # Errors
     /// When the address cannot be listened at.
@@ -200,7 +200,7 @@ impl Hub {
         Self::bind((host.as_str(), port))
     }
 
-    /// [`bind`](Self::bind) with a say in what it puts up with.
+    /// [`bind`](Self::bind) with a choice of its limits.
     ///
     /// # Errors
     /// When the address cannot be listened at.
@@ -271,7 +271,7 @@ impl Hub {
         news.filter(|news| news.number > number).cloned().collect()
     }
 
-    /// Hangs up on everybody and ends. May be called from any thread, and again.
+    /// Closes all connections and ends. May be called from any thread, and again.
     pub fn stop(&self) {
         self.shared.is_stopping.store(true, Ordering::Release);
         self.shared.wake.raise();
@@ -307,7 +307,7 @@ impl Shared {
         self.tell(gauge.peer, what);
     }
 
-    /// Counts what was left out, and tells it if there is something to tell.
+    /// Counts what was left out, and reports it if it is to be reported.
     fn ignore(&self, peer: SocketAddr, fault: Option<&client::Fault>) {
         self.ignored.fetch_add(1, Ordering::Relaxed);
         if let Some(fault) = fault {

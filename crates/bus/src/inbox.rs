@@ -154,7 +154,7 @@ impl Inbox {
         pump.read_out(&self.mailbox).map_err(RecvError)
     }
 
-    /// Has nothing more come: whoever waits here, now or later, is told that this is the end. What is here already can
+    /// Has nothing more come: readers that wait here, now or later, get the end. What is here already can
     /// still be read.
     pub fn close(&self) {
         self.mailbox.end(End::Closed);

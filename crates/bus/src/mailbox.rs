@@ -1,4 +1,4 @@
-//! Where events wait for one reader: a backlog, a lock, and the ways to be told that something came.
+//! Where events wait for one reader: a backlog, a lock, and the ways to wake the reader.
 
 use crate::clock::Deadline;
 use crate::event::Event;
@@ -16,7 +16,7 @@ pub(crate) struct Mailbox {
     changed: Condvar,
     /// Something was read.
     room: Condvar,
-    /// What the backlog says, to be read without the lock.
+    /// The state of the backlog, to be read without the lock.
     is_exact: AtomicBool,
 }
 
@@ -55,7 +55,7 @@ impl Mailbox {
             .store(state.backlog.is_exact(), Ordering::Relaxed);
     }
 
-    /// Forgets a subscription and what waits for it; says what it had dropped.
+    /// Forgets a subscription and what waits for it; returns what it had dropped.
     pub(crate) fn close_lane(&self, id: SubscriptionId) -> QueueCounts {
         let mut state = self.lock();
         let counts = state.backlog.counts(id);
@@ -79,7 +79,7 @@ impl Mailbox {
         self.lock().backlog.counts(id)
     }
 
-    /// Nothing more will come; whoever waits is let go. What is here can still be read.
+    /// Nothing more will come; waiting readers are released. What is here can still be read.
     pub(crate) fn end(&self, end: End) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
@@ -102,7 +102,7 @@ impl Mailbox {
         self.lock().end
     }
 
-    /// Takes an event in for some of the subscriptions. Waits for room only if a queue says so and the caller can.
+    /// Takes an event in for some of the subscriptions. Waits for room only if a queue requires it and the caller can.
     pub(crate) fn put(&self, ids: &[SubscriptionId], mut event: Event, patience: Patience) {
         let mut state = self.lock();
         let waker = loop {
@@ -120,7 +120,7 @@ impl Mailbox {
                         .unwrap_or_else(PoisonError::into_inner);
                     state.n_writers_waiting -= 1;
                 }
-                // The queue counted it; or nobody will read here any more.
+                // The queue counted it; or no reader is left here.
                 Offer::Full(_) | Offer::Dropped => return,
             }
         };

@@ -1,6 +1,6 @@
 //! Which channels a subscription wants.
 //!
-//! A pattern is a regular expression that has to match the whole name. The two kinds that nearly everyone writes,
+//! A pattern is a regular expression that has to match the whole name. The two usual kinds,
 //! an exact name and `prefix.*`, are recognised and never meet the regex engine.
 
 use std::fmt;
@@ -65,7 +65,7 @@ impl Pattern {
                     source: Box::new(source),
                 })
         };
-        // By itself first: what is wrong is then said of the text as it was written, and `A)|(B` does not pass because
+        // By itself first: an error then refers to the text as it was written, and `A)|(B` does not pass because
         // the group below happens to close what it opens.
         build(text)?;
         // The group keeps `A|B` whole: it matches "A" and "B", and nothing that merely begins or ends so.

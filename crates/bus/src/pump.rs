@@ -1,4 +1,4 @@
-//! Who reads the transport: whoever waits for a message.
+//! Which thread reads the transport: the one that waits for a message.
 //!
 //! A thread that finds its mailbox empty reads the transport itself and delivers to all mailboxes until its own has
 //! something: no second thread, no hand-over, no wake-up between the kernel and the subscriber. When several threads
@@ -6,15 +6,15 @@
 //!
 //! ```text
 //!              next(): mailbox empty
-//!    outside ─────────────────────────▶ waiting ──nobody reads──▶ leading ──┐
+//!    outside ─────────────────────────▶ waiting ──none reads────▶ leading ──┐
 //!       ▲                                  │  ▲                     │  ▲    │ reads the transport,
 //!       │                                  │  └──────nudge──────────┘  └────┘ delivers to all
 //!       └──────own mailbox has something, or the deadline passed────┘
 //! ```
 //!
-//! While every reader is busy with what it got, nobody reads, and the kernel's buffer fills. The *relief* thread looks
-//! after that: it sleeps while somebody reads, and when nobody has for a while it moves what waits into the queues,
-//! where the policies decide. It reads all the time if somebody cannot call in, such as the owner of a file
+//! While every reader is busy with what it got, no thread reads, and the kernel's buffer fills. The *relief* thread looks
+//! after that: it sleeps while a reader reads, and when none has for a while it moves what waits into the queues,
+//! where the policies decide. It reads all the time if a reader cannot call in, such as the owner of a file
 //! descriptor that an event loop watches.
 
 use crate::clock::{Deadline, Reader, Wait};
@@ -29,7 +29,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How many times relief looks in vain before it sleeps until somebody stops reading. Waking it takes the reader's time.
+/// How many times relief looks in vain before it sleeps until a reader stops reading. Waking it takes the reader's time.
 const VAIN_LOOKS: u32 = 16;
 
 /// A sender may be faster than we are; then enough is enough.
@@ -47,9 +47,9 @@ pub(crate) struct Pump {
     interrupt: Flag,
     /// Whether the flag is up, without asking the kernel.
     is_interrupted: AtomicBool,
-    /// From then on the flag stays up: nobody may wait any more.
+    /// From then on the flag stays up: no thread may wait any more.
     is_closing: AtomicBool,
-    /// Whether the transport said that nothing more will come: relief need not ask again. Changed under the lock.
+    /// Whether the transport reported that nothing more will come: relief need not ask again. Changed under the lock.
     is_exhausted: AtomicBool,
 }
 
@@ -59,7 +59,7 @@ struct State {
     inlet: Option<Inlet>,
     /// One entry for each thread, so a mailbox that several threads read may be here several times.
     waiting: Vec<Arc<Mailbox>>,
-    /// Counts the times that somebody stopped reading.
+    /// Counts the times that a reader stopped reading.
     departures: u64,
     /// How many want reading to go on whether they call in or not.
     n_absent: usize,
@@ -160,7 +160,7 @@ impl Pump {
             };
             let before = inlet.n_handed_in();
             self.read(inlet, Deadline::Now, Reader::Subscriber)?;
-            // One that cannot say what it holds is empty when a read finds nothing.
+            // One that cannot report what it holds is empty when a read finds nothing.
             if buffered.is_none() && inlet.n_handed_in() == before {
                 break;
             }
@@ -168,12 +168,12 @@ impl Pump {
         Ok(())
     }
 
-    /// Has the transport read from now on even when nobody waits: the reader will be told by a flag or a waker.
+    /// Has the transport read from now on even when no thread waits: the reader will be woken by a flag or a waker.
     pub(crate) fn keep_reading(&self) {
         let mut state = self.lock();
         state.n_absent += 1;
         state.is_relief_asleep = false;
-        // Whoever is new has to be told of the end too.
+        // A new reader has to learn of the end too.
         self.is_exhausted.store(false, Ordering::Release);
         self.unattended.notify_all();
     }
@@ -184,7 +184,7 @@ impl Pump {
         self.interrupt();
     }
 
-    /// Ends a read that is going on, so that whoever reads looks up.
+    /// Ends a read that is going on, so that the reading thread looks up.
     pub(crate) fn interrupt(&self) {
         // In this order: a reader that lowers the flag must find it up, or it would stay up for ever.
         self.interrupt.raise();
@@ -198,7 +198,7 @@ impl Pump {
         }
         let mut state = self.lock();
         if self.is_exhausted.swap(false, Ordering::AcqRel) {
-            // Whoever is new has to be told of the end too.
+            // A new reader has to learn of the end too.
             self.unattended.notify_all();
         }
         if state.relief.is_none() {
@@ -209,7 +209,7 @@ impl Pump {
         Ok(())
     }
 
-    /// Lets go of everybody who waits for the transport, for good.
+    /// Releases all threads that wait for the transport, for good.
     pub(crate) fn close(&self) {
         let relief = {
             let mut state = self.lock();
@@ -238,7 +238,7 @@ impl Pump {
         }
     }
 
-    /// Waits until relief is needed, takes the lead, and says how long to read; `None` when the bus closes.
+    /// Waits until relief is needed, takes the lead, and returns how long to read; `None` when the bus closes.
     fn await_task(&self, n_vain_looks: &mut u32) -> Option<(Inlet, Deadline)> {
         let buffered = self.transport.buffered();
         let mut state = self.lock();
@@ -409,7 +409,7 @@ impl<'a> Seat<'a> {
         if !std::mem::take(&mut self.is_waiting) {
             return;
         }
-        // Threads that read one mailbox are told together, so it does not matter whose entry this is.
+        // Threads that read one mailbox are woken together, so it does not matter whose entry this is.
         let mut waiting = state.waiting.iter();
         if let Some(place) = waiting.position(|other| Arc::ptr_eq(other, self.mailbox)) {
             state.waiting.remove(place);

@@ -100,7 +100,7 @@ impl Queue {
 impl Default for Queue {
     /// Loses as little as it can: keeps the newest [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) messages beside those
     /// that wait in the transport's own buffer. The other queues read that buffer out before a message is taken, so
-    /// that "newest" and "latest" mean what they say.
+    /// that "newest" and "latest" hold exactly.
     fn default() -> Self {
         Self {
             is_exact: false,
@@ -280,8 +280,8 @@ impl Backlog {
         self.lanes.iter().any(|lane| lane.config.is_exact)
     }
 
-    /// Takes an event in for each of the subscriptions, or drops one, as each lane's policy says. Where one has to
-    /// wait for room, nobody gets it yet.
+    /// Takes an event in for each of the subscriptions, or drops one, by each lane's policy. Where one has to
+    /// wait for room, none gets it yet.
     pub(crate) fn offer(
         &mut self,
         ids: &[SubscriptionId],
@@ -309,7 +309,7 @@ impl Backlog {
         }
     }
 
-    /// Says whether the event waits now.
+    /// Returns whether the event waits now.
     fn take_in(&mut self, id: SubscriptionId, event: Event) -> bool {
         let stamp = self.next_stamp;
         let Some(lane) = self.lane(id) else {
@@ -380,7 +380,7 @@ impl Lane {
         waits && self.is_full_for(size)
     }
 
-    /// Says whether the event waits now.
+    /// Returns whether the event waits now.
     fn take_in(&mut self, stamp: Stamp, event: Event) -> bool {
         if self.config.when_full == WhenFull::KeepLatest && self.replace(stamp, &event) {
             return true;

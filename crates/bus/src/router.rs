@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub(crate) struct Router {
     announcer: Arc<Announcer>,
     table: RwLock<Table>,
-    /// Rises with every change of subscriptions, so that a remembered route can be told from a stale one.
+    /// Rises with every change of subscriptions, so that a stale route is recognised.
     generation: AtomicU64,
     received: AtomicU64,
     received_bytes: AtomicU64,
@@ -72,7 +72,7 @@ impl Interest {
         &self.patterns
     }
 
-    /// Whether nobody subscribes to anything.
+    /// Whether there is no subscription.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
@@ -110,7 +110,7 @@ impl Router {
         id
     }
 
-    /// Ends a subscription; says what its queue had dropped.
+    /// Ends a subscription; returns what its queue had dropped.
     pub(crate) fn unsubscribe(&self, id: SubscriptionId) {
         let mut table = self.write();
         let Some(at) = table.subscriptions.iter().position(|entry| entry.id == id) else {
@@ -148,12 +148,12 @@ impl Router {
         })
     }
 
-    /// Tells all mailboxes that nothing more will come.
+    /// Ends all mailboxes: nothing more will come.
     pub(crate) fn end(&self, end: End) {
         let table = self.read();
         let mailboxes = table.subscriptions.iter();
         let mailboxes: Vec<_> = mailboxes.map(|entry| Arc::clone(&entry.mailbox)).collect();
-        // Whoever is told may end a subscription at once.
+        // A woken reader may end a subscription at once.
         drop(table);
         for mailbox in mailboxes {
             mailbox.end(end);
@@ -239,7 +239,7 @@ impl Table {
 /// A payload on its way in.
 #[derive(Debug)]
 pub enum Body<'a> {
-    /// In a buffer that will be used again: copied if anybody wants it.
+    /// In a buffer that will be used again: copied if it has a subscriber.
     Borrowed(&'a [u8]),
     /// To be kept as it is.
     Owned(Bytes),
@@ -293,13 +293,13 @@ impl Inlet {
         self.n_handed_in
     }
 
-    /// Whether anybody subscribes to `channel`.
+    /// Whether `channel` has a subscriber.
     pub fn wants(&mut self, channel: &str) -> bool {
         let route = last_route(&self.router, &mut self.last, channel);
         route.is_request || !route.targets.is_empty()
     }
 
-    /// Hands in a message from a network. Says whether anybody wanted it.
+    /// Hands in a message from a network. Returns whether it had a subscriber.
     pub fn deliver(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool {
         self.put(channel, body, arrival, Patience::CannotWait)
     }

@@ -1,6 +1,6 @@
 //! The table of transports: one row for each, and a program may add rows of its own.
 //!
-//! A row says everything that the rest of a program needs to know of a transport: how its URLs are checked and opened,
+//! A row has everything that the rest of a program needs to know of a transport: how its URLs are checked and opened,
 //! what its options mean, what it is capable of, and what `bowline doctor` examines. Nothing else compares schemes by
 //! name.
 //!

@@ -1,6 +1,6 @@
-//! The operating system. Only this file and those below it may say `unsafe`.
+//! The operating system. Only this file and those below it may use `unsafe`.
 //!
-//! In: sockets and byte slices. Out: what the kernel said, as plain values. No policy: nothing here decides.
+//! In: sockets and byte slices. Out: what the kernel returned, as plain values. No policy: nothing here decides.
 #![expect(
     unsafe_code,
     reason = "batched datagrams, control messages and event descriptors have no safe spelling in std"
@@ -70,7 +70,7 @@ pub(crate) struct SocketMemory {
     pub(crate) used: u32,
     pub(crate) limit: u32,
     /// Datagrams dropped so far, modulo 2^32: no room, or a filter. It is the count that `SO_RXQ_OVFL` attaches to
-    /// datagrams, asked for only when somebody wants to know.
+    /// datagrams, asked for only on request.
     pub(crate) drops: u32,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn detach_filter(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0)
 }
 
-/// Waits until one of the descriptors can be read, or for `timeout`. Says which; none when the time is over or a
+/// Waits until one of the descriptors can be read, or for `timeout`. Returns which; none when the time is over or a
 /// signal came after which calls go on. Another signal is an error.
 pub(crate) fn poll<const N: usize>(
     descriptors: [BorrowedFd<'_>; N],
@@ -159,7 +159,7 @@ pub(crate) struct Readiness {
 }
 
 /// [`poll`] for as many descriptors as there are, in either direction. A descriptor in trouble is ready for all that
-/// was asked, so that whoever uses it sees the trouble.
+/// was asked, so that its user sees the trouble.
 pub(crate) fn poll_many(
     descriptors: &[(BorrowedFd<'_>, Readiness)],
     timeout: Option<Duration>,
@@ -179,7 +179,7 @@ pub(crate) fn poll_many(
     Ok(entries.iter().map(ready).collect())
 }
 
-/// Waits until a descriptor can be written, or for `timeout`; says whether it can.
+/// Waits until a descriptor can be written, or for `timeout`; returns whether it can.
 pub(crate) fn poll_write(descriptor: BorrowedFd<'_>, timeout: Duration) -> io::Result<bool> {
     let mut entries = [libc::pollfd {
         fd: descriptor.as_raw_fd(),
@@ -214,7 +214,7 @@ fn unless_interrupted(error: io::Error) -> io::Result<()> {
 }
 
 /// A signal interrupts some waiting calls, `poll` among them, however its handler was installed, although most programs
-/// ask for calls to go on. The system does not say which signal it was, so those decide that could have been it.
+/// ask for calls to go on. The system does not report which signal it was, so those decide that could have been it.
 fn unless_calls_go_on(error: io::Error) -> io::Result<()> {
     let is_interrupted = error.kind() == io::ErrorKind::Interrupted;
     if is_interrupted && (1..=libc::SIGRTMAX()).any(ends_calls) {
@@ -246,7 +246,7 @@ impl Flag {
         // SAFETY: takes no pointers.
         let code = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         let descriptor = check(code)?;
-        // SAFETY: the kernel just made it, and nobody else knows it.
+        // SAFETY: the kernel just made it, and it has no other owner.
         let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
         Ok(Self { descriptor })
     }

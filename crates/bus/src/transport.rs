@@ -31,14 +31,14 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// When a message could not be handed over; those before it were.
     fn send(&self, messages: &[Outgoing<'_>]) -> Result<(), SendError>;
 
-    /// Waits for traffic as long as `wait` says, and hands in what arrived. At most one thread at a time. May return
+    /// Waits for traffic for `wait` at most, and hands in what arrived. At most one thread at a time. May return
     /// early with nothing; [`Wait::idle`] is for times when nothing can come.
     ///
     /// # Errors
     /// When nothing can be received now, or nothing more will ever come.
     fn receive(&self, inlet: &mut Inlet, wait: &Wait<'_>) -> Result<(), ReceiveError>;
 
-    /// For a transport that is told of subscriptions. Others hand in all that arrives.
+    /// For a transport that filters by subscriptions. Others hand in all that arrives.
     fn selective(&self) -> Option<&dyn Selective> {
         None
     }
@@ -59,7 +59,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     }
 }
 
-/// A transport that is told of subscriptions.
+/// A transport that filters by subscriptions.
 pub trait Selective {
     /// Called whenever subscriptions change, before a new one counts as made: opens what receiving needs, and may have
     /// the network leave out what no one subscribes to. What arrives meanwhile may be handed in.
@@ -99,7 +99,7 @@ pub trait Observed {
         None
     }
 
-    /// What was seen so far of each sender, where senders can be told apart.
+    /// What was seen so far of each sender, where senders are distinguished.
     fn senders(&self) -> Vec<SenderCounts> {
         Vec::new()
     }
@@ -140,13 +140,13 @@ pub enum OpenError {
     System {
         /// What was tried, as in "make a socket".
         doing: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl OpenError {
-    /// For `map_err`: says what was tried.
+    /// For `map_err`: adds what was tried.
     pub fn system(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::System { doing, source }
@@ -161,7 +161,7 @@ pub enum ListenError {
     System {
         /// What was tried, as in "join 239.255.76.67".
         doing: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
         /// How to mend it.
         hint: Option<&'static str>,
@@ -185,7 +185,7 @@ pub enum SendError {
         /// How long it was tried.
         waited: Duration,
     },
-    /// There is nobody to send to, for now.
+    /// There is no receiver, for now.
     #[error("not connected to {to}")]
     NotConnected {
         /// To whom.

@@ -1,13 +1,13 @@
 //! Where a bus is: `scheme://address?option=value&option=value`, as LCM writes it.
 //!
-//! In: text. Out: the parts, and typed options. An option that nobody asks for is an error, so that a misspelt one
+//! In: text. Out: the parts, and typed options. An option that no code asks for is an error, so that a misspelt one
 //! does not pass for a default.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-/// What is used when nothing is said: LCM's own default, which never leaves the host.
+/// What is used without a URL: LCM's own default, which never leaves the host.
 pub const DEFAULT_URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
 /// The parts of a bus URL.
@@ -206,7 +206,7 @@ impl<'a> Options<'a> {
     /// To be called last.
     ///
     /// # Errors
-    /// When the URL has an option that nobody asked for.
+    /// When the URL has an option that was not asked for.
     pub fn finish(self) -> Result<(), BadUrl> {
         let mut options = self.url.options.iter();
         let Some((unknown, _)) = options.find(|(key, _)| !self.asked.contains(&key.as_str()))
@@ -241,7 +241,7 @@ pub struct BadUrl {
 }
 
 impl BadUrl {
-    /// Says what is wrong with `url`.
+    /// Adds the URL to an error.
     pub fn new(url: impl Into<String>, what: impl Into<Cow<'static, str>>) -> Self {
         Self {
             url: url.into(),

@@ -5,7 +5,7 @@
 //! commanding under another's name. A stop is accepted from any station, as at the gate: a stop under another's name does no
 //! harm, and one that is dropped for its name does.
 //!
-//! The table of commands says which messages are commands, and which of them stops a vehicle.
+//! The table of commands defines which messages are commands, and which of them stops a vehicle.
 
 use bowline_msgs::AcknowledgeRef;
 use bowline_operator::{Effect, commands};

@@ -1,6 +1,6 @@
 //! What packets travel in: a carrier is one file below `carrier/` and one row of [`CARRIERS`].
 //!
-//! Carriers own their sockets and nothing else: whoever runs a link waits for all of them at once and calls them.
+//! Carriers own their sockets and nothing else: the runner of a link waits for all of them at once and calls them.
 //! Below a carrier as little as possible should wait, because what waits there cannot be replaced by something newer.
 
 mod quic;
@@ -25,7 +25,7 @@ pub enum Happened {
     Up(Carriage),
     /// A packet arrived.
     Received(Vec<u8>),
-    /// A packet arrived from somebody who is not the other end, and was dropped.
+    /// A packet arrived from another sender than the other end, and was dropped.
     Refused,
     /// There is no connection any more.
     Down(String),
@@ -36,7 +36,7 @@ pub enum Happened {
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It is on its way, or there is nobody to send it to.
+    /// It is on its way, or there is no peer to send it to.
     Taken,
     /// There is no room; try again.
     Full,
@@ -98,7 +98,7 @@ pub struct Row {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// Whether it knows that the other end is who it should be, and lets nobody else read.
+    /// Whether it authenticates the other end, and lets no third party read.
     pub is_secure: bool,
     open: fn(&Opening) -> io::Result<Box<dyn Carrier>>,
 }
@@ -141,7 +141,7 @@ pub fn find(name: &str) -> Option<&'static Row> {
     CARRIERS.iter().find(|row| row.name == name)
 }
 
-/// What may wait in a socket's send buffer, bytes; the kernel counts twice what it is told.
+/// What may wait in a socket's send buffer, bytes; the kernel counts twice what it is given.
 const SEND_BUFFER: usize = 16 << 10;
 /// Packets that are read at a time, so that sending gets its turn.
 const MAX_READ: usize = 64;

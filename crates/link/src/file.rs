@@ -13,11 +13,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// More paths than anybody has radios.
+/// More paths than vehicles have radios.
 const MAX_PATHS: usize = 8;
 /// More streams are another bus, not a link.
 pub(crate) const MAX_STREAMS: usize = 128;
-/// Where a link says how it is, unless its file says otherwise.
+/// Where a link publishes its status by default.
 const STATUS_CHANNEL: &str = "link.state";
 
 /// One end of a link, as its file has it.
@@ -29,7 +29,7 @@ pub struct LinkFile {
     pub bus: Option<String>,
     /// What decides what is sent next.
     pub scheduler: &'static schedule::Row,
-    /// Where it says how it is.
+    /// Where it publishes its status.
     pub status: String,
     /// This end's key, for carriers that want one.
     pub key: Option<PathBuf>,
@@ -64,7 +64,7 @@ pub enum ReadLinkError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// It is wrong.

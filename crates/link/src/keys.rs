@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// What certificates are called; nobody goes by it.
+/// The name in certificates, which is not checked.
 pub(crate) const SERVER_NAME: &str = "bowline-link";
 
 /// SHA-256 of a certificate.
@@ -112,7 +112,7 @@ impl Identity {
         Some(pair.keys_match().is_ok())
     }
 
-    /// What the other end's file has to say.
+    /// The value for the other end's file.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.certificate)
@@ -127,7 +127,7 @@ pub enum LoadKeyError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// It is something else.
@@ -177,7 +177,7 @@ pub enum GenerateKeyError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// No certificate came of it.

@@ -5,7 +5,7 @@
 //!                    newest, fifo, reliable   pacer ◀── reports ──┘   age, generation, duplicates
 //! ```
 //!
-//! A [`Session`] is one end, and both ends are alike. It is a state machine: told the time, the messages that are offered
+//! A [`Session`] is one end, and both ends are alike. It is a state machine: it gets the time, the messages that are offered
 //! and the packets that arrive; it gives the packets to send and the messages to deliver. It reads no clock and touches no
 //! socket, so a minute on a bad radio is a unit test. `run::Link` gives it a bus, carriers and a clock.
 //!

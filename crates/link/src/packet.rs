@@ -25,7 +25,7 @@
 //! harm writes a right one.
 //!
 //! All numbers are big-endian. A decoder is a function of bytes: no bytes make it panic or allocate.
-//! Whoever does not understand a frame does not understand what follows it, so the rest of the packet is dropped.
+//! A receiver that does not understand a frame does not understand what follows it, so the rest of the packet is dropped.
 
 /// The largest packet that a path is asked to carry, bytes: what QUIC promises to get through everywhere.
 pub const MAX_PACKET: usize = 1_200;
@@ -91,9 +91,9 @@ pub enum Frame<'p> {
 ///
 /// ```text
 /// +---------------+---------------+
-/// |       2       |0 0 0 0 0 0 0 K|  K: the one who reports knows the other's clock, and takes data
+/// |       2       |0 0 0 0 0 0 0 K|  K: the reporting end knows the other's clock, and takes data
 /// +---------------+---------------+-------------------------------+
-/// |        life of whoever sent the newest packet                 |
+/// |       instance of the sender of the newest packet             |
 /// +---------------------------------------------------------------+
 /// |        when that was sent, by its sender's clock,             |
 /// |                   microseconds since the epoch                |
@@ -114,7 +114,7 @@ pub enum Frame<'p> {
 pub struct Report {
     /// Whether the one who reports knows the other's clock, and takes data.
     pub is_acquainted: bool,
-    /// The life of whoever sent the newest packet.
+    /// The instance of the sender of the newest packet.
     pub echo_life: u32,
     /// When that was sent, by its sender's clock.
     pub echo_utime: i64,
@@ -422,7 +422,7 @@ impl Data<'_> {
     fn encode(&self, packet: &mut Vec<u8>) {
         let is_part = self.n_blocks > 1;
         let flags = self.keep & 3 | u8::from(self.is_urgent) << 2 | u8::from(is_part) << 3;
-        // What does not fit into a length cannot have come from a packet; nobody makes such a frame.
+        // What does not fit into a length cannot have come from a packet; no code makes such a frame.
         let length = self.payload.len().min(usize::from(u16::MAX));
         packet.extend_from_slice(&[DATA, flags]);
         packet.extend_from_slice(&self.stream.to_be_bytes());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!             carrier up                report of our packet, and
-//!   Down ────────────────▶ Connecting ──── theirs says that we are known ───▶ Ready ◀──┐
+//!   Down ────────────────▶ Connecting ── theirs shows that we are known ──▶ Ready ◀──┐
 //!    ▲                                                                          │      │ a report of
 //!    └──────────────── carrier down, from anywhere          nothing answered ──▶│      │ a newer packet
 //!                                                                               ▼      │
@@ -35,7 +35,7 @@ const PROBE_IDLE: Duration = Duration::from_millis(200);
 const PROBE_STANDBY: Duration = Duration::from_millis(400);
 pub(crate) const PROBE_STALLED: Duration = Duration::from_millis(30);
 /// How much is sent in a stall of what was known to go, once it is not over soon. All may arrive though nothing comes back,
-/// and nobody says when it is too much: what goes to find out must not fill the queue on the way that a stop would wait in.
+/// and no report shows when it is too much: what goes to find out must not fill the queue on the way that a stop would wait in.
 const STALLED_PACE: f64 = 0.5;
 const SHORT_STALL: Duration = Duration::from_millis(300);
 /// Between two reports: as short as a tenth of what the path carries allows, within these.
@@ -56,7 +56,7 @@ pub struct Carriage {
     pub max_packet: usize,
     /// What every packet costs on the wire beside its own bytes.
     pub overhead: usize,
-    /// Whether packets end with a checksum of ours: where nobody else would notice that one was changed on the way.
+    /// Whether packets end with a checksum of ours: where nothing else would notice that one was changed on the way.
     pub is_sealed: bool,
 }
 
@@ -107,7 +107,7 @@ pub struct PathStatus {
     pub received_bytes: u64,
     /// Times that nothing was answered.
     pub n_stalls: u64,
-    /// Packets that were changed on the way, are of no form that is known, or came from somebody else.
+    /// Packets that were changed on the way, are of no form that is known, or came from another sender.
     pub n_bad: u64,
 }
 
@@ -122,11 +122,11 @@ struct Heard {
     newest_at: Time,
     /// Since the last report.
     transit_us: Option<i64>,
-    /// Of somebody new: nobody has answered yet.
+    /// Of a new instance: it has not answered yet.
     is_new: bool,
 }
 
-/// A packet that nobody has answered yet.
+/// A packet without an answer so far.
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
     sequence: u32,
@@ -149,7 +149,7 @@ pub(crate) struct Path {
     unanswered: VecDeque<Unanswered>,
     in_flight: usize,
     answered_to: Option<(u32, u32)>,
-    /// Bytes that arrived there, counted on beyond what a report can say.
+    /// Bytes that arrived there, counted on beyond the range of a report.
     arrived: (u32, u64),
     pacer: Pacer,
     owed: Owed,
@@ -177,7 +177,7 @@ struct Pacer {
     is_limited: bool,
 }
 
-/// Whether the peer should hear what arrived.
+/// Whether the peer should get a report of what arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owed {
     Nothing,
@@ -355,7 +355,7 @@ impl Path {
         f64::from(u32::try_from(2 * self.packet_len(true)).unwrap_or(u32::MAX))
     }
 
-    /// The most that is owed. Reports and probes go whatever is owed, and on a path that carries less than them nobody could
+    /// The most that is owed. Reports and probes go whatever is owed, and on a path that carries less than them none could
     /// ever pay: commands wait for what is ahead of them on the way, and no longer.
     fn max_debt(&self) -> f64 {
         self.urgent_debt() + self.capacity.pace() * MAX_DEBT.as_secs_f64()
@@ -372,7 +372,7 @@ impl Path {
         let wait = Duration::try_from_secs_f64(wait_s).unwrap_or(MAX_REPORT);
         match self.in_flight < self.max_in_flight() {
             true => self.pacer.filled_at + wait.max(Duration::from_micros(100)),
-            // A report or a stall will tell.
+            // A report or a stall will show.
             false => now + MAX_REPORT,
         }
     }
@@ -459,7 +459,7 @@ impl Path {
         Some(oldest.sent_at + self.patience())
     }
 
-    /// Whether nobody knows if it still works.
+    /// Whether it is unknown if it still works.
     pub(crate) fn is_suspect(&self, now: Time) -> bool {
         let at = self.stalls_at().map(|at| at - self.patience() / 3);
         self.state() != PathState::Ready || at.is_some_and(|at| now >= at)
@@ -619,7 +619,7 @@ impl Path {
     }
 
     pub(crate) fn report(&mut self, now: Time) -> Option<Report> {
-        // Somebody new is told first that they are heard.
+        // A new instance gets a report first, so that it knows it is received.
         let stranger = self.stranger.as_mut().filter(|it| it.is_new);
         let is_stranger = stranger.is_some();
         if !is_stranger {

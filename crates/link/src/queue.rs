@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Messages whose bytes are remembered, for streams that do not say the same again.
+/// Messages whose bytes are remembered, for streams that leave out repetitions.
 const MAX_REMEMBERED: usize = 256;
 /// Where messages have their utime if they begin with it: behind the fingerprint.
 const UTIME: Range<usize> = 8..16;
@@ -62,7 +62,7 @@ struct Begun {
     n_tries: u32,
 }
 
-/// The last message of a stream that keeps the newest, until a report says that it got through.
+/// The last message of a stream that keeps the newest, until a report confirms that it got through.
 #[derive(Debug)]
 struct Sent {
     entry: Entry,
@@ -87,7 +87,7 @@ pub struct Candidate {
     pub since: Duration,
     /// How long a message is good for.
     pub ttl: Duration,
-    /// How long the stream should have nothing sent at most, a bit less than its promised rate says.
+    /// How long the stream should have nothing sent at most, a bit less than by its promised rate.
     pub max_period: Option<Duration>,
     /// What is left of the message to send, with what its frames add, bytes.
     pub n_left: usize,
@@ -184,7 +184,7 @@ impl SendQueue {
     }
 
     /// A stop takes the place of all before it that is no stop and may not have arrived: while nothing is answered it would
-    /// wait for that, and nobody needs it any more.
+    /// wait for that, and it is of no use any more.
     fn make_way(&mut self) {
         let n_waiting = self.waiting.len();
         self.waiting.retain(|it| it.is_stop);
@@ -276,7 +276,7 @@ impl SendQueue {
         if let Some(begun) = &self.begun
             && now.since(begun.entry.offered_at) > ttl
         {
-            // A reliable one that went out whole may have arrived, but nobody said so.
+            // A reliable one that went out whole may have arrived, but no report confirmed it.
             let is_new = !begun.entry.is_again;
             self.begun = None;
             if is_new {
@@ -342,7 +342,7 @@ impl SendQueue {
     }
 
     /// The next part, with its frame no longer than `room`; `None` if there is nothing, or not enough room to begin.
-    /// What was sent whole is sent again after `resend_after`, if it is reliable and nobody says that it arrived.
+    /// What was sent whole is sent again after `resend_after`, if it is reliable and no report confirms that it arrived.
     pub(crate) fn next_part(
         &mut self,
         room: usize,
@@ -478,7 +478,7 @@ impl SendQueue {
         }
     }
 
-    /// The peer has begun anew, and has nothing of what was begun or said.
+    /// The peer has begun anew, and has nothing of what was begun or sent.
     pub(crate) fn restart(&mut self) {
         if let Some(begun) = &mut self.begun {
             begun.acked.fill(false);
@@ -504,7 +504,7 @@ impl SendQueue {
         }
     }
 
-    /// The last command, to be sent over a second path while nobody knows whether the first one still works.
+    /// The last command, to be sent over a second path while it is unknown whether the first one still works.
     pub(crate) fn double(&mut self, path: usize, room: usize) -> Option<Part> {
         let sent = self.sent.as_mut()?;
         let fits = sent.entry.payload.len() + DATA_LEN <= room;
@@ -621,7 +621,7 @@ mod tests {
         let mut queue = timeless(true);
         assert_eq!(n_sent(&mut queue, AT), 3);
         assert_eq!(queue.counts.dropped(Cause::Unchanged), 3);
-        // Whoever begins anew has not heard it.
+        // A peer that begins anew has not received it.
         queue.restart();
         queue.offer(said(3, b"one"), AT);
         assert_eq!(n_sent(&mut queue, AT), 1);

@@ -411,7 +411,7 @@ impl Link {
         }
     }
 
-    /// Says how it is, now and then.
+    /// Publishes its status, now and then.
     fn say(&mut self, now: Time) {
         if now.since(self.said_at) < STATUS_EVERY {
             return;

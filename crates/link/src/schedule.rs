@@ -16,7 +16,7 @@ use std::fmt;
 pub struct View {
     /// The time.
     pub now: Time,
-    /// What the link carries at present, bytes a second; `None` while nobody has seen that it carries no more.
+    /// What the link carries at present, bytes a second; `None` while no limit was seen.
     pub capacity_bytes_per_s: Option<f64>,
 }
 

@@ -1,10 +1,10 @@
 //! One end of a link: streams, paths, and what goes from one to the other. Both ends are alike.
 //!
-//! Told the time, messages and packets; gives packets and messages. It reads no clock and holds no socket.
+//! Gets the time, messages and packets; gives packets and messages. It reads no clock and holds no socket.
 //!
 //! Messages go over one path, the active one: the first of the file that works. When it falls silent a new generation
 //! begins, what may be lost and is still good is sent again, over the next path that works, and commands go over both while
-//! nobody knows. The receiver delivers nothing twice.
+//! is unknown. The receiver delivers nothing twice.
 
 mod receive;
 
@@ -76,7 +76,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// One that knows nobody yet.
+    /// One that knows no peer yet.
     #[must_use]
     pub fn new(setup: Setup, scheduler: Box<dyn Scheduler>) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl Session {
         self.deliveries.pop_front()
     }
 
-    /// Writes the next packet that is due, and says over which path it goes. `None`: nothing is due now.
+    /// Writes the next packet that is due, and returns over which path it goes. `None`: nothing is due now.
     pub fn transmit(&mut self, now: Time, packet: &mut Vec<u8>) -> Option<usize> {
         self.look(now);
         // The active one first: commands are there.
@@ -246,7 +246,7 @@ impl Session {
         self.choose_path(now);
     }
 
-    /// What was sent from now on is told apart from what was sent before; what may be lost is sent again.
+    /// Separates what is sent from now on from what was sent before; what may be lost is sent again.
     fn begin_generation(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         for queue in &mut self.sends {
@@ -393,7 +393,7 @@ impl Session {
         loop {
             let room = max_len.saturating_sub(packet.len());
             // What fits into a packet of its own is not cut, and in a stall nothing is, for it would never be whole. What is
-            // reliable and fits goes again in each packet of a stall: nobody says that it has arrived.
+            // reliable and fits goes again in each packet of a stall: no report confirms that it has arrived.
             let is_cut = |it: &Candidate| !is_stalled && it.n_left > max_len - HEADER_LEN;
             self.candidates.retain(|it| match it.is_begun {
                 true if is_stalled => it.is_reliable && it.n_left <= room,
@@ -403,7 +403,7 @@ impl Session {
             if self.candidates.is_empty() {
                 return;
             }
-            // In a stall the most valuable of what is urgent goes in every packet: what was said first may have arrived.
+            // In a stall the most valuable of what is urgent goes in every packet: what was sent first may have arrived.
             let vital = most_valuable(&self.candidates).filter(|_| is_stalled);
             let choice =
                 vital.map_or_else(|| self.scheduler.pick(&self.candidates, view), Choice::Send);

@@ -1,4 +1,4 @@
-//! What a link says about itself on its bus.
+//! What a link publishes about itself on its bus.
 
 use crate::counts::{Ages, Cause, Counts};
 use crate::path::PathState;

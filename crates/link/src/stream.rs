@@ -14,7 +14,7 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// As files say it.
+    /// As files have it.
     pub const NAMES: [(&'static str, Self); 3] = [
         ("newest", Self::Newest),
         ("fifo", Self::Fifo),
@@ -69,11 +69,11 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// More is no message for a thin link, unless its file says otherwise, bytes.
+    /// More is no message for a thin link by default, bytes.
     pub const DEFAULT_MAX_BYTES: usize = 1 << 20;
-    /// So many messages wait, unless a file says otherwise.
+    /// So many messages wait by default.
     pub const DEFAULT_QUEUE: usize = 32;
-    /// So long messages are good for, unless a file says otherwise.
+    /// So long messages are good for by default.
     pub const DEFAULT_TTL: Duration = Duration::from_secs(1);
 
     /// A channel under its own name, newest only, without a deadline.
@@ -105,7 +105,7 @@ pub struct Incoming {
     pub channel: String,
     /// Larger messages are refused.
     pub max_bytes: usize,
-    /// Its messages are commands, and must be by the station that the peer is, or by a person there; stops are anybody's.
+    /// Its messages are commands, and must be by the station that the peer is, or by a person there; stops may be by any sender.
     pub is_command: bool,
 }
 
@@ -123,7 +123,7 @@ impl Incoming {
 }
 
 /// What a stream is known by on the wire: a hash of its name (FNV-1a), so that nothing needs to be agreed upon first.
-/// Whoever reads files sees to it that no two names of one end have the same.
+/// The reader of files sees to it that no two names of one end have the same.
 #[must_use]
 pub fn stream_id(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| {

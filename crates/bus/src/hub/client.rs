@@ -1,4 +1,4 @@
-//! One client of a hub, without its socket: what it said, what it wants, what waits for it.
+//! One client of a hub, without its socket: what it sent, what it wants, what waits for it.
 
 use super::outbox::Outbox;
 use super::{Client, Settings};
@@ -23,7 +23,7 @@ pub(super) struct Seat {
     pub(super) gauge: Arc<Gauge>,
     /// How often each was subscribed to.
     patterns: Vec<(Pattern, u32)>,
-    /// Whether it said hello, and others were told so.
+    /// Whether it sent its hello, and that was reported.
     pub(super) has_joined: bool,
     /// When it connected.
     pub(super) since: Instant,
@@ -72,7 +72,7 @@ pub(super) enum Deed {
 }
 
 /// Why one frame of a client was left out. Where the next one begins is still clear, so the client stays: one that is
-/// sent away comes back and says the same again.
+/// sent away comes back and sends the same again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("a subscription: {0}")]
@@ -186,7 +186,7 @@ impl Seat {
             .any(|(pattern, _)| pattern.matches(channel))
     }
 
-    /// Queues a frame; says how many were dropped for it.
+    /// Queues a frame; returns how many were dropped for it.
     pub(super) fn push(&mut self, frame: Bytes) -> u64 {
         let n_dropped = self.outbox.push(frame);
         self.gauge.dropped.fetch_add(n_dropped, Ordering::Relaxed);

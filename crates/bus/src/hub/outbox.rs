@@ -29,7 +29,7 @@ impl Outbox {
         }
     }
 
-    /// Adds a frame; says how many were dropped for it. One frame has room even if it is larger than all should be.
+    /// Adds a frame; returns how many were dropped for it. One frame has room even if it is larger than all should be.
     pub(super) fn push(&mut self, frame: Bytes) -> u64 {
         let mut n_dropped = 0;
         let cost = frame.len() + OVERHEAD;
@@ -50,7 +50,7 @@ impl Outbox {
         frames.map(|frame| IoSlice::new(frame)).collect()
     }
 
-    /// So many bytes of the pieces were written; says how many frames that finished.
+    /// So many bytes of the pieces were written; returns how many frames that finished.
     pub(super) fn advance(&mut self, mut n_written: usize) -> u64 {
         let mut n_finished = 0;
         while let Some(first) = self.frames.front_mut() {

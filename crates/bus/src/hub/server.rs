@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 const REMEMBERED_CHANNELS: usize = 16_384;
 /// How often clients that do nothing are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long a connection may take to say hello.
+/// How long a connection may take to send its hello.
 const HELLO_PATIENCE: Duration = Duration::from_secs(10);
-/// How long nobody is let in when the system has no descriptor left.
+/// How long no connection is accepted when the system has no descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// When a client whose host went away is given up.
 const DEAD_AFTER: Duration = Duration::from_secs(30);
@@ -41,7 +41,7 @@ pub(super) struct Server {
     shared: Arc<Shared>,
     clients: BTreeMap<u64, (TcpStream, Seat)>,
     next_id: u64,
-    /// Who gets what is published on a channel. Forgotten when anybody's wishes change.
+    /// The clients that get what is published on a channel. Forgotten when any subscription changes.
     routes: HashMap<Box<str>, Arc<[u64]>>,
     accept_after: Option<Instant>,
 }
@@ -84,7 +84,7 @@ impl Server {
         }
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until it is stopped.
     pub(super) fn run(mut self) {
         let mut looked = clock::monotonic();
         while !self.shared.is_stopping.load(Ordering::Acquire) {
@@ -107,7 +107,7 @@ impl Server {
         }
     }
 
-    /// Waits until something can be done: whether somebody calls, and which clients are ready for what.
+    /// Waits until something can be done: whether a connection waits, and which clients are ready for what.
     fn wait(&self) -> io::Result<(bool, Vec<(u64, Readiness)>)> {
         let is_accepting = self
             .accept_after
@@ -219,7 +219,7 @@ impl Server {
         Ok(())
     }
 
-    /// Queues a message once for everyone who wants it, its publisher too.
+    /// Queues a message once for every client that wants it, its publisher too.
     fn relay(&mut self, message: Published) {
         self.shared.messages.fetch_add(1, Ordering::Relaxed);
         let size = message.payload().len() as u64;

@@ -26,7 +26,7 @@ fn backlog(lanes: &[(SubscriptionId, Queue)]) -> Backlog {
     backlog
 }
 
-/// For queues that never make anybody wait.
+/// For queues that never make a publisher wait.
 fn fill(backlog: &mut Backlog, ids: &[SubscriptionId], event: Event) {
     let offer = backlog.offer(ids, event, Patience::CanWait);
     assert!(!matches!(offer, Offer::Full(_)));

@@ -1,6 +1,6 @@
 //! How full the receive buffers of this host's UDP sockets are.
 //!
-//! The kernel tells anyone who asks (`sock_diag`, as `ss` does). A sender of large messages uses it to wait for room.
+//! The kernel reports it to any process that asks (`sock_diag`, as `ss` does). A sender of large messages uses it to wait for room.
 
 use super::netlink::netlink_socket;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) struct SocketDiag {
 /// One socket's receive buffer, in the kernel's accounting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceiverRoom {
-    /// Tells the sockets of a host apart.
+    /// Identifies the sockets of a host.
     pub(crate) inode: u32,
     /// What it is bound to.
     pub(crate) address: IpAddr,
@@ -113,7 +113,7 @@ fn request(is_ipv6: bool, port: u16) -> [u8; HEADER_SIZE + REQUEST_SIZE] {
     bytes
 }
 
-/// Reads netlink messages; says whether the last one was among them.
+/// Reads netlink messages; returns whether the last one was among them.
 #[expect(
     clippy::host_endian_bytes,
     reason = "netlink speaks the host's byte order"

@@ -26,9 +26,9 @@ pub(crate) fn fill(mut loan: Loan, pieces: &[&[u8]]) -> Filled {
     unsafe { loan.assume_init() }
 }
 
-/// What becomes readable when a listener is told.
+/// What becomes readable when a listener is notified.
 pub(crate) fn descriptor(listener: &Listener<ipc_threadsafe::Service>) -> BorrowedFd<'_> {
-    // SAFETY: the number is only used for the borrow below, and nobody closes it.
+    // SAFETY: the number is only used for the borrow below, and it is not closed meanwhile.
     let number = unsafe { listener.file_descriptor().native_handle() };
     // SAFETY: the listener owns the descriptor, and is borrowed as long as the result.
     unsafe { BorrowedFd::borrow_raw(number) }

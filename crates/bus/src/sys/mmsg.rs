@@ -26,7 +26,7 @@ pub(crate) struct Batch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     None,
-    /// As long as the socket's own timeout says, deaf to everything else.
+    /// As long as the socket's own timeout, deaf to everything else.
     Inattentive,
 }
 
@@ -243,7 +243,7 @@ pub(crate) fn send_one(socket: BorrowedFd<'_>, to: &SockAddr, piece: Piece<'_>) 
     Ok(())
 }
 
-/// Sends datagrams without waiting, as many as the kernel takes at once; says how many that were.
+/// Sends datagrams without waiting, as many as the kernel takes at once; returns how many that were.
 pub(crate) fn send_datagrams(
     socket: BorrowedFd<'_>,
     to: &SockAddr,
@@ -270,7 +270,7 @@ fn send_segments(
     message.msg_control = control.as_mut_ptr().cast();
     // SAFETY: only computes a length.
     message.msg_controllen = unsafe { libc::CMSG_SPACE(socklen::<u16>()) } as usize;
-    // SAFETY: `control` has room for one header and a u16, which the length says.
+    // SAFETY: `control` has room for one header and a u16, by its length.
     let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
     // SAFETY: there is room, so the header is not null, and it is aligned as `control` is.
     if let Some(header) = unsafe { header.as_mut() } {

@@ -10,10 +10,10 @@ pub(crate) struct LinkWatch {
     socket: OwnedFd,
 }
 
-/// What was said since the last time.
+/// The news since the last call.
 #[derive(Debug, Default)]
 pub(crate) struct LinkNews {
-    /// Whether anything was said at all. What exactly changed is not of interest, but for:
+    /// Whether there was any message. What exactly changed is not of interest, but for:
     pub(crate) has_changed: bool,
     /// The numbers of interfaces that are gone for good. Overruns may hide some.
     pub(crate) gone: Vec<u32>,
@@ -34,7 +34,7 @@ impl LinkWatch {
         Ok(Self { socket })
     }
 
-    /// What was said since the last time. Does not wait.
+    /// The news since the last call. Does not wait.
     pub(crate) fn take(&self) -> LinkNews {
         let mut buffer = [0_u8; 16_384];
         let mut news = LinkNews::default();
@@ -49,7 +49,7 @@ impl LinkWatch {
                 )
             };
             let Ok(size) = usize::try_from(code) else {
-                // An overrun is news too: more than could be told.
+                // An overrun is news too: more than fitted.
                 if io::Error::last_os_error().raw_os_error() == Some(libc::ENOBUFS) {
                     news.has_changed = true;
                     continue;
@@ -62,7 +62,7 @@ impl LinkWatch {
     }
 }
 
-/// Finds the interfaces that messages say are gone.
+/// Finds the interfaces that are gone by the messages.
 #[expect(
     clippy::host_endian_bytes,
     reason = "netlink speaks the host's byte order"
@@ -94,7 +94,7 @@ pub(super) fn netlink_socket(protocol: i32, groups: u32) -> io::Result<OwnedFd> 
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointers.
     let descriptor = check(unsafe { libc::socket(libc::AF_NETLINK, kind, protocol) })?;
-    // SAFETY: the kernel just made it, and nobody else knows it.
+    // SAFETY: the kernel just made it, and it has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
     // SAFETY: all zeros is a valid address: any port, no groups.
     let mut address = unsafe { std::mem::zeroed::<libc::sockaddr_nl>() };

@@ -1,4 +1,4 @@
-//! Streams, read into memory that nobody has to clear first, and written from many pieces at once.
+//! Streams, read into memory that need not be cleared first, and written from many pieces at once.
 
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
@@ -34,7 +34,7 @@ pub(crate) fn read_stream(
     Ok(count)
 }
 
-/// Writes pieces to a stream in one call, as much as the kernel takes without waiting; says how many bytes that were.
+/// Writes pieces to a stream in one call, as much as the kernel takes without waiting; returns how many bytes that were.
 pub(crate) fn write_stream(socket: BorrowedFd<'_>, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
     // SAFETY: all zeros is a valid header: no name, no buffers, no control.
     let mut message = unsafe { std::mem::zeroed::<libc::msghdr>() };

@@ -1,6 +1,6 @@
 //! A log as a bus: what was recorded is received again, in its own time; what is published is recorded.
 //!
-//! LCM's event logs and MCAP are told apart by their first bytes when they are read, and by their names when they are
+//! LCM's event logs and MCAP are distinguished by their first bytes when they are read, and by their names when they are
 //! written: `.mcap` is MCAP. Reader, writer and the pace of playing are those of `bowline-format`, as in every other
 //! program of ours. MCAP describes its types elsewhere than in events: they are received on `bowline.schema`, each
 //! before its first message.
@@ -93,7 +93,7 @@ fn check(url: &Url) -> Result<(), BadUrl> {
 fn open(url: &Url) -> Result<Arc<dyn Transport>, OpenError> {
     let (mode, settings) = settings_of(url)?;
     let path = Path::new(url.address());
-    // Its index is made by the first reader that needs it: nothing tells when the last message was published.
+    // Its index is made by the first reader that needs it: it is unknown when the last message was published.
     let options = WriterOptions {
         without_index: true,
         ..WriterOptions::default()

@@ -1,18 +1,18 @@
 //! UDP multicast with channels spread over the ports of one group, as LCM does it:
 //! `mpudpm://GROUP:PORT?nports=500`, with the options of `udpm`.
 //!
-//! The datagrams are those of udpm. A channel's port follows from its name, so whoever subscribes to names listens at
-//! their ports only, and the kernel keeps the rest away. A pattern may match names nobody has thought of yet: it
-//! listens at all ports from the start, since a port that is opened when a channel is first heard of is opened too late
+//! The datagrams are those of udpm. A channel's port follows from its name, so a subscriber to names listens at
+//! their ports only, and the kernel keeps the rest away. A pattern may match names that are not in use yet: it
+//! listens at all ports from the start, since a port that is opened when a channel first appears is opened too late
 //! for its first message. Where there are too many ports, or too few descriptors, it does as LCM does: it asks which
-//! channels there are, listens at theirs, and follows what publishers tell. A name with dots in it is such a pattern;
+//! channels there are, listens at theirs, and follows what publishers announce. A name with dots in it is such a pattern;
 //! `vehicle\.pose` is a name.
 //!
 //! Loss is seen from sequences only while all ports are listened at: a sender counts its messages over all ports, so
 //! that otherwise gaps mean nothing. Messages of a sender come in order over all channels, by the kernel's time stamps.
 //!
-//! Deliberately absent: a self-test, as in udpm. Requests of others are answered by whoever reads the bus, and by a
-//! publisher that nobody reads at its next message.
+//! Deliberately absent: a self-test, as in udpm. Requests of others are answered by the thread that reads the bus, and by a
+//! publisher without a reading thread at its next message.
 
 mod map;
 mod merge;
@@ -50,7 +50,7 @@ use std::time::{Duration, Instant};
 const BATCH: usize = 32;
 /// How many ports are opened in advance for a pattern. Each takes a descriptor.
 const MAX_IN_ADVANCE: u16 = 1_024;
-/// How often a publisher that nobody reads looks for requests.
+/// How often a publisher without a reading thread looks for requests.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How many bytes wait to be put in order before the other sockets have to wait for the next round. In such a flood,
 /// order over channels is given up.
@@ -147,7 +147,7 @@ struct Wishes {
     has_all_ports: bool,
 }
 
-/// For whoever reads.
+/// For the reading thread.
 #[derive(Debug)]
 struct State {
     batch: Batch,
@@ -217,9 +217,9 @@ impl Mpudpm {
         self.sender.send_to(self.group, &[message], &[])
     }
 
-    /// Answers requests while nobody reads: subscribers with patterns wait for it.
+    /// Answers requests while no thread reads: subscribers with patterns wait for it.
     fn look_for_requests(&self, now: Instant) {
-        // Whoever holds it reads, and answers.
+        // The thread that holds it reads, and answers.
         let Ok(mut state) = self.state.try_lock() else {
             return;
         };
@@ -228,7 +228,7 @@ impl Mpudpm {
             return;
         }
         state.looked = Some(now);
-        // A publisher that cannot listen publishes all the same; its channels are told from time to time.
+        // A publisher that cannot listen publishes all the same; its channels are announced from time to time.
         if self.ports.open(self.group.port()).is_err() {
             return;
         }
@@ -244,7 +244,7 @@ impl Mpudpm {
         self.heed(&mut state, control, now);
     }
 
-    /// Does what others ask for, and learns what they tell.
+    /// Answers the requests of others, and learns from their announcements.
     fn heed(&self, state: &mut State, control: Vec<Control>, now: Instant) {
         let mut has_learnt = false;
         let mut answer = None;
@@ -259,7 +259,7 @@ impl Mpudpm {
             }
         }
         if let Some(answer) = answer {
-            // Nobody here waits for it; whoever asked will ask again or be told in five seconds.
+            // No thread here waits for it; the one that asked will ask again or get an announcement within five seconds.
             drop(self.tell(MAP_UPDATE_CHANNEL, &answer));
         }
         let wishes = self.wishes();
@@ -289,7 +289,7 @@ impl Mpudpm {
             .collect()
     }
 
-    /// Listens at all ports if that can be, and says whether it can.
+    /// Listens at all ports if that can be, and returns whether it can.
     fn open_all(&self) -> bool {
         self.n_ports <= MAX_IN_ADVANCE
             && self
@@ -337,7 +337,7 @@ impl State {
         Ok(())
     }
 
-    /// Reads one socket; if that did not empty it, says until when it was read.
+    /// Reads one socket; if that did not empty it, returns until when it was read.
     fn read_socket(
         &mut self,
         socket: &Socket,

@@ -13,8 +13,8 @@
 //! order holds across channels, and what a receiver does not want costs it a look at a pointer. The price is that all
 //! channels of a publisher share its slots.
 //!
-//! Publishers never wait. The iceoryx2 event makes a call into the system only when a receiver has said that it sleeps,
-//! so a reader says so as late as it can: when it found nothing twice.
+//! Publishers never wait. The iceoryx2 event makes a call into the system only when a receiver has announced that it sleeps,
+//! so a reader announces it as late as it can: when it found nothing twice.
 
 use crate::clock::{self, Wait};
 use crate::counts::{NetworkCounts, SenderCounts};
@@ -136,7 +136,7 @@ struct Place {
 
 impl Place {
     fn open(name: &ServiceName, slots: usize) -> Result<Self, OpenError> {
-        // It reports what we report ourselves, to a terminal that may be somebody's screen.
+        // It reports what we report ourselves, to a terminal that may show a screen of the program.
         set_log_level_from_env_or(LogLevel::Fatal);
         // Making a node clears away what dead ones left. Signals are the program's business.
         let node = NodeBuilder::new()
@@ -256,7 +256,7 @@ fn not_delivered(error: DeliveryError) -> SendError {
     SendError::System(io::Error::other(error))
 }
 
-/// Writes what comes before a payload; says how long it is. Channels were checked to be at most 63 bytes.
+/// Writes what comes before a payload; returns how long it is. Channels were checked to be at most 63 bytes.
 fn write_head(head: &mut [u8; 96], sequence: u64, channel: &str) -> usize {
     let n_channel = u8::try_from(channel.len()).unwrap_or(u8::MAX);
     let pieces: [&[u8]; 4] = [
@@ -306,7 +306,7 @@ impl<'a> Head<'a> {
 
 #[derive(Debug, Default)]
 struct Receiving {
-    /// There while somebody subscribes.
+    /// There while there is a subscription.
     receiver: Option<Arc<Receiver>>,
     /// Of receivers that are gone.
     past: NetworkCounts,
@@ -355,7 +355,7 @@ impl Receiver {
             source: io::Error::other(error),
             hint: None,
         };
-        // First, so that no message comes without a way to be told.
+        // First, so that no message comes without a way to be notified.
         let listener = place.events.listener_builder().create();
         let listener = listener.map_err(|error| refused(format!("no listener: {error:?}")))?;
         let subscriber = place.messages.subscriber_builder().create();
@@ -380,7 +380,7 @@ impl Receiver {
                 return Ok(());
             }
         }
-        // From here on publishers tell us, so what came before that has to be looked for once more.
+        // From here on publishers notify us, so what came before that has to be looked for once more.
         self.listener.try_wait(|_| {}).map_err(io::Error::other)?;
         if self.take_run(inlet)? {
             return Ok(());
@@ -409,7 +409,7 @@ impl Receiver {
         Ok(true)
     }
 
-    /// Hands in one message; says how large it was.
+    /// Hands in one message; returns how large it was.
     fn take(&self, sample: Sample<Ipc, [u8], ()>, inlet: &mut Inlet) -> usize {
         self.n_received.fetch_add(1, Ordering::Relaxed);
         let sender = low_bits(sample.origin().value());

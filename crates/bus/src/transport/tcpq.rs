@@ -2,13 +2,13 @@
 //!
 //! In: frames from a hub, which relays what any client publishes. Out: the same. The hub is `bowline hub`, or LCM's own.
 //!
-//! A bus opens whether or not a hub is there. While there is none, publishing fails and says so, subscribers wait, and
-//! every call tries again, at most every two seconds; subscriptions are told anew to whichever hub answers. Host names
+//! A bus opens whether or not a hub is there. While there is none, publishing fails with that error, subscribers wait, and
+//! every call tries again, at most every two seconds; subscriptions are sent anew to whichever hub answers. Host names
 //! are resolved once, when the bus is opened.
 //!
-//! With our hub, a subscription is in force at the hub when the call that made it returns. LCM's does not say when.
+//! With our hub, a subscription is in force at the hub when the call that made it returns. LCM's does not confirm it.
 //!
-//! Deliberately absent: a thread. Connecting goes on in the calls that need a connection, and nobody waits for it
+//! Deliberately absent: a thread. Connecting goes on in the calls that need a connection, and no call waits for it
 //! longer than `CONNECT_PATIENCE`.
 
 mod backoff;
@@ -201,7 +201,7 @@ impl Tcpq {
     }
 
     fn establish(&self, link: &mut Link, socket: Arc<Socket>) {
-        // Somebody may be polling it still; the new one is the same to the kernel.
+        // A thread may be polling it still; the new one is the same to the kernel.
         let socket = match Arc::try_unwrap(socket) {
             Ok(socket) => Ok(socket),
             Err(shared) => shared.try_clone(),
@@ -238,7 +238,7 @@ impl Tcpq {
         if !matches!(&link.state, State::Up(present) if Arc::ptr_eq(present, connection)) {
             return;
         }
-        // A hub that said hello was one; others are asked less and less often.
+        // A hub that sent its hello was one; others are asked less and less often.
         if connection.hub() != HubKind::Unknown {
             link.backoff.succeed();
         }
@@ -362,7 +362,7 @@ impl Transport for Tcpq {
                 }
             }
         };
-        // Where nobody reads, nobody else would notice that the hub is gone, and the next message would be lost.
+        // Without a reading thread nothing else would notice that the hub is gone, and the next message would be lost.
         let noticed = match is_read {
             true => Ok(()),
             false => connection.read(None, &self.tallies),
@@ -441,7 +441,7 @@ impl Selective for Tcpq {
             return Ok(());
         };
         let connection = Arc::clone(connection);
-        // Within the lock, so that the last to say what is wanted is the last to tell.
+        // Within the lock, so that the last change of subscriptions is the last that is sent.
         let told = match is_told {
             true => connection.tell(&wanted),
             false => Ok(true),
@@ -467,7 +467,7 @@ impl Buffered for Tcpq {
     }
 
     fn is_pressed(&self) -> bool {
-        // A connection that is down is looked after too, so that messages come again without anybody waiting.
+        // A connection that is down is looked after too, so that messages come again without a waiting reader.
         let link = self.lock();
         match &link.state {
             State::Up(connection) => {

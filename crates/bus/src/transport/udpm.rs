@@ -1,10 +1,10 @@
 //! UDP multicast, datagram for datagram as LCM does it.
 //!
-//! In: datagrams of anybody on the group. Out: the same. Loss, reordering and duplication are normal here, and
+//! In: datagrams of any host on the group. Out: the same. Loss, reordering and duplication are normal here, and
 //! counted. Publishers hold one socket; the receiving one is made with the first subscription.
 //!
-//! Deliberately absent: a self-test that keeps a subscriber waiting and talks to everyone else. `bowline doctor` looks
-//! for what is wrong when somebody asks.
+//! Deliberately absent: a self-test that keeps a subscriber waiting and disturbs all others. `bowline doctor` looks
+//! for problems on request.
 
 mod examine;
 mod filter;
@@ -117,7 +117,7 @@ impl Settings {
 }
 
 /// The receive buffer that a subscriber would get here, in bytes, made out with a socket that is bound to nothing.
-/// `wanted` is what its URL says in `recv_buf_size`, if it does. Root may have more than others.
+/// `wanted` is the value of `recv_buf_size` in its URL, if there is one. Root may have more than others.
 ///
 /// # Errors
 /// When the system has no socket to give.
@@ -150,7 +150,7 @@ struct Udpm {
 
 #[derive(Debug, Default)]
 struct Receiving {
-    /// There while somebody subscribes.
+    /// There while there is a subscription.
     receiver: Option<Arc<Receiver>>,
     /// Of receivers that are gone.
     past: NetworkCounts,

@@ -1,4 +1,4 @@
-//! What publishers say about their types.
+//! The descriptions that publishers send of their types.
 
 use bowline_bus::{Bus, Queue, SCHEMA_CHANNEL, SCHEMA_REQUEST_CHANNEL};
 use bowline_msgs::{Path, Pose, Schema, SchemaRequest, Waypoint};
@@ -13,7 +13,7 @@ fn open(url: &str) -> Bus {
     Bus::open(url).unwrap()
 }
 
-/// The channels of the next `n` events, and what was said about types in them.
+/// The channels of the next `n` events, and the descriptions of types in them.
 fn heard(inbox: &bowline_bus::Inbox, n: usize) -> (Vec<String>, Vec<Schema>) {
     let mut channels = Vec::new();
     let mut schemas = Vec::new();
@@ -142,7 +142,7 @@ fn a_bus_that_is_read_answers_requests_with_its_next_message() {
         late.publish(SCHEMA_REQUEST_CHANNEL, &SchemaRequest::default())
             .unwrap();
         late.publish("other", &Pose::default()).unwrap();
-        // What comes after the request: whoever has read this has read the request.
+        // What comes after the request: a bus that has read this has read the request.
         listening
             .recv_timeout(PATIENCE)
             .unwrap()

@@ -19,7 +19,7 @@ fn next(inbox: &Inbox) -> Vec<u8> {
         .to_vec()
 }
 
-/// A client that does what a test says, and nothing else.
+/// A client that does what a test asks, and nothing else.
 struct Raw {
     stream: TcpStream,
     heard: Vec<u8>,
@@ -48,7 +48,7 @@ impl Raw {
         self.stream.local_addr().expect("it is connected")
     }
 
-    /// The next message from the hub, which says hello first.
+    /// The next message from the hub, which sends its hello first.
     fn next(&mut self) -> (String, Vec<u8>) {
         loop {
             let after_hello = self.heard.get(HELLO_LEN..).unwrap_or_default();
@@ -448,7 +448,7 @@ fn large_messages_are_not_copied_between_the_socket_and_the_reader() {
 
 #[test]
 fn an_unknown_host_is_named() {
-    // Nobody can be asked in here, so no name is known.
+    // No name server answers here, so no name is known.
     let error = network::alone(|| Bus::open("tcpq://no-such-host").unwrap_err().to_string());
     assert!(
         error.contains("find the address of \"no-such-host\""),

@@ -36,7 +36,7 @@ fn what_a_slow_receiver_loses_is_counted_and_the_newest_kept() {
     let name = format!("shm://slow-{}?slots=8", std::process::id());
     let (publisher, bus) = (Bus::open(&name).unwrap(), Bus::open(&name).unwrap());
     let inbox = bus.events("X").unwrap();
-    // Nobody reads meanwhile, but a thread of the bus may move some.
+    // No thread reads meanwhile, but a thread of the bus may move some.
     for number in 0..100_000_u32 {
         publisher.publish_bytes("X", &number.to_be_bytes()).unwrap();
     }

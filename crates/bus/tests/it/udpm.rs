@@ -28,7 +28,7 @@ fn network(inbox: &Inbox) -> NetworkCounts {
     inbox.bus().counts().network
 }
 
-/// The text of each message until the one that says "end".
+/// The text of each message until the one with the text "end".
 fn texts_until_end(inbox: &Inbox) -> Vec<String> {
     let text = |event: Event| String::from_utf8_lossy(&event.payload).into_owned();
     std::iter::from_fn(|| Some(text(next(inbox))))
@@ -36,7 +36,7 @@ fn texts_until_end(inbox: &Inbox) -> Vec<String> {
         .collect()
 }
 
-/// A plain socket that hears the group, as a program that knows nothing of us would.
+/// A plain socket that receives the group, as a program that knows nothing of us would.
 fn tap() -> UdpSocket {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
     socket.set_reuse_address(true).unwrap();
@@ -99,7 +99,7 @@ fn thread_id() -> u32 {
 }
 
 /// A second host, joined to this one by a link with a device of the same name at both ends: 10.7.N.1 here and 10.7.N.2
-/// there. Runs what it is told to, one after the other.
+/// there. Runs the closures that it gets, one after the other.
 struct Host {
     tasks: SyncSender<Box<dyn FnOnce() + Send>>,
     done: Receiver<()>,
@@ -159,7 +159,7 @@ fn bring_up(device: &str, address: &str) {
     ip(&format!("link set {device} up"));
 }
 
-/// Waits until a link carries what is sent: the kernel takes a moment after it was told to.
+/// Waits until a link carries what is sent: the kernel takes a moment after it is set up.
 fn await_carrier(device: &str) {
     let link = format!("link show {device}");
     wait_until("a carrier", || {
@@ -289,7 +289,7 @@ fn a_group_is_joined_again_when_its_interface_comes_again() {
     });
 }
 
-/// Waits until the group was joined again so many times. Only a reader hears of interfaces.
+/// Waits until the group was joined again so many times. Only a reader learns of interfaces.
 fn await_rejoin(inbox: &Inbox, times: u64) {
     wait_until("a rejoin", || {
         assert!(inbox.try_recv().unwrap().is_none());

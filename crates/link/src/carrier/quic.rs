@@ -1,7 +1,7 @@
-//! QUIC with keys on both sides: a packet is a datagram of an encrypted connection. Nobody without the right key gets as far
+//! QUIC with keys on both sides: a packet is a datagram of an encrypted connection. No peer without the right key gets as far
 //! as a packet.
 //!
-//! The protocol is quinn's state machine; socket, thread and clock are ours. It is told to send what it is given at once: the
+//! The protocol is quinn's state machine; socket, thread and clock are ours. It sends what it is given at once: the
 //! link paces itself, by what it knows of its streams.
 
 mod tls;
@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_secs(5);
 const SEND_BUFFER: usize = 3_000;
 /// What may have arrived and not be taken, bytes.
 const RECEIVE_BUFFER: usize = 256 << 10;
-/// Connections that may be in the making at a time; from so many on, whoever knocks has to prove its address.
+/// Connections that may be in the making at a time; from so many on, a new peer has to prove its address.
 const MAX_PENDING: usize = 8;
 const PROVE_FROM: usize = 2;
 
@@ -152,7 +152,7 @@ impl Quic {
         }
     }
 
-    /// Somebody knocks.
+    /// A connection is requested.
     fn greet(&mut self, incoming: Incoming, now: Time, happened: &mut Vec<Happened>) {
         let n_pending = self
             .connections
@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// Lets both work until one has something to say, and returns what each said.
+    /// Lets both work until one has something to send, and returns what each sent.
     fn drive(
         ends: &mut [Quic; 2],
         is_enough: impl Fn(&[Vec<Happened>; 2]) -> bool,

@@ -5,7 +5,7 @@
 //! |        length (16)            |   packet ...                  |
 //! ```
 //!
-//! The kernel is asked to keep little that was not sent, and to say when there is room again.
+//! The kernel is asked to keep little that was not sent, and to report when there is room again.
 
 use super::{Backoff, Carrier, Happened, MAX_READ, Meet, Opening, SEND_BUFFER, Sent, Watch};
 use crate::packet::MAX_PACKET;
@@ -21,7 +21,7 @@ use std::time::Duration;
 const UNSENT: u32 = 2_048;
 /// IP, TCP with timestamps, Ethernet and the length, bytes.
 const OVERHEAD: usize = 68;
-/// A connection that said nothing for so long makes way for another one.
+/// A connection that sent nothing for so long makes way for another one.
 const SILENCE: Duration = Duration::from_secs(2);
 /// A connection that is not there after so long is tried anew.
 const PATIENCE: Duration = Duration::from_secs(3);

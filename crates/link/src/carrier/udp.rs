@@ -1,4 +1,4 @@
-//! Plain UDP: a packet is a datagram. Whoever listens talks to whoever spoke last, once nobody else has for a while.
+//! Plain UDP: a packet is a datagram. The listening end sends to the last sender, once no other has sent for a while.
 
 use super::{Carrier, Happened, MAX_READ, Meet, Opening, SEND_BUFFER, Sent, Watch};
 use crate::packet::{self, MAX_PACKET};
@@ -45,7 +45,7 @@ impl Udp {
         }
     }
 
-    /// Whether a datagram is the peer's, as far as anybody can tell without keys.
+    /// Whether a datagram is the peer's, as far as that can be known without keys.
     fn is_from_peer(&mut self, from: SocketAddr, datagram: &[u8], now: Time) -> bool {
         let is_whole = packet::unseal(datagram).and_then(packet::decode).is_ok();
         if !is_whole && self.peer != Some(from) {
@@ -105,7 +105,7 @@ impl Carrier for Udp {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // A peer that is not there yet: the network tells, and that is all.
+                // A peer that is not there yet: the network reports it, and that is all.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(error) => {
                     happened.push(Happened::Problem(error.to_string()));
@@ -121,7 +121,7 @@ impl Carrier for Udp {
         };
         match self.socket.send_to(packet, peer) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Sent::Full,
-            // No route, nobody there: lost, as on any network. The path will be seen to be dead.
+            // No route, no peer: lost, as on any network. The path will be seen to be dead.
             Ok(_) | Err(_) => Sent::Taken,
         }
     }

@@ -185,7 +185,7 @@ fn check_unique<'n>(
     }
 }
 
-/// Names on the wire are told apart by a hash.
+/// Names on the wire are distinguished by a hash.
 fn check_names<'n>(
     names: impl Iterator<Item = (&'n Span, &'n str)> + Clone,
     problems: &mut Problems<'_>,

@@ -3,7 +3,7 @@
 //! What arrives while something waits in a queue on the way is what the path carries. So: when packets take longer than
 //! the fastest of late by more than a packet's time and a margin, or many are lost, the estimate falls at once to a bit less
 //! than what arrives. When nothing waits and the sender would send more, it rises: fast until the first queue; after one
-//! steadily up to what arrived then, and slowly at first where nobody knows what happens.
+//! steadily up to what arrived then, and slowly at first where it is unknown what happens.
 
 use bowline_component::Time;
 use std::collections::VecDeque;
@@ -25,22 +25,22 @@ const DRAIN: f64 = 0.5;
 /// After a decrease the estimate rises by so much a second up to what is known to arrive.
 const RETURN_GROWTH: f64 = 0.05;
 /// Beyond, it rises by so much a second, and each second faster, up to that much: what is too much waits in a queue that is
-/// heard of late, and a shaper that lets bursts through hides it for longer.
+/// received of late, and a shaper that lets bursts through hides it for longer.
 const SLOW_GROWTH: f64 = 0.02;
 const FAST_GROWTH: f64 = 0.4;
 const GROWTH_OF_GROWTH: f64 = 0.6;
-/// What arrives is measured over so long, and so many bytes: fewer say nothing about a rate, and on a path that is known to
+/// What arrives is measured over so long, and so many bytes: fewer are no measure of a rate, and on a path that is known to
 /// carry little they take longer. Otherwise an estimate below that rate could never be seen to be too low.
 const MEASURE: Duration = Duration::from_millis(250);
 const MIN_MEASURED: u64 = 1_000;
 /// The fastest transit counts for so long: two of these.
 const BASE_WINDOW: Duration = Duration::from_secs(15);
-/// For so long a queue that was seen says how much is too much.
+/// For so long a queue that was seen shows how much is too much.
 const KNOWN: Duration = Duration::from_secs(10);
 /// Marks of what has arrived that are kept.
 const MAX_MARKS: usize = 64;
 
-/// What a report says about capacity.
+/// What a report has about capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     /// When the newest packet arrived, by the peer's clock, microseconds.
@@ -234,7 +234,7 @@ impl Capacity {
         Some(f64::from(n_new) * 1e6 / f64::from(elapsed_us))
     }
 
-    /// The path was dead for a while; what it carries now is anybody's guess.
+    /// The path was dead for a while; what it carries now is unknown.
     pub(crate) fn restart(&mut self) {
         self.bytes_per_s = (self.bytes_per_s * 0.5).max(LEAST);
         self.marks.clear();

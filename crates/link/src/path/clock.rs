@@ -1,4 +1,4 @@
-//! How far the peer's clock is ahead of ours, and how long a round trip takes: from reports, without anybody's clock
+//! How far the peer's clock is ahead of ours, and how long a round trip takes: from reports, without either clock
 //! being right.
 //!
 //! ```text

@@ -1,5 +1,5 @@
 //! FAST-Robots' second schedule: the most valuable stream that has anything. It may take parts of a message in between
-//! those of another. The others wait for as long as that one has anything, and nobody asks whether the link can carry it.
+//! those of another. The others wait for as long as that one has anything, and the capacity of the link is not considered.
 
 use super::{Candidate, Choice, Scheduler, View};
 

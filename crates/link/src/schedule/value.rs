@@ -2,7 +2,7 @@
 //!
 //! In this order:
 //! 1. A stream whose promised rate is about to be broken, one part, and then the next rule before it once more: so
-//!    commands that fill the link starve nobody, and a command waits for one part at most.
+//!    commands that fill the link starve no other stream, and a command waits for one part at most.
 //! 2. Streams with a deadline, the earliest first.
 //! 3. Streams that are due by their promised rate, the most behind first.
 //! 4. The most value for each byte: value, times how long the stream has had nothing as a share of how long a message is

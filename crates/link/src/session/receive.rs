@@ -201,7 +201,7 @@ impl ReceiveStream {
 }
 
 impl Session {
-    /// A packet arrived on a path. What was changed on the way, and what nobody understands, is counted, and changes
+    /// A packet arrived on a path. What was changed on the way, and what is not understood, is counted, and changes
     /// nothing.
     pub fn receive(&mut self, nth: usize, packet: &[u8], now: Time) {
         let Some(path) = self.paths.get_mut(nth) else {
@@ -219,7 +219,7 @@ impl Session {
             return;
         };
         path.note_received(&header, packet.len(), now);
-        // Reports first: they may introduce whoever speaks, and say how late it is there.
+        // Reports first: they may introduce the sender, and give the time there.
         for frame in frames.clone().flatten() {
             if let Frame::Report(report) = frame {
                 self.take_report(nth, &header, &report, now);
@@ -299,7 +299,7 @@ impl Session {
         retired.any(|(it, at)| *it == life && now.since(*at) <= MAX_ECHO)
     }
 
-    /// A report of it proves nothing once what it answers is old, so a life is remembered for that long. Somebody who is
+    /// A report of it proves nothing once what it answers is old, so an instance is remembered for that long. A peer that is
     /// alive after all is known again then.
     fn retire(&mut self, life: u32, now: Time) {
         if self.retired.len() == MAX_RETIRED {
@@ -334,12 +334,12 @@ impl Session {
             return;
         };
         let Some(transit) = transit else {
-            // Nobody knows how old it is.
+            // Its age is unknown.
             receiver.counts.add(Cause::Stale);
             return;
         };
         let is_old = transit.most > Duration::from_micros(data.left_us.into());
-        // What is newest, or urgent, was said again after a stall.
+        // What is newest, or urgent, was sent again after a stall.
         let is_superseded = !is_current && (data.is_urgent || keep == Keep::Newest);
         if is_old || (is_superseded && keep != Keep::Reliable) {
             receiver.counts.add(Cause::Stale);

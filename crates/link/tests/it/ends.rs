@@ -46,7 +46,7 @@ impl End {
         }
     }
 
-    /// The latest that it says of itself.
+    /// Its last status.
     fn status(&self, inbox: &Inbox) -> Option<Status> {
         let (_, event) = inbox.recv_timeout(PAUSE).expect("the bus works")?;
         Some(Status::decode(&event.payload).expect("a status"))
@@ -136,7 +136,7 @@ fn anywhere() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-/// An end without anybody at the other, and its bus.
+/// An end without a peer, and its bus.
 fn alone(streams: &str) -> (Link, Bus) {
     let url = format!("memq://link{}", N.fetch_add(1, Ordering::Relaxed));
     let file = format!(
@@ -156,7 +156,7 @@ fn stream<'s>(status: &'s Status, channel: &str) -> &'s LinkStream {
 fn what_waited_on_the_bus_is_as_old_as_that() {
     let (mut link, bus) = alone("[send.\"depth\"]\nkeep = \"fifo\"\nttl = \"100ms\"\n");
     assert!(!link.turn(None).expect("it works"));
-    // As if the process had been stopped: nobody takes what comes.
+    // As if the process had been stopped: it takes nothing that comes.
     bus.publish_bytes("depth", b"old").expect("it is published");
     let silence = bus.events("silence").expect("an inbox");
     let nothing = silence.recv_timeout(Duration::from_millis(150));
@@ -212,7 +212,7 @@ fn what_the_bus_does_not_take_is_not_counted_as_delivered() {
     assert_eq!(word.n_queue_full, word.n_offered, "{word:?}");
 }
 
-/// Says something again and again until it is heard, and returns what was.
+/// Publishes something again and again until it is received, and returns what was.
 fn until_heard(from: &Bus, channel: &str, payload: &[u8], inbox: &Inbox) -> Vec<u8> {
     let heard = (0..MAX_TRIES).find_map(|_| {
         from.publish_bytes(channel, payload)
@@ -410,7 +410,7 @@ fn people_who_are_logged_in_at_the_peer_command_and_everybody_there_stops() {
     let stops = vehicle.bus.events("operator\\.stop").expect("an inbox");
     let said = [
         stop("bridge/anna", StopCommand::STOP),
-        // As a program at the bridge is called that nobody gave a name.
+        // The default name of a program at the bridge.
         stop("laptop-17", StopCommand::STOP),
         stop("bridge/anna", StopCommand::CLEAR),
     ];

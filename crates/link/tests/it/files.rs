@@ -50,7 +50,7 @@ fn a_file_says_what_is_sent_and_how() {
     );
 }
 
-/// In the good file what to replace, by what, where the mistake is told, and in which words.
+/// In the good file what to replace, by what, where the mistake is reported, and in which words.
 const MISTAKES: [[&str; 4]; 16] = [
     ["ttl =", "tll =", "9:1", "did you mean \"ttl\"?"],
     [

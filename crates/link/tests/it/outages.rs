@@ -222,7 +222,7 @@ fn when_a_path_fails_commands_go_over_the_next_and_back_when_it_is_well() {
             first <= TTL + Duration::from_millis(100),
             "{extra_ms} ms: first after {first:?}"
         );
-        // Once it is noticed, all come; while nobody knows, over both.
+        // Once it is noticed, all come; while it is unknown, over both.
         let gaps = commands
             .windows(2)
             .map(|two| (two[1].at.since(failed_at), two[1].at.since(two[0].at)));
@@ -321,7 +321,7 @@ fn a_peer_that_begins_anew_is_known_within_a_second_and_its_numbers_count() {
     assert!(first < Duration::from_secs(1), "{first:?}");
     assert!(world.got(COMMAND).count() > 20);
 
-    // Packets of its old life that something has kept, with answers to what we said a moment ago, change nothing.
+    // Packets of its earlier instance that something has kept, with answers to what we sent a moment ago, change nothing.
     let mut packet = Vec::new();
     let before = n_stale(&world);
     world.forget();
@@ -414,7 +414,7 @@ fn what_is_sent_while_nothing_comes_back_does_not_fill_the_queue_on_the_way() {
 fn a_stop_waits_for_nothing_that_was_said_before_it_and_needs_an_answer() {
     for extra_ms in 0..20 {
         let mut world = stops_without_answers(extra_ms, 300);
-        // What is there is said to be over, again and again, and other things are asked: the newest is a stop.
+        // What is there is declared over, again and again, and other things are asked: the newest is a stop.
         let now = world.now;
         for _ in 0..40 {
             world.sender.offer(0, vec![1; 120].into(), now);

@@ -71,7 +71,7 @@ fn hand_over(world: &mut World, sequence: u32, part: Data<'_>, now: Time) {
     world.receiver.receive(0, &packet, now);
 }
 
-/// A part of a message, as nobody asked for it.
+/// A part of a message that was not requested.
 fn part<'a>(channel: &str, message: u32, payload: &'a [u8]) -> Data<'a> {
     Data {
         keep: 0,
@@ -381,7 +381,7 @@ fn every_message_that_begins_to_arrive_is_delivered_or_counted_as_dropped() {
             assert!(counts.dropped(Cause::TooLarge) > 10, "{counts:?}");
         }
     }
-    // What was refused is not said to have arrived.
+    // What was refused is not reported as arrived.
     let (_, task) = world.sender.sends().nth(5).expect("there are six");
     assert_eq!(task.n_sent, 0, "{task:?}");
     assert!(task.dropped(Cause::Expired) > 10, "{task:?}");

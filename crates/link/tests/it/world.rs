@@ -108,7 +108,7 @@ impl World {
                 .chain(wakes)
                 .min()
                 .expect("there is an end");
-            // Whoever wants to be woken at once was asked just now.
+            // A caller that wants to be woken at once was asked just now.
             self.now = next.max(self.now + Duration::from_micros(50));
         }
     }

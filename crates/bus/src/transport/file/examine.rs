@@ -18,7 +18,7 @@ pub(super) fn examine(row: &'static Scheme, url: &Url) -> Examination {
     })
 }
 
-/// Looks at the file, and reports whether it can be used as the URL says.
+/// Looks at the file, and reports whether it can be used as the URL asks.
 pub(super) fn log(url: &Url) -> Vec<Finding> {
     if url.address().is_empty() {
         return Vec::new();

@@ -1,15 +1,15 @@
-//! Which channels are in use, and where they are heard. No sockets and no clock here.
+//! Which channels are in use, and at which ports. No sockets and no clock here.
 
 use bowline_msgs::{ChannelPortMapUpdate, ChannelToPort};
 use bowline_wire::{Message as _, mpudpm};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How many channels are remembered: what an update can count. Others are where their names say, all the same.
+/// How many channels are remembered: what an update can count. Others are where their names lead, all the same.
 const MAX_CHANNELS: usize = i16::MAX as usize;
-/// How long nobody may have told all channels before a publisher does.
+/// How long without an announcement of all channels before a publisher sends one.
 const TELL_EVERY: Duration = Duration::from_secs(5);
-/// Publishers add up to so much, so that not all of them tell at once.
+/// Publishers add up to so much, so that not all of them announce at once.
 const TELL_SPREAD: Duration = Duration::from_millis(1_250);
 /// Requests within this time are answered together.
 const ANSWER_EVERY: Duration = Duration::from_millis(10);
@@ -20,7 +20,7 @@ pub(super) struct ChannelMap {
     base_port: u16,
     n_ports: u16,
     known: BTreeMap<String, u16>,
-    /// When all channels were last told, by anybody.
+    /// When all channels were last announced, by any publisher.
     told: Option<Instant>,
     answered: Option<Instant>,
     tell_every: Duration,
@@ -40,7 +40,7 @@ impl ChannelMap {
         }
     }
 
-    /// Where a channel is: where others said, or where its name says.
+    /// Where a channel is: as announced, or by its name.
     pub(super) fn port_of(&self, channel: &str) -> u16 {
         let told = self.known.get(channel).copied();
         told.unwrap_or_else(|| mpudpm::port_of(channel, self.base_port, self.n_ports))
@@ -116,7 +116,7 @@ impl ChannelMap {
         update.with_lengths().encode().ok()
     }
 
-    /// Learns from somebody's update.
+    /// Learns from the update of another.
     pub(super) fn learn(&mut self, update: &[u8], now: Instant) -> Learnt {
         let Ok(update) = ChannelPortMapUpdate::decode(update) else {
             return Learnt::Nonsense;
@@ -135,7 +135,7 @@ impl ChannelMap {
             if !is_ours || !is_name {
                 has_nonsense = true;
             } else if self.known.len() < MAX_CHANNELS {
-                // What is known stays: whoever listens already listens there.
+                // What is known stays: subscribers listen there already.
                 self.known.entry(channel).or_insert(port);
             }
         }

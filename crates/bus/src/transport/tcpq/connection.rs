@@ -33,7 +33,7 @@ pub(super) struct Connection {
     writer: Mutex<Writer>,
     /// Whether the writer holds something back. Known without its lock, which a publisher may hold for a while.
     has_unsent: AtomicBool,
-    /// What the hub said of itself: 0 before its hello, then 1 and its version.
+    /// What the hub is: 0 before its hello, then 1 and its version.
     hub: AtomicU64,
     /// The last question that was asked, and the last that was answered.
     asked: AtomicU64,
@@ -52,7 +52,7 @@ pub(super) enum ConnectionLost {
 }
 
 impl Connection {
-    /// Says hello, and what is wanted.
+    /// Sends the hello, and the subscriptions.
     pub(super) fn new(socket: Socket, wanted: &BTreeSet<String>) -> Self {
         let connection = Self {
             socket,
@@ -72,7 +72,7 @@ impl Connection {
         connection
     }
 
-    /// Tells the hub what is wanted now; says whether anything is new.
+    /// Sends changed subscriptions to the hub; returns whether anything is new.
     pub(super) fn tell(&self, wanted: &BTreeSet<String>) -> io::Result<bool> {
         let mut writer = self.writer();
         let has_new = writer.tell(wanted);
@@ -96,7 +96,7 @@ impl Connection {
         self.has_unsent.load(Ordering::Acquire)
     }
 
-    /// Goes on writing, unless somebody is at it.
+    /// Goes on writing, unless another thread does.
     pub(super) fn flush(&self) -> io::Result<()> {
         match self.writer.try_lock() {
             Ok(mut writer) => self.flush_locked(&mut writer),
@@ -106,7 +106,7 @@ impl Connection {
 
     /// Waits, but not for ever, until everything is written.
     pub(super) fn finish(&self) {
-        // There is nobody left to tell.
+        // There is no hub left to send to.
         drop(self.writer().flush_patiently(&self.socket));
     }
 
@@ -199,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// Asks the hub to say when it has dealt with everything so far; the answer is at least this number.
+    /// Asks the hub to confirm when it has dealt with everything so far; the answer is at least this number.
     pub(super) fn ask(&self) -> io::Result<u64> {
         let question = 1 + self.asked.fetch_add(1, Ordering::AcqRel);
         let mut frame = Vec::new();
@@ -223,10 +223,10 @@ impl Connection {
 /// What a hub can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HubKind {
-    /// It has not said hello yet.
+    /// It has not sent its hello yet.
     Unknown,
     /// LCM's.
     Plain,
-    /// Ours: it says when subscriptions are in force.
+    /// Ours: it confirms when subscriptions are in force.
     Confirming,
 }

@@ -21,12 +21,12 @@ pub(crate) struct FrameReader {
     side: Side,
     limits: Limits,
     buffer: BytesMut,
-    /// What the hello said, once it came.
+    /// The contents of the hello, once it came.
     version: Option<u32>,
 }
 
 impl FrameReader {
-    /// For what `side` says.
+    /// For what `side` sends.
     pub(crate) fn new(side: Side, limits: Limits) -> Self {
         Self {
             side,
@@ -83,7 +83,7 @@ impl FrameReader {
         Ok(Some(whole))
     }
 
-    /// Leaves out a frame that cannot be used, once it is there as a whole: its lengths still say where the next one
+    /// Leaves out a frame that cannot be used, once it is there as a whole: its lengths still give where the next one
     /// begins, as long as they can be believed.
     fn skip(&mut self, fault: BadFrame) -> Result<Option<WholeFrame>, BadStream> {
         let is_sound = match &fault {
@@ -195,7 +195,7 @@ mod tests {
         bytes
     }
 
-    /// Feeds a stream in pieces of at most `step` bytes, and says what came out.
+    /// Feeds a stream in pieces of at most `step` bytes, and returns what came out.
     fn read(stream: &[u8], step: usize) -> Vec<String> {
         let mut reader = FrameReader::new(Side::Client, Limits::default());
         let mut said = Vec::new();

@@ -11,7 +11,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-/// How long a hub may take nothing at all before a publisher is told.
+/// How long a hub may take nothing at all before a publisher gets an error.
 const MAX_BUSY: Duration = Duration::from_secs(1);
 /// Messages for one call: the kernel takes 1,024 pieces, and each message is two.
 const MAX_RUN: usize = 512;
@@ -24,7 +24,7 @@ pub(super) struct Writer {
     unsent: BytesMut,
     /// Scratch space for headers.
     headers: Vec<u8>,
-    /// What the hub was told we want.
+    /// The subscriptions that the hub has.
     told: BTreeSet<String>,
 }
 
@@ -49,7 +49,7 @@ impl Writer {
         self.unsent.extend_from_slice(bytes);
     }
 
-    /// Tells the hub what changed about what we want. Says whether it is anything new.
+    /// Sends changed subscriptions to the hub. Returns whether there is anything new.
     pub(super) fn tell(&mut self, wanted: &BTreeSet<String>) -> bool {
         self.headers.clear();
         // Patterns are longer than any peer can count at two gigabytes; then the hub goes without, and so do we.
@@ -66,7 +66,7 @@ impl Writer {
         has_new
     }
 
-    /// Writes what waits, as far as the kernel takes it without waiting; says whether that is all.
+    /// Writes what waits, as far as the kernel takes it without waiting; returns whether that is all.
     pub(super) fn flush(&mut self, socket: &Socket) -> io::Result<bool> {
         while !self.unsent.is_empty() {
             match sys::write_stream(socket.as_fd(), &[IoSlice::new(&self.unsent)]) {

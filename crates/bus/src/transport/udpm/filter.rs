@@ -1,4 +1,4 @@
-//! A program for the kernel that leaves out datagrams of channels nobody wants.
+//! A program for the kernel that leaves out datagrams of channels without a subscriber.
 //!
 //! The classic packet-filter machine sees a datagram from its UDP header on:
 //!
@@ -38,7 +38,7 @@ pub(super) struct Source {
 /// What a program judges; the rest passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
-    /// What anybody sends, but for fragments.
+    /// What any host sends, but for fragments.
     All,
     /// What comes from there, but for fragments.
     Short(Source),

@@ -1,4 +1,4 @@
-//! A multicast group: what a URL says of it, and sockets set up for it.
+//! A multicast group: its part of a URL, and sockets set up for it.
 
 use crate::sys::{self, LinkNews};
 use crate::transport::{ListenError, OpenError};
@@ -19,7 +19,7 @@ pub(crate) struct Group {
     pub(crate) address: SocketAddr,
     /// How many routers a datagram may cross; 0 keeps it on this host.
     pub(crate) ttl: u8,
-    /// Where to send and listen; what the routes say, otherwise.
+    /// Where to send and listen; by the routes, otherwise.
     pub(crate) interface: Option<Interface>,
 }
 
@@ -132,7 +132,7 @@ impl Group {
         sys::set_option(socket.as_fd(), level, name, 0)
     }
 
-    /// The address as it has to be said to the system: an address of one link needs the link beside it.
+    /// The address as the system takes it: an address of one link needs the link beside it.
     fn scoped(&self, address: SocketAddr) -> io::Result<SocketAddr> {
         match address {
             SocketAddr::V6(mut address) if is_link_local(address.into()) => {
@@ -150,7 +150,7 @@ impl Group {
         }
     }
 
-    /// Joins what the changes of interfaces have left to be joined, and says whether that was anything. Memberships
+    /// Joins what the changes of interfaces have left to be joined, and returns whether that was anything. Memberships
     /// that are in force are left alone, so that nothing is lost on interfaces that did not change.
     pub(crate) fn join_missing(&self, socket: &Socket, news: &LinkNews) -> bool {
         for index in &news.gone {
@@ -177,7 +177,7 @@ impl Group {
                 index,
             ));
         }
-        // An error says that the group is joined, or that there is nothing yet to join on: then word will come.
+        // An error means that the group is joined, or that there is nothing yet to join on: then a notification will come.
         self.join(socket).is_ok()
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct Intake {
     past: sequence::Counts,
 }
 
-/// The senders that are followed. The one heard last is found without a search, since datagrams come in runs.
+/// The senders that are followed. The most recent one is found without a search, since datagrams come in runs.
 #[derive(Debug, Default)]
 struct Senders {
     slots: Vec<Followed>,
@@ -48,12 +48,12 @@ struct Senders {
 struct Followed {
     address: SocketAddr,
     track: Track,
-    /// The count of datagrams when it was last heard.
+    /// The count of datagrams at its last one.
     heard: u64,
 }
 
 impl Intake {
-    /// `own` is where our own datagrams come from: their sequence tells nothing, since we need not see them all.
+    /// `own` is where our own datagrams come from: their sequence is no measure of loss, since we need not see them all.
     pub(crate) fn new(own: Option<SocketAddr>) -> Self {
         Self {
             own,
@@ -75,7 +75,7 @@ pub(crate) trait Sink {
     /// Whether a message on `channel` is worth putting together.
     fn wants(&mut self, channel: &str) -> bool;
 
-    /// Takes a message; says whether anybody wanted it.
+    /// Takes a message; returns whether it had a subscriber.
     fn deliver(&mut self, channel: &str, body: Body<'_>, arrival: Arrival) -> bool;
 }
 
@@ -192,7 +192,7 @@ impl Intake {
         None
     }
 
-    /// Says whether all datagrams come through. While the kernel leaves some out, sequences have gaps that mean
+    /// Sets whether all datagrams come through. While the kernel leaves some out, sequences have gaps that mean
     /// nothing.
     pub(crate) fn follow_senders(&mut self, is_following: bool) {
         self.is_following = is_following;
@@ -200,7 +200,7 @@ impl Intake {
         self.senders.clear(|gone| add(past, &gone.track.counts()));
     }
 
-    /// How many datagrams so far were of channels that nobody wants, and how many there were.
+    /// How many datagrams so far were of channels without a subscriber, and how many there were.
     pub(crate) fn unwanted(&self) -> (u64, u64) {
         (self.unwanted, self.datagrams)
     }

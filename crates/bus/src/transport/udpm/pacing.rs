@@ -2,7 +2,7 @@
 //!
 //! A large message is a burst of datagrams that may be larger than a receiver's buffer, and on one host nothing slows
 //! the sender down. So before a burst the sender asks the kernel how full the buffers of the group's receivers are,
-//! whoever they belong to, and waits a moment when the fullest has no room. A receiver that does not keep up with a
+//! ours or not, and waits a moment when the fullest has no room. A receiver that does not keep up with a
 //! modest rate is left behind, and not waited for again until it has caught up: publishing never depends on the slowest.
 //!
 //! Receivers on other hosts are behind a network that is slower than they are.
@@ -85,18 +85,18 @@ impl Pacer {
             }
             pause();
         }
-        // Nobody listens here, or nobody can tell: look again after a megabyte or so.
+        // There is no receiver here, or none can be seen: look again after a megabyte or so.
         self.room = 1 << 20;
     }
 
-    /// How long this burst may have waited for a receiver. The kernel tells of room only once a quarter of a buffer has
+    /// How long this burst may have waited for a receiver. The kernel reports room only once a quarter of a buffer has
     /// been read, so that the owner of a large one seems to do nothing for that long.
     fn patience(&self, receiver: &ReceiverRoom) -> Duration {
         let unseen = (receiver.limit / 4) as u64;
         PATIENCE + Duration::from_nanos((self.sent + unseen).saturating_mul(NS_PER_BYTE))
     }
 
-    /// The room of the receiver that has the least, and that receiver; none when nobody listens on this host.
+    /// The room of the receiver that has the least, and that receiver; none without a receiver on this host.
     fn look(&mut self) -> Option<(usize, ReceiverRoom)> {
         self.looked = Some(clock::monotonic());
         let diag = self.diag.as_mut()?;

@@ -1,4 +1,4 @@
-//! The receiving socket, read in batches by whoever waits for a message.
+//! The receiving socket, read in batches by the thread that waits for a message.
 
 use super::filter::{self, Judged, Source};
 use super::{Group, Intake, Settings};
@@ -37,7 +37,7 @@ pub(super) struct Receiver {
     links: Option<LinkWatch>,
     receive_buffer: usize,
     source: Option<Source>,
-    /// Whoever reads holds it, also while waiting for a datagram.
+    /// The reading thread holds it, also while waiting for a datagram.
     batch: Mutex<Batch>,
     state: Mutex<State>,
 }
@@ -51,7 +51,7 @@ struct State {
     has_read_all: bool,
 }
 
-/// Whether the kernel leaves out what nobody wants.
+/// Whether the kernel leaves out what has no subscriber.
 #[derive(Debug, Default)]
 struct Filter {
     /// Of all subscriptions.
@@ -61,12 +61,12 @@ struct Filter {
     /// What it would run, if the subscriptions are simple enough, to leave out what we publish ourselves and do not
     /// want back: always worth it, since it would wake us for nothing.
     own: Option<Vec<Instruction>>,
-    /// The same for what anybody publishes: only worth it when that is most of the traffic, since then gaps in the
+    /// The same for what any host publishes: only worth it when that is most of the traffic, since then gaps in the
     /// senders' sequences mean nothing any more.
     all: Option<Vec<Instruction>>,
     /// Which of them runs.
     scope: Option<Scope>,
-    /// It pays to leave out what anybody publishes, as soon as nothing that was coalesced waits in the socket.
+    /// It pays to leave out what any host publishes, as soon as nothing that was coalesced waits in the socket.
     is_due: bool,
     /// While one runs: the drop counts when it was attached.
     since: Option<DropMarks>,
@@ -200,7 +200,7 @@ impl Receiver {
                 break;
             }
         }
-        // Whoever does not wait for word of changed interfaces hears of it in silence, or now and then.
+        // A read that does not wait for changes of interfaces learns of them in silence, or now and then.
         let n_reads = batch.count_reads();
         if let Some(links) = &self.links
             && (n_all == 0 || n_reads.is_multiple_of(LINKS_EVERY))
@@ -210,7 +210,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Waits for datagrams; says whether there are some. Word of changed interfaces is dealt with on the way.
+    /// Waits for datagrams; returns whether there are some. Changes of interfaces are dealt with on the way.
     fn wait(&self, wait: &Wait<'_>) -> io::Result<bool> {
         let timeout = wait.left();
         let Some(links) = &self.links else {
@@ -233,7 +233,7 @@ impl Receiver {
         }
     }
 
-    /// Attaches or detaches the filter when a window of datagrams says that it pays.
+    /// Attaches or detaches the filter when a window of datagrams shows that it pays.
     fn judge_filter(&self, state: &mut State) {
         let (unwanted, all) = state.intake.unwanted();
         let (unwanted_before, all_before) = state.filter.window;
@@ -253,7 +253,7 @@ impl Receiver {
         }
     }
 
-    /// Has the kernel leave out what nobody wants, from ourselves or from all, as far as it can.
+    /// Has the kernel leave out what has no subscriber, from ourselves or from all, as far as it can.
     fn filter(&self, state: &mut State, scope: Scope) {
         let now = self.marks();
         let Totals {
@@ -357,7 +357,7 @@ impl Receiver {
 
 impl Filter {
     /// The books as of `now`. The kernel counts what the filter left out and what overflowed as one; overflows of the
-    /// whole host tell them apart as far as that goes.
+    /// whole host distinguish them as far as that goes.
     fn settled(&self, now: DropMarks) -> Totals {
         let dropped = self.left_out_since(now);
         let since = self.since.map_or(now.overflows, |since| since.overflows);

@@ -17,7 +17,7 @@ use std::os::fd::AsFd as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a network may take nothing before a publisher is told.
+/// How long a network may take nothing before a publisher gets an error.
 const MAX_BUSY: Duration = Duration::from_millis(100);
 /// How many datagrams go to the kernel in one piece.
 const MAX_SEGMENTS: u16 = 128;
@@ -57,7 +57,7 @@ impl Sender {
         let socket = settings.group.sending_socket()?;
         // The system may grant less; then a burst waits sooner.
         drop(socket.set_send_buffer_size(SEND_BUFFER));
-        // Without a route nothing can be said about the path, and sending will say why.
+        // Without a route nothing is known about the path, and sending will fail with the reason.
         let path = settings.group.path().ok();
         let path_datagram = path.map_or(MAX_DATAGRAM_SIZE, |path| path.max_datagram);
         let path_datagram = settings.max_datagram.unwrap_or(path_datagram);
@@ -320,7 +320,7 @@ impl Line<'_> {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
-            // An interface that went and came again has another number, by which the socket has to be told of it.
+            // An interface that went and came again has another number, which the socket has to get.
             if !has_chosen && is_interface_gone(&error) {
                 has_chosen = true;
                 self.sender.group.choose_interface(&self.sender.socket)?;

@@ -1,4 +1,4 @@
-//! How the two ends know each other: TLS 1.3 with one certificate that is known at either end, and QUIC told to stay out of
+//! How the two ends know each other: TLS 1.3 with one certificate that is known at either end, and QUIC made to stay out of
 //! the way.
 
 use super::{IDLE, MAX_PENDING, RECEIVE_BUFFER, SEND_BUFFER};
@@ -16,7 +16,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What both ends speak.
+/// The protocol of both ends.
 pub(super) const PROTOCOL: &[u8] = b"bowline-link";
 /// What may be on the way, bytes: more than the link ever wants.
 const WINDOW: u64 = 4 << 20;
@@ -77,7 +77,7 @@ pub(super) fn client(identity: &Identity, pinned: Arc<Pinned>) -> io::Result<Cli
     Ok(config)
 }
 
-/// Knows one certificate, by its fingerprint. That whoever shows it has its key is checked by its signature.
+/// Knows one certificate, by its fingerprint. That its owner has the key is checked by its signature.
 #[derive(Debug)]
 pub(super) struct Pinned {
     peer: Fingerprint,
@@ -120,7 +120,7 @@ impl Pinned {
     }
 }
 
-/// TLS 1.2 is not spoken.
+/// TLS 1.2 is not used.
 fn no_tls12() -> Result<HandshakeSignatureValid, rustls::Error> {
     Err(rustls::Error::General(
         "expected TLS 1.3, found 1.2".to_owned(),
