@@ -61,7 +61,7 @@ pub(crate) const VERBS: &[Verb] = &[
     Verb::new("list", "List the channels on a bus, their types, their traffic, and everything that was lost", list::List::augment_args, |_, it| run_on(it, |it| list::run(&it))),
     Verb::new("log", "Record, play, look into and repair logs: LCM event logs and MCAP", log::build, |_, it| run_on(it, log::run)),
     Verb::new("logs", "Show what the processes of robots print", logs::Arguments::augment_args, |_, it| run_on(it, |it| logs::run(&it))),
-    Verb::new("man", "Write the manual pages, one for each verb", man::Arguments::augment_args, |app, it| run_on(it, |it| man::run(app, &it))),
+    Verb::new("man", "Write the manual pages, one for each verb, or the command-line reference", man::Arguments::augment_args, |app, it| run_on(it, |it| man::run(app, &it))),
     Verb::new("model", "Ask where things are on a robot: bodies, frames and constraints from files", model::build, |_, it| run_on(it, |it| model::run(&it))),
     Verb::new("operate", "Show who commands a vehicle, and command it", operate::Arguments::augment_args, |_, it| run_on(it, |it| operate::run(&it))),
     Verb::new("parameters", "Show and set parameters of components that run", parameters::Arguments::augment_args, |_, it| run_on(it, |it| parameters::run(&it))),

@@ -1,4 +1,6 @@
-//! `bowline man`: a manual page for each verb, from the tree of verbs.
+//! `bowline man`: a manual page for each verb, or the command-line reference of the documentation, from the tree of verbs.
+
+mod reference;
 
 use crate::{App, Outcome, output};
 use anyhow::Context as _;
@@ -13,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   bowline man ~/.local/share/man/man1     then `man bowline-log-record`
   bowline man pages && man -l pages/bowline-run.1
+  bowline man --markdown docs/reference   a page of Markdown for each verb, with its subcommands
 
 The Debian package installs the pages; the archive has them in share/man/man1.";
 
@@ -21,6 +24,9 @@ The Debian package installs the pages; the archive has them in share/man/man1.";
     after_help = EXAMPLES
 )]
 pub(crate) struct Arguments {
+    /// Write Markdown, a page for each verb with its subcommands, and an index
+    #[arg(long)]
+    markdown: bool,
     /// The folder to write them to; it is made if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -29,7 +35,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(app: &App, args: &Arguments) -> anyhow::Result<Outcome> {
     let folder = args.folder.display();
     fs::create_dir_all(&args.folder).with_context(|| format!("cannot make the folder {folder}"))?;
-    let pages = pages(app)?;
+    let pages = if args.markdown {
+        reference::pages(app)
+    } else {
+        pages(app)?
+    };
     for (name, text) in &pages {
         fs::write(args.folder.join(name), text)
             .with_context(|| format!("cannot write {name} to {folder}"))?;

@@ -1,7 +1,9 @@
 //! `bowline man`, as packagers call it.
 
 use super::{bowline_in, scratch, stderr};
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn man_writes_the_page_of_each_verb_into_a_folder_that_it_makes() {
@@ -27,4 +29,30 @@ fn man_names_the_folder_that_it_cannot_make() {
         "{}",
         stderr(&output)
     );
+}
+
+/// `docs/reference` is committed, so that the documentation can be read without a build.
+#[test]
+fn man_markdown_equals_the_committed_reference() {
+    let folder = scratch("man reference");
+    let output = bowline_in(&folder, &["man", "--markdown", "made"], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let list = |folder: &Path| -> BTreeMap<String, String> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        let text = |entry: fs::DirEntry| {
+            let name = entry.file_name().into_string().unwrap();
+            (name, fs::read_to_string(entry.path()).unwrap())
+        };
+        entries.map(text).collect()
+    };
+    let made = list(&folder.join("made"));
+    assert!(made["log.md"].contains("## bowline log record"));
+    assert!(made["index.md"].contains("[`bowline run`](run.md)"));
+    let committed = list(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference"));
+    let names = |pages: &BTreeMap<String, String>| pages.keys().cloned().collect::<Vec<_>>();
+    let how = "make gen writes docs/reference anew";
+    assert_eq!(names(&made), names(&committed), "{how}");
+    for (name, page) in &made {
+        assert_eq!(page, &committed[name], "{name}: {how}");
+    }
 }
