@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BENCH_PEERS := iceoryx2 zenoh
 BENCH ?=
 # The steps of the test run, each a target of its own; scripts/test has them.
-STEPS := peers format lints docs build tests doctests page browser models
+STEPS := peers format lints docs book build tests doctests page browser models
 
 .PHONY: demo test $(STEPS) gen liblcm python packages bench soak mutants fuzz
 
@@ -25,9 +25,10 @@ $(STEPS):
 mutants: ## the gate and the lease, broken in every way: the tests must notice; `scripts/mutants --list` has other rows
 	@scripts/mutants gate
 
-gen: ## types/ -> crates/msgs, and the page's own; the table of commands -> the page
+gen: ## types/ -> crates/msgs, and the page's own; the table of commands -> the page; --help -> docs/reference
 	$(CARGO) run --quiet -p bowline -- gen --rust crates/msgs/src/generated --typescript crates/station/web/src/generated types/
 	$(CARGO) run --quiet -p bowline -- operate commands --json >crates/station/web/src/session/commands.json
+	$(CARGO) run --quiet -p bowline -- man --markdown docs/reference
 
 liblcm: ## LCM's C library on our bus, for programs that exist: target/release/liblcm.so.1
 	$(CARGO) build --quiet --release -p bowline-liblcm

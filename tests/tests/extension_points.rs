@@ -138,11 +138,11 @@ const EXTENSION_POINTS: &[ExtensionPoint] = &[
         // Documents that list transports, and what it shares with the transport that it is built on.
         debt: &[
             "ARCHITECTURE.md",
-            "README.md",
             "crates/bus/README.md",
             "crates/bus/src/clock.rs",
             "crates/bus/src/transport/udpm/examine.rs",
             "crates/wire/src/datagram.rs",
+            "docs/bus.md",
         ],
     },
     ExtensionPoint {

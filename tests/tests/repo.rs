@@ -250,23 +250,23 @@ fn wire_needs_nothing_but_core_and_alloc() {
 }
 
 #[test]
-fn readme_names_every_transport_with_its_options() {
-    let readme = read("README.md");
+fn document_of_buses_names_every_transport_with_its_options() {
+    let document = read("docs/bus.md");
     for row in bowline_bus::Schemes::built_in().iter() {
         let start = format!("| `{}://", row.name);
-        let line = readme.lines().find(|line| line.starts_with(&start));
-        let line = line.unwrap_or_else(|| panic!("README.md has no row for {}", row.name));
+        let line = document.lines().find(|line| line.starts_with(&start));
+        let line = line.unwrap_or_else(|| panic!("docs/bus.md has no row for {}", row.name));
         for option in row.options {
             let quoted = format!("`{}`", option.name);
             assert!(
                 line.contains(&quoted),
-                "{}: no {quoted} in README.md",
+                "{}: no {quoted} in docs/bus.md",
                 row.name
             );
         }
     }
     for option in bowline_bus::COMMON_OPTIONS {
         let quoted = format!("`{}=", option.name);
-        assert!(readme.contains(&quoted), "no {quoted} in README.md");
+        assert!(document.contains(&quoted), "no {quoted} in docs/bus.md");
     }
 }
