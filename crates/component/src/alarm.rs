@@ -28,7 +28,7 @@ const MAX_CAUSE: usize = 512;
 /// A kind of alarm: a row of the table of its component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlarmKind {
-    /// Tells the alarms of one component apart: a word.
+    /// Identifies an alarm of one component: a word.
     pub id: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -81,7 +81,7 @@ impl Severity {
     }
 }
 
-/// Raised where a component says that it does less than it should, and has raised nothing that says more.
+/// Raised where a component reports that it does less than it should, and has raised no more specific alarm.
 const DEGRADED: AlarmKind = AlarmKind {
     id: "degraded",
     severity: Severity::Caution,

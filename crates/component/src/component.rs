@@ -1,6 +1,6 @@
 //! The one interface that matters: a component is a state machine from events to events.
 //!
-//! It is told the time and never asks; it holds no socket, no thread, no file. So the same instance runs alone in a
+//! It gets the time and never asks; it holds no socket, no thread, no file. So the same instance runs alone in a
 //! process on the live bus, with others in one process, from a log at any speed, and in lockstep with a simulator, and
 //! its outputs are a function of its inputs.
 
@@ -12,7 +12,7 @@ use std::error::Error;
 
 /// One module of a robot.
 pub trait Component: Send {
-    /// One event: a message, a tick, an input gone stale, a call or an answer. Outputs go to `out`; saying nothing is
+    /// One event: a message, a tick, an input gone stale, a call or an answer. Outputs go to `out`; no output is
     /// an answer.
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>);
 
@@ -30,11 +30,11 @@ pub trait Build: Component + Sized + 'static {
     /// Makes one, and declares what it reads and writes.
     ///
     /// # Errors
-    /// When it cannot do its work with these parameters; the text is shown to whoever wrote the robot file.
+    /// When it cannot do its work with these parameters; the text is shown to the author of the robot file.
     fn build(parameters: Self::Parameters, ports: &mut Ports) -> Result<Self, BuildError>;
 
     /// For a component that cannot be made from its defaults: declares the ports that it has whatever its parameters are,
-    /// and says in a sentence which others there are. So it can be explained without a robot.
+    /// and names the others in a sentence. So it can be explained without a robot.
     fn outline(_ports: &mut Ports) -> Option<&'static str> {
         None
     }

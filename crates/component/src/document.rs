@@ -1,7 +1,7 @@
-//! TOML files that people write: every word with its place, and everything that is wrong told at once, with file, line and
+//! TOML files that people write: every word with its place, and everything that is wrong reported at once, with file, line and
 //! column, what was expected and what to write instead.
 //!
-//! Robot files are read with it, and world files. A file may be like another, and then says only what is different.
+//! Robot files are read with it, and world files. A file may be like another, and then has only what is different.
 
 mod problem;
 mod table;
@@ -35,7 +35,7 @@ pub fn parse<'t, T>(
         texts::put_over(&mut whole, texts::moved(file.into_inner(), text.start));
     }
     // What follows a syntax error may be misunderstood, and what is like a file that is not there as well, so nothing more
-    // is said about it.
+    // is reported about it.
     if problems.has_errors() {
         return None;
     }

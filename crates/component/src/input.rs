@@ -20,7 +20,7 @@ pub(crate) struct Slot {
     pub(crate) expect: Expect,
     decoder: Option<Decoder>,
     latest: Option<Held>,
-    /// Whether the component has been told that the latest is stale.
+    /// Whether the component knows that the latest is stale.
     is_stale_told: bool,
 }
 
@@ -98,7 +98,7 @@ impl Slot {
         Some(gap)
     }
 
-    /// When the component has to be told that the latest is stale.
+    /// When the component has to learn that the latest is stale.
     pub(crate) fn stale_at(&self) -> Option<Time> {
         if self.is_stale_told {
             return None;

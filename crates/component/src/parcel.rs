@@ -99,7 +99,7 @@ impl Parcel {
             return Ok(opened.clone());
         }
         let opened = (decoder.decode)(self.bytes())?;
-        // Readers of one channel have one type. If not, whoever is first is remembered.
+        // Readers of one channel have one type. If not, the first is remembered.
         drop(self.0.opened.set(opened.clone()));
         Ok(opened)
     }

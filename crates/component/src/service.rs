@@ -10,11 +10,11 @@
 //! ```
 //!
 //! Any of these messages may be lost, doubled or late. The caller asks again until it is answered or its time is over;
-//! the server executes a call at most once in its life and gives the same answer to every repetition. Whoever reads a
+//! the server executes a call at most once in its life and gives the same answer to every repetition. The reader of a
 //! log sees all of it: nothing that an exchange depends on is kept from the wire, and no id comes from a clock or from
 //! chance.
 //!
-//! [`Caller`] and [`Server`] are told messages and the time, and say what to send; they hold no socket and no clock.
+//! [`Caller`] and [`Server`] get messages and the time, and return what to send; they hold no socket and no clock.
 //! `bowline_host::service` puts them on a bus, for programs that are no components.
 
 mod caller;
@@ -43,7 +43,7 @@ pub const MAX_BODY: usize = 1 << 20;
 pub const MAX_NAME: usize = 128;
 /// The longest text of an error, bytes.
 pub const MAX_TEXT: usize = 1024;
-/// The longest that anybody may wait.
+/// The longest wait of a caller.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// A text that is not longer than `max` bytes, cut between letters.

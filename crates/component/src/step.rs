@@ -1,4 +1,4 @@
-//! What a component is told at a step: why it was woken, the time, and what is known of its inputs.
+//! The input of a component at a step: why it was woken, the time, and what is known of its inputs.
 
 use crate::engine::Ended;
 use crate::input::{Held, Slot};
@@ -69,7 +69,7 @@ impl fmt::Debug for Cause<'_> {
 }
 
 impl<'a> Step<'a> {
-    /// The time, by the clock of whoever hosts the component.
+    /// The time, by the clock of the component's host.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
@@ -161,7 +161,7 @@ impl<'a> Step<'a> {
         None
     }
 
-    /// The call of this service that nobody waits for any more, if that is the reason for this step.
+    /// The call of this service whose caller does not wait any more, if that is the reason for this step.
     #[must_use]
     pub fn dropped<Request, Reply>(&self, port: Service<Request, Reply>) -> Option<CallId> {
         if let Cause::Dropped { port: at, id } = self.cause
@@ -227,7 +227,7 @@ impl<'a, Request> Call<'a, Request> {
         &self.call.caller
     }
 
-    /// When nobody will wait for the answer any more.
+    /// When no caller will wait for the answer any more.
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.call.deadline

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A moment: nanoseconds since the epoch, whether the clock is live, a log's or a simulator's.
 ///
-/// A component is told the time and never asks, so it cannot tell which clock it lives by.
+/// A component gets the time and never asks, so it cannot know which clock it is from.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(i64);
 

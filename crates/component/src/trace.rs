@@ -1,7 +1,7 @@
 //! What happened to a component, step by step: enough to let it live the same life again, and to see whether it does.
 //!
-//! A trace says when a component was woken and by what; the messages themselves are in the log, and the trace knows them
-//! by their hashes. It also has the hashes of what the component said, so that a replay is checked while it runs.
+//! A trace records when a component was woken and by what; the messages themselves are in the log, and the trace knows them
+//! by their hashes. It also has the hashes of what the component sent, so that a replay is checked while it runs.
 
 mod lives;
 
@@ -44,11 +44,11 @@ pub struct Taken<'a> {
 /// One event in the life of a component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The time that it was told.
+    /// The time of the step.
     pub at: Time,
     /// Why it was woken.
     pub reason: Reason,
-    /// What it said: port and hash of each message.
+    /// Its outputs: port and hash of each message.
     pub sent: Vec<(usize, u64)>,
 }
 

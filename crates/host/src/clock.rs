@@ -10,11 +10,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A live clock: the wall clock's time when its epoch was made, and from then on as the monotonic clock runs.
 ///
-/// So it never steps: no deadline is missed or tripped because somebody set the date. How far the wall clock has gone
-/// from it since is told in every presence message, so that a step can be seen.
+/// So it never steps: no deadline is missed or tripped because the date was set. How far the wall clock has gone
+/// from it since is in every presence message, so that a step can be seen.
 ///
-/// A supervisor hands its epoch down to all that it starts, so that a process that is started after somebody set the
-/// date has the time that the others have. Whoever was handed none makes one, of the wall clock as it is.
+/// A supervisor hands its epoch down to all that it starts, so that a process that is started after the date was
+/// set has the time that the others have. A process without one makes one, of the wall clock as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
     started: Instant,
@@ -101,7 +101,7 @@ impl Live {
         moment.since(self.now())
     }
 
-    /// How long a message waited until it was taken: by the wall clock, which stamped it. Somebody may have set that, so
+    /// How long a message waited until it was taken: by the wall clock, which stamped it. That may have been set, so
     /// it cannot be longer than since nothing waited.
     #[must_use]
     pub fn waited(&self, stamp_ns: i64, taken_at: Time, empty_at: Time) -> Duration {
@@ -110,7 +110,7 @@ impl Live {
         waited.min(taken_at.since(empty_at))
     }
 
-    /// How far the wall clock is ahead of this one, nanoseconds: about 0 until somebody sets the date.
+    /// How far the wall clock is ahead of this one, nanoseconds: about 0 until the date is set.
     #[must_use]
     pub fn wall_offset_ns(&self) -> i64 {
         wall().ns().saturating_sub(self.now().ns())
@@ -121,7 +121,7 @@ impl Live {
 /// it once. As a text it is the number of the machine's life and that time in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
-    /// Which life of the machine; `None` where the system does not say, and then nobody else can use it.
+    /// Which boot of the machine; `None` where the system does not report it, and then no other process can use it.
     boot: Option<u128>,
     zero_ns: i64,
 }
@@ -165,7 +165,7 @@ pub struct ParseEpochError {
     found: String,
 }
 
-/// What the clocks of the system say at one moment.
+/// What the clocks of the system show at one moment.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     instant: Instant,
@@ -192,7 +192,7 @@ fn boot_number(text: &str) -> Option<u128> {
     u128::from_str_radix(&text.trim().replace('-', ""), 16).ok()
 }
 
-/// What whoever started this process has handed down. Nonsense is as if there were none.
+/// What the parent of this process has handed down. Nonsense is as if there were none.
 #[expect(
     clippy::disallowed_methods,
     reason = "an epoch is handed down by the environment, as that is all that every process hands down"
@@ -201,7 +201,7 @@ fn inherited() -> Option<Epoch> {
     std::env::var(Epoch::VARIABLE).ok()?.parse().ok()
 }
 
-/// The clock that all processes of a machine share and that nobody sets, which is also that of `Instant`.
+/// The clock that all processes of a machine share and that cannot be set, which is also that of `Instant`.
 fn monotonic_ns() -> i64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec
@@ -243,7 +243,7 @@ mod tests {
             second.started_at(),
             first.started_at() + Duration::from_secs(60)
         );
-        // And so does whoever is started by the second one.
+        // And so does a process that is started by the second one.
         assert_eq!(second.epoch(), first.epoch());
     }
 

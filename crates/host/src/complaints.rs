@@ -1,4 +1,4 @@
-//! What goes wrong in components, told now and then: whoever sends garbage must not flood the output of a process.
+//! What goes wrong in components, reported now and then: a sender of garbage must not flood the output of a process.
 
 use bowline_component::Time;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ struct Told {
 }
 
 impl Complaints {
-    /// What is to be told of these faults now, each with the name of its component.
+    /// What is to be reported of these faults now, each with the name of its component.
     pub fn limit(&mut self, now: Time, faults: Vec<(String, String)>) -> Vec<(String, String)> {
         let told = faults.into_iter().filter_map(|(component, fault)| {
             let Some(before) = self.told.get_mut(&component) else {

@@ -1,7 +1,7 @@
-//! Who is there and what they offer, from what processes say of themselves and nothing else.
+//! The processes on a bus and what they offer, by their own announcements and nothing else.
 //!
 //! In: `heartbeat_t` and `presence_t` with the time at which they came. Out: processes, components, services, and who
-//! claims a name that somebody else has. What comes from a bus is hostile: everything is bounded, and what is refused
+//! claims a name that another process has. What comes from a bus is hostile: everything is bounded, and what is refused
 //! is counted.
 
 use crate::presence::{HEARTBEAT_PERIOD, MAX_COMPONENTS, MAX_PORTS, MAX_SERVICES, MAX_TEXT};
@@ -15,11 +15,11 @@ use std::time::Duration;
 
 /// What is added to three missed heartbeats before a process counts as dead.
 const GRACE: Duration = Duration::from_millis(100);
-/// Longer than this no death stays unnoticed, whatever a process says of its period.
+/// Longer than this no death stays unnoticed, whatever period a process announces.
 const MAX_SILENCE: Duration = Duration::from_millis(700);
 /// How long the dead are remembered.
 const REMEMBERED: Duration = Duration::from_secs(30);
-/// How long the older of two must have been heard after the younger appeared, to be more than a straggler.
+/// How long the older of two must have been received after the younger appeared, to be more than a straggler.
 const OVERLAP: Duration = Duration::from_millis(100);
 
 /// How much a directory holds.
@@ -27,7 +27,7 @@ const OVERLAP: Duration = Duration::from_millis(100);
 pub struct DirectoryLimits {
     /// Processes, the remembered dead included.
     pub max_processes: usize,
-    /// Bytes of all that they say.
+    /// Bytes of all announcements.
     pub max_bytes: usize,
 }
 
@@ -40,7 +40,7 @@ impl Default for DirectoryLimits {
     }
 }
 
-/// Everybody who was heard of late.
+/// All processes that were received of late.
 #[derive(Debug, Default)]
 pub struct Directory {
     limits: DirectoryLimits,
@@ -64,16 +64,16 @@ pub struct ProcessKey {
     pub instance: i64,
 }
 
-/// A process, as it says itself.
+/// A process, as it announces itself.
 #[derive(Clone, Debug)]
 pub struct Process {
     /// The last heartbeat; `None` if only a description came so far.
     pub heartbeat: Option<Heartbeat>,
     /// The last description.
     pub presence: Option<Presence>,
-    /// When it was first heard.
+    /// When it was first received.
     pub first_heard: Time,
-    /// When it was last heard.
+    /// When it was last received.
     pub last_heard: Time,
     /// Heartbeats that came.
     pub n_heartbeats: u64,
@@ -88,11 +88,11 @@ pub struct Process {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Life {
-    /// It is heard as often as it should be.
+    /// Its heartbeats come as often as they should.
     Alive,
-    /// It should have been heard.
+    /// A heartbeat is overdue.
     Silent,
-    /// It said that it ends, or was not heard for so long that it must have.
+    /// It announced its end, or was silent for so long that it must have ended.
     Gone,
 }
 
@@ -113,7 +113,7 @@ impl Life {
 pub struct DirectoryCounts {
     /// Messages that were taken.
     pub heard: u64,
-    /// Messages with more in them than processes may say.
+    /// Messages with more in them than processes may announce.
     pub too_large: u64,
     /// Messages of processes for which there was no room.
     pub no_room: u64,
@@ -121,7 +121,7 @@ pub struct DirectoryCounts {
     pub evicted: u64,
 }
 
-/// A service that somebody offers.
+/// A service that a process offers.
 #[derive(Clone, Debug)]
 pub struct Offer<'a> {
     /// What is offered.
@@ -134,7 +134,7 @@ pub struct Offer<'a> {
     pub life: Life,
     /// How the component is; `None` before its first heartbeat.
     pub health: Option<Health>,
-    /// When the process was last heard.
+    /// When the process was last received.
     pub last_heard: Time,
 }
 
@@ -174,7 +174,7 @@ impl Directory {
         let Some(process) = self.process(now, key, n_bytes, replaced) else {
             return false;
         };
-        // One that was overtaken on its way says nothing new.
+        // One that was overtaken on its way has nothing new.
         let newest = process.heartbeat.as_ref().map_or(i64::MIN, |it| it.utime);
         process.n_heartbeats += 1;
         if heartbeat.utime >= newest {
@@ -223,7 +223,7 @@ impl Directory {
         });
     }
 
-    /// Everybody, with how they are.
+    /// All processes, with how they are.
     pub fn processes(&self, now: Time) -> impl Iterator<Item = (&ProcessKey, &Process, Life)> {
         let processes = self.processes.iter();
         processes.map(move |(key, process)| (key, process, process.life(now)))
@@ -291,7 +291,7 @@ impl Directory {
         for ((robot, component), mut claim) in claims {
             claim.sort_by_key(|(key, process)| (process.first_heard, key.instance));
             let youngest = claim.last().map_or(now, |(_, it)| it.first_heard);
-            // The one before a restart is heard no more once the new one is there.
+            // The one before a restart is silent once the new one is there.
             claim.retain(|(_, process)| process.last_heard >= youngest + OVERLAP);
             if claim.len() > 1 {
                 conflicts.push(Conflict {
@@ -321,7 +321,7 @@ impl Directory {
         process.is_some_and(|process| process.life(now) != Life::Gone)
     }
 
-    /// The process that says something of this size instead of what it `replaced`, if there is room for it.
+    /// The process that announces something of this size instead of what it `replaced`, if there is room for it.
     fn process(
         &mut self,
         now: Time,
@@ -332,7 +332,7 @@ impl Directory {
         let known = self.processes.get_mut(&key);
         let is_known = known.is_some();
         let replaced = known.map_or(0, |process| {
-            // Whoever is in, lives, whether there is room for all that it says or not.
+            // A process that is in lives, whether there is room for all of its announcement or not.
             process.last_heard = process.last_heard.max(now);
             replaced(process)
         });
@@ -394,13 +394,13 @@ impl Process {
         }
     }
 
-    /// When it counts as dead, if nothing more is heard.
+    /// When it counts as dead, if nothing more is received.
     #[must_use]
     pub fn dead_at(&self) -> Time {
         self.last_heard + (self.period() * 3 + GRACE).min(MAX_SILENCE)
     }
 
-    /// How a component of it is, as far as it says so.
+    /// How a component of it is, as far as it reports.
     #[must_use]
     pub fn health(&self, component: &str) -> Option<Health> {
         let heartbeat = self.heartbeat.as_ref()?;

@@ -1,6 +1,6 @@
 //! Who writes and reads what: of a robot file, or of a bus.
 //!
-//! In: a [`Robot`], or a [`Directory`] and what other programs say to publish. Out: a [`Graph`] of components and the
+//! In: a [`Robot`], or a [`Directory`] and what other programs announce. Out: a [`Graph`] of components and the
 //! channels and services between them, as [text](Graph::to_text) and as a [drawing](Graph::to_svg). The same graph gives
 //! the same letters.
 
@@ -26,12 +26,12 @@ pub struct Graph {
     pub nodes: Vec<Node>,
 }
 
-/// Somebody who writes and reads.
+/// A publisher and subscriber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it is: a kind, a program; empty where nobody knows.
+    /// What it is: a kind, a program; empty where that is unknown.
     pub what: String,
     /// Whether it is one of the robot's components.
     pub role: Role,
@@ -52,7 +52,7 @@ pub struct Node {
 pub enum Role {
     /// One of its components.
     Component,
-    /// Somebody else.
+    /// Any other.
     Outside,
 }
 
@@ -65,7 +65,7 @@ pub struct End {
     pub port: String,
     /// The channel, or the name of the service; `None` if it is not connected.
     pub channel: Option<String>,
-    /// What flows; requests, at a service. `None` is anything, or nobody knows.
+    /// What flows; requests, at a service. `None` is anything, or unknown.
     pub message: Option<MessageType>,
     /// What comes back, at a service.
     pub answer: Option<MessageType>,
@@ -125,18 +125,18 @@ pub struct EndId {
     pub end: usize,
 }
 
-/// What there is to say about an end.
+/// Remarks about an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// It is connected.
     Connected,
     /// Bowline itself writes it.
     Reserved,
-    /// Nobody reads or calls it, which is nobody's fault.
+    /// It has no reader or caller, which is no fault.
     Unused,
     /// It is not connected, and need not be.
     Left,
-    /// Nobody writes or serves it.
+    /// It has no writer or server.
     Missing,
     /// Others write or serve it too.
     Shared,
@@ -164,7 +164,7 @@ pub struct Links<'g> {
 }
 
 impl Graph {
-    /// What a robot file says, with one of its sources of data.
+    /// A robot file, with one of its sources of data.
     #[must_use]
     pub fn of_robot(robot: &Robot, source: Source) -> Self {
         let mut graph = Self {
@@ -190,7 +190,7 @@ impl Graph {
         graph
     }
 
-    /// What processes on a bus say of themselves, those of one robot or all.
+    /// What processes on a bus announce, those of one robot or all.
     #[must_use]
     pub fn of_directory(directory: &Directory, robot: Option<&str>, now: Time) -> Self {
         let mut graph = Self::default();
@@ -202,7 +202,7 @@ impl Graph {
         graph
     }
 
-    /// Everybody who was ever there, as a log knows it from its beginning to `now`. Of several lives of a process there
+    /// All processes that were ever there, as a log knows them from its beginning to `now`. Of several instances of a process there
     /// is the last.
     #[must_use]
     pub fn of_history(
@@ -240,7 +240,7 @@ impl Graph {
         let is_supervisor = components.clone().any(|it| it.kind == SUPERVISOR);
         for component in components {
             let mut node = Node::of_presence(component);
-            // A supervisor tells of programs that do not tell of themselves, and are not in its process.
+            // A supervisor reports programs that do not announce themselves, and are not in its process.
             let is_inside = !is_supervisor || component.kind == SUPERVISOR;
             let process = Some(&key.process).filter(|name| is_inside && **name != node.name);
             node.process = process.cloned();
@@ -250,7 +250,7 @@ impl Graph {
         }
     }
 
-    /// Adds a program that says what it publishes, beyond what components of its process are known to.
+    /// Adds a program that announces what it publishes, beyond what components of its process are known to.
     pub fn push_publisher(
         &mut self,
         name: &str,
@@ -358,7 +358,7 @@ impl<'g> Links<'g> {
         channel.map_or(Vec::new(), |channel| self.on(channel, end.flow.other()))
     }
 
-    /// What there is to say about an end.
+    /// Remarks about an end.
     #[must_use]
     pub fn mark(&self, id: EndId) -> Mark {
         let Some(end) = self.end(id) else {
@@ -441,7 +441,7 @@ impl Node {
     }
 }
 
-/// Every component with parameters serves them. Nobody needs to see that so often.
+/// Every component with parameters serves them. That need not be shown so often.
 fn is_shown(end: &End) -> bool {
     let message = end.message.as_ref().map(|message| message.fingerprint);
     end.flow != Flow::Serves || message != Some(ParametersRequest::FINGERPRINT)
@@ -488,7 +488,7 @@ impl End {
             channel: Some(port.channel.clone()).filter(|channel| !channel.is_empty()),
             message: said(&port.type_name, port.fingerprint),
             answer: None,
-            // Nobody would have started it otherwise.
+            // It would not have been started otherwise.
             need: Need::Optional,
         })
     }
@@ -510,7 +510,7 @@ impl End {
     }
 }
 
-/// A type as presence tells it; 0 is anything.
+/// A type as presence has it; 0 is anything.
 fn said(name: &str, fingerprint: i64) -> Option<MessageType> {
     (fingerprint != 0).then(|| MessageType {
         name: name.to_owned(),

@@ -22,7 +22,7 @@ use std::time::Duration;
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// How often what happened is published for exact replay.
 const TRACE_EVERY: Duration = Duration::from_millis(100);
-/// How often stations are told of experiments, as supervisors do.
+/// How often experiments are published for stations, as supervisors do.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 /// How many messages are taken before it is looked what is due, and for how long at most.
 const MOST_AT_ONCE: usize = 256;
@@ -32,7 +32,7 @@ const LONGEST_DRAIN: Duration = Duration::from_millis(10);
 ///
 /// What a component here writes and another here reads is handed over as it is; all of it is published too, so
 /// recorders, spies and other processes see no difference. A channel that is written here is not listened to: it has one
-/// writer. Only what anybody may say goes over the bus, also from one component here to another.
+/// writer. Only channels that any client may write go over the bus, also from one component here to another.
 #[derive(Debug)]
 pub struct Live {
     engine: Engine,
@@ -60,9 +60,9 @@ pub struct LiveOptions {
     pub process: String,
     /// Whether every step is published, for exact replay.
     pub is_traced: bool,
-    /// What stations are told of the robot's experiments, where no supervisor tells them.
+    /// The robot's experiments as they are published, where no supervisor does.
     pub experiments: Vec<Experiment>,
-    /// Who is told what goes wrong in components: their name and what it was. Everything is counted, told or not.
+    /// The receiver of what goes wrong in components: their name and what it was. Everything is counted, reported or not.
     pub on_fault: Option<fn(&str, &str)>,
 }
 
@@ -141,7 +141,7 @@ impl Live {
     pub fn run(&mut self, stop: &AtomicBool) -> Result<Ended, LiveError> {
         let ended = self.run_until(stop);
         if ended.is_err() {
-            // What led there is what somebody will want to replay.
+            // What led there is what a person will want to replay.
             self.publish_traces(self.clock.now());
         }
         ended
@@ -174,7 +174,7 @@ impl Live {
         Ok(Ended::Stopped)
     }
 
-    /// Says that it goes: to those who wait for answers, and to those who watch over it.
+    /// Announces its end: to those who wait for answers, and to those who watch over it.
     fn leave(&mut self) -> Result<(), LiveError> {
         let now = self.clock.now();
         self.with_engine(|engine, sink| engine.stop(now, sink))?;
@@ -292,7 +292,7 @@ impl Live {
                 }
             }
         }
-        // Whose messages the bus refused is not known once they are out, so everybody says so.
+        // Whose messages the bus refused is not known once they are out, so every component reports it.
         let failures = i64::try_from(self.publish_failures).unwrap_or(i64::MAX);
         for component in &mut health {
             component.n_errors = component.n_errors.saturating_add(failures);

@@ -1,4 +1,4 @@
-//! A log of what components hear and say, in the one order of events.
+//! A log of what components receive and send, in the one order of events.
 
 use bowline_component::Parcel;
 use bowline_component::Time;
@@ -19,9 +19,9 @@ pub struct Logged {
 /// What goes into the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// What components hear from outside and what they say.
+    /// What components receive from outside and what they send.
     Everything,
-    /// What they say.
+    /// What they send.
     Outputs,
 }
 

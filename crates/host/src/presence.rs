@@ -1,4 +1,4 @@
-//! Who is there: what every process with components says of itself, and when.
+//! Presence: what every process with components announces of itself, and when.
 //!
 //! A [`Beacon`] returns what is due, and its owner publishes that. [`Directory`](crate::directory::Directory) is the other
 //! end. There is no broker: every subscriber has the same knowledge.
@@ -13,23 +13,23 @@ pub use this_process::ThisProcess;
 
 use std::time::Duration;
 
-/// Where processes say that they live, as `bowline.heartbeat_t`.
+/// Where processes publish their heartbeats, as `bowline.heartbeat_t`.
 pub const HEARTBEAT_CHANNEL: &str = "bowline.heartbeat";
-/// Where processes say what they are made of, as `bowline.presence_t`.
+/// Where processes publish what they are made of, as `bowline.presence_t`.
 pub const PRESENCE_CHANNEL: &str = "bowline.presence";
 /// Where they can be asked to, with a `bowline.presence_request_t`.
 pub const PRESENCE_REQUEST_CHANNEL: &str = "bowline.presence.request";
 
-/// How often a process says that it lives, at least.
+/// How often a process sends a heartbeat, at least.
 pub const HEARTBEAT_PERIOD: Duration = Duration::from_millis(200);
-/// How often it says what it is made of.
+/// How often it publishes what it is made of.
 pub const PRESENCE_PERIOD: Duration = Duration::from_secs(2);
 
-/// Components that one process can tell of.
+/// Components that one process can announce.
 pub const MAX_COMPONENTS: usize = 256;
-/// Ports that one component can tell of.
+/// Ports that one component can announce.
 pub const MAX_PORTS: usize = 256;
-/// Services that one component can tell of.
+/// Services that one component can announce.
 pub const MAX_SERVICES: usize = 64;
 /// The longest name or text, bytes.
 pub const MAX_TEXT: usize = 256;

@@ -2,10 +2,10 @@
 //!
 //! In: calls and answers as they were recorded, and calls as components make them now. Out: the recorded answers, with
 //! the ids of the calls that are made now. Ids have the start of the caller in them, so they are others in every run;
-//! what is the same is who asks for what. The nth call of somebody for something gets what the nth such call got when
+//! what is the same is who asks for what. The nth call of a client for something gets what the nth such call got when
 //! the log was recorded, not before it did. A call that was not recorded gets no answer, and so an error in time.
 //!
-//! Told events, in their order; knows no log and no engine.
+//! It gets events in their order; it knows no log and no engine.
 
 use bowline_component::service::CallId;
 use bowline_component::trace::hash;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Calls without their counterpart that are kept, and answers that are.
 const MAX_KEPT: usize = 4_096;
 
-/// Who asks for what, as far as two calls can be told apart by it.
+/// Who asks for what, as far as it distinguishes two calls.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     caller: String,
@@ -56,7 +56,7 @@ pub(crate) struct Recall {
     matched: BTreeMap<CallId, CallId>,
     /// The recorded ones of these, the oldest first.
     order: VecDeque<CallId>,
-    /// Answers to recorded calls that nobody has made yet, by those.
+    /// Answers to recorded calls that were not made yet, by those.
     early: BTreeMap<CallId, Vec<Answer>>,
     n_early: usize,
     released: VecDeque<Answer>,

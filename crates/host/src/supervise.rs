@@ -7,7 +7,7 @@
 //!          Machine ── actions ─▶ processes of the system ────────────────────────┘
 //! ```
 //!
-//! [`Plan`] says what to run, [`machine`] decides and touches nothing, [`run`] does it.
+//! [`Plan`] is what to run, [`machine`] decides and touches nothing, [`run`] does it.
 
 mod capture;
 mod claim;

@@ -12,7 +12,7 @@ use bowline_format::{LogEvent, ReadError, Reader};
 use bowline_msgs::{Answer, Call};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The events of a log, on the channels that somebody wants.
+/// The events of a log, on the channels that are wanted.
 #[derive(Debug)]
 pub struct Tape {
     log: Reader,
@@ -28,7 +28,7 @@ impl Tape {
     #[must_use]
     pub fn new(log: Reader, channels: impl IntoIterator<Item = Channel>) -> Self {
         let mut channels: BTreeSet<Channel> = channels.into_iter().collect();
-        // Whoever wants answers that nobody here gives calls a service that the log replaces.
+        // Answers without a server here are of a service that the log replaces.
         let recalled = channels.iter().filter_map(|answers| {
             let service = answers.strip_prefix(ANSWER_CHANNEL)?;
             let calls = Channel::from(format!("{CALL_CHANNEL}{service}").as_str());

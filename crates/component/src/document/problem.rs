@@ -59,7 +59,7 @@ impl fmt::Debug for Place {
 }
 
 impl Problem {
-    /// All of its text but the word that says how bad it is: for whoever has said that already.
+    /// All of its text but the word for its severity: for callers that have printed that already.
     pub fn unlabelled(&self) -> impl fmt::Display {
         Unlabelled(self)
     }
@@ -83,7 +83,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A problem without the word that says how bad it is.
+/// A problem without the word for its severity.
 struct Unlabelled<'p>(&'p Problem);
 
 impl fmt::Display for Unlabelled<'_> {
@@ -120,9 +120,9 @@ pub struct Problems<'t> {
     found: Vec<(Span, Problem)>,
 }
 
-/// More than this is a file of another kind, and nobody reads on.
+/// More than this is a file of another kind, and not worth reading on.
 const MAX_PROBLEMS: usize = 100;
-/// More places than this say nothing more about one problem.
+/// More places than this explain nothing more about one problem.
 const MAX_NOTES: usize = 10;
 
 impl<'t> Problems<'t> {
@@ -157,7 +157,7 @@ impl<'t> Problems<'t> {
             place,
             notes: Vec::new(),
         };
-        // What is wrong with all sources of data, or with one word at several places, is told once.
+        // What is wrong with all sources of data, or with one word at several places, is reported once.
         let texts = self.texts;
         let is_same = |(span, told): &&mut (Span, Problem)| {
             told.severity == severity
@@ -231,12 +231,12 @@ pub struct Added<'p> {
 }
 
 impl Added<'_> {
-    /// Says what to write instead.
+    /// Adds what to write instead.
     pub fn help(self, help: impl Into<String>) -> Self {
         self.maybe_help(Some(help.into()))
     }
 
-    /// Says what to write instead, if that is known.
+    /// Adds what to write instead, if that is known.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         if let Some(problem) = &mut self.problem {
             problem.help = help;

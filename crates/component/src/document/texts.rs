@@ -1,6 +1,6 @@
-//! A file, and those that it is like: each says only what is different in it.
+//! A file, and those that it is like: each has only what is different in it.
 //!
-//! `like = "other.toml"` in a file's first table names the file that everything comes from which it does not say itself.
+//! `like = "other.toml"` in a file's first table names the file that everything comes from which it does not have itself.
 //! Tables are put together key by key; anything else is replaced as a whole. Paths stay relative to the file that they
 //! are written in, and every word keeps its place.
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// More are no file of anybody's: they go round.
+/// More files than real chains have: they go round.
 const MAX_TEXTS: usize = 8;
 
 /// A text and the file that it is from.
@@ -20,7 +20,7 @@ pub(super) struct Text {
     pub(super) file: Arc<str>,
     pub(super) folder: PathBuf,
     pub(super) text: String,
-    /// Where it begins: texts are told apart by the places of their words.
+    /// Where it begins: texts are identified by the places of their words.
     pub(super) start: usize,
 }
 
@@ -33,7 +33,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// The text of a file, and of those that it is like: the first table, called `section`, may say so. `read` is how
+    /// The text of a file, and of those that it is like: the first table, called `section`, may name one. `read` is how
     /// others are read, or why they cannot be.
     pub fn new(
         path: &Path,
@@ -97,7 +97,7 @@ impl Texts {
     }
 }
 
-/// The file that another says it is like, and where it says so.
+/// The file that another is like, and where it is named.
 fn like((path, text): &(PathBuf, String), section: &str) -> Option<(Span, PathBuf)> {
     let (file, _) = DeTable::parse_recoverable(text);
     let section = file.get_ref().get(section)?.get_ref().as_table()?;
@@ -137,7 +137,7 @@ fn shifted(span: Span, by: usize) -> Span {
     span.start + by..span.end + by
 }
 
-/// Puts what a file says over what the one says that it is like. Keys of both keep their order in the latter.
+/// Puts the contents of a file over those of the one that it is like. Keys of both keep their order in the latter.
 pub(super) fn put_over<'i>(base: &mut DeTable<'i>, own: DeTable<'i>) {
     for (key, mut value) in own {
         let both = base.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut);

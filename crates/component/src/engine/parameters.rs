@@ -11,7 +11,7 @@ pub(super) struct Outcome {
     pub(super) is_changed: bool,
 }
 
-/// Sets what is asked for, all of it or nothing, and says how things are then.
+/// Sets what is asked for, all of it or nothing, and returns the values that hold then.
 pub(super) fn serve(
     now: Time,
     component: &str,
@@ -48,7 +48,7 @@ fn set(parameters: &mut dyn Parameters, name: &str, text: &str) -> Result<(), Fa
             return Err(Failure::new(3, BadParameter::AtStart { name }.to_string()));
         }
         (_, Ok(setting)) => setting,
-        // Whoever quotes badly is told of which parameter, and what it is.
+        // An error of quoting names the parameter, and what it is.
         (Some(Parameter { name, kind, .. }), Err(_)) => {
             let error = BadParameter::Type {
                 name,

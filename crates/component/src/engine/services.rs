@@ -38,14 +38,14 @@ struct Use {
     decoder: Decoder,
 }
 
-/// What the component must be told of.
+/// What the component must learn.
 pub(crate) enum News {
     Called {
         port: usize,
         call: Called,
         request: Arc<dyn Any + Send + Sync>,
     },
-    /// Nobody waits for it any more.
+    /// No caller waits for it any more.
     Dropped {
         port: usize,
         id: CallId,
@@ -228,7 +228,7 @@ impl Offer {
         }
     }
 
-    /// What the component is told; an error if the request cannot be read.
+    /// The component's input; an error if the request cannot be read.
     fn news(&self, port: usize, incoming: Incoming) -> Result<News, (CallId, DecodeError)> {
         match incoming {
             Incoming::Cancelled(id) | Incoming::Expired(id) => Ok(News::Dropped { port, id }),
@@ -277,7 +277,7 @@ impl Use {
     }
 }
 
-/// What tells the lives of a caller and a server apart. 0 is that of a server that is not known.
+/// Identifies the instances of a caller and a server. 0 is that of a server that is not known.
 pub(crate) fn incarnation(started: Time) -> i64 {
     started.utime().max(1)
 }

@@ -51,7 +51,7 @@ fn health(cell: &Cell) -> HeartbeatComponent {
     }
 }
 
-/// A port as presence tells it, with the channel that the robot has put it on; `None` if it is a service.
+/// A port as presence has it, with the channel that the robot has put it on; `None` if it is a service.
 fn describe_port(port: &PortInfo, channel: &str) -> Option<PresencePort> {
     let direction = match port.direction {
         Direction::Reads(_) => PresencePort::READS,
@@ -68,7 +68,7 @@ fn describe_port(port: &PortInfo, channel: &str) -> Option<PresencePort> {
     })
 }
 
-/// A service as presence tells it, with the name that the robot has given it; `None` if it is a port for messages.
+/// A service as presence has it, with the name that the robot has given it; `None` if it is a port for messages.
 fn describe_service(port: &PortInfo, name: &str) -> Option<PresenceService> {
     let direction = match port.direction {
         Direction::Serves => PresenceService::SERVES,

@@ -43,7 +43,7 @@ impl Component for Heartbeat {
         if !step.is_tick() {
             return;
         }
-        // A beat that was missed is missing, so that whoever counts can tell.
+        // A heartbeat that was missed is missing, so that subscribers that count can see it.
         self.n_beats += i64::try_from(step.missed_ticks()).unwrap_or(0);
         let beat = Beat {
             utime: step.now().utime(),

@@ -1,4 +1,4 @@
-//! One channel under another name, and not more often than somebody can bear: for thin links, and for programs that
+//! One channel under another name, at a limited rate: for thin links, and for programs that
 //! expect a name of their own.
 
 use crate::component::{Build, BuildError, Component};
@@ -19,7 +19,7 @@ crate::parameters! {
     }
 }
 
-/// Passes on what it hears, byte for byte.
+/// Passes on what it receives, byte for byte.
 #[derive(Debug)]
 pub struct Relay {
     parameters: RelayParameters,

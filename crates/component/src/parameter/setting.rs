@@ -1,4 +1,4 @@
-//! A value that somebody wrote, before anybody knows what it is for.
+//! A value as it was written, before its use is known.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The half of a service that asks. In: answers and the time. Out: calls to send, and one outcome for each call.
 //!
 //! Deliberately absent: sockets, clocks, threads, and any memory of a call that is over, but for the last few ids, by
-//! which late answers are told from wrong ones.
+//! which distinguishes late answers from wrong ones.
 
 use super::id::CallId;
 use super::name::ServiceName;
@@ -15,9 +15,9 @@ use std::time::Duration;
 
 /// How long until a call is sent for the second time. It doubles from there.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
-/// How long it gets while nobody has answered.
+/// How long it gets without an answer.
 const MAX_RETRY: Duration = Duration::from_millis(400);
-/// How long until somebody who has accepted a call is asked again: it may have died, or its reply may be lost.
+/// How long until a server that has accepted a call is asked again: it may have died, or its reply may be lost.
 const FIRST_KEEP_ALIVE: Duration = Duration::from_millis(200);
 /// How long that gets.
 const MAX_KEEP_ALIVE: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ const MAX_OPEN: usize = 256;
 /// Calls that are remembered when they are over.
 const MAX_OVER: usize = 64;
 
-/// Somebody who calls services.
+/// A client of services.
 ///
 /// ```text
 ///            begin                ACCEPTED               REPLY, ERROR, time over
@@ -71,7 +71,7 @@ struct Open {
 enum State {
     Requested,
     Accepted(ServerId),
-    /// Its outcome is told; the server is not, perhaps.
+    /// Its outcome is reported; the server may not know.
     Cancelling(Option<ServerId>),
 }
 
@@ -211,7 +211,7 @@ impl Caller {
         Ok((id, call))
     }
 
-    /// Ends a call: its outcome is [`CallError::Cancelled`], and the server is told so until it has heard it. `None`
+    /// Ends a call: its outcome is [`CallError::Cancelled`], and the cancellation is sent until the server confirms it. `None`
     /// if it is over already.
     pub fn cancel(&mut self, now: Time, id: CallId) -> Option<(Finished, Call)> {
         let open = self.open.get_mut(&id)?;
@@ -238,7 +238,7 @@ impl Caller {
         Some((finished, call))
     }
 
-    /// Takes what was heard on the answer channel of any service; answers to others are none of its business. The call
+    /// Takes what was received on the answer channel of any service; answers to others are none of its business. The call
     /// that is over by it, if one is.
     pub fn on_answer(&mut self, now: Time, answer: &Answer) -> Option<Finished> {
         if answer.caller != self.name {
@@ -264,7 +264,7 @@ impl Caller {
                 None
             }
             Answer::ERROR if answer.code == Answer::RESTARTED => {
-                // The call was bound to nobody, or to this very instance.
+                // The call was bound to no server, or to this very instance.
                 self.counts.malformed += 1;
                 None
             }
@@ -334,7 +334,7 @@ impl Caller {
         if is_cancelling || open.refusals >= MAX_REFUSALS {
             return self.end(id, None, |server| Err(CallError::Restarted { server }));
         }
-        // The one that accepted it gets a chance to say so, soon.
+        // The one that accepted it gets a chance to answer, soon.
         self.due.remove(&(open.due, id));
         open.interval = FIRST_RETRY;
         open.due = open.deadline.min(now + FIRST_RETRY);
@@ -380,7 +380,7 @@ impl Caller {
         })
     }
 
-    /// Forgets a call, which was answered by somebody or by nobody. Its outcome, unless that was told when it was cancelled.
+    /// Forgets a call, answered or not. Its outcome, unless that was reported when it was cancelled.
     fn end(
         &mut self,
         id: CallId,
@@ -490,7 +490,7 @@ pub enum BeginError {
         /// Of the request, bytes.
         size: usize,
     },
-    /// Nobody waits so long, or not at all.
+    /// So long a wait, or none at all, is not possible.
     #[error(
         "expected a timeout longer than nothing and of at most {MAX_TIMEOUT:?}, found {timeout:?}"
     )]
@@ -508,7 +508,7 @@ pub enum BeginError {
 /// Why a call has no reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// The service says so, in its own words.
+    /// The service reports so, in its own words.
     #[error("the service says: {text} (code {code})")]
     Remote {
         /// The service's own code, from 1 on.
@@ -516,16 +516,16 @@ pub enum CallError {
         /// What went wrong.
         text: String,
     },
-    /// Nobody answered at all.
+    /// No server answered at all.
     #[error("nobody answered: is the service running, and on this bus?")]
     Unanswered,
-    /// Somebody accepted the call, and has not answered it.
+    /// A server accepted the call, and has not answered it.
     #[error("{server} accepted the call, but did not answer it in time")]
     TimedOut {
         /// Who did.
         server: ServerId,
     },
-    /// It was told to let it be.
+    /// It was cancelled.
     #[error("the call was cancelled")]
     Cancelled,
     /// The server that had accepted it is gone, and another instance of it is there.
@@ -537,13 +537,13 @@ pub enum CallError {
     /// The server has too much to do.
     #[error("the server is busy: {text}")]
     Busy {
-        /// What it says.
+        /// The declared value.
         text: String,
     },
     /// The server expects requests of another type.
     #[error("the request is of the wrong type: {text}")]
     WrongType {
-        /// What it says.
+        /// The declared value.
         text: String,
     },
     /// The server sent a reply of another type.
@@ -561,13 +561,13 @@ pub enum CallError {
     Refused {
         /// One of the constants of `answer_t`.
         code: i32,
-        /// What it says.
+        /// The declared value.
         text: String,
     },
 }
 
 impl CallError {
-    /// The cause that an answer of kind ERROR tells.
+    /// The cause in an answer of kind ERROR.
     #[must_use]
     pub fn from_answer(answer: &Answer) -> Self {
         let text = shortened(&answer.text, MAX_TEXT);

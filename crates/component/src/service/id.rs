@@ -1,4 +1,4 @@
-//! What tells calls apart.
+//! Identities of calls.
 
 use std::fmt;
 

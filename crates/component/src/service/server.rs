@@ -1,7 +1,7 @@
 //! The half of a service that answers. In: calls, the component's results and the time. Out: answers to send, and what
-//! the component must be told.
+//! the component must learn.
 //!
-//! A call is executed at most once in the life of a server, however often and however late it is heard: what was heard
+//! A call is executed at most once in the life of a server, however often and however late it comes: what was received
 //! is remembered by number for each caller ([`Seen`]), and answers are kept until the time of their calls is over.
 
 mod seen;
@@ -47,7 +47,7 @@ pub struct ServerLimits {
     pub max_kept: usize,
     /// Bytes of their answers.
     pub max_kept_bytes: usize,
-    /// Callers whose calls can be told from their repetitions.
+    /// Callers whose calls can be distinguished from their repetitions.
     pub max_callers: usize,
 }
 
@@ -69,13 +69,13 @@ struct Known {
     heard: Time,
 }
 
-/// A call, from when it is first heard until its time is over.
+/// A call, from its first message until its time is over.
 #[derive(Debug)]
 struct Kept {
     caller: String,
     incarnation: i64,
     number: i64,
-    /// The last that was heard.
+    /// The last that was received.
     attempt: i32,
     deadline: Time,
     state: State,
@@ -100,12 +100,12 @@ struct Verdict {
     body: Vec<u8>,
 }
 
-/// What a component is told.
+/// The input of a component.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Incoming {
     /// A call. To be answered by [`Server::finish`], now or later.
     Called(Called),
-    /// Nobody wants it any more. An answer would not be sent.
+    /// No caller wants it any more. An answer would not be sent.
     Cancelled(CallId),
     /// Its time is over. An answer would not be sent.
     Expired(CallId),
@@ -118,7 +118,7 @@ pub struct Called {
     pub id: CallId,
     /// Who asks.
     pub caller: String,
-    /// When nobody will wait for the answer any more.
+    /// When no caller will wait for the answer any more.
     pub deadline: Time,
     /// The request: an encoded message with its fingerprint.
     pub body: Vec<u8>,
@@ -145,12 +145,12 @@ impl Failure {
     }
 }
 
-/// What follows from a call that was heard.
+/// What follows from a call that was received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Handled {
-    /// To be sent on the answer channel of the service, before what the component says to it.
+    /// To be sent on the answer channel of the service, before what the component answers.
     pub answer: Option<Answer>,
-    /// What the component must be told.
+    /// What the component must learn.
     pub incoming: Option<Incoming>,
 }
 
@@ -161,7 +161,7 @@ pub struct ServerCounts {
     pub executed: u64,
     /// Those that it answered in time.
     pub answered: u64,
-    /// Calls that were heard again.
+    /// Calls that were received again.
     pub repeated: u64,
     /// Calls that were cancelled, before or while they were worked on.
     pub cancelled: u64,
@@ -179,7 +179,7 @@ pub struct ServerCounts {
     pub evicted: u64,
     /// Messages that made no sense; they are not answered.
     pub malformed: u64,
-    /// Answers of the component to calls that nobody waits for any more.
+    /// Answers of the component to calls without a waiting caller.
     pub unwanted: u64,
 }
 
@@ -217,7 +217,7 @@ impl Server {
         &self.service
     }
 
-    /// Takes what was heard on the call channel of the service.
+    /// Takes what was received on the call channel of the service.
     pub fn on_call(&mut self, now: Time, call: &Call) -> Handled {
         if !self.is_sound(call) {
             self.counts.malformed += 1;
@@ -241,7 +241,7 @@ impl Server {
     }
 
     /// Takes the component's result: an encoded message with its fingerprint, or why there is none. What is to be sent;
-    /// nothing, if nobody waits for it any more.
+    /// nothing, if no caller waits for it any more.
     pub fn finish(
         &mut self,
         now: Time,
@@ -262,7 +262,7 @@ impl Server {
         self.conclude(now, id, verdict)
     }
 
-    /// Says that a request makes no sense, though it is of the right type.
+    /// Answers that a request makes no sense, though it is of the right type.
     pub fn refuse(&mut self, now: Time, id: CallId, why: &str) -> Option<Answer> {
         let verdict = Verdict::error(Answer::MALFORMED, why.to_owned());
         self.conclude(now, id, verdict)
@@ -274,7 +274,7 @@ impl Server {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    /// Forgets calls whose time is over. The component must be told of those that it works on.
+    /// Forgets calls whose time is over. The component must learn of those that it works on.
     pub fn on_time(&mut self, now: Time) -> Vec<Incoming> {
         let mut expired = Vec::new();
         while let Some(&(deadline, id)) = self.deadlines.first()
@@ -332,7 +332,7 @@ impl Server {
 
     fn refuse_another_life(&mut self, now: Time, call: &Call) -> Handled {
         self.counts.restarted += 1;
-        // An earlier message of the same call, which is bound to nobody yet, may still be on its way.
+        // An earlier message of the same call, which is bound to no server yet, may still be on its way.
         self.see(now, call);
         let text = "the call was accepted by another instance of the server";
         self.answer_only(
@@ -571,12 +571,12 @@ impl Server {
     }
 }
 
-/// Whether a call was heard before.
+/// Whether a call was received before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
     First,
     Before,
-    /// There are too many callers to tell.
+    /// There are too many callers to know.
     NoRoom,
 }
 

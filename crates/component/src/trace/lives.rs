@@ -26,7 +26,7 @@ impl Lives {
             settings,
             trace,
         } = taken;
-        // It is said once in a life.
+        // It comes once in an instance.
         let settings = if trace.first == 0 { settings } else { "" };
         Steps {
             utime: now.utime(),
@@ -74,7 +74,7 @@ fn short(port: usize) -> i16 {
     i16::try_from(port).unwrap_or(i16::MAX)
 }
 
-/// Why a message tells of no steps.
+/// Why a message has no steps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSteps {
     /// A reason that is not known here.
@@ -84,7 +84,7 @@ pub enum BadSteps {
         component: String,
         /// Which one.
         number: i64,
-        /// What it says.
+        /// The declared value.
         reason: i8,
     },
     /// A port that cannot be.
@@ -94,7 +94,7 @@ pub enum BadSteps {
         component: String,
         /// Which one.
         number: i64,
-        /// What it says.
+        /// The declared value.
         port: i16,
     },
 }

@@ -11,7 +11,7 @@ const fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Says what it sees of an input, as numbers.
+/// Publishes what it sees of an input, as numbers.
 struct Witness {
     pose: Input<Pose>,
     said: Output<Velocity>,

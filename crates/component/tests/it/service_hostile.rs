@@ -1,4 +1,4 @@
-//! Servers and callers that hear anything at any time.
+//! Servers and callers that receive anything at any time.
 
 use bowline_component::Time;
 use bowline_component::service::{
@@ -42,7 +42,7 @@ fn number() -> impl Strategy<Value = i64> {
 }
 
 prop_compose! {
-    /// What anybody might send as a call.
+    /// What any client might send as a call.
     fn any_call()(
         (id, incarnation, number) in (number(), 0_i64..3, number()),
         (timeout_us, elapsed_us) in (prop_oneof![Just(1_000_000), number()], prop_oneof![Just(0), number()]),
@@ -65,7 +65,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// What anybody might send as an answer, to one of a few calls.
+    /// What any client might send as an answer, to one of a few calls.
     fn any_answer(ids: Vec<i64>)(
         id in prop::sample::select(ids),
         server_instance in 0_i64..4,
@@ -90,7 +90,7 @@ prop_compose! {
 proptest! {
     #[test]
     fn nothing_that_is_heard_breaks_a_servers_bounds_or_has_it_execute_twice(
-        // A minute is not over: whoever is quiet for longer may be forgotten.
+        // A minute is not over: a caller that is quiet for longer may be forgotten.
         heard in prop::collection::vec((any_call(), 0_u64..250, 0_u8..4), 1..200)
     ) {
         let mut server = server();

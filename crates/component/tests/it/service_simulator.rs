@@ -1,5 +1,5 @@
 //! Callers and servers in a world of their own: virtual time, and a network that loses, repeats, delays and reorders
-//! what a seed says, with restarts on both sides. Thousands of such worlds hold every promise.
+//! what a seed makes of it, with restarts on both sides. Thousands of such worlds hold every promise.
 
 use bowline_component::Time;
 use bowline_component::service::{
@@ -28,7 +28,7 @@ struct Weather {
     max_delay: Duration,
     /// A few take up to this long.
     max_straggle: Duration,
-    /// How many times somebody restarts, on average in a world.
+    /// How many restarts there are, on average in a world.
     n_restarts: usize,
     n_calls: u64,
     limits: ServerLimits,
@@ -126,9 +126,9 @@ struct World {
     made: BTreeMap<CallId, Made>,
     /// By the life of a server.
     executed: BTreeMap<(i64, CallId), u32>,
-    /// By the life of a server: what it was told to let be.
+    /// By the instance of a server: what was cancelled there.
     let_be: BTreeSet<(i64, CallId)>,
-    /// What happened, where somebody wants to know.
+    /// What happened, where a reader wants to know.
     trace: Option<Vec<String>>,
 }
 
@@ -290,7 +290,7 @@ impl World {
         }
     }
 
-    /// All callers hear all answers.
+    /// All callers receive all answers.
     fn on_answer(&mut self, answer: &Answer) {
         for caller in 0..self.callers.len() {
             if let Some(finished) = self.callers[caller].on_answer(self.now, answer) {
@@ -299,7 +299,7 @@ impl World {
         }
     }
 
-    /// All servers hear all calls.
+    /// All servers receive all calls.
     fn on_call(&mut self, call: &Call) {
         for server in 0..self.servers.len() {
             let handled = self.servers[server].0.on_call(self.now, call);
@@ -405,7 +405,7 @@ impl World {
         }
     }
 
-    /// Every call that somebody still cares for has one outcome in time.
+    /// Every call that its caller still waits for has one outcome in time.
     fn check_outcomes(&self, seed: u64) {
         for (id, made) in &self.made {
             let n_outcomes = made.outcomes.len();

@@ -59,7 +59,7 @@ const MAX_WIRES_IN_GAP: usize = 40;
 /// How often order and heights are looked at again.
 const N_SWEEPS: usize = 12;
 
-/// Lays a graph out. `sizes` are of the nodes, `row` says how far below the top of its box an end is.
+/// Lays a graph out. `sizes` are of the nodes, `row` is how far below the top of its box an end is.
 pub(super) fn layout(graph: &Graph, sizes: &[Size], row: &dyn Fn(EndId) -> f64) -> Layout {
     let links = links(graph);
     let columns = columns(graph.nodes.len(), &links);

@@ -1,4 +1,4 @@
-//! When a process says that it lives, and when what it is made of.
+//! When a process sends a heartbeat, and when what it is made of.
 
 use super::{
     HEARTBEAT_PERIOD, MAX_COMPONENTS, MAX_PORTS, MAX_SERVICES, MAX_TEXT, PRESENCE_PERIOD,
@@ -8,10 +8,10 @@ use bowline_component::Time;
 use bowline_msgs::{Heartbeat, HeartbeatComponent, Presence, PresenceComponent, PresenceRequest};
 use std::time::Duration;
 
-/// How soon after the last one a description may follow, however often somebody asks.
+/// How soon after the last one a description may follow, however often it is requested.
 const MIN_PRESENCE_GAP: Duration = Duration::from_millis(250);
 
-/// Who says it.
+/// The sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Name of the robot that the process is part of.
@@ -22,7 +22,7 @@ pub struct Identity {
     pub process: String,
     /// Its number on that machine.
     pub pid: i32,
-    /// When it started, microseconds since the epoch: tells its lives apart.
+    /// When it started, microseconds since the epoch: identifies its instances.
     pub instance: i64,
 }
 
@@ -41,7 +41,7 @@ impl Identity {
     }
 }
 
-/// What is due to be said.
+/// What is due to be sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DuePresence {
     /// For [`HEARTBEAT_CHANNEL`](super::HEARTBEAT_CHANNEL).
@@ -50,7 +50,7 @@ pub struct DuePresence {
     pub presence: Option<Presence>,
 }
 
-/// Knows what a process is made of, and when to say what.
+/// Knows what a process is made of, and when to send what.
 #[derive(Debug)]
 pub struct Beacon {
     identity: Identity,
@@ -82,7 +82,7 @@ impl Beacon {
         beacon
     }
 
-    /// The process is made of something else now, which is due to be said at once.
+    /// The process is made of something else now, which is due to be sent at once.
     pub fn describe(&mut self, now: Time, mut components: Vec<PresenceComponent>) {
         cut(&mut components, MAX_COMPONENTS, &mut self.n_cut);
         for component in &mut components {
@@ -101,20 +101,20 @@ impl Beacon {
         let is_meant = is_equal(&request.robot, &self.identity.robot)
             && is_equal(&request.process, &self.identity.process);
         if is_meant {
-            // Whoever floods us with requests gets no flood of answers.
+            // A flood of requests gets no flood of answers.
             let earliest = self.presence_at.map_or(now, |at| at + MIN_PRESENCE_GAP);
             self.presence_due = self.presence_due.min(earliest.max(now));
         }
         is_meant
     }
 
-    /// When [`on_time`](Self::on_time) has something to say.
+    /// When [`on_time`](Self::on_time) has something to send.
     #[must_use]
     pub fn next_due(&self) -> Time {
         self.heartbeat_due.min(self.presence_due)
     }
 
-    /// What is to be said now. `health` is asked only if it is.
+    /// What is to be sent now. `health` is asked only if it is.
     pub fn on_time(
         &mut self,
         now: Time,
@@ -147,13 +147,13 @@ impl Beacon {
         }
     }
 
-    /// Components, ports and services that were too many to tell of.
+    /// Components, ports and services that were too many to announce.
     #[must_use]
     pub fn n_cut(&self) -> u64 {
         self.n_cut
     }
 
-    /// Who says it.
+    /// The sender.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity

@@ -9,7 +9,7 @@ use bowline_component::Time;
 use bowline_msgs::{HeartbeatComponent, PresenceRequest};
 use bowline_wire::Message as _;
 
-/// Says what a [`Beacon`] has to say. It owns no thread and no inbox.
+/// Publishes what a [`Beacon`] has to send. It owns no thread and no inbox.
 #[derive(Debug)]
 pub struct Presenter {
     bus: Bus,
@@ -17,7 +17,7 @@ pub struct Presenter {
 }
 
 impl Presenter {
-    /// Nothing is said before [`on_time`](Self::on_time).
+    /// Nothing is sent before [`on_time`](Self::on_time).
     #[must_use]
     pub fn new(bus: &Bus, beacon: Beacon) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Presenter {
         }
     }
 
-    /// Has an inbox hear requests.
+    /// Subscribes an inbox to requests.
     ///
     /// # Errors
     /// When nothing can be received.
@@ -42,13 +42,13 @@ impl Presenter {
             .is_ok_and(|request| self.beacon.on_request(now, &request))
     }
 
-    /// When [`on_time`](Self::on_time) has something to say.
+    /// When [`on_time`](Self::on_time) has something to send.
     #[must_use]
     pub fn next_due(&self) -> Time {
         self.beacon.next_due()
     }
 
-    /// Says what is due. `health` is asked only if it is.
+    /// Publishes what is due. `health` is asked only if it is.
     pub fn on_time(&mut self, clock: &Live, health: impl FnOnce() -> Vec<HeartbeatComponent>) {
         let now = clock.now();
         let due = self.beacon.on_time(now, clock.wall_offset_ns(), health);
@@ -56,7 +56,7 @@ impl Presenter {
             heartbeat,
             presence,
         } = due;
-        // The bus counts what it cannot send, and it is said again soon.
+        // The bus counts what it cannot send, and it is sent again soon.
         if let Some(presence) = presence {
             drop(self.bus.publish(PRESENCE_CHANNEL, &presence));
         }
@@ -65,14 +65,14 @@ impl Presenter {
         }
     }
 
-    /// Says that the process ends.
+    /// Announces that the process ends.
     pub fn leave(&mut self, clock: &Live, health: Vec<HeartbeatComponent>) {
         let now = clock.now();
         let heartbeat = self.beacon.leave(now, clock.wall_offset_ns(), health);
         drop(self.bus.publish(HEARTBEAT_CHANNEL, &heartbeat));
     }
 
-    /// What it says, to be changed.
+    /// Its announcement, to be changed.
     pub fn beacon(&mut self) -> &mut Beacon {
         &mut self.beacon
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::OnceLock;
 
-/// What the system says of this process.
+/// What the system reports of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThisProcess {
     /// Name of the machine.

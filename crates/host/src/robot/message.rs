@@ -67,7 +67,7 @@ impl SafeMessage {
     }
 }
 
-/// How often a message of the safe state is published, where the robot file does not say.
+/// How often a message of the safe state is published, where the robot file does not set it.
 const SAFE_EVERY: Duration = Duration::from_millis(100);
 /// After the fingerprint.
 const UTIME_AT: usize = 8;
@@ -80,7 +80,7 @@ pub(super) struct KnownTypes {
     pub(super) is_whole: bool,
 }
 
-/// The type of that name, with the set that it is in; said if there is none.
+/// The type of that name, with the set that it is in; an error if there is none.
 pub(super) fn find_type<'c>(
     name: &Word,
     types: &'c KnownTypes,
@@ -116,7 +116,7 @@ pub(super) fn find_type<'c>(
     None
 }
 
-/// Why there is no number in that field of a type; nothing where there is one, or nobody knows the type.
+/// Why there is no number in that field of a type; nothing where there is one, or the type is unknown.
 pub(super) fn not_a_number(
     types: &KnownTypes,
     fingerprint: Fingerprint,
@@ -196,7 +196,7 @@ fn begins_with_utime(types: &TypeSet, id: TypeId) -> bool {
     })
 }
 
-/// What the message has, for whoever got it wrong.
+/// What the message has, for the author of the mistake.
 fn fields_of(types: &TypeSet, id: TypeId) -> String {
     let members = types.as_struct(id).map_or(&[][..], |body| &body.members);
     let dim = |dim: &Dim| match dim {
@@ -214,7 +214,7 @@ fn fields_of(types: &TypeSet, id: TypeId) -> String {
     format!("{} has {}", types.def(id).full_name(), fields.join(", "))
 }
 
-/// What is wrong, without what readers of JSON and encoders say of texts that nobody wrote.
+/// What is wrong, without what readers of JSON and encoders report of texts that were not written by a person.
 fn without_json(error: &str, name: &str) -> String {
     let mut error = error;
     for prefix in ["the JSON is not a", "cannot encode"] {

@@ -27,8 +27,8 @@ use std::time::Duration;
 /// let request = Waypoint { id: "dock".into(), position: [12.0, -3.5] };
 /// let reply = service::call::<_, Pose>(&bus, "plan.arrival", &request, Duration::from_millis(60));
 ///
-/// // Nobody serves it here: that is an error in bounded time.
-/// let Err(ClientError::Call { source, .. }) = reply else { panic!("nobody is there") };
+/// // No server is here: that is an error in bounded time.
+/// let Err(ClientError::Call { source, .. }) = reply else { panic!("no server is there") };
 /// assert_eq!(source, CallError::Unanswered);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -48,7 +48,7 @@ where
     Client::new(bus).call(service, request, timeout)
 }
 
-/// How often somebody who waits is asked whether they still want to.
+/// How often a waiting caller is asked whether it still wants to.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Calls any number of services, one after the other.
@@ -177,7 +177,7 @@ impl Client {
     }
 
     fn on_event(&mut self, event: &Event) -> Option<Finished> {
-        // What cannot be read is somebody else's mistake, and no answer.
+        // What cannot be read is a mistake of its sender, and no answer.
         let answer = Answer::decode(&event.payload).ok()?;
         self.caller.on_answer(self.clock.now(), &answer)
     }
@@ -197,7 +197,7 @@ fn conclude(
         (Ok(reply), Some(server), _) => Ok((reply, server)),
         (Err(CallError::Unanswered), _, Some(unsent)) => Err(unsent.into()),
         (Err(source), _, _) => Err(ClientError::Call { service, source }),
-        // A reply has always somebody who gave it.
+        // A reply always has a server that gave it.
         (Ok(_), None, _) => Err(ClientError::Call {
             service,
             source: CallError::Unanswered,
@@ -217,7 +217,7 @@ pub enum ClientError {
     /// The call cannot be made.
     #[error(transparent)]
     Begin(#[from] BeginError),
-    /// The answer could not be heard.
+    /// The answer could not be received.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The call could not be sent.

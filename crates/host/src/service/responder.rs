@@ -15,7 +15,7 @@ use bowline_wire::{Decode, Message};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A [`Server`] on a bus. It owns no thread and no inbox: whoever reads hands it the events of its channel.
+/// A [`Server`] on a bus. It owns no thread and no inbox: the reader hands it the events of its channel.
 #[derive(Debug)]
 pub struct Responder {
     bus: Bus,
@@ -55,7 +55,7 @@ impl Responder {
         })
     }
 
-    /// Has an inbox hear the calls. From now on the types can be asked for.
+    /// Subscribes an inbox to the calls. From now on the types can be asked for.
     ///
     /// # Errors
     /// When nothing can be received.
@@ -85,7 +85,7 @@ impl Responder {
         self.send(answer);
     }
 
-    /// Says that a request makes no sense.
+    /// Answers that a request makes no sense.
     pub fn refuse(&mut self, now: Time, id: CallId, why: &str) {
         let answer = self.server.refuse(now, id, why);
         self.send(answer);
@@ -115,7 +115,7 @@ impl Responder {
         &self.server
     }
 
-    /// What this program says of itself, if the service is all there is.
+    /// The announcement of this program, if the service is all there is.
     fn beacon(&self, started: Time) -> Beacon {
         let program = &ThisProcess::get().program;
         let component = PresenceComponent {
@@ -128,7 +128,7 @@ impl Responder {
         Beacon::new(identity, vec![component], started)
     }
 
-    /// The service, as presence tells it.
+    /// The service, as presence has it.
     #[must_use]
     pub fn offer(&self) -> PresenceService {
         let [request, reply] = self.types;
@@ -164,7 +164,7 @@ impl Responder {
 /// How often [`serve`] looks whether it should stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Serves one service with a function, until `stop` is set or the bus ends. While the function runs nothing is heard:
+/// Serves one service with a function, until `stop` is set or the bus ends. While the function runs nothing is received:
 /// it should be quick. The program can be found by `bowline service list`.
 ///
 /// ```
@@ -188,7 +188,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 ///     let reply: Waypoint = service::call(&bus, "plan.mirror", &dock, Duration::from_secs(9))?;
 ///     assert_eq!(reply.position, [-12.0, -3.5]);
 ///     stop.store(true, Ordering::Relaxed);
-///     serving.join().expect("it ends when it is told to")?;
+///     serving.join().expect("it ends when it is stopped")?;
 ///     Ok::<(), Box<dyn std::error::Error>>(())
 /// })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -218,7 +218,7 @@ where
     presenter.subscribe(&inbox)?;
     while !stop.load(Ordering::Relaxed) {
         presenter.on_time(&clock, || vec![health(program)]);
-        // Nothing is worked on between two calls, so nobody must be told of those that expire.
+        // Nothing is worked on between two calls, so none has to learn of those that expire.
         responder.on_time(clock.now());
         let patience = clock.until(presenter.next_due()).min(LOOK_EVERY);
         match inbox.recv_timeout(patience) {
@@ -270,7 +270,7 @@ pub enum ServeError {
     /// There can be no such service.
     #[error(transparent)]
     Name(#[from] BadServiceName),
-    /// Calls cannot be heard.
+    /// Calls cannot be received.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// Nothing can be received.

@@ -1,11 +1,11 @@
 //! What a process prints, in a file in memory.
 //!
-//! Both of its outputs append to one file that is no disk's and no pipe's: whoever prints never waits, and never fails,
-//! whether somebody reads it or not. The supervisor reads behind, and punches holes behind itself, so that the file takes
+//! Both of its outputs append to one file that is no disk's and no pipe's: printing never waits, and never fails,
+//! with or without a reader. The supervisor reads behind, and punches holes behind itself, so that the file takes
 //! as much memory as was not read yet. Its descriptor is the process's own, so the file outlives the supervisor: the next
 //! one finds it in `/proc`, begins where the holes end, and goes on.
 //!
-//! Nobody says when there is something to read, so the supervisor looks now and then. Whatever is printed between two
+//! No event reports that there is something to read, so the supervisor looks now and then. Whatever is printed between two
 //! looks takes memory. While no supervisor is there, the [keeper](super::keeper) looks.
 
 use rustix::fs::{
@@ -79,7 +79,7 @@ impl Capture {
     pub(crate) fn read<'b>(&mut self, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
         let size = u64::try_from(fstat(&self.file)?.st_size).unwrap_or(0);
         if size < self.offset {
-            // Somebody has emptied the file, as `> /dev/stderr` does.
+            // The file was emptied, as by `> /dev/stderr`.
             self.offset = 0;
             self.freed = 0;
         }
@@ -92,7 +92,7 @@ impl Capture {
         Ok(buffer.get(..n_read).unwrap_or_default())
     }
 
-    /// Gives back all but the last of what nobody has read, if that is much. How much that was, bytes.
+    /// Gives back all but the last of what is unread, if that is much. How much that was, bytes.
     pub(crate) fn trim(&mut self) -> u64 {
         let Ok(status) = fstat(&self.file) else {
             return 0;

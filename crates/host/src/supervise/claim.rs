@@ -1,6 +1,6 @@
-//! One supervisor for each name, on a bus that may lose messages: whoever was there first stays.
+//! One supervisor for each name, on a bus that may lose messages: the first one stays.
 //!
-//! In: what other supervisors say, and the time. Out: whether the name is ours. A supervisor that comes asks for a moment
+//! In: the messages of other supervisors, and the time. Out: whether the name is ours. A supervisor that comes asks for a moment
 //! before it starts anything; one that is there answers at once. When two come at the same moment, the one that started
 //! earlier has the name. The same holds when two find each other later, as after a cable was plugged in again.
 
@@ -21,12 +21,12 @@ pub(crate) struct Identity {
     pub(crate) instance: i64,
 }
 
-/// What follows from what another supervisor says.
+/// What follows from the message of another supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is another name, or ourselves.
     Unconcerned,
-    /// It must be told that we are here.
+    /// It must learn that we are here.
     Object,
     /// It was here first: who it is.
     Yield(String),
@@ -51,7 +51,7 @@ impl Claim {
         &self.own
     }
 
-    /// Whether nobody has objected for long enough.
+    /// Whether there was no objection for long enough.
     pub(crate) fn is_granted(&mut self, now: Time) -> bool {
         if self.until.is_some_and(|until| now >= until) {
             self.until = None;
@@ -59,7 +59,7 @@ impl Claim {
         self.until.is_none()
     }
 
-    /// Takes what a supervisor says.
+    /// Takes the message of another supervisor.
     pub(crate) fn hear(&self, other: &Supervisor) -> Verdict {
         let own = &self.own;
         let is_name = other.robot == own.robot && other.host == own.host;
@@ -70,7 +70,7 @@ impl Claim {
         }
         let is_claiming = other.state == Supervisor::CLAIMING;
         let is_ours = match (self.until.is_none(), is_claiming) {
-            // Whoever is at work stays, however late its clock is.
+            // A supervisor at work stays, however late its clock is.
             (true, true) => true,
             (false, false) => false,
             (true, false) | (false, true) => key < other_key,

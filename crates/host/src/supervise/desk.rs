@@ -21,7 +21,7 @@ pub fn service_name(robot: &str, host: &str, what: &str) -> String {
     format!("supervisor.{robot}.{host}.{what}")
 }
 
-/// What a supervisor is to others: the kind of component that tells of programs which do not tell of themselves.
+/// What a supervisor is to others: the kind of component that reports programs which do not announce themselves.
 pub const SUPERVISOR: &str = "supervisor";
 
 /// The service that takes orders: `order_t` to `order_reply_t`.
@@ -43,7 +43,7 @@ pub(crate) struct Desk {
     component: PresenceComponent,
 }
 
-/// What somebody asks.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Which components it has; a client that asks that wants its status, too.
@@ -88,7 +88,7 @@ impl Desk {
         })
     }
 
-    /// It tells of these programs from now on, beside itself.
+    /// It reports these programs from now on, beside itself.
     pub(crate) fn describe(
         &mut self,
         now: Time,
@@ -100,7 +100,7 @@ impl Desk {
             .describe(now, own.chain(programs).collect());
     }
 
-    /// Says that it is there, and how it and its programs are. When that is due again.
+    /// Announces that it is there, and how it and its programs are. When that is due again.
     pub(crate) fn present(
         &mut self,
         clock: &Live,
@@ -109,13 +109,13 @@ impl Desk {
     ) -> Time {
         let mut components = vec![health(&self.component.name, alarm)];
         components.extend(programs);
-        // What is more than a heartbeat may carry is not told in the description either.
+        // What is more than a heartbeat may carry is not in the description either.
         components.truncate(MAX_COMPONENTS);
         self.presenter.on_time(clock, || components);
         self.presenter.next_due()
     }
 
-    /// Says that it ends.
+    /// Announces that it ends.
     pub(crate) fn leave(&mut self, clock: &Live) {
         self.presenter
             .leave(clock, vec![health(&self.component.name, None)]);
@@ -155,7 +155,7 @@ impl Desk {
     }
 
     pub(crate) fn on_time(&mut self, now: Time) {
-        // Nothing is worked on for long, so nobody must be told of what expires.
+        // Nothing is worked on for long, so nothing has to learn of what expires.
         drop(self.orders.1.on_time(now));
         drop(self.outputs.1.on_time(now));
     }

@@ -15,7 +15,7 @@ pub enum Exit {
         /// Whether there is a core file.
         has_core: bool,
     },
-    /// It was started by a supervisor that is gone, and the kernel tells only parents.
+    /// It was started by a supervisor that is gone, and the kernel notifies only parents.
     Unknown,
     /// There never was one.
     NotStarted(String),
@@ -50,10 +50,10 @@ pub enum Hang {
     NotStopped(Duration),
 }
 
-/// What is told of a run begins with this if it did not stop when it was asked to, and was killed.
+/// The report of a run begins with this if it did not stop when it was asked to, and was killed.
 pub const NOT_STOPPED: &str = "did not stop within";
 
-/// Signals as everybody calls them, from number 1 on.
+/// The usual names of signals, from number 1 on.
 const SIGNALS: [&str; 31] = [
     "SIGHUP",
     "SIGINT",

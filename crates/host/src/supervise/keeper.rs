@@ -2,7 +2,7 @@
 //!
 //! A process of its own, started by a supervisor, and ended by it. If the supervisor dies instead, the keeper gives back
 //! the memory of all but the last of what its processes print, until the next supervisor comes or none of them is left.
-//! What it gives back unread is counted, and the next supervisor told.
+//! What it gives back unread is counted, and the next supervisor gets the count.
 
 use super::capture::Capture;
 use super::plan::Plan;
@@ -22,7 +22,7 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Keeps watch over the processes of a supervisor, which is the process of that number. Returns when it is not needed any
-/// more. For a program that does nothing else, started as [`Options::keeper`](super::Options::keeper) says.
+/// more. For a program that does nothing else, started by [`Options::keeper`](super::Options::keeper).
 #[expect(
     clippy::disallowed_methods,
     reason = "the kernel does not say when somebody prints into a file"
@@ -57,7 +57,7 @@ fn wait_for_end(supervisor: i32) {
     // One that is gone already has no descriptor.
     if let Some(Ok(descriptor)) = descriptor {
         let mut polled = [PollFd::new(&descriptor, PollFlags::IN)];
-        // A signal that is somebody else's.
+        // A signal for another purpose.
         while poll(&mut polled, None).is_err() {}
     }
 }

@@ -1,11 +1,11 @@
 //! From bytes that a process printed to lines that people read: cut up, kept for a while, and published within bounds.
 //!
-//! Told the time; knows no process, no file and no bus.
+//! It gets the time; knows no process, no file and no bus.
 
 use bowline_component::Time;
 use std::collections::VecDeque;
 
-/// Lines that are kept for whoever asks...
+/// Lines that are kept for later requests...
 pub(crate) const MAX_KEPT: usize = 500;
 /// ...and their bytes.
 const MAX_KEPT_BYTES: usize = 64 << 10;
@@ -61,7 +61,7 @@ impl Lines {
         }
     }
 
-    /// The process has ended: what it began to say is all that comes.
+    /// The process has ended: its unfinished line is all that comes.
     pub(crate) fn end(&mut self, now: Time) {
         if !self.partial.is_empty() {
             self.complete(now);

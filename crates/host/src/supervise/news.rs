@@ -1,4 +1,4 @@
-//! How a plan is carried out, and what is told of it.
+//! How a plan is carried out, and what is reported of it.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -6,16 +6,16 @@ use std::path::PathBuf;
 
 /// How a plan is carried out.
 pub struct Options<'a> {
-    /// Where a supervisor leaves word for the next one; the user's own folder if nothing is said.
+    /// Where a supervisor leaves its state for the next one; by default the user's own folder.
     pub folder: Option<PathBuf>,
     /// When this can be read from, everything is stopped in order.
     pub until: BorrowedFd<'a>,
     /// Whose children it looks after.
     pub care: Care,
     /// The program, with its first arguments, that bounds what processes print after this supervisor has died: it calls
-    /// [`keep`](super::keep) with the folder, the name and the number that come behind these. Without it nobody does.
+    /// [`keep`](super::keep) with the folder, the name and the number that come behind these. Without it there is no keeper.
     pub keeper: Vec<String>,
-    /// Told what happens, as it does.
+    /// Receives what happens, as it does.
     pub tell: &'a mut dyn FnMut(&News<'_>),
 }
 

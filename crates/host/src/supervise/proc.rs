@@ -1,4 +1,4 @@
-//! What the kernel says about processes, from `/proc`.
+//! What the kernel reports about processes, from `/proc`.
 
 use rustix::process::Pid;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub(crate) struct Stat {
     pub(crate) group: i32,
     /// Time on processors, clock ticks.
     pub(crate) cpu_ticks: u64,
-    /// When it started, clock ticks since the machine did: with the pid, tells processes apart for ever.
+    /// When it started, clock ticks since the machine did: with the pid, identifies a process for ever.
     pub(crate) start_ticks: u64,
     /// Memory that it has, pages.
     pub(crate) resident_pages: u64,
@@ -100,7 +100,7 @@ fn parse_thread(figures: &str, stat: &str) -> Option<Thread> {
 
 /// Marks that were read already.
 ///
-/// To read one, the kernel waits until nobody changes the memory of that process: for a large one that is busy, or that is
+/// To read one, the kernel waits until no thread changes the memory of that process: for a large one that is busy, or that is
 /// ending, this can take longer than any deadline of ours. What a process was started with does not change, so each is
 /// asked once.
 #[derive(Clone, Debug, Default)]
@@ -116,7 +116,7 @@ impl Marks {
         if let Some(mark) = self.0.get(&key) {
             return mark.clone();
         }
-        // Whoever has nothing may be about to become another program, and have something in a moment.
+        // A process that has nothing may be about to become another program, and have something in a moment.
         let environment = read(stat.pid).filter(|it| !it.is_empty())?;
         let mark = marked(&environment);
         self.0.insert(key, mark.clone());
@@ -136,7 +136,7 @@ impl Survey {
         Self::take_with(&mut Marks::default())
     }
 
-    /// The same, for whoever looks again and again.
+    /// The same, for repeated looks.
     pub(crate) fn take_with(marks: &mut Marks) -> Self {
         let stats = stats();
         marks.keep(&stats);

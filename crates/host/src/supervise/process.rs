@@ -71,7 +71,7 @@ impl Run {
         })
     }
 
-    /// Takes over a process that was started by somebody who is gone. `None` if it is not the one.
+    /// Takes over a process that was started by a supervisor that is gone. `None` if it is not the one.
     pub(crate) fn adopt(pid: Pid, start_ticks: u64, mark: &str) -> Option<Self> {
         let run = Self::of(pid, mark.to_owned(), true).ok()?;
         // After its descriptor was opened, so that it cannot become another.
@@ -128,7 +128,7 @@ impl Run {
             StopSignal::User1 => Signal::USR1,
             StopSignal::User2 => Signal::USR2,
         };
-        // Whoever is halted hears nothing else.
+        // A halted process receives nothing else.
         for signal in [signal, Signal::CONT] {
             self.signal_group(signal);
             for found in survey
@@ -235,7 +235,7 @@ fn limit(pid: Pid, limits: &Limits) -> io::Result<()> {
     }
 }
 
-/// Whoever has ended already needs no limits.
+/// A process that has ended already needs no limits.
 fn still_there(result: Result<(), Errno>) -> io::Result<()> {
     match result {
         Ok(()) | Err(Errno::SRCH) => Ok(()),

@@ -1,4 +1,4 @@
-//! What a supervisor says: status, alarms and output, as messages.
+//! The messages of a supervisor: status, alarms and output.
 
 use super::claim::Identity;
 use super::lines::Batch;
@@ -8,12 +8,12 @@ use super::slot::Slot;
 use bowline_component::{AlarmKind, Severity, Time};
 use bowline_msgs::{Alarm, Output, Supervised, Supervisor};
 
-/// Where supervisors say what they and their processes are doing, as `bowline.supervisor_t`.
+/// Where supervisors publish what they and their processes are doing, as `bowline.supervisor_t`.
 pub const SUPERVISOR_CHANNEL: &str = "bowline.supervisor";
 /// Where what processes print is published, as `bowline.output_t`.
 pub const OUTPUT_CHANNEL: &str = "bowline.output";
 
-/// Where supervisors say which experiments a robot has, as `bowline.experiment_t`.
+/// Where supervisors publish which experiments a robot has, as `bowline.experiment_t`.
 pub const EXPERIMENT_CHANNEL: &str = "bowline.experiment";
 
 /// Raised for a process that is not started again by itself.
@@ -164,7 +164,7 @@ pub(crate) fn alarm(
     }
 }
 
-/// What is said of a process that printed nothing.
+/// The text for a process that printed nothing.
 pub(crate) fn output_of_nothing(own: &Identity, now: Time, name: &str, slot: &Slot) -> Output {
     Output {
         utime: now.utime(),
@@ -178,7 +178,7 @@ pub(crate) fn output_of_nothing(own: &Identity, now: Time, name: &str, slot: &Sl
     }
 }
 
-/// Lines of a process, in messages of a size that anybody takes.
+/// Lines of a process, in messages of a size that any receiver takes.
 pub(crate) fn output(
     own: &Identity,
     now: Time,

@@ -1,7 +1,7 @@
 //! The loop of a supervisor: between the machine that decides, the system that runs processes, and the bus.
 //!
-//! One thread. It waits for whatever comes first (an end, a message, a signal, a deadline), tells the machine, and does
-//! what the machine says.
+//! One thread. It waits for whatever comes first (an end, a message, a signal, a deadline), passes it to the machine, and does
+//! what the machine returns.
 
 mod listening;
 mod saying;
@@ -34,22 +34,22 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// How often it says how everything is, and looks at what processes take.
+/// How often it publishes its status, and looks at what processes take.
 const STATUS_EVERY: Duration = Duration::from_secs(1);
-/// How soon it may say so again because something has changed.
+/// How soon it may publish it again because something has changed.
 const STATUS_AGAIN: Duration = Duration::from_millis(50);
-/// How soon it may say so again because it was asked, however often it is.
+/// How soon it may publish it again because it was asked, however often it is.
 const STATUS_ASKED: Duration = Duration::from_millis(250);
 /// How often it looks at what processes print.
 const OUTPUT_EVERY: Duration = Duration::from_millis(100);
-/// How often it says that it wants a name.
+/// How often it claims a name.
 const CLAIM_EVERY: Duration = Duration::from_millis(100);
 /// How often it looks for what is left of runs that end: soon at first, then less so.
 const SURVEY_EVERY: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
 /// Messages that are taken before it looks at anything else.
 const MAX_MESSAGES: usize = 1024;
 
-/// Carries out a plan until it is told to stop, and everything is stopped. Children are stopped in order; if this
+/// Carries out a plan until it is to stop, and everything is stopped. Children are stopped in order; if this
 /// process dies, they go on, and the next supervisor of the name takes them over.
 ///
 /// # Errors
@@ -107,15 +107,15 @@ struct Runner {
     /// A look at the system that is not old.
     surveyed: Option<(Time, Survey)>,
     n_told: u64,
-    /// Whether what the next supervisor is told is still so.
+    /// Whether what the next supervisor will read is still so.
     word: Word,
     /// Who has the name, if that is not us.
     rival: Option<String>,
-    /// The programs that others are told of, by their places.
+    /// The programs that others are notified of, by their places.
     told_of: Vec<usize>,
 }
 
-/// What the next supervisor is told.
+/// What the next supervisor will read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     /// It is as it was written.
@@ -184,7 +184,7 @@ impl Runner {
         })
     }
 
-    /// Asks whether the name is free. `false` if somebody wants an end meanwhile.
+    /// Asks whether the name is free. `false` if an end is requested meanwhile.
     fn claim_name(&mut self, until: BorrowedFd<'_>) -> Result<bool, SuperviseError> {
         let mut due = self.clock.now();
         while !self.claim.is_granted(self.clock.now()) {
@@ -198,7 +198,7 @@ impl Runner {
                 return Ok(false);
             }
             let patience = self.clock.until(due).min(CLAIM / 10);
-            // Nobody objects on a bus that cannot be heard.
+            // There is no objection on a bus that cannot be read.
             if let Ok(Some((id, event))) = self.inbox.recv_timeout(patience)
                 && id == self.listening.supervisors
                 && let Ok(other) = Supervisor::decode(&event.payload)
@@ -450,7 +450,7 @@ impl Runner {
         let now = self.clock.now();
         // One that was inherited has a beginning already.
         let since = *self.slots.get_mut(unit)?.alarm_since.get_or_insert(now);
-        // Before anybody hears of it: it must hold even if this supervisor dies the next moment.
+        // Before it is reported: it must hold even if this supervisor dies the next moment.
         self.leave_word();
         let process = &self.specs.get(unit)?.name;
         tell(&News::Alarm { process, text });
@@ -470,7 +470,7 @@ impl Runner {
 
     fn publish_safe(&self, message: usize) -> Option<Event> {
         let publication = self.plan.safe_state.publish.get(message)?;
-        // It is said again in a moment, and the bus counts what it could not send.
+        // It is sent again in a moment, and the bus counts what it could not send.
         let bytes = publication.at(self.clock.now().utime());
         drop(self.bus.publish_bytes(&publication.channel, &bytes));
         None
@@ -558,7 +558,7 @@ impl Runner {
                 self.word = Word::Stale;
             }
         }
-        // Before it is reported: whoever hears of a run must be able to count on it.
+        // Before it is reported: a subscriber that learns of a run must be able to count on it.
         if self.word == Word::Stale {
             self.leave_word();
         }
@@ -568,7 +568,7 @@ impl Runner {
         }
     }
 
-    /// Says that it is there, and which programs run that do not say so themselves.
+    /// Announces that it is there, and which programs run that do not announce themselves.
     fn present(&mut self, now: Time) {
         let places = self.specs.iter().zip(&self.slots).enumerate();
         let told =
@@ -643,7 +643,7 @@ fn has_ended(descriptor: BorrowedFd<'_>) -> bool {
     wait(&[descriptor], Some(Duration::ZERO)).is_ok_and(|found| !found.is_empty())
 }
 
-/// Waits until something can be read from some descriptors; says from which, by their places.
+/// Waits until something can be read from some descriptors; returns from which, by their places.
 fn wait(
     descriptors: &[BorrowedFd<'_>],
     timeout: Option<Duration>,
@@ -657,7 +657,7 @@ fn wait(
         .map(|it| PollFd::from_borrowed_fd(*it, PollFlags::IN));
     let mut polled: Vec<PollFd<'_>> = polled.collect();
     match poll(&mut polled, timeout.as_ref()) {
-        // A signal that is somebody else's.
+        // A signal for another purpose.
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(SuperviseError::Wait(error.into())),
     }
@@ -687,7 +687,7 @@ pub enum SuperviseError {
         /// Who it is.
         who: String,
     },
-    /// Nothing can be heard.
+    /// Nothing can be received.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// No orders can be taken.

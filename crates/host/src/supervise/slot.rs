@@ -22,7 +22,7 @@ pub(crate) struct Slot {
     pub(crate) lines: Lines,
     pub(crate) started_utime: i64,
     pub(crate) usage: Usage,
-    /// What its components say about how they are, if that is not good.
+    /// What its components report about their health, if that is not good.
     pub(crate) health: String,
     pub(crate) alarm_since: Option<Time>,
     n_skipped_before: u64,
@@ -44,10 +44,10 @@ impl Slot {
         Ok(pid)
     }
 
-    /// Takes over a run that was started by somebody who is gone.
+    /// Takes over a run that was started by a supervisor that is gone.
     /// Output of so many bytes was given back unread meanwhile.
     pub(crate) fn adopt(&mut self, child: &Child, run: Run, n_skipped: u64) {
-        // Whoever has redirected both of its outputs is not heard.
+        // A process with both of its outputs redirected is not read.
         let capture = Capture::reopen(run.pid).ok();
         self.fill(child.started_utime, run, capture);
         self.n_skipped_before += n_skipped;
@@ -62,7 +62,7 @@ impl Slot {
         self.health.clear();
     }
 
-    /// Nothing of the run is left, but for what it said last.
+    /// Nothing of the run is left, but for its last output.
     pub(crate) fn empty(&mut self, now: Time, buffer: &mut [u8]) {
         self.read(now, buffer);
         self.lines.end(now);
@@ -91,7 +91,7 @@ impl Slot {
         }
     }
 
-    /// Gives back the memory of what was read. To be called when it was published: until then, whoever comes after us
+    /// Gives back the memory of what was read. To be called when it was published: until then, the next supervisor
     /// still finds it.
     pub(crate) fn free(&mut self) {
         if let Some(capture) = &mut self.capture {

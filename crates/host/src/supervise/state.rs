@@ -1,7 +1,7 @@
-//! What a supervisor leaves for the one that comes after it, and the lock that says that it is there.
+//! What a supervisor leaves for the one that comes after it, and the lock that shows that it is there.
 //!
-//! Two files in a folder of the user's: `ROBOT@HOST.lock`, which is locked while a supervisor runs and says who it is,
-//! and `ROBOT@HOST.toml`, which says what runs, which time that has, and what was given up. The lock is the kernel's, so it
+//! Two files in a folder of the user's: `ROBOT@HOST.lock`, which is locked while a supervisor runs and has its identity,
+//! and `ROBOT@HOST.toml`, which has what runs, which time that has, and what was given up. The lock is the kernel's, so it
 //! ends with the supervisor however that ends.
 
 use super::plan::StopSignal;
@@ -27,7 +27,7 @@ pub(crate) struct Legacy {
     pub(crate) epoch: Option<Epoch>,
 }
 
-/// A process that was given up, and that nobody has done anything about.
+/// A process that was given up, and that no order has changed since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GivenUp {
     pub(crate) name: String,
@@ -150,12 +150,12 @@ impl Folder {
 
     /// Nothing runs any more.
     pub(crate) fn clear(&self) {
-        // If it stays, the next supervisor finds nothing of what it says.
+        // If it stays, the next supervisor finds nothing of its contents.
         drop(fs::remove_file(&self.state));
     }
 }
 
-/// What a supervisor has left, whoever looks. What cannot be understood is as if it were not there.
+/// What a supervisor has left, for any reader. What cannot be understood is as if it were not there.
 pub(crate) fn read(folder: &Path, name: &str) -> Legacy {
     read_file(&folder.join(format!("{name}.toml")))
 }
@@ -187,10 +187,10 @@ fn read_file(path: &Path) -> Legacy {
     }
 }
 
-/// What the file is called that says what was not read.
+/// The name of the file with what was not read.
 const SKIPPED: &str = "skipped";
 
-/// Output of runs that was given back before anybody read it, bytes, by their marks.
+/// Output of runs that was given back before it was read, bytes, by their marks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Skipped(BTreeMap<String, u64>);
 
@@ -226,7 +226,7 @@ impl Skipped {
     }
 }
 
-/// Where the files are unless somebody says otherwise.
+/// Where the files are by default.
 #[expect(
     clippy::disallowed_methods,
     reason = "the user's folder is known to the environment only"
@@ -329,7 +329,7 @@ pub enum LockError {
         /// Who it is.
         who: String,
     },
-    /// The folder could be written by somebody else.
+    /// The folder could be written by another user.
     #[error(
         "{path:?} belongs to somebody else, or others may write there: expected a folder of our own"
     )]

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// Lets a child get all signals, though whoever starts it may have blocked some, to wait for them.
+/// Lets a child get all signals, though its parent may have blocked some, to wait for them.
 pub fn unblock_signals(command: &mut Command) {
     let unblock = || SigSet::empty().thread_set_mask().map_err(io::Error::from);
     // SAFETY: between fork and exec only functions may be called that are safe in a signal handler. This one makes a set

@@ -78,7 +78,7 @@ impl Takeover {
         });
     }
 
-    /// Kills what carries our mark and is part of no run that was taken over. Says how many there were.
+    /// Kills what carries our mark and is part of no run that was taken over. Returns how many there were.
     #[expect(
         clippy::disallowed_methods,
         reason = "the kernel does not say when somebody else's child is gone"

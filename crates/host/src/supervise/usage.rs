@@ -1,4 +1,4 @@
-//! How much of the processor and of memory each process group takes, and the children that nobody else reaps.
+//! How much of the processor and of memory each process group takes, and the children that no other code reaps.
 
 use super::proc::Stat;
 use bowline_component::Time;
@@ -47,7 +47,7 @@ impl Meter {
         usages
     }
 
-    /// Reaps children that are nobody's: orphans that the kernel gave us. One look later, because whoever started a
+    /// Reaps children without a parent: orphans that the kernel gave us. One look later, because the starter of a
     /// child on purpose asks for it at once.
     pub(crate) fn reap_orphans(&mut self, stats: &[Stat], runs: &BTreeSet<i32>) {
         let own = rustix::process::getpid().as_raw_nonzero().get();

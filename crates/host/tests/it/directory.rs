@@ -1,4 +1,4 @@
-//! Who is there: beacons and directories, told the time.
+//! Presence: beacons and directories, with the time as an argument.
 
 use bowline_component::Health;
 use bowline_component::Time;
@@ -59,7 +59,7 @@ fn beacon(robot: &str, process: &str, instance: i64, now: Time) -> Beacon {
     Beacon::new(identity(robot, process, instance), components, now)
 }
 
-/// Has a directory hear what a beacon says at a moment.
+/// Has a directory receive what a beacon sends at a moment.
 fn hear(directory: &mut Directory, beacon: &mut Beacon, now: Time) {
     let name = beacon.identity().process.clone();
     let due = beacon.on_time(now, 0, || vec![Health::Good.heartbeat(&name)]);
@@ -355,7 +355,7 @@ fn what_is_too_much_for_one_process_is_refused_and_counted() {
     assert_eq!(directory.processes(START).count(), 0);
 }
 
-/// What anybody might say at any time, with few enough names that they meet.
+/// What any client might send at any time, with few enough names that they meet.
 fn anything() -> impl Strategy<Value = (u64, bool, i64, i64, i32, bool, usize)> {
     (
         0..2_000_u64,

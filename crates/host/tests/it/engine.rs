@@ -175,7 +175,7 @@ fn components_that_answer_each_other_without_end_are_named() {
 #[test]
 fn answers_that_double_are_found_before_memory_is_gone() {
     let kind = Kind::of::<Echo>("echo", "Answers.");
-    // Three that all hear each other: every message makes two.
+    // Three that all receive each other: every message makes two.
     let channels = |heard: &str| [("heard".to_owned(), heard.to_owned())].into();
     let crowd = [
         ("a", "b.said"),

@@ -1,4 +1,4 @@
-//! A component cannot tell who hosts it.
+//! A component cannot know its host.
 
 use crate::parts::{Heard, StopAtEnd, chain, engine, ms, scan};
 use bowline_bus::{Bus, Hub};
@@ -203,7 +203,7 @@ fn a_clock_that_was_set_while_it_was_recorded_is_no_time_that_passes() {
     );
 }
 
-/// Says a few words, as a script does that stands in for a person.
+/// Sends a few words, as a script does that stands in for a person.
 struct Script {
     orders: Output<Velocity>,
     n_said: i32,
@@ -230,7 +230,7 @@ impl Component for Script {
     }
 }
 
-/// Passes on what anybody orders.
+/// Passes on any order.
 struct Ear {
     orders: Input<Velocity>,
     heard: Output<Velocity>,
@@ -266,7 +266,7 @@ fn order(number: i32) -> Velocity {
     }
 }
 
-/// Two scripts that order, and who hears them.
+/// Two scripts that order, and their receiver.
 fn scripted() -> Engine {
     let kinds = [
         Kind::of::<Ear>("ear", "Hears."),

@@ -21,7 +21,7 @@ bowline_component::parameters! {
     }
 }
 
-/// From scans to a smoothed speed: state that depends on everything that it ever heard.
+/// From scans to a smoothed speed: state that depends on everything that it ever received.
 pub(crate) struct Filter {
     parameters: FilterParameters,
     scan: Input<Laser>,
@@ -107,7 +107,7 @@ impl Component for Reckoner {
     }
 }
 
-/// Says at every tick what it knows, how old that is, and what the time is; and at once when it knows nothing.
+/// Publishes at every tick what it knows, how old that is, and what the time is; and at once when it knows nothing.
 pub(crate) struct Reporter {
     pose: Input<Pose>,
     report: Output<Pose>,
@@ -203,7 +203,7 @@ impl Drop for StopAtEnd<'_> {
     }
 }
 
-/// What was said, in its order: time, channel and bytes.
+/// What was sent, in its order: time, channel and bytes.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Heard(pub(crate) Vec<(i64, String, Vec<u8>)>);
 

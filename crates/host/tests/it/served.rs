@@ -60,7 +60,7 @@ impl Component for Doubler {
     }
 }
 
-/// Asks for one speed after the other, and tells what it heard.
+/// Asks for one speed after the other, and publishes what it received.
 struct Asker {
     double: Client<Velocity, Velocity>,
     told: Output<Waypoint>,

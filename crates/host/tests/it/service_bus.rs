@@ -14,7 +14,7 @@ fn waypoint(id: &str) -> Waypoint {
     }
 }
 
-/// Runs `with` while a service answers with the waypoint it was asked for, or says that there is none.
+/// Runs `with` while a service answers with the waypoint it was asked for, or that there is none.
 fn served(url: &str, with: impl FnOnce(&Bus)) {
     let bus = Bus::open(url).unwrap();
     let stop = AtomicBool::new(false);

@@ -271,13 +271,13 @@ fn what_a_process_leaves_behind_is_gone_before_the_next_run() {
 
 #[test]
 fn what_has_left_the_group_is_asked_to_stop_too_and_killed_if_it_does_not() {
-    // One daemon that hears, and one that does not.
+    // One daemon that listens, and one that does not.
     let daemon = |name: &str, trap: &str| {
         format!("setsid sh -c 'trap \"{trap}\" TERM; echo {name}; while :; do sleep 0.01; done' & ")
     };
     let text = daemon("polite", "echo bye; exit") + &daemon("deaf", "") + "wait";
     let mut spec = script("a", &text);
-    // Long enough to say goodbye on a machine that has other things to do.
+    // Long enough to end in order on a machine that has other things to do.
     spec.grace = Duration::from_secs(3);
     let supervision = Supervision::start(plan(vec![spec]));
     supervision.wait_for_lines("a", &["polite", "deaf"]);
@@ -306,7 +306,7 @@ fn what_processes_take_of_the_machine_is_told() {
 
 #[test]
 fn no_zombie_of_a_run_is_left() {
-    // Its children end, and nobody asks how.
+    // Its children end, and their exit codes are not asked for.
     let text = "for i in 1 2 3 4 5; do (exec true) & done; exec sleep 1000";
     let supervision = Supervision::start(plan(vec![script("a", text)]));
     let pid = supervision.wait_until_running("a").pid;

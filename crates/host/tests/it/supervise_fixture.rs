@@ -1,4 +1,4 @@
-//! A supervisor for a test: its plan, its thread or process, and what it says. Nothing that it starts outlives it.
+//! A supervisor for a test: its plan, its thread or process, and its messages. Nothing that it starts outlives it.
 
 use crate::supervise_plans::HOST;
 use bowline_bus::{Bus, Subscription};

@@ -84,7 +84,7 @@ impl Place {
         wait_for(&self.statuses, &self.robot, what, is_so)
     }
 
-    /// Waits until all run, as the supervisor of that process says.
+    /// Waits until all run, as the supervisor of that process reports.
     fn wait_until_running(&self, by: &Process) -> Supervisor {
         let pid = i32::try_from(by.0.id()).unwrap();
         self.wait_for("all to run", |status| {
@@ -370,7 +370,7 @@ fn zombies(parent: &str) -> usize {
     stats.filter(is_zombie).count()
 }
 
-/// Tries to supervise beside others, and says why not.
+/// Tries to supervise beside others, and returns why not.
 fn refused(plan: &Plan, bus: &Bus, folder: &Path) -> SuperviseError {
     let (_end, until) = UnixStream::pair().unwrap();
     let options = Options {

@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What the chain says, each of its components on one channel.
+/// What the chain sends, each of its components on one channel.
 const SAID: &[&str] = &["filter.speed", "reckoner.pose", "reporter.report"];
 /// So much of it is enough.
 const ENOUGH: usize = 12;
 
-/// Records what components do on a live bus, each in a host of its own, until all of them have said enough.
+/// Records what components do on a live bus, each in a host of its own, until all of them have sent enough.
 fn record(folder: &Path, url: &str, instances: Vec<Instance>, said: &[&str]) -> PathBuf {
     let path = folder.join("live.mcap");
     let bus = Bus::open(url).unwrap();

@@ -1,10 +1,10 @@
-//! Which numbers of a caller were heard, in bounded memory.
+//! Which numbers of a caller were received, in bounded memory.
 
-/// How far numbers may be apart and still be told from those that were heard.
+/// How far numbers may be apart and still be compared with those that were received.
 const WIDTH: i64 = 1024;
 const N_WORDS: usize = 16;
 
-/// The highest number and, for those just below it, whether they were heard. What is further below counts as heard: a
+/// The highest number and, for those just below it, whether they were received. What is further below counts as received: a
 /// call that comes so late is refused, never executed twice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {

@@ -86,7 +86,7 @@ fn meant_by<'c>(
     meant
 }
 
-/// Whoever runs already need not be started, and whoever is stopped cannot be.
+/// A process that runs already need not be started, and one that is stopped cannot be.
 fn check_started(name: &Word, it: &Checked, state: &SafeState, problems: &mut Problems<'_>) {
     let Component {
         name: own,
@@ -106,7 +106,7 @@ fn check_started(name: &Word, it: &Checked, state: &SafeState, problems: &mut Pr
     }
 }
 
-/// Whoever is started needs those that it is started after, with all that share their processes.
+/// A process that is started needs those that it is started after, with all that share their processes.
 fn check_needs(
     name: &Word,
     it: &Checked,
@@ -144,7 +144,7 @@ fn check_needs(
     }
 }
 
-/// Somebody should read what makes the robot safe, and as what it is.
+/// What makes the robot safe should have a reader, of its type.
 fn check_readers(
     message: &SafeMessage,
     channel: &Word,

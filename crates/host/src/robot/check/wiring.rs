@@ -1,7 +1,7 @@
-//! Who writes and who reads: that every input is connected, every channel has one writer unless anybody may write it, and
+//! Writers and readers: that every input is connected, every channel has one writer unless any client may write it, and
 //! both ends have one type.
 //!
-//! Each source of data makes a robot of its own, so each is checked. What is wrong with several is told once.
+//! Each source of data makes a robot of its own, so each is checked. What is wrong with several is reported once.
 
 use super::ring::way_back;
 use super::{Checked, RESERVED};
@@ -295,14 +295,14 @@ impl<'c> Wiring<'c> {
         }
     }
 
-    /// Whether a channel may be written although nobody says so.
+    /// Whether a channel may be written although it is not declared.
     fn may_be_written(&self, channel: &str) -> bool {
         channel.starts_with(RESERVED)
             || self.is_from_anybody(channel)
             || self.is_partly_known(channel)
     }
 
-    /// Whether somebody reads there what anybody may say.
+    /// Whether it has a reader that accepts any writer.
     fn is_from_anybody(&self, channel: &str) -> bool {
         let mut readers = self.readers.iter().map(|reader| reader.port);
         readers.any(|port| {
@@ -375,7 +375,7 @@ impl<'c> Wiring<'c> {
     }
 }
 
-/// A channel has one writer: with two, nobody can tell whose word counts.
+/// A channel has one writer: with two, it is undefined whose message counts.
 fn too_many(ends: &[End<'_>], verb: &str, channel: &str) -> Vec<Finding> {
     let Some((first, rest)) = ends.split_first() else {
         return Vec::new();
@@ -386,7 +386,7 @@ fn too_many(ends: &[End<'_>], verb: &str, channel: &str) -> Vec<Finding> {
             first.name(),
             second.name()
         );
-        // Whoever knows only channels has no ports to connect.
+        // A program that knows only channels has no ports to connect.
         let port =
             Some(&second.port.name).filter(|name| Some(*name) != second.port.channel.as_ref());
         let help = match port {

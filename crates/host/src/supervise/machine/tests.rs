@@ -65,7 +65,7 @@ struct World {
     has_succeeded: Vec<bool>,
     is_given_up: Vec<bool>,
     is_unwanted: Vec<bool>,
-    /// Whether the next spawn is because somebody ordered it.
+    /// Whether the next spawn is ordered.
     is_ordered: Vec<bool>,
     restarts: Vec<Vec<Time>>,
     mood: Mood,
@@ -441,7 +441,7 @@ impl World {
     fn kill(&mut self, unit: usize) {
         let who = format!("{}, p{unit}", self.who());
         let spec = &self.plan.processes[unit];
-        // Nobody waits for it, or it has kept saying that it lives.
+        // No order waits for it, or its heartbeats have gone on.
         let is_heard = spec.heartbeat == Heartbeat::None
             || self.runs[unit].as_ref().is_some_and(|run| run.has_beaten);
         let run = self.runs[unit]

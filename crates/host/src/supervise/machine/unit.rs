@@ -1,4 +1,4 @@
-//! One supervised process, as a state machine that is told the time.
+//! One supervised process, as a state machine that gets the time.
 
 use super::silence::Silence;
 use crate::presence::HEARTBEAT_PERIOD;
@@ -16,11 +16,11 @@ pub const RESTART_WINDOW: Duration = Duration::from_secs(30);
 pub const MIN_BACK_OFF: Duration = Duration::from_millis(100);
 /// It does not get longer than this.
 pub const MAX_BACK_OFF: Duration = Duration::from_secs(5);
-/// Whoever lived so long is restarted as if it had never failed.
+/// A process that ran for so long is restarted as if it had never failed.
 pub const LIVED: Duration = Duration::from_secs(10);
-/// How long a supervisor that was held up listens before it blames anybody for silence: until whoever lives has said so
+/// How long a supervisor that was held up waits for heartbeats before it judges silence: until a live process has sent one
 /// again, and a moment to arrive. If it listened for as long as it was held up, what hangs would go unnoticed for that
-/// much longer than anybody was promised.
+/// much longer than was promised.
 const LISTEN: Duration = HEARTBEAT_PERIOD.saturating_add(Duration::from_millis(50));
 /// Between two looks for what is left of a run that is to be gone.
 pub(super) const KILL_AGAIN: Duration = Duration::from_millis(50);
@@ -71,9 +71,9 @@ pub(crate) enum State {
 /// Why there is no process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Down {
-    /// Nobody wanted one yet.
+    /// No run was wanted yet.
     New,
-    /// Somebody ordered it.
+    /// It was ordered.
     Ordered,
     /// It did what it was started for.
     Finished,
@@ -81,7 +81,7 @@ pub(crate) enum Down {
     GivenUp,
 }
 
-/// Whether a run ends because somebody wants it to.
+/// Whether a run ends by an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Ordered,
@@ -186,7 +186,7 @@ impl Due {
     }
 }
 
-/// What the plan says about it.
+/// Its entry in the plan.
 #[derive(Clone, Debug)]
 struct Rules {
     restart: Restart,
@@ -205,7 +205,7 @@ impl Unit {
             Heartbeat::Presence { components, within } => {
                 (components.len(), *within, LISTEN.min(*within))
             }
-            // Nobody knows how often there is traffic, only how often at least.
+            // It is not known how often there is traffic, only how often at least.
             Heartbeat::Traffic { channel: _, within } => (1, *within, *within),
         };
         Self {
@@ -232,7 +232,7 @@ impl Unit {
         }
     }
 
-    /// Somebody wants it up.
+    /// It is to be up.
     pub(crate) fn start(&mut self) {
         match self.state {
             State::Down(_) | State::Resting { .. } => {
@@ -251,7 +251,7 @@ impl Unit {
         }
     }
 
-    /// Somebody wants it down.
+    /// It is to be down.
     pub(crate) fn stop(&mut self) {
         self.want = Want::Down;
         match self.state {
@@ -277,7 +277,7 @@ impl Unit {
         is_down
     }
 
-    /// Somebody wants another run of it.
+    /// Another run of it is wanted.
     pub(crate) fn restart(&mut self) {
         match self.state {
             State::Spawning | State::Starting | State::Ready => self.want = Want::Again,
@@ -289,11 +289,11 @@ impl Unit {
         }
     }
 
-    /// Takes what happened, and says what is to be done. Every pair is decided here.
+    /// Takes what happened, and returns what is to be done. Every pair is decided here.
     pub(crate) fn step(&mut self, now: Time, happening: Happening) -> Option<Effect> {
         match (&self.state, happening) {
             (State::Down(_) | State::Waiting { .. }, Happening::Adopted) => {
-                // Somebody wanted it, and nobody has said otherwise since.
+                // It was ordered, and not revoked since.
                 self.want = Want::Up;
                 self.begin(now)
             }
@@ -461,7 +461,7 @@ impl Unit {
         !self.beats.is_empty() && matches!(self.state, State::Starting | State::Ready)
     }
 
-    /// How it is doing, in words; nothing where there is nothing to say.
+    /// Its state, in words; nothing where there is nothing to report.
     pub(crate) fn health(&self, now: Time) -> String {
         if !self.is_watched() {
             return String::new();

@@ -1,4 +1,4 @@
-//! What a supervisor hears: signs of life, and other supervisors.
+//! What a supervisor receives: heartbeats, and other supervisors.
 
 use crate::presence::HEARTBEAT_CHANNEL;
 use crate::supervise::plan::{Heartbeat, Plan};
@@ -20,7 +20,7 @@ pub(super) struct Listening {
     robot: String,
     /// By component: whose sign of life that is, and which of its.
     components: BTreeMap<String, Vec<(usize, usize)>>,
-    /// Of these, messages are signs of life whatever they say.
+    /// Of these, messages are heartbeats whatever their contents.
     traffic: Vec<(SubscriptionId, usize)>,
 }
 
@@ -73,7 +73,7 @@ impl Listening {
 
     pub(super) fn hear(&self, id: SubscriptionId, event: &Event, slots: &mut [Slot]) -> Heard {
         if id == self.supervisors {
-            // What makes no sense is nobody of ours.
+            // What makes no sense is none of ours.
             return match Supervisor::decode(&event.payload) {
                 Ok(other) => Heard::Supervisor(other),
                 Err(_) => Heard::Nothing,

@@ -1,4 +1,4 @@
-//! What a supervisor says on the bus.
+//! What a supervisor publishes on the bus.
 
 use super::{Runner, STATUS_AGAIN, STATUS_EVERY};
 use crate::supervise::report;
@@ -35,7 +35,7 @@ impl Runner {
     }
 
     pub(super) fn publish(&self, channel: &str, message: &impl bowline_wire::Message) {
-        // It is said again in a second, and the bus counts what it could not send.
+        // It is sent again in a second, and the bus counts what it could not send.
         drop(self.bus.publish(channel, message));
     }
 }

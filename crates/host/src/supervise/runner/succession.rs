@@ -70,7 +70,7 @@ impl Runner {
         self.tell_machine(Event::Begin, tell);
     }
 
-    /// What was given up stays so, and the safe state holds, until somebody does something about it.
+    /// What was given up stays so, and the safe state holds, until an order changes it.
     fn inherit_alarms(&mut self, alarms: Vec<GivenUp>, tell: &mut dyn FnMut(&News<'_>)) {
         let mut inherited = Vec::new();
         for GivenUp {
@@ -99,7 +99,7 @@ impl Runner {
         }
     }
 
-    /// Tells the next supervisor what runs and what was given up. On a full disk it finds our runs by their marks, and
+    /// Leaves for the next supervisor what runs and what was given up. On a full disk it finds our runs by their marks, and
     /// replaces them.
     pub(super) fn leave_word(&mut self) {
         let places = self.slots.iter().zip(&self.specs);

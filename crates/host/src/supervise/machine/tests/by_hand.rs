@@ -34,7 +34,7 @@ impl Hand {
         self.now = self.now + delay;
     }
 
-    /// Waits for as long as the machine wants to, and tells it the time.
+    /// Waits for as long as the machine wants to, and passes it the time.
     fn wait_and_look(&mut self) -> Vec<Action> {
         self.now = self.machine.deadline().expect("something to wait for");
         self.tell(Event::Tick)
@@ -106,7 +106,7 @@ fn a_supervisor_that_was_held_up_blames_nobody() {
     assert_eq!(hand.phase(0), Phase::Running);
 }
 
-/// One process that runs, last heard now.
+/// One process that runs, with a heartbeat now.
 fn heard_now() -> Hand {
     let mut hand = Hand::new(vec![beating("a")]);
     hand.tell(Event::Begin);
@@ -138,7 +138,7 @@ fn beats_out_of_order_and_from_the_future_change_nothing() {
 
 #[test]
 fn what_hangs_is_noticed_in_time_although_the_supervisor_was_held_up() {
-    // For how long, and how long after the last sign of life the end of the process is noticed: whoever was held up for
+    // For how long, and how long after the last heartbeat the end of the process is noticed: a supervisor that was held up for
     // longer than the promise can keep it no more, but waits no longer than a beat takes.
     for (held_up_ms, noticed_ms) in [
         (200, 650),
