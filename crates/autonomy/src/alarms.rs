@@ -47,7 +47,7 @@ pub struct Alarms {
     published: Option<Time>,
 }
 
-/// What tells alarms apart.
+/// Identifies an alarm.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     robot: String,
@@ -288,7 +288,7 @@ impl Listed {
     }
 }
 
-/// When it was raised, by the clock here: the source tells how long ago that is by its own, which may be another.
+/// When it was raised, by the clock here: the source reports how long ago that is by its own, which may be another.
 fn since(now: Time, alarm: &Alarm) -> i64 {
     now.utime() - (alarm.utime.saturating_sub(alarm.since_utime)).max(0)
 }

@@ -1,7 +1,7 @@
 //! The arcs that voters judge: a fan of curvatures, the same for all voters of a robot unless they know better.
 //!
 //! A vehicle that turns on the spot has no sharpest arc, but a fan has one. Its fan reaches to arcs about a point between
-//! its own wheels (a radius of 0.25 m, say), and these stand for turning: they sweep little more room than a turn on the
+//! its own wheels (a radius of 0.25 m, for example), and these stand for turning: they sweep little more room than a turn on the
 //! spot, everything that is promised about arcs holds for them, and a command stays a steering angle and a speed. Where a
 //! plan turns on the spot, its follower asks for the sharpest arc; hazard detection wants such an arc to be free for a
 //! quarter of a turn and not for metres; the arbiter limits how fast the vehicle turns.

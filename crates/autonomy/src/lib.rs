@@ -2,7 +2,7 @@
 //!
 //! In: ranges, poses, maps, votes. Out: maps, votes, plans, and one command for the vehicle.
 //!
-//! Deliberately absent: devices, sockets, clocks. Everything here is a function of what components hear.
+//! Deliberately absent: devices, sockets, clocks. Everything here is a function of what components receive.
 
 mod alarms;
 mod arcs;

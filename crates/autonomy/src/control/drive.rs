@@ -1,4 +1,4 @@
-//! What actuators are told: commands within limits, and a stop when commands stay away.
+//! Set-points of actuators: commands within limits, and a stop when commands stay away.
 
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
@@ -40,7 +40,7 @@ impl Default for DriveLimits {
     }
 }
 
-/// What the actuators are told.
+/// A set-point of the actuators.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Setpoint {
     /// To the left positive, radians.
@@ -70,7 +70,7 @@ struct Command {
 }
 
 impl Drive {
-    /// At rest, until somebody commands.
+    /// At rest, until a command comes.
     #[must_use]
     pub fn new(limits: DriveLimits) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Drive {
         });
     }
 
-    /// What the actuators are told from now on, until the next call.
+    /// The set-point from now on, until the next call.
     pub fn advance(&mut self, now: Time) -> Setpoint {
         let elapsed_s = self.last.map_or(0.0, |last| now.since(last).as_secs_f64());
         self.last = Some(now);
@@ -186,7 +186,7 @@ bowline_component::parameters! {
         max_steering_rad: f64 = 0.87, within 0.0..=1.57;
         /// How fast the steering may move, radians a second.
         max_steering_radps: f64 = 1.0, within 0.01..=20.0;
-        /// How often actuators are told, times a second.
+        /// How often set-points are published, times a second.
         rate_hz: f64 = 50.0, within 1.0..=1000.0;
     }
 }

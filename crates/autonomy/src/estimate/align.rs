@@ -9,7 +9,7 @@ use bowline_geometry::{Transform, Vec3};
 const UNFELT_AFTER_S: f64 = 2.0;
 /// How many samples the level is found from: a second or so, which evens out some of the waves.
 const N_LEVEL: u32 = 50;
-/// How far off that is, radians, and for a vessel that nobody feels.
+/// How far off that is, radians, and for a vessel without an inertial unit.
 const LEVEL_SD_RAD: [f64; 2] = [0.05, 0.15];
 
 /// What is known so far.

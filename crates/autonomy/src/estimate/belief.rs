@@ -5,12 +5,12 @@
 //!
 //! - The compass against the gyros. While fixes agree with the estimate, the heading is right, because a wrong heading
 //!   turns forces into velocities that fixes do not show: then the compass has turned, and what it is off by becomes its
-//!   deviation. Otherwise, or when nothing is felt, nobody else knows the heading: it is taken anew from the compass.
-//! - Fixes against the estimate. Nobody else knows where the vessel is for longer than inertia lasts: after a while the
+//!   deviation. Otherwise, or when nothing is felt, no other sensor knows the heading: it is taken anew from the compass.
+//! - Fixes against the estimate. No other sensor knows where the vessel is for longer than inertia lasts: after a while the
 //!   position is taken anew.
 //!
-//! - Fixes of which many are rejected, here and there, are noisier than they say. Those that pass are then taken for as
-//!   noisy, or the estimate would be sure of a speed that only noise has, and believe nobody afterwards.
+//! - Fixes of which many are rejected, here and there, are noisier than they report. Those that pass are then taken for as
+//!   noisy, or the estimate would be sure of a speed that only noise has, and reject all fixes afterwards.
 //!
 //! All of it is part of the state, so that a measurement that comes late changes what it would have changed in time.
 
@@ -25,7 +25,7 @@ const GATE_TWO: f64 = 13.82;
 const LATELY_US: i64 = 3_000_000;
 /// One measurement counts for so much in what became of those of late: about ten of them.
 const LATE_SHARE: f64 = 0.1;
-/// When more of them were rejected than this, the sensor is noisier than it says. Chance rejects one in a thousand.
+/// When more of them were rejected than this, the sensor is noisier than it reports. Chance rejects one in a thousand.
 const DOUBTED: f64 = 0.25;
 /// What a doubted sensor's variance is taken for: what passes the gate though it is much noisier is anywhere within it,
 /// and so about three standard deviations wide.
@@ -38,7 +38,7 @@ const TURNED_SD_RAD: f64 = 1.0;
 /// How often the vessel is known to float, microseconds.
 const FLOAT_EVERY_US: i64 = 1_000_000;
 
-/// What a sensor says.
+/// A measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measured {
     /// What the inertial unit felt.
@@ -78,7 +78,7 @@ pub struct Afloat {
     pub lean_sd_rad: f64,
 }
 
-/// For how long a sensor is rejected before somebody decides.
+/// For how long a sensor is rejected before the conflict is resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
     /// With fixes, microseconds.
@@ -188,7 +188,7 @@ impl Watch {
         self.late -= LATE_SHARE * self.late;
     }
 
-    /// By how much its variance is to be taken for larger than it says.
+    /// The factor on its reported variance.
     fn doubt(&self) -> f64 {
         if self.late > DOUBTED {
             DOUBTED_VARIANCE
@@ -233,7 +233,7 @@ pub(super) struct Belief {
     pub(super) heading: Watch,
     /// How often the compass was found to have turned.
     pub(super) n_turned: u64,
-    /// The last time that the inertial unit was heard.
+    /// The last time that the inertial unit sent anything.
     pub(super) felt_utime: Option<i64>,
     floated_utime: i64,
 }
@@ -343,7 +343,7 @@ impl Belief {
         self.filter.correct(&innovation);
     }
 
-    /// Whether gyros and fixes say where the bow points.
+    /// Whether gyros and fixes show where the bow points.
     fn are_others_right(&self, utime: i64) -> bool {
         let is_lately = |at: Option<i64>| at.is_some_and(|at| utime - at <= LATELY_US);
         is_lately(self.felt_utime)

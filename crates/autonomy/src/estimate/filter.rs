@@ -17,7 +17,7 @@
 //!   dp' = dv      dv' = -[R f]x t - R da      t' = -R dg
 //! ```
 //!
-//! The noise that drives them is that of the unit, as it says itself; so the filter is as sure as it should be whatever the
+//! The noise that drives them is that of the unit, as it reports it itself; so the filter is as sure as it should be whatever the
 //! vessel and the sea do, and needs to know neither.
 //!
 //! Deliberately absent: which measurement to believe, and the order in which they come. `belief` and `history` have those.
@@ -38,7 +38,7 @@ const C: usize = 15;
 
 const GRAVITY_MPS2: Vec3 = [0.0, 0.0, -9.806_65];
 
-/// What is believed of the things that nobody measures.
+/// What is believed of the quantities that no sensor measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beliefs {
     /// Standard deviation of a gyro's bias at the beginning, radians a second.
@@ -55,7 +55,7 @@ pub struct Beliefs {
     pub deviation_walk: f64,
     /// Standard deviation of the speed at the beginning, metres a second.
     pub speed_sd_mps: f64,
-    /// What a vessel that nobody feels may do: standard deviation of its acceleration, metres a second squared.
+    /// What a vessel without an inertial unit may do: standard deviation of its acceleration, metres a second squared.
     pub unfelt_mps2: f64,
     /// The same of its rate, radians a second.
     pub unfelt_radps: f64,
@@ -208,7 +208,7 @@ impl Filter {
         self.blur(T, last.rate_sd_radps * last.rate_sd_radps * noise);
     }
 
-    /// One step of a vessel that nobody feels: it goes on as it went, more or less.
+    /// One step of a vessel without an inertial unit: it goes on as it went, more or less.
     fn step_unfelt(&mut self, step_s: f64) {
         self.step_errors(step_s, [0.0; 3]);
         self.position_m = added(self.position_m, scaled(self.velocity_mps, step_s));
@@ -280,7 +280,7 @@ impl Filter {
     }
 }
 
-/// What measurements should be, and what they say about the errors.
+/// What measurements should be, and what they show about the errors.
 impl Filter {
     /// A coordinate of a point of the unit, by a measurement of it.
     pub(super) fn position(
@@ -417,7 +417,7 @@ impl Filter {
         self.forget(C, sd_rad * sd_rad);
     }
 
-    /// The heading is anybody's guess.
+    /// The heading is unknown.
     pub(super) fn lose_heading(&mut self, sd_rad: f64) {
         self.forget(T + 2, sd_rad * sd_rad);
     }

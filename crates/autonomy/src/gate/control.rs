@@ -7,7 +7,7 @@ use bowline_component::Time;
 /// Who or what moves the vehicle.
 ///
 /// ```text
-///            every state: STOP of anybody, local stop, fence, PREEMPT
+///            every state: STOP of any sender, local stop, fence, PREEMPT
 ///                                   │
 ///   start ──────────────────────▶ Stopped
 ///                                   │ CLEAR of the holder
@@ -30,7 +30,7 @@ use bowline_component::Time;
 pub(super) enum Control<A> {
     /// A stop is latched.
     Stopped(Stop),
-    /// Nothing moves, and nobody is missed.
+    /// Nothing moves, and no operator is missed.
     Idle,
     /// A person sets what the actuators do, up to and with this moment.
     Direct { wish: A, until: Time },
@@ -49,7 +49,7 @@ pub(super) enum Control<A> {
 pub(super) struct Stop {
     pub(super) by: String,
     pub(super) reason: String,
-    /// How many tokens had been issued by then: whoever brings a later one can know of it.
+    /// How many tokens had been issued by then: a command with a later one can know of it.
     pub(super) n_issued: u64,
     /// What was wrong with the fence, where that is the reason.
     pub(super) breach: Option<Breach>,
@@ -103,7 +103,7 @@ impl<A> Control<A> {
         None
     }
 
-    /// Whether somebody is missed when the lease runs out: a person has begun something, and it has not ended.
+    /// Whether an operator is missed when the lease runs out: a person has begun something, and it has not ended.
     pub(super) fn needs_operator(&self) -> bool {
         match self {
             Self::Direct { .. } | Self::Setpoint { .. } | Self::Silent(_) | Self::Autonomous(_) => {

@@ -3,7 +3,7 @@
 use bowline_component::Time;
 use std::time::Duration;
 
-/// Fewer corners enclose nothing, and more are somebody's mistake.
+/// Fewer corners enclose nothing, and more are a mistake.
 const CORNERS: std::ops::RangeInclusive<usize> = 3..=1_000;
 
 /// A fence, and on which side of it the vehicle is.
@@ -37,9 +37,9 @@ enum Side {
 pub(super) enum Breach {
     /// The vehicle is on the wrong side.
     Outside,
-    /// Nobody knows on which side it is.
+    /// It is unknown on which side it is.
     Lost,
-    /// The same, and nobody has known it in the life of the gate.
+    /// The same, and it was never known in this instance of the gate.
     Unplaced,
 }
 
@@ -117,7 +117,7 @@ impl Fence {
         Some(seen + self.fresh_for)
     }
 
-    /// What is wrong, excused or not. Nobody looks while a stop is latched, so what is over is forgotten first.
+    /// What is wrong, excused or not. Nothing is checked while a stop is latched, so what is over is forgotten first.
     pub(super) fn breach(&mut self, now: Time) -> Option<Breach> {
         if self.until().is_some_and(|until| now > until) {
             self.side = Side::Unknown;
@@ -126,7 +126,7 @@ impl Fence {
         self.found()
     }
 
-    /// What is wrong that nobody has excused.
+    /// What is wrong and not excused.
     pub(super) fn unexcused(&mut self, now: Time) -> Option<Breach> {
         self.breach(now).filter(|_| self.excuse.is_none())
     }
@@ -140,7 +140,7 @@ impl Fence {
         self.review();
     }
 
-    /// Nobody answers for it any more, but for this station if it is the one that did.
+    /// No station answers for it any more, but for this station if it is the one that did.
     pub(super) fn end_excuse(&mut self, unless: Option<&str>) {
         self.excuse = self
             .excuse

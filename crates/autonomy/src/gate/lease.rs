@@ -10,7 +10,7 @@
 //!       └── from everywhere, when the holder was silent for as long as a lease lasts
 //! ```
 //!
-//! Deliberately absent: what the vehicle does about it. A gate is told what became of the lease, and decides.
+//! Deliberately absent: what the vehicle does about it. A gate learns what became of the lease, and decides.
 
 use super::refusal::{Reason, Refusal};
 use bowline_component::Time;
@@ -53,7 +53,7 @@ pub(super) struct Asking {
 /// What became of a wish to have the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// The station has it now, and nobody had.
+    /// The station has it now, and no other had.
     Granted,
     /// It had it before.
     Kept,
@@ -110,7 +110,7 @@ impl Lease {
             return Some(Over::Unanswered(over));
         }
         let over = self.holder.take_if(|it| now > it.until)?;
-        // There is nobody left to ask: whoever still wants it can have it.
+        // There is no holder left to ask: any station that still wants it can have it.
         self.asking = None;
         Some(Over::Expired {
             station: over.station,
@@ -118,7 +118,7 @@ impl Lease {
         })
     }
 
-    /// The holder's word, and nobody else's.
+    /// The holder's decision, and no other's.
     pub(super) fn check(&self, by: &Authority) -> Result<(), Refusal> {
         let Some(holder) = &self.holder else {
             return Err(
@@ -140,7 +140,7 @@ impl Lease {
         Ok(())
     }
 
-    /// The holder was heard.
+    /// A message of the holder came.
     pub(super) fn renew(&mut self, now: Time) {
         let until = now + self.lasts;
         if let Some(holder) = &mut self.holder {
@@ -155,7 +155,7 @@ impl Lease {
             return Ok(Taken::Granted);
         };
         if holder.is(by) {
-            // It has not heard yet that it holds it, or wants to be sure.
+            // It does not know yet that it holds it, or wants to be sure.
             self.renew(now);
             return Ok(Taken::Kept);
         }
@@ -197,13 +197,13 @@ impl Lease {
         }
     }
 
-    /// Nobody holds it from now on.
+    /// Ends the lease.
     pub(super) fn release(&mut self) {
         self.holder = None;
         self.asking = None;
     }
 
-    /// Gives it to the one who asks, and says who that is.
+    /// Gives it to the station that asks, and returns which that is.
     pub(super) fn consent(&mut self, now: Time) -> Result<String, Refusal> {
         let asking = self.asked()?;
         let station = asking.by.station.clone();
@@ -211,7 +211,7 @@ impl Lease {
         Ok(station)
     }
 
-    /// Keeps it, and says who asked in vain.
+    /// Keeps it, and returns the station that asked in vain.
     pub(super) fn deny(&mut self) -> Result<Asking, Refusal> {
         self.asked()
     }

@@ -1,14 +1,14 @@
-//! Who has said what number: no command counts twice, and none after a later one.
+//! The numbers of commands by session: no command counts twice, and none after a later one.
 
 use super::refusal::{Reason, Refusal};
 use bowline_component::Time;
 use bowline_msgs::Authority;
 use std::time::Duration;
 
-/// Sessions that may be heard within the time that a command may be old. More are refused until some have been silent.
+/// Sessions that may send within the time that a command may be old. More are refused until some have been silent.
 pub(super) const MAX_SESSIONS: usize = 64;
 
-/// What must stay in order: what moves the vehicle, and what is said of leases and stops.
+/// What must stay in order: what moves the vehicle, and what concerns leases and stops.
 ///
 /// A station numbers all of its commands in one row, but the two travel on channels of different priority, and a renewal
 /// that overtakes a task must not cost the task.
@@ -22,7 +22,7 @@ pub(super) enum Stream {
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     speakers: Vec<Speaker>,
-    /// A session that was silent for longer can be forgotten: what it said is too old to count again.
+    /// A session that was silent for longer can be forgotten: what it sent is too old to count again.
     remember: Duration,
 }
 

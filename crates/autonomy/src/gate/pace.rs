@@ -1,6 +1,6 @@
-//! How many refusals are said: a flood of them is not to be one itself, and costs nobody but its own source.
+//! How many refusals are published: a flood of them is not to be one itself, and costs only its own source.
 //!
-//! Everything is counted, whether or not it is said.
+//! Everything is counted, whether or not it is published.
 
 use super::commands::MAX_STATION;
 use super::ledger::MAX_SESSIONS;
@@ -9,7 +9,7 @@ use bowline_component::Time;
 use bowline_msgs::Authority;
 use std::time::Duration;
 
-/// How many refusals of a session are said at once, and how many a second after that.
+/// How many refusals of a session are published at once, and how many a second after that.
 const AT_ONCE: u32 = 20;
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -25,12 +25,12 @@ struct Session {
     station: String,
     number: i64,
     pace: Pace,
-    /// Those that were said since its pace began.
+    /// Those that were published since its pace began.
     said: Vec<Reason>,
 }
 
 impl Paces {
-    /// Whether a refusal is said. The first for each reason is, however many there were for others.
+    /// Whether a refusal is published. The first for each reason is, however many there were for others.
     pub(super) fn allow(&mut self, now: Time, by: &Authority, reason: Reason) -> bool {
         let Some(session) = self.session(now, by) else {
             return self.others.allows(now);
@@ -49,7 +49,7 @@ impl Paces {
             return self.sessions.get_mut(at);
         }
         if self.sessions.len() >= MAX_SESSIONS {
-            // Whoever has been silent for so long begins as anybody does.
+            // A session that has been silent for so long begins as a new one.
             self.sessions.retain_mut(|it| !it.pace.is_full(now));
         }
         if self.sessions.len() >= MAX_SESSIONS || by.station.len() > MAX_STATION {

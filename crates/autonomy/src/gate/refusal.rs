@@ -29,7 +29,7 @@ pub enum Reason {
     Denied,
     /// The holder did not answer.
     Unanswered,
-    /// Nobody asks for the lease.
+    /// No station asks for the lease.
     Unasked,
     /// A stop is latched.
     Stopped,

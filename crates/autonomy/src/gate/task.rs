@@ -3,9 +3,9 @@
 use super::refusal::{Reason, Refusal};
 use bowline_msgs::{Gate, Task};
 
-/// More are somebody's mistake, and no vehicle visits them in a day.
+/// More are a mistake, and no vehicle visits them in a day.
 const MAX_POINTS: usize = 10_000;
-/// Nobody reads more.
+/// A person does not read more.
 pub(super) const MAX_NAME: usize = 128;
 
 /// How much a person leaves to the vehicle: Sheridan's levels.
@@ -21,12 +21,12 @@ pub enum Level {
     Route,
     /// A person has set an aim.
     Objective,
-    /// Nobody sets anything.
+    /// Without a set-point.
     Observe,
 }
 
 impl Level {
-    /// As messages say it.
+    /// As messages have it.
     #[must_use]
     pub const fn code(self) -> i8 {
         match self {
@@ -74,7 +74,7 @@ impl Contingency {
         Self::ALL.into_iter().find(|it| it.word() == word)
     }
 
-    /// What the helm is told. What is left of the mission stays, for a person to resume.
+    /// The helm's task. What is left of the mission stays, for a person to resume.
     pub(super) fn task(self) -> Option<Task> {
         let kind = match self {
             Self::Continue => return None,
@@ -86,12 +86,12 @@ impl Contingency {
     }
 }
 
-/// What the helm is told when a person takes over, or nobody commands any more: the mission waits for RESUME.
+/// The helm's task when a person takes over, or commands have ended: the mission waits for RESUME.
 pub(super) fn pause() -> Task {
     task(Task::HOLD, "paused by the gate".to_owned())
 }
 
-/// Of the gate's own. It has no id, because it is never a repetition of what a person said.
+/// Of the gate's own. It has no id, because it is never a repetition of an operator's task.
 fn task(kind: i8, name: String) -> Task {
     Task {
         name,

@@ -109,7 +109,7 @@ struct Item {
 }
 
 impl Item {
-    /// Whether it goes on until somebody says otherwise.
+    /// Whether it goes on until another task.
     const fn is_endless(&self) -> bool {
         self.is_stay() || self.is_return()
     }
@@ -373,7 +373,7 @@ impl Keeper {
 
 /// What to do now.
 impl Keeper {
-    /// Remembers where the vessel is, goes on to the next leg where one is done, and says what to do.
+    /// Remembers where the vessel is, goes on to the next leg where one is done, and returns what to do.
     pub fn aim(&mut self, place: Place) -> Aim {
         self.track.visit([place.x_m, place.y_m]);
         self.on_leg = None;
@@ -478,7 +478,7 @@ impl Keeper {
         if self.items.len() > 1
             && let Some(item) = self.items.front_mut().filter(|item| item.is_return())
         {
-            // It came back for a reason: the mission waits until somebody says otherwise.
+            // It came back for a reason: the mission waits for another task.
             item.doing = Doing::Station(Some(at_m));
             return;
         }

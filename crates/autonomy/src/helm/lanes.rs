@@ -4,7 +4,7 @@
 //! cell ends. Within a cell lanes go to and fro; from cell to cell the nearest end is next.
 //!
 //! Deliberately absent: what is in the way between cells. The way from one to the next is straight, and may lead out of an
-//! area with bays: whoever draws the area knows the water around it.
+//! area with bays: the author of the area knows the water around it.
 
 /// More lanes are refused.
 pub const MAX_LANES: usize = 2_000;

@@ -1,7 +1,7 @@
-//! One cell of the terrain map: what is believed of the ground there, and what speaks against it.
+//! One cell of the terrain map: what is believed of the ground there, and the evidence against it.
 //!
 //! In: heights with their variances, in the order of measurement. Out: a fused height with its variance, and the highest
-//! and lowest thing that more than one measurement speaks for.
+//! and lowest thing that more than one measurement supports.
 //!
 //! # How heights are fused
 //!

@@ -9,9 +9,9 @@ use super::noise::{SensorNoise, View};
 use super::terrain::{Terrain, tenths};
 use super::walk::walk;
 
-/// A ray may be off by this much in height before it says anything.
+/// A ray may be off by this much in height before it counts.
 const MARGIN_M: f64 = 0.15;
-/// How much of a cell's side a ray must cross to speak for all of it.
+/// How much of a cell's side a ray must cross to count for all of it.
 const CROSSED: f64 = 0.6;
 
 impl Terrain {
@@ -54,7 +54,7 @@ impl Terrain {
         }
     }
 
-    /// Tells one cell; `false` beyond the edge of the map.
+    /// Updates one cell; `false` beyond the edge of the map.
     #[expect(clippy::cast_possible_truncation, reason = "as heights are kept")]
     fn refute(&mut self, place: [f64; 2], height_m: f64, time: u16) -> bool {
         let Some(cell) = self.grid.at_mut(place) else {

@@ -40,7 +40,7 @@ pub enum MakeGridError {
     },
 }
 
-/// The most cells along a side: 4 million cells are more than anybody can send.
+/// The most cells along a side: 4 million cells are more than a bus can carry.
 pub const MAX_SIDE: usize = 2048;
 
 impl<C: Clone + Default> Grid<C> {
@@ -175,7 +175,7 @@ impl<C: Clone + Default> Grid<C> {
             .then_some(local as usize)
     }
 
-    /// What each cell says, row by row from the origin: one plane of a map.
+    /// The value of each cell, row by row from the origin: one plane of a map.
     pub fn plane(&self, value: impl Fn(&C) -> f32) -> Vec<Vec<f32>> {
         let row = |row: usize| {
             (0..self.n)

@@ -117,7 +117,7 @@ impl<C: Chart> Mapper<C> {
         &self.chart
     }
 
-    /// The chart, to be told more about.
+    /// The chart, to be extended.
     pub fn chart_mut(&mut self) -> &mut C {
         &mut self.chart
     }

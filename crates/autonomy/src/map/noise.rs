@@ -52,7 +52,7 @@ pub struct SensorNoise {
 }
 
 impl SensorNoise {
-    /// As the message says. What is no number, or below 0, is 0.
+    /// As the message has it. What is no number, or below 0, is 0.
     #[must_use]
     pub fn of(ranges: &Range3d) -> Self {
         // `max` gives the other one where one is NaN.

@@ -1,6 +1,6 @@
 //! Where something stands, as a vehicle on flat ground needs it: a grid of cells that are blocked, free or not known.
 //!
-//! In: points of devices that look along the ground, and of whatever sees lines on it. Out: blocked where points say so,
+//! In: points of devices that look along the ground, and of detectors of lines on it. Out: blocked where points show it,
 //! free where rays went through, not known where nothing was ever seen.
 //!
 //! Deliberately absent: heights. The terrain map has those.
@@ -11,7 +11,7 @@ use super::noise::{SensorNoise, View};
 use super::walk::walk;
 use bowline_msgs::Map;
 
-/// What is known of a cell: points in it speak for something, rays through it against it.
+/// What is known of a cell: points in it are evidence for something, rays through it against it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cell {
     /// Points less rays, within limits.
@@ -78,7 +78,7 @@ impl Obstacles {
         })
     }
 
-    /// Tells how high above the ground the frame is whose pose is known, metres.
+    /// Sets how high above the ground the frame is whose pose is known, metres.
     pub fn stand(&mut self, posed_above_ground_m: f64) {
         if posed_above_ground_m.is_finite() {
             self.settings.posed_above_ground_m = posed_above_ground_m;
@@ -90,7 +90,7 @@ impl Obstacles {
         (self.settings.low_m..=self.settings.high_m).contains(&above_m)
     }
 
-    /// Rays that stay within the heights that matter say that nothing stands where they went.
+    /// Rays that stay within the heights that matter show that nothing stands where they went.
     fn clear_along(&mut self, view: &View, end: [f64; 3]) {
         let start = view.map_from_sensor.xyz();
         if !self.is_obstacle(start[2], view) {

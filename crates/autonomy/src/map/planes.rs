@@ -2,7 +2,7 @@
 
 use bowline_msgs::Map;
 
-/// A map whose planes all have the size that it says.
+/// A map whose planes all have the size that it declares.
 #[derive(Clone, Copy, Debug)]
 pub struct Planes<'a> {
     map: &'a Map,

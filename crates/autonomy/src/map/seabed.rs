@@ -3,7 +3,7 @@
 //! The cells are those of [`Terrain`]: weighed by variance, with outliers that have to agree with each other before they
 //! count. What differs is that the map does not roll with the vehicle, that nothing is forgotten when the pose jumps
 //! (soundings that were put in the wrong place are outvoted by those that come after), and that only the part that is
-//! known is told.
+//! known is published.
 
 use super::cell::Cell;
 use super::chart::Chart;

@@ -1,4 +1,4 @@
-//! What stands up from the bottom: wrecks, rocks, piles, and what somebody has put there.
+//! What stands up from the bottom: wrecks, rocks, piles, and things that were put there.
 //!
 //! In: a map of heights. Out: places that are higher than the bottom around them. The bottom around a place is the median of
 //! heights in squares of some metres, so that it follows slopes and is not drawn up by what stands on it.
@@ -40,7 +40,7 @@ impl Default for ShoalSettings {
     }
 }
 
-/// More are not told.
+/// More are not reported.
 pub const MAX_SHOALS: usize = 200;
 
 /// What stands up from the bottom, the highest first.

@@ -82,7 +82,7 @@ const UNEVEN: f64 = 0.15;
 /// Points are worked on in blocks: places and variances first, which needs no memory but the block's, then cells.
 const BLOCK: usize = 64;
 
-/// Where the points of a block fall, and what they say: one array for each number, so that a processor works on several
+/// Where the points of a block fall, and their values: one array for each number, so that a processor works on several
 /// points at once.
 struct Block {
     /// Cells from the grid's corner; below 0 for what is not wanted.
@@ -329,7 +329,7 @@ struct Placed {
     variance: f32,
 }
 
-/// Tenths of a second, modulo 2^16: enough to tell how long ago something was seen.
+/// Tenths of a second, modulo 2^16: enough to know how long ago something was seen.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -11,10 +11,10 @@
 //!   bottom and the top of one cell. It is the upper cell's: that stops a vehicle below before the wall without making
 //!   the passage narrower, and one above a cell before the edge.
 //! - **Drops** hide what is below them. Where known ground ends, the edge is as steep as what is next in sight behind the
-//!   shadow says, and where that is lower than any slope explains it has a step. Where nothing is known behind it, the
+//!   shadow shows, and where that is lower than any slope explains it has a step. Where nothing is known behind it, the
 //!   shadow stays unknown, and unknown is not free.
 //!
-//! A cell is unknown (NaN) where its height is, or where too little is known around it to tell; what is already known to
+//! A cell is unknown (NaN) where its height is, or where too little is known around it; what is already known to
 //! be too much is 0 all the same.
 
 use super::planes::{Planes, ReadMapError};
@@ -84,7 +84,7 @@ const PLANES: [(&str, &str); 5] = [
     ("height", "m"),
 ];
 
-/// What is said of one cell.
+/// The result for one cell.
 #[derive(Clone, Copy, Debug)]
 struct Judged {
     traversability: f32,
@@ -116,7 +116,7 @@ impl Judged {
     }
 }
 
-/// The terrain, with an unknown margin all around, so that nobody need look whether there is a neighbour.
+/// The terrain, with an unknown margin all around, so that no code need check whether there is a neighbour.
 struct Ground<'a> {
     limits: &'a Limits,
     cell_m: f32,
@@ -352,7 +352,7 @@ struct Sums {
     variance: f32,
 }
 
-/// A plane goes through three cells whatever they are: fewer than four say nothing.
+/// A plane goes through three cells whatever they are: fewer than four are no evidence.
 const MIN_CELLS: f32 = 4.0;
 
 impl Sums {
@@ -386,7 +386,7 @@ impl Sums {
         let (xz, yz) = (mean(self.xz) - x * z, mean(self.yz) - y * z);
         let zz = mean(self.zz) - z * z;
         let determinant = xx * yy - xy * xy;
-        // Cells in one line tell nothing of the slope across it.
+        // Cells in one line are no measure of the slope across it.
         if determinant <= 1e-3 * xx * yy.max(xx) {
             return None;
         }

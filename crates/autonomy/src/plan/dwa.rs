@@ -35,7 +35,7 @@ pub struct WindowRule {
 const N_SPEEDS: u32 = 9;
 const N_TURNS: u32 = 21;
 
-/// What to do now; standing still if nothing is free. `rest_m` says how far it is from a point to the goal.
+/// What to do now; standing still if nothing is free. `rest_m` is how far it is from a point to the goal.
 #[must_use]
 pub fn drive_window(
     (place, now): (Place, Control),

@@ -11,7 +11,7 @@
 //! Along any line these add up to at most 1 / cos(pi / 8) of its length, which is taken off again, with a cell for the
 //! places within the cells.
 //!
-//! The search goes outward from the goal in buckets (Dial), only as far as somebody asks.
+//! The search goes outward from the goal in buckets (Dial), only as far as a caller asks.
 
 use super::field::{Area, Field};
 use std::f64::consts::SQRT_2;
@@ -24,9 +24,9 @@ const N_BUCKETS: u32 = 64;
 const LEAST_RATIO: f64 = 0.923_879_532_511_286_7;
 /// Not reached, or not yet.
 const FAR: u32 = u32::MAX;
-/// Nobody enters there: less than the goal costs, so that no move there is an improvement.
+/// No move enters there: less than the goal costs, so that no move there is an improvement.
 const CLOSED: u32 = 0;
-/// What the goal costs: more than where nobody enters.
+/// What the goal costs: more than a place that cannot be entered.
 const GOAL: u32 = 1;
 
 /// When a cell may be entered.
@@ -51,7 +51,7 @@ impl Fit {
 /// Distances to the goal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distances {
-    /// Cells in a row, with one more at either end that nobody enters.
+    /// Cells in a row, with one more at either end that cannot be entered.
     stride: usize,
     /// What it costs to the goal.
     costs: Vec<u32>,
@@ -64,7 +64,7 @@ pub(crate) struct Distances {
 }
 
 impl Distances {
-    /// Begins at the cells within `tolerance_m` of the goal. Says whether there are any that can be entered.
+    /// Begins at the cells within `tolerance_m` of the goal. Returns whether there are any that can be entered.
     pub(crate) fn begin(
         &mut self,
         field: &Field,

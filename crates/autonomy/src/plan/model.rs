@@ -5,7 +5,7 @@
 
 use crate::{Place, within_half_turn};
 
-/// Below this curvature, 1/m, an arc is as straight as numbers can tell.
+/// Below this curvature, 1/m, an arc is as straight as numbers can express.
 const STRAIGHT: f64 = 1e-9;
 
 /// What a vehicle does for a while.

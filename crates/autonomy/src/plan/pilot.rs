@@ -1,4 +1,4 @@
-//! To a goal through what nobody has mapped: what a laser meets is remembered, planned around and driven along.
+//! To a goal through unmapped ground: what a laser meets is remembered, planned around and driven along.
 //!
 //! In: hits of a laser, where the vehicle is and how fast, one call for each control period. Out: a control. The map grows
 //! with what is seen; what is not known counts as free, until it is seen.
@@ -98,7 +98,7 @@ impl Pilot {
         self.map.see(from_m, hits_m, CLEAR_M);
     }
 
-    /// Says where to go from now on.
+    /// Returns where to go from now on.
     pub fn head_for(&mut self, goal: Goal) {
         if self.goal != Some(goal) {
             self.goal = Some(goal);

@@ -79,7 +79,7 @@ pub struct Settings {
     pub step_m: f64,
     /// States this near to each other are alike, metres.
     pub key_m: f64,
-    /// How many headings are told apart, at most 256.
+    /// How many headings are distinguished, at most 256.
     pub n_headings: u32,
     /// How many samples of the sequence leave a state, beside those that always do.
     pub n_sampled: u32,
@@ -133,7 +133,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// To stay: whoever follows it stands, and does not go on to where the plan before has led.
+    /// To stay: a follower stands, and does not go on to where the plan before has led.
     #[must_use]
     pub fn to_stay(place: Place) -> Self {
         Self {

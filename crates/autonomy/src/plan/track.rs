@@ -8,7 +8,7 @@ use crate::Place;
 const APART: f64 = 0.05;
 /// Places that are nearer to each other than this along a track are at one spot, metres.
 const STILL_M: f64 = 1e-6;
-/// More places than this are left out: whoever follows plans again long before.
+/// More places than this are left out: followers plan again long before.
 const MAX_PLACES: usize = 20_000;
 
 /// Places along a plan.

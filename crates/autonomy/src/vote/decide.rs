@@ -118,7 +118,7 @@ impl Rules {
         (reaction_mps * reaction_mps + 2.0 * self.brake_mps2 * room_m).sqrt() - reaction_mps
     }
 
-    /// As fast as the robot may on a curvature before anybody is asked, metres a second.
+    /// As fast as the robot may on a curvature before any vote, metres a second.
     fn own_speed(&self, curvature_per_m: f64) -> (f64, Limit) {
         let side_mps = (self.side_mps2 / curvature_per_m.abs()).sqrt();
         let turn_mps = side_mps.min(self.max_turn_radps / curvature_per_m.abs());

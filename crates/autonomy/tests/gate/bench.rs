@@ -1,4 +1,4 @@
-//! A gate on the bench: a clock, tokens every 50 ms, and stations that say what a test wants them to.
+//! A gate on the bench: a clock, tokens every 50 ms, and stations that send what a test asks.
 
 use crate::station::Station;
 use bowline_autonomy::gate::{Event, Gate, Input, Reason, Refusal, Rules};
@@ -36,7 +36,7 @@ pub(crate) struct Bench {
     pub(crate) now: Time,
     pub(crate) token: GateToken,
     next_token: Time,
-    /// What the helm was told, and who was turned away.
+    /// The helm's tasks, and the refusals.
     pub(crate) tasks: Vec<Task>,
     pub(crate) turned_away: Vec<(String, Reason)>,
 }
@@ -119,12 +119,12 @@ impl Bench {
         outcome
     }
 
-    /// Something that a station says now, having heard the newest token.
+    /// Something that a station sends now, with the newest token.
     pub(crate) fn lease(&mut self, station: &mut Station, ask: i8) -> Result<(), Reason> {
         station.hear(&self.token);
         let request = station.request(self.now, ask);
         let outcome = self.handle(Input::Lease(&request));
-        // The gate says at once what has become of the lease.
+        // The gate reports at once what has become of the lease.
         self.token = self.gate.token();
         outcome.map_err(|it| it.reason)
     }
@@ -162,7 +162,7 @@ impl Bench {
         self.handle(Input::Wish(&thrust(ratio))).unwrap();
     }
 
-    /// What the thrusters are told: the port one, they are the same.
+    /// The set-point of the thrusters: the port one, they are the same.
     pub(crate) fn output(&self) -> f64 {
         let output = self.gate.output();
         assert_eq!(output.port_ratio, output.starboard_ratio);

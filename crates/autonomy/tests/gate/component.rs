@@ -1,4 +1,4 @@
-//! The gate as robots have it: what it makes of poses, of what waited in a queue, and what it says to whom.
+//! The gate as robots have it: what it makes of poses, of what waited in a queue, and what it publishes.
 
 use crate::bench::{ms, task, thrust};
 use crate::station::Station;
@@ -74,7 +74,7 @@ fn a_pose_that_is_too_uncertain_is_no_place_and_the_vehicle_stops_in_time() {
         ("along a narrow pier", [20.0, 0.0, 0.0], true),
         ("east of north", [25.1, 0.0, 0.1], false),
         ("north of east", [0.1, 0.0, 25.1], false),
-        // Along the diagonal it is 5.5 m, which neither axis says.
+        // Along the diagonal it is 5.5 m, which neither axis shows.
         ("along a diagonal", [15.2, 15.0, 15.2], false),
         ("along the other", [15.2, -15.0, 15.2], false),
         ("it does not say", [nan, nan, nan], false),
@@ -93,7 +93,7 @@ fn a_pose_that_is_too_uncertain_is_no_place_and_the_vehicle_stops_in_time() {
             assert!(state.stop_reason.contains("not known"), "{what}");
         }
     }
-    // Nor does it say that the vehicle is outside.
+    // Nor does it show that the vehicle is outside.
     let (mut rig, _) = under_way(5.0);
     rig.send("pose", pose(&rig, 9.0, [26.0, 0.0, 26.0]));
     assert!(!state(&mut rig).is_stopped);
@@ -224,7 +224,7 @@ fn it_says_how_it_is_five_times_a_second_and_issues_tokens_twenty_times() {
     let (said, told) = (rig.take::<Gate>("state"), rig.take::<GateToken>("token"));
     drop((said, told));
     for _ in 0..100 {
-        // What changes nothing is not told each time.
+        // What changes nothing is not published each time.
         rig.send("wish", thrust(0.1));
         rig.send("pose", pose(&rig, 0.0, [0.01, 0.0, 0.01]));
         rig.advance(ms(100));
@@ -275,7 +275,7 @@ fn a_refusal_says_what_was_asked_for_and_how_old_it_was_as_far_as_the_gate_can_k
     let refusal = last(&mut rig);
     assert_eq!((&*refusal.command, &*refusal.reason), ("thrust", "stale"));
     assert!((400_000..500_000).contains(&refusal.age_us), "{refusal:?}");
-    // Nobody knows how old what it never issued is.
+    // The age of what it never issued is unknown.
     takes.hear(&GateToken {
         token: 1 << 60,
         ..token

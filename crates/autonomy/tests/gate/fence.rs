@@ -1,4 +1,4 @@
-//! Who answers for a vehicle that is outside its fence, or nobody knows where, and for how long.
+//! Who answers for a vehicle that is outside its fence, or at an unknown place, and for how long.
 
 use crate::bench::{Bench, ms};
 use crate::station::Station;
@@ -25,7 +25,7 @@ struct Water {
 }
 
 impl Water {
-    /// Stopped as gates begin, with somebody in charge.
+    /// Stopped as gates begin, with a holder of the lease.
     fn at(place_m: Option<[f64; 2]>) -> Self {
         let mut water = Self {
             bench: Bench::new(rules()),
@@ -41,7 +41,7 @@ impl Water {
         water
     }
 
-    /// Outside, as somebody has seen and lets be.
+    /// Outside, as the operator has seen and excused.
     fn excused() -> Self {
         let mut water = Self::at(Some(INSIDE));
         water.clear().unwrap();
@@ -114,7 +114,7 @@ fn who_clears_a_stop_of_somebody_else_excuses_no_fence_that_nobody_was_told_of()
 
 #[test]
 fn an_excuse_is_for_what_was_seen_and_ends_with_it() {
-    // Where the vehicle was outside, nobody knows any more.
+    // Where the vehicle was outside, its place is unknown now.
     let mut water = Water::excused();
     water.place_m = None;
     water.pass(1_900);
@@ -125,7 +125,7 @@ fn an_excuse_is_for_what_was_seen_and_ends_with_it() {
     let reason = water.bench.report().stop_reason;
     assert!(reason.contains("not known"), "{reason}");
 
-    // What the stop says is not what is wrong by now.
+    // The reason of the stop is not what is wrong by now.
     let mut water = Water::at(Some(INSIDE));
     water.clear().unwrap();
     water.place_m = Some(OUTSIDE);
@@ -137,12 +137,12 @@ fn an_excuse_is_for_what_was_seen_and_ends_with_it() {
     assert!(water.bench.report().stop_reason.contains("not known"));
     water.pass(100);
     water.clear().unwrap();
-    // And who lets it be that nobody knows has not let be that it is outside.
+    // And to excuse an unknown place is not to excuse that it is outside.
     water.place_m = Some(OUTSIDE);
     water.pass(100);
     assert!(water.bench.report().stop_reason.contains("outside"));
 
-    // Inside, the fence is kept again, and people are told.
+    // Inside, the fence is kept again, and that is reported.
     let mut water = Water::excused();
     let n_changes = water.bench.gate.n_changes();
     water.place_m = Some(INSIDE);
@@ -154,7 +154,7 @@ fn an_excuse_is_for_what_was_seen_and_ends_with_it() {
     water.pass(100);
     assert_eq!(water.stopped_by(), "fence");
 
-    // A stop of anybody ends it, too.
+    // A stop of any sender ends it, too.
     let mut water = Water::excused();
     water.bench.stop(&mut Station::new("deck", 8, 0), "look");
     water.pass(100);
@@ -227,7 +227,7 @@ fn before_the_first_place_a_stop_can_be_cleared_and_nothing_moves() {
     assert_eq!(report.stopped_by, "fence");
     assert!(report.stop_reason.contains("not known yet"), "{report:?}");
     water.pass(100);
-    // Whoever has seen that may go all the same, until there is a place.
+    // A station that has seen that may go all the same, until there is a place.
     water.clear().unwrap();
     water.pass(100);
     water.task("goto 1,1").unwrap();

@@ -71,7 +71,7 @@ impl Scene {
         }
     }
 
-    /// What everybody says at this moment; refusals are part of the game.
+    /// What all senders send at this moment; refusals are part of the game.
     fn tell(&mut self) {
         let Self { bench, bridge, .. } = self;
         let every = |period_ms: u64| self.elapsed_ms.is_multiple_of(period_ms);
@@ -128,7 +128,7 @@ struct Row {
     fault: &'static str,
     contingency: Contingency,
     then: &'static [Moment],
-    /// What the helm was told.
+    /// The helm's task.
     tasks: &'static [i8],
 }
 
@@ -168,13 +168,13 @@ const TABLE: &[Row] = &[
     row(SURVEY,   "operator", Station,  &[(5_600, AUTO, true), (6_400, LOST, true)], &[Task::STATION]),
     row(SURVEY,   "operator", Return,   &[(5_600, AUTO, true), (6_400, LOST, true)], &[Task::RETURN]),
     row(SURVEY,   "operator", Continue, &[(5_600, AUTO, true), (6_400, LOST, true), (60_000, LOST, true)], &[]),
-    // Who was told to hold does not move because somebody vanishes.
+    // A vehicle that holds does not move because its operator vanishes.
     row(HELD,     "operator", Return,   &[(1_400, IDLE, false), (6_400, IDLE, false), (60_000, IDLE, false)], &[]),
     // Of one's own free will nothing is lost.
     row(THRUST,   "release",  Return,   &[(10, IDLE, false), (60_000, IDLE, false)], &[]),
     row(SETPOINT, "release",  Return,   &[(10, IDLE, false), (60_000, IDLE, false)], &[Task::HOLD]),
     row(SURVEY,   "release",  Return,   &[(10, AUTO, true), (60_000, AUTO, true)], &[]),
-    // A stop is one, from anybody, at every level, and stays one.
+    // A stop is one, from any sender, at every level, and stays one.
     row(THRUST,   "stop",     Continue, &[(10, STOPPED, false), (60_000, STOPPED, false)], &[]),
     row(SETPOINT, "stop",     Continue, &[(10, STOPPED, false), (60_000, STOPPED, false)], &[Task::HOLD]),
     row(SURVEY,   "stop",     Continue, &[(10, STOPPED, false), (60_000, STOPPED, false)], &[Task::HOLD]),
@@ -182,7 +182,7 @@ const TABLE: &[Row] = &[
     // The local stop: its beat stays away for longer than half a second.
     row(THRUST,   "beat",     Continue, &[(390, OPERATED, true), (510, STOPPED, false), (60_000, STOPPED, false)], &[]),
     row(SURVEY,   "beat",     Continue, &[(390, AUTO, true), (510, STOPPED, false), (60_000, STOPPED, false)], &[Task::HOLD]),
-    // The fence: outside, or nobody knows where.
+    // The fence: outside, or at an unknown place.
     row(THRUST,   "fence",    Continue, &[(100, STOPPED, false), (60_000, STOPPED, false)], &[]),
     row(SURVEY,   "fence",    Continue, &[(100, STOPPED, false), (60_000, STOPPED, false)], &[Task::HOLD]),
     row(SURVEY,   "pose",     Continue, &[(1_800, AUTO, true), (2_010, STOPPED, false)], &[Task::HOLD]),
@@ -312,7 +312,7 @@ fn outside_the_fence_a_person_may_drive_back_and_the_fence_is_there_again() {
     scene.place_m = Some([40.0, 51.0]);
     scene.pass(200);
     assert_eq!(scene.bench.report().state, STOPPED, "it is kept again");
-    // What is no place says nothing.
+    // What is no place has no effect.
     scene.bench.clear(&mut scene.bridge).unwrap();
     scene.place_m = Some([f64::NAN, 0.0]);
     scene.pass(200);

@@ -187,7 +187,7 @@ fn who_is_denied_or_not_answered_is_told_and_may_ask_again() {
     );
     assert_eq!(bench.report().holder, "bridge");
     assert_eq!(bench.gate.counts().refused_for(Reason::Unanswered), 1);
-    // When the holder vanishes, whoever asked can have it.
+    // When the holder vanishes, the station that asked can have it.
     bench.lease(&mut deck, LeaseRequest::TAKE).unwrap();
     bench.pass(ms(1_001));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Last moments: what lasts, lasts to its very end and no nanosecond longer, whether or not anybody looked in between.
+//! Last moments: what lasts, lasts to its very end and no nanosecond longer, whether or not the gate was called in between.
 
 use crate::bench::{Bench, ms};
 use crate::station::Station;

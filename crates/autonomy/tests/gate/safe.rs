@@ -1,7 +1,7 @@
 //! Time to safe, in simulated time: from a fault until the thrusters have no thrust, and keep none.
 //!
 //! A person steers at 30 Hz over a link with delays; the gate and the thrust driver behind it are the components that robots
-//! have. Then something fails, at any moment of everybody's rhythm.
+//! have. Then something fails, at any moment of all periods.
 
 use crate::bench::ms;
 use crate::station::Station;
@@ -23,7 +23,7 @@ const STEP: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     SourceKilled,
-    /// It says its last bytes again and again.
+    /// It repeats its last bytes.
     SourceFrozen,
     UplinkCut,
     DownlinkCut,
@@ -63,7 +63,7 @@ struct Trial {
     up: Link<ThrustCommand>,
     down: Link<GateToken>,
     driver: Rig,
-    /// What the thrusters do: the last that the driver said.
+    /// The thrusters' state: the last that the driver sent.
     thrust: Thrust,
     speak_at: Time,
     last: Option<ThrustCommand>,
@@ -100,7 +100,7 @@ impl Trial {
         trial.pass(ms(150), None, None);
         trial.speak_at = trial.rig.now();
         trial.pass(ms(500), Some(0.0), None);
-        // At any moment of everybody's rhythm.
+        // At any moment of all periods.
         trial.pass(random.millis(700, 900), Some(0.5), None);
         trial
     }
@@ -131,7 +131,7 @@ impl Trial {
         }
         self.rig.advance(STEP);
         if !is_gate_alive {
-            // Time passes for the others; what it would have said is not said.
+            // Time passes for the others; what it would have sent is not sent.
             drop(self.rig.take::<Thrust>("command"));
             drop(self.rig.take::<GateToken>("token"));
         }
@@ -218,7 +218,7 @@ fn a_frozen_source_is_refused_and_said_so_but_not_without_end() {
     let reasons: Vec<&str> = refusals.iter().map(|it| it.reason.as_str()).collect();
     assert_eq!(reasons.first(), Some(&"repeated"));
     assert!(reasons.contains(&"stale"));
-    // 90 were sent; 20 are said at once and ten a second after that.
+    // 90 were sent; 20 are published at once and ten a second after that.
     assert!((40..=52).contains(&refusals.len()), "{}", refusals.len());
     let state = trial.rig.take::<bowline_msgs::Gate>("state").pop().unwrap();
     assert!(

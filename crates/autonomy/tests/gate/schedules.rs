@@ -1,5 +1,5 @@
 //! Thousands of random schedules of two stations and a gate: links that lose, repeat, delay and reorder, and restarts of
-//! everybody. An oracle that knows when each command was made looks at every one that is taken, and at every thrust.
+//! all of them. An oracle that knows when each command was made looks at every one that is taken, and at every thrust.
 
 use crate::bench::{START, ms, task, thrust};
 use crate::station::Station;
@@ -52,12 +52,12 @@ enum Happening {
     Restarts(Option<usize>),
 }
 
-/// Whoever has seen everything: what it finds wrong fails the test.
+/// The oracle, which has seen everything: what it finds wrong fails the test.
 #[derive(Default)]
 struct Oracle {
     /// By epoch: whose it is.
     epochs: BTreeMap<i64, i64>,
-    /// Who held the lease when the gate last said so, until when, and who asked for it.
+    /// The holder of the lease in the gate's last report, until when, and who asked for it.
     held: Held,
     /// When the direct command that may move the vehicle now was made, and when it was taken.
     direct: Option<Time>,
@@ -70,7 +70,7 @@ struct Oracle {
     n_taken: u64,
 }
 
-/// A lease as a gate reports it; nobody's if the session is 0.
+/// A lease as a gate reports it; without a holder if the session is 0.
 #[derive(Clone, Default)]
 struct Held {
     session: i64,
@@ -96,7 +96,7 @@ struct Schedule {
     rules: Rules,
     now: Time,
     gate: Gate<Thrust>,
-    /// What the gate said of itself when it last changed, and which change that was.
+    /// The gate's state when it last changed, and which change that was.
     report: (u64, msgs::Gate),
     stations: Vec<Station>,
     /// How bad the links are, percent.
@@ -150,7 +150,7 @@ impl Schedule {
         schedule
     }
 
-    /// A station that begins. Its clock is an hour off, which is nobody's business.
+    /// A station that begins. Its clock is an hour off, which must not matter.
     fn session(&mut self, station: usize) -> Station {
         let number = (self.random.bits() >> 1) as i64;
         let name = ["a", "b"][station];
@@ -204,7 +204,7 @@ impl Schedule {
             Happening::Restarts(None) => {
                 self.gate = Gate::new(self.rules.clone(), self.now).unwrap();
                 self.report.0 = u64::MAX;
-                // What it had granted, nobody holds any more: its token says so.
+                // What it had granted has no holder any more: its token shows that.
                 self.oracle.held = Held::default();
                 self.oracle.stop();
             }
@@ -243,7 +243,7 @@ impl Schedule {
         ways
     }
 
-    /// What a station says: most often what one that commands would say.
+    /// The messages of a station: most often those of one that commands.
     fn speak(&mut self, station: usize) {
         let now = self.now + Duration::from_secs(3_600);
         let session = &mut self.stations[station];
@@ -302,7 +302,7 @@ impl Schedule {
             oracle.see(message, (made, self.now), &self.rules, self.seed);
             if is_new_lease {
                 oracle.grant(report, self.seed);
-                // Nobody may move the vehicle on under the old one, but the helm.
+                // No station may move the vehicle on under the old one, but the helm.
                 oracle.direct = None;
             }
         }
@@ -349,8 +349,8 @@ impl Oracle {
         self.epochs.insert(report.epoch, report.session);
     }
 
-    /// Whoever held the lease and does not any more was silent for too long, let go, consented, or was outranked; and
-    /// whoever has it from another was the one to have it. `taken` is what the gate took just now, if anything.
+    /// A station that held the lease and does not any more was silent for too long, let go, consented, or was outranked; and
+    /// one that has it from another was the one to have it. `taken` is what the gate took just now, if anything.
     fn hold(
         &mut self,
         report: &msgs::Gate,
@@ -503,7 +503,7 @@ fn no_schedule_has_two_holders_a_late_command_or_a_move_without_a_reason() {
     println!(
         "{n_schedules} schedules: {n_taken} commands taken, {n_epochs} leases, {n_moved} in which the vehicle moved"
     );
-    // What never moves, and nobody ever commands, promises nothing.
+    // What never moves, and is never commanded, promises nothing.
     assert!(n_moved > n_schedules / 4 && n_epochs > 2 * n_schedules);
 }
 
@@ -570,7 +570,7 @@ fn a_station_whose_clock_is_an_hour_off_is_heard_as_any_other() {
         let mut story = Vec::new();
         for nth in 0..400_u32 {
             let now = START + ms(25) * nth;
-            // In the middle somebody sets the clock, back or forth.
+            // In the middle the clock is set, back or forth.
             let offset_s = if nth > 200 { -offset_s } else { offset_s };
             let clock = Time::from_utime(now.utime() + offset_s * 1_000_000);
             gate.advance(now);

@@ -1,4 +1,4 @@
-//! What actuators are told.
+//! Set-points of actuators.
 
 use bowline_autonomy::control::{Drive, DriveComponent, DriveLimits, DriveParameters, Setpoint};
 use bowline_component::{Rig, Time};
@@ -17,7 +17,7 @@ fn command(at: Time, steering_rad: f64, speed_mps: f64) -> Velocity {
     }
 }
 
-/// What actuators are told over a second, with a command every tenth of it as long as there are any.
+/// The set-points over a second, with a command every tenth of it as long as there are any.
 fn second(drive: &mut Drive, from: Time, commanded: Option<(f64, f64)>) -> Vec<Setpoint> {
     (0..100_u32)
         .map(|nth| {

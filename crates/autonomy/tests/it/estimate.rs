@@ -44,7 +44,7 @@ fn velocity(t_s: f64) -> [f64; 3] {
     ]
 }
 
-/// What all sensors say in a run, each with the time when it should arrive.
+/// The measurements of all sensors in a run, each with the time when it should arrive.
 struct Run {
     fixes: Vec<GpsFix>,
     headings: Vec<Heading>,
@@ -178,7 +178,7 @@ impl Run {
     }
 }
 
-/// Lets an estimator hear all of it; the poses that it publishes.
+/// Passes all of it to an estimator; the poses that it publishes.
 fn estimate(rig: &mut Rig, arrivals: &[(i64, Said)]) -> Vec<PoseTransform> {
     for (at, said) in arrivals {
         let until = u64::try_from(at - rig.now().utime()).unwrap_or(0);
@@ -277,7 +277,7 @@ fn what_comes_late_and_out_of_order_gives_the_same_estimate_to_the_bit() {
         matrix(&before_the_end(&late)),
         "it was late"
     );
-    // Both have heard all of it by now; their clocks differ by how late the last one was.
+    // Both have received all of it by now; their clocks differ by how late the last one was.
     let mut rig = Rig::new::<Estimator>(parameters());
     estimate(&mut rig, &run.arrivals(|_| 0));
     let until = late.2.since(rig.now());

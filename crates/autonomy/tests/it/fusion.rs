@@ -34,7 +34,7 @@ fn plus(a: Vec3, b: Vec3) -> Vec3 {
     std::array::from_fn(|at| a[at] + b[at])
 }
 
-/// A device at a place measures a place, with its noise: what it says, in axes of the map.
+/// A device at a place measures a place, with its noise: the measurement, in axes of the map.
 fn measure(random: &mut Random, from: Vec3, to: Vec3, sensor: &SensorNoise) -> [f32; 4] {
     let ray: Vec3 = std::array::from_fn(|at| to[at] - from[at]);
     let range = ray.iter().map(|it| it * it).sum::<f64>().sqrt();
@@ -115,7 +115,7 @@ fn weighing_by_variance_beats_the_mean_where_noise_differs() {
     }
 }
 
-/// Everything that the derivation in `noise.rs` has, drawn many times, against what it says.
+/// Everything that the derivation in `noise.rs` has, drawn many times, against its result.
 #[test]
 fn the_variance_of_a_height_is_what_drawing_all_errors_gives() {
     let mut random = Random::new(42);

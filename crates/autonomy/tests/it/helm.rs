@@ -1,4 +1,4 @@
-//! The helm on the bench: missions of every sort, by a vessel that goes straight to where it is told.
+//! The helm on the bench: missions of every sort, by a vessel that goes straight to where it is sent.
 
 use bowline_autonomy::Place;
 use bowline_autonomy::helm::{

@@ -1,4 +1,4 @@
-//! What the obstacle map says about rays and points.
+//! What the obstacle map makes of rays and points.
 
 use bowline_autonomy::map::{ObstacleMap, ObstacleMapParameters};
 use bowline_component::{Health, Rig};

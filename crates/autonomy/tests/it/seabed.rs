@@ -39,7 +39,7 @@ fn pose(utime: i64, x_m: f64) -> PoseTransform {
     }
 }
 
-/// What a sonar hears of a bottom from a vessel that heads east, by sound that is so much faster than it believes.
+/// The pings of a sonar over a bottom from a vessel that heads east, by sound that is so much faster than it believes.
 fn ping(utime: i64, x_m: f64, bottom: impl Fn(f64, f64) -> f64, faster: f64) -> Multibeam {
     let (first, step) = (-1.0_f64, 2.0 / f64::from(N_BEAMS - 1));
     let range = |nth: u16| {

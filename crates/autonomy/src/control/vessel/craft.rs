@@ -20,7 +20,7 @@ pub struct Craft {
     pub astern_n: f64,
     /// How far to the side a thruster sits, metres.
     pub lever_m: f64,
-    /// How long until it gives about two thirds of what it is told, seconds.
+    /// How long until it gives about two thirds of what is commanded, seconds.
     pub lag_s: f64,
 }
 

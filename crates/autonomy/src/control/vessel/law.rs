@@ -10,7 +10,7 @@
 //!
 //! # Water that moves
 //!
-//! Nobody measures the vessel's speed through the water. It is worked out from what the thrusters give; the difference from
+//! No sensor measures the vessel's speed through the water. It is worked out from what the thrusters give; the difference from
 //! the speed over ground, averaged over some seconds and kept along east and north, is how water and wind set the vessel.
 //! Because it does not turn with the vessel it is still right after a turn at the end of a lane, where an integral of the
 //! way off the lane would have to be learned anew.
@@ -115,7 +115,7 @@ impl VesselLaw {
         self.drift_mps
     }
 
-    /// Learns from how the vessel moves, with what its thrusters gave: what they were asked for where nobody says.
+    /// Learns from how the vessel moves, with what its thrusters gave: what was commanded where that is not reported.
     pub fn observe(&mut self, elapsed_s: f64, state: &State, given: Option<[f64; 2]>) {
         let push_n = self.craft.push_n(given.unwrap_or(self.asked));
         let gained_mps =
@@ -144,7 +144,7 @@ impl VesselLaw {
             Guidance::HEADING => Some((guidance.heading_rad, guidance.speed_mps)),
             Guidance::LEG => Some(self.follow(elapsed_s, state, guidance)),
             Guidance::STATION => self.stay(state, guidance.to_m),
-            // REST, and what nobody knows.
+            // REST, and unknown kinds.
             _ => None,
         };
         if guidance.kind != Guidance::LEG {

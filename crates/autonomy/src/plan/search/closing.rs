@@ -22,7 +22,7 @@ pub(crate) fn to_goal(problem: &Problem, from: &Place) -> Vec<Action> {
         Spot::Turns => turn_and_drive(model, [x_m, y_m]),
         Spot::Never => arcs(model, dubins::to_point([x_m, y_m], model.min_radius_m())),
     };
-    // Nobody has to stand on the very point. Half of the tolerance is left to whoever drives.
+    // The vehicle need not stand on the very point. Half of the tolerance is left to the follower.
     if let Some(last) = actions.last_mut()
         && last.control.turn_radps.abs() <= 0.0
     {

@@ -42,7 +42,7 @@ impl Stride {
     }
 }
 
-/// How places and headings are told apart.
+/// The resolution of places and headings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keys {
     pub(crate) corner_m: [f64; 2],
