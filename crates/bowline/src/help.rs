@@ -1,4 +1,4 @@
-//! Help texts as they fit the terminal: prose is wrapped once, by whoever knows how wide that is.
+//! Help texts as they fit the terminal: prose is wrapped once, where the width is known.
 
 use clap::Command;
 

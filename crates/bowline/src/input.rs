@@ -42,7 +42,7 @@ pub(crate) fn read_sources(paths: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
     files.iter().map(|path| read_source(path)).collect()
 }
 
-/// A thousand times the largest type that anyone has written; what is larger is another kind of file.
+/// A thousand times the largest type in use; what is larger is another kind of file.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 fn read_source(path: &Path) -> anyhow::Result<Source> {

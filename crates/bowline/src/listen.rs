@@ -101,12 +101,12 @@ impl Listener {
         })
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether an end is requested.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.is_set()
     }
 
-    /// Ends after this time whatever else was said.
+    /// Ends after this time whatever else was set.
     pub(crate) fn end_after(&mut self, period: Duration) {
         self.period = Some(period);
     }
@@ -156,7 +156,7 @@ impl Listener {
         Duration::from_nanos(u64::try_from(since_ns).unwrap_or(0))
     }
 
-    /// Why nothing was heard, and what may help.
+    /// Why nothing was received, and what may help.
     pub(crate) fn why_silent(&self) -> String {
         let Some(bus) = self.source.bus() else {
             return "the log has no such events".to_owned();
@@ -198,7 +198,7 @@ fn refused(error: OpenSourceError, place: &str) -> anyhow::Error {
     }
 }
 
-/// Whoever names a log where channels are expected waits for ever.
+/// A log where channels are expected would mean waiting for ever.
 fn hint_at_logs(patterns: &[String]) {
     for file in patterns.iter().filter(|it| Path::new(it).is_file()) {
         let file = doctor::quote(file);
@@ -216,7 +216,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Set by ^C, or when somebody ends the program politely.
+/// Set by ^C, or by a signal that ends the program.
 pub(crate) struct Interrupt(Arc<Signalled>);
 
 #[derive(Default)]
@@ -246,7 +246,7 @@ impl Interrupt {
         self.0.is_set.load(Ordering::Acquire)
     }
 
-    /// Waits for so long, or until it is set; says whether it is.
+    /// Waits for so long, or until it is set; returns whether it is.
     pub(crate) fn wait(&self, timeout: Duration) -> bool {
         let Signalled {
             lock, condition, ..
@@ -257,7 +257,7 @@ impl Interrupt {
     }
 }
 
-/// The first signal asks for an end; at the second, somebody has lost patience.
+/// The first signal asks for an end; the second ends at once.
 #[expect(clippy::exit, reason = "whoever presses ^C twice wants no summary")]
 fn wait_for(signals: SigSet, signalled: &Signalled) {
     for n_before in 0..2 {

@@ -1,4 +1,4 @@
-//! A text that is drawn again and again, where somebody watches.
+//! A text that is drawn again and again, where there is a terminal.
 
 use crate::output;
 use std::io::IsTerminal as _;
@@ -14,7 +14,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// The terminal, if somebody watches.
+    /// The terminal, if there is one.
     pub(crate) fn watched() -> Option<Self> {
         std::io::stdout().is_terminal().then(Self::default)
     }

@@ -1,4 +1,4 @@
-//! What the verbs share that talk to supervisors: who is there, and whom somebody means.
+//! What the verbs share that send requests to supervisors: which there are, and which are meant.
 
 use crate::input;
 use crate::listen::{PLACES_HELP, Place};
@@ -16,10 +16,10 @@ use std::time::Duration;
 /// How the place is explained, for the end of a help text.
 pub(crate) const HELP: &str = PLACES_HELP;
 
-/// Supervisors say once a second how they are.
+/// Supervisors report their status once a second.
 pub(crate) const LISTEN: Duration = Duration::from_millis(1_300);
 
-// Whom somebody means. Not for the help: there, what a verb does comes first.
+// Which are meant. Not for the help: there, what a verb does comes first.
 #[derive(Args, Debug)]
 pub(crate) struct Whom {
     /// Only of this robot
@@ -112,7 +112,7 @@ impl Heard {
         }
     }
 
-    /// Why nobody was heard, and what may help.
+    /// Why no supervisor was received, and what may help.
     pub(crate) fn nobody(&self, whom: &Whom) -> String {
         let period = whom.period.unwrap_or(LISTEN);
         let why = self.bus.trouble().unwrap_or_else(|| {

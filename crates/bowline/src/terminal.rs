@@ -43,7 +43,7 @@ pub(crate) enum Woken {
     Maybe,
     /// A signal.
     Signal,
-    /// The terminal is gone, and nobody can press keys there any more.
+    /// The terminal is gone, and no keys can come from there any more.
     Gone,
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn wait(
     let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
     match poll_descriptors(&mut descriptors, timeout) {
         Ok(_) => {}
-        // A signal that nobody waits for, such as that of another size.
+        // A signal without a handler here, such as that of another size.
         Err(nix::errno::Errno::EINTR) => return Ok(Woken::Maybe),
         Err(error) => return Err(error.into()),
     }

@@ -26,7 +26,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// More than this is a file of another kind, and nobody reads on.
+    /// More than this is a file of another kind, and not worth reading on.
     pub const MAX: usize = 100;
 
     pub(crate) fn error(span: Span, message: impl Into<String>) -> Self {

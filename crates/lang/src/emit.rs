@@ -50,7 +50,7 @@ pub struct Language {
     pub short: Option<char>,
     /// One line of help.
     pub summary: &'static str,
-    /// The settings that say where files go; `--rust DIR` sets them all.
+    /// The settings for where files go; `--rust DIR` sets them all.
     pub dirs: &'static [&'static str],
     /// Its settings, with lcm-gen's names where it has them.
     pub settings: &'static [Setting],

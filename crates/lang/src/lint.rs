@@ -1,4 +1,4 @@
-//! What a type should tell its readers, beyond what a compiler needs: a comment on every field, a unit on every
+//! What a type should document for its readers, beyond what a compiler needs: a comment on every field, a unit on every
 //! quantity.
 
 use crate::check::Compiled;

@@ -274,7 +274,7 @@ impl Parser<'_> {
         }
     }
 
-    /// In a list of several names, a comment above one of them is that one's; one above the list is everyone's.
+    /// In a list of several names, a comment above one of them is that one's; one above the list belongs to all.
     fn own_doc(&self, doc: &str) -> String {
         let mut own = doc.to_string();
         join_docs(&mut own, &self.peek().doc_above);

@@ -5,7 +5,7 @@
 pub struct Source {
     /// What to call it in diagnostics: usually its path.
     pub name: String,
-    /// What it says.
+    /// Its contents.
     pub text: String,
 }
 

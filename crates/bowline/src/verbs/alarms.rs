@@ -50,10 +50,10 @@ pub(crate) struct Arguments {
 /// Lists are published every second.
 const LISTEN: Duration = Duration::from_millis(1_300);
 
-/// What tells alarms of all vehicles apart.
+/// Identifies an alarm among those of all vehicles.
 type Key = [String; 5];
 
-/// The lists that were heard, by channel: each vehicle has its own.
+/// The lists that were received, by channel: each vehicle has its own.
 #[derive(Debug, Default)]
 struct Lists(BTreeMap<String, Alarms>);
 

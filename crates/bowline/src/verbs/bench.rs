@@ -1,6 +1,6 @@
 //! `bowline bench`: the papers' measurements of a bus, on this machine, with stock LCM beside it.
 //!
-//! `plan.rs` makes cases of the arguments, `contestant.rs` says who takes part and how its workers are started,
+//! `plan.rs` makes cases of the arguments, `contestant.rs` has who takes part and how its workers are started,
 //! `table.rs` and `plot.rs` write down the figures. Pacing and counting is the library of `crates/measure`, which
 //! `make bench` uses too; `bowline.rs` and `liblcm.rs` are the systems. Workers are processes: this binary, started again
 //! with a hidden verb.
@@ -185,7 +185,7 @@ fn default_plot(verb: &str) -> String {
 /// A size of messages, and where its plot goes.
 type PlotPath = (usize, PathBuf);
 
-/// Where the plots go, tried before anything is measured. Where nobody asked for one and none can be had, none.
+/// Where the plots go, tried before anything is measured. None where none was asked for and none can be had.
 fn plot_paths(plan: &Plan, asked: Option<&Path>) -> anyhow::Result<Vec<PlotPath>> {
     let default = PathBuf::from(default_plot(plan.name()));
     let path = asked.unwrap_or(&default);

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Doctor) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Every transport, with what may be said in its URLs.
+/// Every transport, with the options of its URLs.
 fn transports(schemes: &Schemes) -> String {
     let options = |options: &[UrlOption]| -> String {
         let row = |option: &UrlOption| {

@@ -1,7 +1,7 @@
 //! `bowline echo`: each message as it comes.
 //!
-//! In: events of a bus or a log. Out: indented text for people, or lines of JSON. A message whose type nobody has
-//! described yet waits for a while: whoever publishes it may say what it is in a moment.
+//! In: events of a bus or a log. Out: indented text for people, or lines of JSON. A message of an
+//! undescribed type waits for a while: its publisher may describe it in a moment.
 
 mod holding;
 mod sparing;
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     /// Only this field, by its path, with or without the type's name before it. Several add up
     #[arg(long = "field", value_name = "PATH", conflicts_with = "raw")]
     fields: Vec<String>,
-    /// Show at most so many messages a second of each channel, and say how many were left out
+    /// Show at most so many messages a second of each channel, and report how many were left out
     #[arg(long, value_name = "HZ", value_parser = crate::input::hz)]
     rate: Option<f64>,
     /// Show so many elements of an array
@@ -134,7 +134,7 @@ impl<'a> Echo<'a> {
         }
     }
 
-    /// Descriptions of types are told only to those who ask for them.
+    /// Descriptions of types are sent only to those who ask for them.
     fn is_wanted(&self, event: &Event) -> bool {
         !self.arguments.channels.is_empty() || event.channel.as_str() != SCHEMA_CHANNEL
     }
@@ -236,7 +236,7 @@ impl<'a> Echo<'a> {
         }
     }
 
-    /// Says what is not to be seen from what was shown.
+    /// Reports what cannot be seen from the output.
     fn finish(&self, listener: &Listener, is_lossy: bool) -> Outcome {
         let n_left_out = self.sparing.n_left_out();
         if n_left_out > 0 {

@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     types: Types,
 }
 
-/// Long enough to hear from programs that say every 5 s what they publish.
+/// Long enough to receive programs that announce every 5 s what they publish.
 const PERIOD: Duration = Duration::from_secs(6);
 
 pub(crate) fn run(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
@@ -157,7 +157,7 @@ fn listen(arguments: &Arguments) -> anyhow::Result<Graph> {
 /// More components are in no experiments that fit a screen.
 const MAX_EXPERIMENTED: usize = 4_096;
 
-/// What was heard so far.
+/// What was received so far.
 #[derive(Default)]
 struct Listening {
     directory: Directory,
@@ -212,7 +212,7 @@ impl Listening {
     fn graph(&self, listener: &Listener, arguments: &Arguments) -> Graph {
         let robot = arguments.robot.as_deref();
         let mut graph = match (listener.source.bus(), self.began) {
-            // In a log, everybody who was ever there is of interest.
+            // In a log, all processes that were ever there are of interest.
             (None, Some(began)) => Graph::of_history(&self.directory, robot, (began, self.now)),
             (Some(_), _) | (None, None) => Graph::of_directory(&self.directory, robot, self.now),
         };
@@ -231,7 +231,7 @@ impl Listening {
     }
 }
 
-/// What Bowline says to itself is nobody's business here.
+/// Bowline's own channels are not shown here.
 const RESERVED: &str = "bowline.";
 
 fn read_channels(graph: &Graph) -> impl Iterator<Item = &str> {
@@ -240,7 +240,7 @@ fn read_channels(graph: &Graph) -> impl Iterator<Item = &str> {
     read.filter_map(|end| end.channel.as_deref())
 }
 
-/// Somebody who publishes, known by what was seen or by what it says.
+/// A publisher, known by what was seen or by its announcement.
 fn add_program(graph: &mut Graph, who: &Who, catalog: &Catalog, is_wanted: impl Fn(&str) -> bool) {
     let fingerprint_of = |name: &TypeName| match name {
         TypeName::Unknown(fingerprint) => Some(MessageType {
@@ -258,7 +258,7 @@ fn add_program(graph: &mut Graph, who: &Who, catalog: &Catalog, is_wanted: impl 
     let channels =
         channels.filter(|(channel, _)| !channel.starts_with(RESERVED) && is_wanted(channel));
     let channels = channels.map(|(channel, types)| {
-        // Of several types on one channel, none can be told to be the one.
+        // Of several types on one channel, none can be known to be the one.
         let message = match &types[..] {
             [name] => fingerprint_of(name),
             _ => None,

@@ -1,6 +1,6 @@
 //! `bowline hub`: where programs on `tcpq://` meet.
 //!
-//! The hub itself is in `bowline_bus`; here it gets an address, a status line, and an end when somebody presses ^C.
+//! The hub itself is in `bowline_bus`; here it gets an address, a status line, and an end by ^C.
 
 use crate::output::count;
 use crate::terminal::{self, Woken};
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     Ok(Outcome::Fine)
 }
 
-/// Waits for a moment; says whether somebody wants an end.
+/// Waits for a moment; returns whether an end is requested.
 fn is_ended(signals: &SignalFd) -> anyhow::Result<bool> {
     Ok(terminal::wait(signals, None, LOOK_EVERY)? == Woken::Signal)
 }
@@ -63,7 +63,7 @@ struct Screen {
     is_json: bool,
     is_terminal: bool,
     shown: Status,
-    /// The number of the last news that was told.
+    /// The number of the last news that was printed.
     n_news: u64,
     repeats: Repeats,
 }
@@ -72,11 +72,11 @@ struct Screen {
 #[derive(Default)]
 struct Repeats(BTreeMap<(IpAddr, String), u64>);
 
-/// More than there are kinds of complaints; beyond that it is forgotten what was told.
+/// More than there are kinds of complaints; beyond that it is forgotten what was printed.
 const MAX_REPEATS: usize = 256;
 
 impl Repeats {
-    /// The line for some news, unless enough was said: who comes and goes by themselves are always told, complaints
+    /// The line for some news, unless enough was printed: connections and their ends always are, complaints
     /// about one host the first time and then when their number has doubled.
     fn line(&mut self, news: &News) -> Option<String> {
         let line = format!("{} {}", news.peer, news.what);

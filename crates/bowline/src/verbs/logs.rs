@@ -31,7 +31,7 @@ const EXIT_CODES: &str = "Exit code 0 if anybody was heard; 1 if nobody was.";
     after_help = format!("{EXAMPLES}\n\n{}\n{EXIT_CODES}", supervisors::HELP)
 )]
 pub(crate) struct Arguments {
-    /// A process, a component or a group; all if nothing is said
+    /// A process, a component or a group; all by default
     #[arg(value_name = "NAME")]
     target: Option<String>,
     /// Go on with what is printed from now on
@@ -110,7 +110,7 @@ fn is_meant(arguments: &Arguments, printer: &Printer, output: &Output) -> bool {
         |wanted: &Option<String>, name: &String| wanted.as_ref().is_none_or(|it| it == name);
     let is_named = match (&arguments.target, printer.names.is_empty()) {
         (None, _) => true,
-        // In a log nobody can be asked what else a process is called.
+        // In a log no process can be asked for its other names.
         (Some(target), true) => output.process == *target,
         (Some(_), false) => printer.names.contains(&output.process),
     };

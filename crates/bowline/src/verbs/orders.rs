@@ -97,7 +97,7 @@ fn order(
     Ok(reply.processes)
 }
 
-/// Waits until all are as ordered, and says of which that is not so.
+/// Waits until all are as ordered, and returns those that are not.
 fn wait(
     heard: &mut Heard,
     action: i8,
@@ -127,7 +127,7 @@ fn wait(
     }
 }
 
-/// Says so if a process had to be killed because it did not stop when it was asked to.
+/// Prints a note if a process had to be killed because it did not stop when it was asked to.
 fn note_force(heard: &Heard, supervisor: &Supervisor, name: &str) {
     let Supervisor { robot, host, .. } = supervisor;
     let now = heard.roster.of(Some(robot), Some(host)).next();
@@ -141,7 +141,7 @@ fn note_force(heard: &Heard, supervisor: &Supervisor, name: &str) {
 /// What a process is doing, if that is not what was ordered.
 fn not_done(heard: &Heard, action: i8, before: &Supervisor, name: &str) -> Option<String> {
     let mut now = heard.roster.of(Some(&before.robot), Some(&before.host));
-    // What a supervisor said before the order says nothing about it.
+    // A status from before the order does not answer it.
     let status = now.next().filter(|status| status.utime > before.utime);
     let find = |status: &Supervisor| status.processes.iter().find(|it| it.name == name).cloned();
     let (was, is) = (find(before), status.and_then(find));
@@ -158,5 +158,5 @@ fn not_done(heard: &Heard, action: i8, before: &Supervisor, name: &str) -> Optio
     (!is_done).then(|| format!("{} is {}", printable(name), ps::state_word(is.state)))
 }
 
-/// What is meant when nothing is said.
+/// The default target.
 pub(crate) const EVERYTHING: &str = ALL;

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A supervisor that says once a second how it is has not been heard for too long.
+/// A supervisor that reports once a second has been silent for too long.
 const SILENT: Duration = Duration::from_millis(2_500);
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {

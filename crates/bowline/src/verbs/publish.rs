@@ -2,7 +2,7 @@
 //!
 //! In: JSON, from the command line, a file or a pipe; alone, or in lines as `bowline echo --json` and `bowline log cat`
 //! print them. Out: messages on a bus, described like those of any publisher of ours. Everything that is wrong with the
-//! JSON is told at once, with an example of what would be right.
+//! JSON is reported at once, with an example of what would be right.
 
 mod encoder;
 mod texts;
@@ -42,7 +42,7 @@ Exit code 0 if everything was published; 1 if something was refused; 2 for wrong
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where to publish; or -, or @FILE, for lines that say it themselves
+    /// Where to publish; or -, or @FILE, for lines that name it themselves
     channel: Option<String>,
     /// The type of the messages
     #[arg(value_name = "TYPE")]
@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
     types: Types,
 }
 
-/// What is to be published, as the arguments say it.
+/// What is to be published, by the arguments.
 enum Job<'a> {
     /// Bytes as they are.
     Bytes { channel: &'a str, from: &'a str },
@@ -86,7 +86,7 @@ enum Job<'a> {
         type_name: &'a str,
         from: Option<&'a str>,
     },
-    /// Lines that say their channel and type.
+    /// Lines that name their channel and type.
     Lines { from: &'a str },
 }
 
@@ -273,7 +273,7 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    /// Sends a message when it is due; says whether there may be another.
+    /// Sends a message when it is due; returns whether there may be another.
     fn send(&mut self, message: &Message) -> anyhow::Result<bool> {
         if self.n_left == 0 || !self.wait_until_due() {
             return Ok(false);
@@ -288,7 +288,7 @@ impl<'a> Sending<'a> {
         Ok(self.n_left > 0)
     }
 
-    /// Waits for the time of the next message; says whether it comes before the end.
+    /// Waits for the time of the next message; returns whether it comes before the end.
     fn wait_until_due(&self) -> bool {
         if self.interrupt.is_set() {
             return false;

@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
 // How a robot runs. (No doc comment: clap would take it for the summary of a verb.)
 #[derive(Args, Debug)]
 struct Manner {
-    /// Where the bus is; without it as the robot file says, then as other verbs have it
+    /// Where the bus is; without it by the robot file, then as other verbs have it
     #[arg(short = 'l', long, value_name = "URL")]
     url: Option<String>,
     /// Which of the robot's hosts this is, where its file names several; without it the name of the machine
@@ -102,13 +102,13 @@ struct Manner {
     /// End after so much simulated time, as in 90s
     #[arg(long = "for", value_name = "DURATION", value_parser = input::period, requires = "lockstep")]
     duration: Option<Duration>,
-    /// Write everything that is heard and said to a log
+    /// Write everything that is received and sent to a log
     #[arg(long, value_name = "FILE", requires = "lockstep")]
     record: Option<PathBuf>,
     /// Kill a component, or all of a process, after so much simulated time, as in arbiter@20s; may be given several times
     #[arg(long = "kill", value_name = "NAME@TIME", value_parser = Kill::parse, requires = "lockstep")]
     kills: Vec<Kill>,
-    /// Replay what each component heard, and compare what it says with what it said
+    /// Replay what each component received, and compare what it sends with what it sent
     #[arg(long, conflicts_with = "lockstep")]
     verify: bool,
 }
@@ -205,7 +205,7 @@ fn explain(app: &App, name: Option<&str>, is_json: bool) -> anyhow::Result<Outco
     Ok(Outcome::Fine)
 }
 
-/// Runs the robot until somebody ends it.
+/// Runs the robot until it is ended.
 fn start(robot: &Robot, arguments: &Arguments) -> anyhow::Result<Outcome> {
     let Arguments {
         source,

@@ -2,7 +2,7 @@
 //!
 //! Bytes that come from the line are published as `serial_t` on one channel; what is published on the other goes out.
 //! What the bytes mean is the business of drivers. When the line goes away it is opened again by itself, and what was to
-//! be sent meanwhile is dropped and counted; so is what a slow line does not take in time: a device is never told what is
+//! be sent meanwhile is dropped and counted; so is what a slow line does not take in time: a device never gets what is
 //! no longer true.
 
 mod line;
@@ -109,7 +109,7 @@ enum Parity {
 const TRY_EVERY: Duration = Duration::from_millis(500);
 /// Messages that are taken before anything else is looked at.
 const MAX_MESSAGES: usize = 1_024;
-/// How often it is said that messages were dropped, while more and more are.
+/// How often drops are reported, while more and more messages are dropped.
 const SAY_EVERY: Duration = Duration::from_secs(1);
 /// What is read at once.
 const MAX_READ: usize = 4_096;
@@ -216,12 +216,12 @@ struct Bridge<'a> {
     try_at: Instant,
     /// When to read again, so that what comes byte by byte is not published so.
     read_at: Instant,
-    /// What was last said about why there is no line.
+    /// The last report about why there is no line.
     why_closed: String,
     /// The time that the robot's components have, and when no message waited to be taken, last.
     clock: Live,
     empty_at: Time,
-    /// When it may be said again that messages were dropped, and how many were when that was said.
+    /// When drops may be reported again, and how many there were at the last report.
     say_at: Instant,
     n_said: u64,
     max_age: Duration,
@@ -259,12 +259,12 @@ impl Bridge<'_> {
         }
     }
 
-    /// Says that messages are dropped though there is a line: at once, and then now and then while more are.
+    /// Reports that messages are dropped though there is a line: at once, and then now and then while more are.
     fn say_what_was_dropped(&mut self, inbox: &Inbox) {
         let n_dropped = self.counts(inbox).n_dropped_messages;
         let now = listen::now();
         if self.line.is_none() {
-            // That there is none was said, and that is why.
+            // It was reported that there is none, and that is why.
             self.n_said = n_dropped;
         } else if n_dropped > self.n_said && now >= self.say_at {
             self.n_said = n_dropped;
@@ -306,11 +306,11 @@ impl Bridge<'_> {
         }
     }
 
-    /// There is no line. Why is said once.
+    /// There is no line. The reason is reported once.
     fn is_closed(&mut self, why: &str) {
         self.line = None;
         self.try_at = listen::now() + TRY_EVERY;
-        // Whoever comes back is not told what was meant for a moment that is over.
+        // A device that comes back does not get what was meant for a moment that is over.
         self.outgoing.clear();
         if self.why_closed != why {
             output::note(&format!("waiting for {}: {why}", self.how.name()));
@@ -318,7 +318,7 @@ impl Bridge<'_> {
         }
     }
 
-    /// Waits until there is something to do; says whether somebody wants an end.
+    /// Waits until there is something to do; returns whether an end is requested.
     fn wait(&mut self, inbox: &Inbox, signals: &SignalFd) -> anyhow::Result<bool> {
         let now = listen::now();
         let mut flags = PollFlags::empty();
@@ -338,7 +338,7 @@ impl Bridge<'_> {
             PollFd::new(signals.as_fd(), PollFlags::POLLIN),
             PollFd::new(inbox.fd()?, PollFlags::POLLIN),
         ];
-        // A line that has nothing to say and nothing to hear would wake us for having hung up.
+        // A line without anything to send or read would wake us for having hung up.
         if let Some(line) = self.line.as_ref().filter(|_| !flags.is_empty()) {
             descriptors.push(PollFd::new(line.as_fd(), flags));
         }

@@ -175,7 +175,7 @@ fn gallery() -> Gallery {
     let colours = Colours::of_terminal(|name| std::env::var(name).ok());
     let terminal = File::options().read(true).write(true).open("/dev/tty");
     let graphics = terminal.and_then(|mut terminal| Graphics::ask(&mut terminal));
-    // Where the terminal cannot be asked, or does not say how large its letters are, blocks do.
+    // Where the terminal cannot be asked, or does not report how large its letters are, blocks do.
     let graphics = graphics.unwrap_or(Graphics::Blocks);
     let cell = crossterm::terminal::window_size().map_or((0, 0), |size| {
         let across = size.width.checked_div(size.columns).unwrap_or(0);

@@ -49,7 +49,7 @@ The station cannot move a vehicle: it carries what people ask for to the vehicle
 What people do is written to the audit log, a log like any other, and said on the bus as station.audit.
 It ends with ^C. Exit code 0 if it ran; 1 if it could not; 2 for wrong usage.";
 
-/// Where a station is if nobody says otherwise: only this machine reaches it.
+/// The default address of a station: only this machine reaches it.
 pub(crate) const USUAL_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
 #[derive(Args, Debug)]
@@ -101,7 +101,7 @@ pub(crate) struct Doorway {
     /// A name that browsers may use for it; may be given several times
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Who may log in; without it whoever is on this machine may do everything
+    /// Who may log in; without it all users of this machine may do everything
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
     /// The certificate, PEM
@@ -110,7 +110,7 @@ pub(crate) struct Doorway {
     /// Its key, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// For how long somebody stays logged in
+    /// How long a log-in lasts
     #[arg(long, value_name = "DURATION", value_parser = input::period, default_value = "12h")]
     session: Duration,
 }
@@ -184,7 +184,7 @@ fn serve(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
 }
 
 impl Doorway {
-    /// What the command line says; the rest is the caller's.
+    /// The options of the command line; the rest is the caller's.
     pub(crate) fn options(&self) -> anyhow::Result<Options> {
         Ok(Options {
             origin: Origin::Bus(Bus::open("memq://")?),
@@ -231,7 +231,7 @@ fn read_certificate(chain: &Path, key: &Path) -> anyhow::Result<Certificate> {
     Ok(certificate)
 }
 
-/// Says where the page is: for people, and for programs that wait for this line.
+/// Prints where the page is: for people, and for programs that wait for this line.
 pub(crate) fn announce(station: &Station) -> anyhow::Result<()> {
     output::line(&format!("station: {}", station.url()))
 }
@@ -241,7 +241,7 @@ pub(crate) fn wait_for_end(signals: &SignalFd) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows a page in the browser of whoever sits here, if there is one.
+/// Shows the page in the user's browser, if there is one.
 pub(crate) fn open_browser(url: &str) {
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
@@ -266,11 +266,11 @@ pub(crate) fn open_browser(url: &str) {
                 output::note(&note);
             }
         });
-    // Without a thread nobody waits for it, and it is a line in the table of processes until we end.
+    // Without a thread it is not waited for, and it is a line in the table of processes until we end.
     drop(waiting);
 }
 
-/// A program of somebody's own, which ^C at ours does not end and whose signals are its own.
+/// A program of the user's, which ^C at ours does not end and whose signals are its own.
 fn visitor(program: &OsStr, argument: &str) -> Command {
     let mut command = Command::new(program);
     command.arg(argument).process_group(0);
@@ -282,7 +282,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// A chart, as far as it can be told that it is one.
+/// A chart, as far as it can be recognised as one.
 pub(crate) fn chart(path: &Path) -> anyhow::Result<Chart> {
     let text = read(path)?;
     let json: serde_json::Value = serde_json::from_str(&text)

@@ -29,7 +29,7 @@ pub(crate) enum Verb {
                             bowline types encode gps_rmc_t --types types > fix.bin"
     )]
     Encode(Encode),
-    /// Turn a message into JSON; its fingerprint says of which type it is, and the name goes to standard error
+    /// Turn a message into JSON; its fingerprint identifies its type, and the name goes to standard error
     #[command(after_help = "Example:\n  bowline types decode --types types < fix.bin")]
     Decode(Decode),
 }

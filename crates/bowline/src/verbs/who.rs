@@ -1,6 +1,6 @@
 //! `bowline who`: which programs are on a bus, and what is lost of theirs.
 //!
-//! Programs of ours say who they are; of others on this machine the kernel knows whose sockets they send from; of others
+//! Programs of ours announce themselves; of others on this machine the kernel knows whose sockets they send from; of others
 //! elsewhere there is the address.
 
 mod local;
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     types: Types,
 }
 
-/// Long enough to hear from programs that say every 5 s who they are.
+/// Long enough to receive programs that announce themselves every 5 s.
 const PERIOD: Duration = Duration::from_secs(6);
 /// How much room a list of channels has.
 const MAX_WIDTH: usize = 40;
@@ -113,14 +113,14 @@ fn finish(listener: &Listener, senders: &Senders, found: &[Who]) -> anyhow::Resu
     Ok(Outcome::Fine)
 }
 
-/// Everybody who publishes, but for ourselves.
+/// All publishers, but for ourselves.
 pub(crate) fn found(listener: &Listener, senders: &Senders) -> Vec<Who> {
     let source = &listener.source;
     let counts = source.bus().map_or(Vec::new(), |bus| bus.senders());
     let local = local::processes(senders.iter());
     let name = |fingerprint| source.catalog().name(fingerprint);
     let mut found = senders.who(source.publishers(), &counts, &local, name);
-    // What this program asks the others is not what somebody wants to know.
+    // The requests of this program are not of interest.
     let own = i64::from(std::process::id());
     found.retain(|who| who.pid != Some(own) || who.is_announced);
     for who in &mut found {

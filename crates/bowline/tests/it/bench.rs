@@ -209,7 +209,7 @@ fn an_interrupted_run_leaves_nobody_behind() {
     });
 }
 
-/// What nobody has asked about yet is still there, as a zombie.
+/// A process that was not reaped yet is still there, as a zombie.
 fn is_running(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit(')')

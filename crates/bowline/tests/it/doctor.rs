@@ -70,7 +70,7 @@ impl Diagnosis {
     }
 }
 
-/// Makes a network ill, and sees that the doctor notices, says by which check, and knows the cure.
+/// Makes a network ill, and sees that the doctor notices, names the check, and knows the cure.
 fn cure(illness: &str, check: &str, verdict: &str, url: &[&str]) {
     let namespace = Namespace::new();
     namespace.run(illness);

@@ -54,7 +54,7 @@ fn path() -> Vec<u8> {
     path.with_lengths().encode().unwrap()
 }
 
-/// Poses, a path, and bytes that nobody can decode.
+/// Poses, a path, and bytes that cannot be decoded.
 fn day(folder: &Path) {
     let mut messages: Vec<(&str, Vec<u8>)> = (0..20).map(|i| ("pose", pose(i))).collect();
     messages.push(("path", path()));
@@ -230,7 +230,7 @@ fn silence_and_wrong_places_are_told() {
             stderr(&output)
         );
     }
-    // Whoever names a log where channels are expected is told how to read it.
+    // A log where channels are expected gets a hint how to read it.
     let output = bowline_in(
         &folder,
         &["echo", "-l", "memq://", "day.log", "--for", "10ms"],

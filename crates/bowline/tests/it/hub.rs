@@ -1,4 +1,4 @@
-//! `bowline hub` as a program: it says where it is, relays, and ends when it is told to.
+//! `bowline hub` as a program: it prints where it is, relays, and ends when it is stopped.
 
 use crate::{bowline_in, scratch, stderr};
 use bowline_bus::Bus;

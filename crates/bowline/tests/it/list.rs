@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
-/// A publisher that says `ready` and goes on until dropped.
+/// A publisher that prints `ready` and goes on until dropped.
 struct Publisher(Child);
 
 impl Publisher {

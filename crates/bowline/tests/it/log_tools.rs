@@ -12,7 +12,7 @@ use std::process::Output;
 
 const FIRST_UTIME: i64 = 1_763_269_856_250_000;
 
-/// A pose and a fix each tenth of a second, one of the fixes with another latitude, and something that nobody knows.
+/// A pose and a fix each tenth of a second, one of the fixes with another latitude, and something of unknown type.
 fn make(path: &Path, lat_of_third: f64) {
     let mut writer = Writer::create(path, WriterOptions::default()).unwrap();
     for i in 0..20_u32 {

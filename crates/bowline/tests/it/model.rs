@@ -53,7 +53,7 @@ fn a_transform_is_printed_as_a_matrix_and_as_shift_and_turn() {
     ] {
         assert!(text.contains(part), "expected {part:?} in\n{text}");
     }
-    // The only assembly in models/ is taken, and said to be.
+    // The only assembly in models/ is taken, and reported.
     assert_eq!(stderr(&output), "model: models/raptor/raptor.xml\n");
 }
 

@@ -29,7 +29,7 @@ struct Running {
 }
 
 impl Running {
-    /// Until it says that its line is open.
+    /// Until it reports that its line is open.
     fn start(url: &str, arguments: &[&str]) -> Self {
         let mut running = Self::begin(url, arguments);
         running.wait_for("open: ");
@@ -49,7 +49,7 @@ impl Running {
         Self { child, errors }
     }
 
-    /// Until it says a line with these words, which is returned.
+    /// Until it prints a line with these words, which is returned.
     fn wait_for(&mut self, words: &str) -> String {
         let mut line = String::new();
         while !line.contains(words) {
@@ -60,7 +60,7 @@ impl Running {
         line
     }
 
-    /// Asks it to end, and returns what it says of what it did.
+    /// Asks it to end, and returns its summary.
     fn end(mut self) -> Value {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-TERM", &id]).status();
@@ -90,8 +90,8 @@ fn serial(bytes: &[u8]) -> Serial {
     serial.with_lengths()
 }
 
-/// Waits until these bytes have come, in however many pieces, asking for them again and again: whoever opens a line
-/// does not hear what was said before.
+/// Waits until these bytes have come, in however many pieces, asking for them again and again: a program that opens a line
+/// does not receive what was sent before.
 fn hear(say: &dyn Fn(), heard: &Subscription<Serial>, expected: &[u8]) {
     let mut bytes = Vec::new();
     for _ in 0..MAX_SENDS {
@@ -193,7 +193,7 @@ fn a_reader_that_had_stopped_hears_nothing_of_what_was_said_meanwhile() {
         };
         let speaker = thread::Builder::new().name("speaker".to_owned());
         speaker.spawn_scoped(scope, speak).unwrap();
-        // Nobody reads until enough was dropped: the oldest of all, one after the other.
+        // No program reads until enough was dropped: the oldest of all, one after the other.
         let n_dropped = loop {
             let line = tty.wait_for("dropped ");
             let words = line.split_whitespace();
@@ -344,7 +344,7 @@ struct Wired {
 }
 
 impl Wired {
-    /// The robot of a file, with what the process at its end of the line is told, and the one at the twin's end.
+    /// The robot of a file, with the commands for the process at its end of the line, and the one at the twin's end.
     fn new(robot: &str, line: &str, tty: &str) -> Self {
         let folder = scratch(robot);
         let hub = Hub::open("tcpq://127.0.0.1:0").expect("loopback is there");
@@ -426,7 +426,7 @@ fn a_scanner_over_a_real_line_is_heard_and_heard_again_after_the_cable_was_pulle
         }
     };
     wait("at first", &|device| device.n_good > 5);
-    // Whoever wants to watch finds out what there is.
+    // A person who wants to watch finds out what there is.
     let experiment = experiments
         .recv_timeout(PATIENCE)
         .expect("the bus is there");
@@ -486,7 +486,7 @@ fn thrusters_over_a_real_line_give_what_is_commanded_and_stop_when_the_cable_is_
         assert!(found, "{what}: the motors never gave {expected:?}");
     };
     wait("at first", (-0.25, 0.5));
-    // Nobody tells the controller to stop: it stops because it hears nothing any more.
+    // No stop is sent to the controller: it stops because commands stay away.
     robot.pull_the_cable();
     wait("without a cable", (0.0, 0.0));
     let silent = (0..60).any(|_| {
@@ -523,7 +523,7 @@ fn fixes_go_over_a_real_line_as_sentences_and_come_out_as_they_went_in() {
         vertical_sd_m: 1.5,
         ..GpsFix::default()
     };
-    // The first fixes may be from before the receiver's word about its own errors: they are told by their geometry.
+    // The first fixes may be from before the receiver's sentence about its own errors: they are recognised by their geometry.
     let heard = (0..i64::from(MAX_SENDS)).find_map(|nth| {
         // Each is another one: a receiver that repeats itself is not believed.
         let utime = sent.utime + nth * 200_000;

@@ -190,7 +190,7 @@ impl Scope<'_, '_> {
         None
     }
 
-    /// The schema refuses what no message can hold; say so where it stands.
+    /// The schema refuses what no message can hold; report that where it stands.
     fn fits(&mut self, ty: Type, dims: &[Dim], name: &Word) -> bool {
         let element = match ty {
             Type::Primitive(primitive) => primitive.fixed_size().unwrap_or(5),

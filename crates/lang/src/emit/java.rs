@@ -4,7 +4,7 @@
 //! beside classes that lcm-gen made.
 //!
 //! Strings are sent as UTF-8, as by every other language. lcm-gen's Java sends Latin-1, so what is no UTF-8 is read
-//! as Latin-1; for ASCII all agree. Unlike lcm-gen's, decoding checks: an `IOException` says which field, what was
+//! as Latin-1; for ASCII all agree. Unlike lcm-gen's, decoding checks: an `IOException` names the field, what was
 //! expected and what was found, and a length alone never takes memory.
 //!
 //! All names of types are written in full, since a type may well be called `String`.
@@ -439,7 +439,7 @@ impl<'t> ClassCode<'t> {
         }
     }
 
-    /// What an error says about where it is.
+    /// The place in an error.
     fn place(&self, site: &Site<'_>) -> String {
         format!("\"{}.{}\"", self.def.full_name(), site.member.name)
     }

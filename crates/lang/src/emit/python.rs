@@ -4,7 +4,7 @@
 //! nothing but the standard library and work beside modules that lcm-gen made: encoding and decoding go through the
 //! same methods and the same kind of buffer.
 //!
-//! Unlike lcm-gen's, decoding checks: `ValueError` says which field, what was expected and what was found. Decoded
+//! Unlike lcm-gen's, decoding checks: `ValueError` names the field, what was expected and what was found. Decoded
 //! values have lcm-gen's shapes: `bytes` for byte arrays, tuples for rows of numbers, lists for all else.
 
 mod codec;
@@ -379,7 +379,7 @@ impl<'t> ClassCode<'t> {
             .join(", ")
     }
 
-    /// What an error says about where it is.
+    /// The place in an error.
     fn field(&self, member: &Member) -> String {
         format!("\"{}.{}\"", self.def.full_name(), member.name)
     }

@@ -5,7 +5,7 @@
 //! class; `_t` is dropped from its name. The classes of types that contain each other import each other, so no module
 //! uses another before all are loaded.
 //!
-//! lcm-gen has no TypeScript, so there is nobody whose types are compiled one file at a time: all must be given.
+//! lcm-gen has no TypeScript, so there are no types that are compiled one file at a time: all must be given.
 
 mod codec;
 mod imports;

@@ -1,7 +1,7 @@
 //! The walk over the members of a struct and their dimensions, once for all languages and operations.
 //!
 //! Encoding, decoding, measuring, copying and freeing a struct are all the same walk: for each member, a loop for each
-//! dimension, and something to do inside. A language says with [`Walker::takes_rows`] whether it handles the innermost
+//! dimension, and something to do inside. A language declares with [`Walker::takes_rows`] whether it handles the innermost
 //! dimension of a type in one go, and what to print at each point.
 
 use bowline_wire::schema::{Dim, Member, Struct, Type, TypeSet};

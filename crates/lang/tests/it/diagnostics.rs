@@ -1,4 +1,4 @@
-//! What does not compile, and what is said about it.
+//! What does not compile, and the messages about it.
 
 use crate::{in_order, messages, strict};
 use bowline_lang::{Rules, Severity, Source, compile};

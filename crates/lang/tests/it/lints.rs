@@ -1,4 +1,4 @@
-//! What a type should tell its readers.
+//! What a type should document for its readers.
 
 use bowline_lang::{Rules, Source, compile, lint};
 

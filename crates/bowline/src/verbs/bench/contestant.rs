@@ -67,7 +67,7 @@ impl Launch for Contestant {
     }
 }
 
-/// Everyone, ours first.
+/// All systems, ours first.
 pub(crate) fn all(urls: &[String], liblcm: Option<&Path>) -> anyhow::Result<Vec<Contestant>> {
     let urls: Vec<Url> = urls
         .iter()
@@ -75,7 +75,7 @@ pub(crate) fn all(urls: &[String], liblcm: Option<&Path>) -> anyhow::Result<Vec<
         .collect::<Result<_, _>>()?;
     let mut contestants: Vec<Contestant> =
         urls.iter().map(|url| ours(url, urls.len() == 1)).collect();
-    // It speaks our multicast, but not our options.
+    // It is on our multicast, but has not our options.
     let Some(group) = urls.iter().find(|url| url.scheme() == udpm::SCHEME.name) else {
         return Ok(contestants);
     };
@@ -133,7 +133,7 @@ fn checked(text: &str) -> anyhow::Result<Url> {
     Ok(url)
 }
 
-/// The folder with liblcm: where the user says, where `make peers` puts it, or where Python's packages are.
+/// The folder with liblcm: where the user points, where `make peers` puts it, or where Python's packages are.
 fn find_liblcm(path: Option<&Path>) -> Result<Option<PathBuf>, Usage> {
     if let Some(path) = path {
         let folder = if path.is_dir() {

@@ -11,7 +11,7 @@ pub(crate) const RATES: &[u32] = &[2_000, 5_000, 10_000, 15_000, 20_000, 30_000,
 const QUICK_BYTES_PER_POINT: u64 = 400_000;
 pub(crate) const QUICK_RATES: &[u32] = &[1_000, 5_000];
 
-/// How long to publish flat out, where a number of bytes says nothing.
+/// How long to publish flat out, where a number of bytes means nothing.
 const FLAT_OUT_S: f64 = 2.0;
 const QUICK_FLAT_OUT_S: f64 = 0.2;
 
@@ -47,7 +47,7 @@ impl Point {
         self.attempted_hz() * to_f64(self.case.size) / 1e6
     }
 
-    /// Megabytes a second that arrived, if enough came to tell.
+    /// Megabytes a second that arrived, if enough came for a rate.
     pub(crate) fn delivered_mbps(&self) -> Option<f64> {
         self.outcome.delivered_gbps.map(|gbps| gbps * 1e3)
     }

@@ -159,7 +159,7 @@ impl Ruleset {
             .count()
     }
 
-    /// Adds what another firewall's tool said.
+    /// Adds the output of another firewall's tool.
     pub(crate) fn extend(&mut self, other: Self) {
         // Rules of iptables-nft show up in both; their own tool should change them.
         let is_twin = |chain: &Chain| {

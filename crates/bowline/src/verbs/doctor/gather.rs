@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long another program may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How much of another program's output is read: more rules than anyone has.
+/// How much of another program's output is read: more rules than hosts have.
 const MAX_OUTPUT: u64 = 16 << 20;
 /// `AF_NETLINK`, which socket2 has no name for.
 const NETLINK: i32 = 16;
@@ -132,7 +132,7 @@ fn run(program: &str, arguments: &[&str]) -> Seen<String> {
     let reader = reader.spawn(move || {
         let mut bytes = Vec::new();
         let outcome = out.take(MAX_OUTPUT).read_to_end(&mut bytes);
-        // Nobody listens any more once patience is over.
+        // The receiver is gone once the time is over.
         let _late = sender.send(outcome.map(|_| bytes));
     });
     let answer = match reader {
@@ -152,7 +152,7 @@ fn run(program: &str, arguments: &[&str]) -> Seen<String> {
     }
 }
 
-/// Asks the kernel, and reads until it has said all.
+/// Asks the kernel, and reads until the answer is complete.
 fn ask(request: &[u8]) -> io::Result<netlink::Reply> {
     let mut socket = Socket::new(Domain::from(NETLINK), Type::DGRAM, None)?;
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -187,7 +187,7 @@ fn route(addr: IpAddr) -> Seen<Option<Route>> {
     let entry = ask(&netlink::request_route(addr, Ask::Entry)).map_err(words)?;
     match (way.routes.into_iter().next(), way.error) {
         (Some(mut route), _) => {
-            // Where the kernel cannot say which entry it was, it was not the default route.
+            // Where the kernel cannot report which entry it was, it was not the default route.
             let entry = entry.routes.first();
             route.prefix_len = entry.map_or(1, |entry| entry.prefix_len);
             Ok(Some(route))

@@ -1,7 +1,7 @@
 //! The proof of the pudding: messages to ourselves, over the group and port that programs use.
 //!
 //! They are LCM's, on a channel of our own, as LCM's own self-test does it; and their TTL is 0, so that no other host
-//! sees them, whatever the URL says.
+//! sees them, whatever the URL.
 
 use super::netlink::Link;
 use super::snapshot::Live;
@@ -24,7 +24,7 @@ pub(crate) fn live_test(group: &Group, carrier: Option<&Link>) -> Live {
     let test = || {
         let bus = Bus::open(&url(group, carrier)).map_err(failed("prepare to send"))?;
         let inbox = bus.events(CHANNEL).map_err(failed("listen to the group"))?;
-        // Tells ours from those of another doctor.
+        // Distinguishes ours from those of another doctor.
         let tag = [
             wall_ns().to_be_bytes(),
             u64::from(std::process::id()).to_be_bytes(),
@@ -54,7 +54,7 @@ fn failed<E: Error>(step: &'static str) -> impl FnOnce(E) -> Live {
 /// The group as programs reach it, but not beyond this host, and with datagrams as large as LCM's.
 fn url(group: &Group, carrier: Option<&Link>) -> String {
     let address = SocketAddr::new(group.addr, group.port);
-    // Groups of IPv6 that are the same on every link have to be told which.
+    // Groups of IPv6 that are the same on every link need the link.
     let carrier = carrier.filter(|_| group.addr.is_ipv6());
     let iface = group.iface.as_deref().or(carrier.map(|link| &*link.name));
     let iface = iface.map_or(String::new(), |iface| format!("&iface={iface}"));

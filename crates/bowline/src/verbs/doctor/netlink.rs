@@ -42,7 +42,7 @@ pub(crate) struct Link {
     pub(crate) mtu: u32,
     /// What makes it when no hardware does: `bridge`, `veth`, `tun`.
     pub(crate) kind: Option<String>,
-    /// A bridge that forwards groups only where someone joined, without asking who did.
+    /// A bridge that forwards groups only where a host joined, without a querier.
     pub(crate) is_deaf_bridge: bool,
     pub(crate) addrs: Vec<IpAddr>,
 }
@@ -110,7 +110,7 @@ pub(crate) fn request_addrs() -> Vec<u8> {
 pub(crate) enum Ask {
     /// Where a packet would go.
     Way,
-    /// Which entry of the table says so.
+    /// Which entry of the table decides.
     Entry,
 }
 
@@ -141,7 +141,7 @@ fn request(kind: u16, flags: u16, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What one datagram from the kernel says.
+/// The contents of one datagram from the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) links: Vec<Link>,

@@ -1,4 +1,4 @@
-//! The kernel's tables below /proc, from text. What a line does not say is left out.
+//! The kernel's tables below /proc, from text. What a line does not contain is left out.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -93,7 +93,7 @@ pub(crate) fn locked_memory(text: &str) -> Option<u64> {
     }
 }
 
-/// The size of /dev/shm from /proc/self/mountinfo; half of all memory where the mount does not say.
+/// The size of /dev/shm from /proc/self/mountinfo; half of all memory where the mount has none.
 pub(crate) fn shared_memory(mounts: &str, meminfo: &str) -> Option<u64> {
     let mount = mounts
         .lines()

@@ -17,14 +17,14 @@ const GREEN: &str = "\x1b[32m";
 const GREY: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Whether there is someone to see colours.
+/// Whether the output is a terminal with colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colours {
     On,
     Off,
 }
 
-/// Whether every check says that messages arrive.
+/// Whether every check finds that messages arrive.
 pub(crate) fn is_healthy(findings: &[(&str, Finding)]) -> bool {
     !findings
         .iter()

@@ -22,7 +22,7 @@ pub(crate) struct Snapshot {
     pub(crate) rp_filter: BTreeMap<String, u64>,
     /// Numbers below /proc/sys/net, by their names for `sysctl`.
     pub(crate) settings: BTreeMap<&'static str, u64>,
-    /// The receive buffer that the bus gets as whoever asks now, root or not, for as much as the URL says.
+    /// The receive buffer that the bus gets with the privileges of this process, for as much as the URL asks.
     pub(crate) granted_bytes: Seen<u64>,
     pub(crate) sockets: Seen<Vec<Socket>>,
     pub(crate) owners: Vec<Owner>,

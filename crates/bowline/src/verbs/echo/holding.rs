@@ -1,6 +1,6 @@
-//! Messages whose type nobody has described yet, at the start.
+//! Messages of undescribed types, at the start.
 //!
-//! A publisher says what it publishes before the first message, when it is asked, and every 5 s. So it is only in the
+//! A publisher describes what it publishes before the first message, on request, and every 5 s. So it is only in the
 //! first seconds that a type may be unknown which is described in a moment.
 
 use bowline_bus::Event;
@@ -9,7 +9,7 @@ use bowline_log::Catalog;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Publishers that cannot be asked say every 5 s what they publish.
+/// Publishers that cannot be asked describe every 5 s what they publish.
 const PATIENCE: Duration = Duration::from_secs(6);
 /// What may wait.
 const MAX_EVENTS: usize = 10_000;

@@ -1,4 +1,4 @@
-//! `bowline link status`: how links are, as they say it on their bus.
+//! `bowline link status`: the state of links, as they publish it on their bus.
 
 use crate::listen::{Heard, Listener, PLACES_HELP, Place};
 use crate::screen::{REFRESH, Screen};
@@ -26,7 +26,7 @@ const EXIT_CODES: &str = "Exit code 0 if all links work; 1 if one does not, or n
 #[derive(Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\n{PLACES_HELP}\n{EXIT_CODES}"))]
 pub(crate) struct Arguments {
-    /// Where links say how they are
+    /// Where links publish their status
     #[arg(long, value_name = "CHANNEL", default_value = "link.state")]
     channel: String,
     #[command(flatten)]
@@ -39,9 +39,9 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Links say twice a second how they are.
+/// Links publish their status twice a second.
 const LISTEN: Duration = Duration::from_millis(1_200);
-/// More links than anybody has on one bus.
+/// More links than real buses have.
 const MAX_LINKS: usize = 256;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {

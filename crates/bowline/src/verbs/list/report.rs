@@ -106,7 +106,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing was heard.
+    /// Whether nothing was received.
     pub(super) fn is_empty(&self) -> bool {
         self.channels.is_empty()
     }

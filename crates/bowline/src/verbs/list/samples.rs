@@ -1,4 +1,4 @@
-//! A message of each channel whose type nobody has described, to guess what it is.
+//! A message of each channel of an undescribed type, to guess what it is.
 
 use bowline_bus::{Channel, Event};
 use bowline_inspect::{fingerprint, guess};

@@ -1,6 +1,6 @@
 //! `bowline log control`: drive a player over the bus.
 //!
-//! In: a verb. Out: a request on `bowline.player.request`, and what the player says after it.
+//! In: a verb. Out: a request on `bowline.player.request`, and the player's status after it.
 
 use crate::input::Usage;
 use crate::{Outcome, output};
@@ -28,7 +28,7 @@ Examples:
 
 Exit code 0 if a player said that it heard; 1 if none did.";
 
-/// How long a player may take to say something: it does so ten times a second.
+/// How long a player may take to answer: it publishes its status ten times a second.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Args, Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
         help = "Where the player plays; without it $BOWLINE_URL, then $LCM_DEFAULT_URL, then udpm://239.255.76.67:7667?ttl=0"
     )]
     url: Option<String>,
-    /// The player that is meant, by the name in its status; without it the first that is heard
+    /// The player that is meant, by the name in its status; without it the first one
     #[arg(long, value_name = "NAME")]
     player: Option<String>,
     /// Print JSON
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Say what the player does
+    /// Print what the player does
     Status,
     /// Go on, or start again where the end was reached
     Play,
@@ -151,7 +151,7 @@ fn hear(
     Ok(None)
 }
 
-/// What the player says once it heard: a refusal is worth telling.
+/// The player's status after the request: a refusal is worth printing.
 fn answer(
     statuses: &Subscription<PlayerStatus>,
     before: &PlayerStatus,

@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Not channels that match. Several add up
     #[arg(long, value_name = "REGEX")]
     ignore: Vec<String>,
-    /// Compare what Bowline says of itself, too: heartbeats, steps, statuses and output
+    /// Compare Bowline's own channels, too: heartbeats, steps, statuses and output
     #[arg(long)]
     housekeeping: bool,
     /// Compare times, too: since 1970, or since the first event of each log
@@ -89,7 +89,7 @@ pub(crate) struct Manner<'a> {
 }
 
 const LEFT_OUT: &str = "not compared: what Bowline says of itself (bowline.*), as it differs from run to run; --housekeeping does";
-/// What Bowline says of itself: everything of its own but calls, their answers and bookmarks, which are the robot's and
+/// Bowline's own channels: all but calls, their answers and bookmarks, which are the robot's and
 /// people's.
 const HOUSEKEEPING: &str = "^bowline\\.(?!call\\.|answer\\.|bookmark$)";
 /// What describes types, as often as publishers like.
@@ -143,7 +143,7 @@ pub(crate) fn compare(
     })
 }
 
-/// Whether what Bowline says of itself is compared: if somebody wants it, or says which channels they want.
+/// Whether Bowline's own channels are compared: on request, or where channels are named.
 fn compares_own(arguments: &Arguments) -> bool {
     arguments.housekeeping || !arguments.channels.channels.is_empty()
 }

@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     rate: Vec<String>,
     #[command(flatten)]
     renames: choice::Renames,
-    /// Say how much was kept of each channel
+    /// Report how much was kept of each channel
     #[arg(short, long)]
     verbose: bool,
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Says what the index says; whether something is lost.
+/// Prints the contents of the index; returns whether something is lost.
 fn describe(path: &Path, log: &Reader) -> anyhow::Result<bool> {
     let what = match log.index_state() {
         IndexState::Made => "made",

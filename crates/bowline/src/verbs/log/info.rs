@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// Everything that is to be said about a log.
+/// Everything that is printed about a log.
 struct Info {
     log: Reader,
     size: u64,
@@ -199,7 +199,7 @@ impl Info {
         format!("\n{}", output::table(&rows, &[0, 1]))
     }
 
-    /// The types of a channel; of those that nobody has described only one by its fingerprint, and how many more.
+    /// The types of a channel; of undescribed ones only one by its fingerprint, and how many more.
     fn type_names(&self, channel: &ChannelSummary) -> Vec<String> {
         let types = channel.types.iter().map(|(fingerprint, _)| *fingerprint);
         let (known, unknown): (Vec<_>, Vec<_>) =

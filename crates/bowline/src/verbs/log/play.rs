@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     /// Play only channels that --regexp does not match
     #[arg(long, requires = "enable")]
     invert_filter: bool,
-    /// Do not play channels that match, whatever --regexp says; may be given several times
+    /// Do not play channels that match, even if --regexp matches; may be given several times
     #[arg(long, value_name = "RE")]
     disable: Vec<String>,
     #[command(flatten)]
@@ -213,7 +213,7 @@ impl Arguments {
     }
 }
 
-/// An error of whoever typed it.
+/// An error of the command line.
 fn usage<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, Usage> {
     result.map_err(|error| Usage(error.to_string()))
 }
@@ -292,7 +292,7 @@ fn channels(arguments: &Arguments) -> Result<Channels, Usage> {
 
 fn open_bus(arguments: &Arguments) -> anyhow::Result<Bus> {
     let url = arguments.url.as_deref().unwrap_or_default();
-    // As lcm-logplayer does: its users have URLs with options that nobody knows.
+    // As lcm-logplayer does: its users have URLs with unknown options.
     Ok(Bus::open_ignoring(url, |error| {
         output::note(&format!("ignored: {error}"));
     })?)
@@ -329,7 +329,7 @@ fn bookmarks(reader: &Reader) -> Vec<(i64, String)> {
 
 fn print_event(event: &LogEvent<'_>, channel: &str) {
     let line = format!("{} {channel} {}", event.utime, event.payload.len());
-    // Whoever closed the pipe wants no more lines, but may want the events.
+    // A closed pipe takes no more lines, but the events may be wanted.
     drop(output::line(&line));
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     /// How much may wait in memory while nothing can be written, in MB
     #[arg(short = 'm', long, value_name = "SZ", default_value = "100", value_parser = options::megabytes)]
     max_unwritten_mb: u64,
-    /// Say nothing but what is wrong
+    /// Print only what is wrong
     #[arg(short = 'q', long)]
     quiet: bool,
     /// Put the date and time into the name, as in log-%Y-%m-%d-%H%M
@@ -108,10 +108,10 @@ pub(crate) struct Arguments {
     /// Leave so much room on the disk, such as 50G or "0.05 TiB"
     #[arg(long, value_name = "SIZE", value_parser = options::size)]
     disk_quota: Option<u64>,
-    /// Say every so often on the channel bowline.recorder how it goes, as in 500ms; without it only what is wrong
+    /// Publish the status every so often on the channel bowline.recorder, as in 500ms; without it only what is wrong
     #[arg(long, value_name = "DURATION", value_parser = input::period)]
     status_every: Option<Duration>,
-    /// Write MCAP whatever the name; a name that ends in .mcap says so too
+    /// Write MCAP whatever the name; a name that ends in .mcap has the same effect
     #[arg(long)]
     mcap: bool,
     /// Types to describe in the log, and to decode for --trigger: .lcm files, or folders of them
@@ -197,7 +197,7 @@ fn signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-/// Waits for a moment, and does what keys and signals say; says whether recording goes on.
+/// Waits for a moment, and does what keys and signals ask; returns whether recording goes on.
 fn goes_on(
     recorder: &Recorder,
     signals: &SignalFd,
@@ -226,7 +226,7 @@ fn goes_on(
     Ok(true)
 }
 
-/// Says what is wrong, whoever listens: recording does not end because nobody does.
+/// Prints what is wrong; recording does not end where that fails.
 fn warn(text: &str) {
     output::note(&warning(text));
 }

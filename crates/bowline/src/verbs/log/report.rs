@@ -1,4 +1,4 @@
-//! What is said about a log in the same words everywhere.
+//! What is printed about a log in the same words everywhere.
 
 use crate::{Outcome, output};
 use bowline_log::{Copied, Damage, DamageKind, Damages, LeftBehind};
@@ -26,7 +26,7 @@ pub(crate) fn damage_lines(damages: &Damages) -> Vec<String> {
     lines
 }
 
-/// Says on standard error what was damaged, if anything was.
+/// Prints on standard error what was damaged, if anything was.
 pub(crate) fn note_damage(damages: &Damages) {
     if damages.is_empty() {
         return;
@@ -73,7 +73,7 @@ fn damage_json(damage: &Damage) -> Value {
     })
 }
 
-/// Says on standard error what became of a log that was copied.
+/// Prints on standard error what became of a log that was copied.
 pub(crate) fn note_copied(copied: &Copied, is_verbose: bool) {
     let thinned = match copied.n_thinned {
         0 => String::new(),
@@ -108,7 +108,7 @@ pub(crate) fn note_copied(copied: &Copied, is_verbose: bool) {
     }
 }
 
-/// Says on standard error what did not come along, if anything did not.
+/// Prints on standard error what was not copied, if anything was not.
 fn note_left(left: &LeftBehind) {
     let LeftBehind {
         n_schemas,
@@ -136,7 +136,7 @@ fn note_left(left: &LeftBehind) {
     }
 }
 
-/// What a script is told about a log that was copied: whether all that was chosen came along.
+/// The exit code for a log that was copied: whether all that was chosen came along.
 pub(crate) fn outcome(copied: &Copied, damages: &Damages) -> Outcome {
     let is_lossy = damages.is_lossy() || copied.n_refused > 0 || copied.left.n_damaged > 0;
     if is_lossy {

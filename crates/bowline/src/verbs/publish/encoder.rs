@@ -1,4 +1,4 @@
-//! JSON to messages, with the types that are known or that somebody on the bus describes.
+//! JSON to messages, with the types that are known or that publishers on the bus describe.
 
 use crate::input::Usage;
 use crate::known_types::Types;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A type, with all that it contains.
 pub(super) type Found = Rc<(TypeSet, TypeId)>;
 
-/// Publishers that cannot be asked say every 5 s what they publish.
+/// Publishers that cannot be asked describe every 5 s what they publish.
 const PATIENCE: Duration = Duration::from_secs(6);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -55,7 +55,7 @@ impl Encoder {
         })
     }
 
-    /// The type of that name; the bus is asked where nobody else knows it.
+    /// The type of that name; the bus is asked where it is not known here.
     pub(super) fn type_named(
         &mut self,
         name: &str,
@@ -170,7 +170,7 @@ impl Encoder {
         text
     }
 
-    /// A line that says its channel and type.
+    /// A line that names its channel and type.
     pub(super) fn line(&mut self, json: &[u8], interrupt: &Interrupt) -> Result<Message, String> {
         let expected =
             "expected a line as `bowline echo --json` prints them, with channel, type and message";

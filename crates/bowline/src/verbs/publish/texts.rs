@@ -13,7 +13,7 @@ use std::os::fd::AsFd as _;
 /// A message has at most 256 MiB.
 const MAX_TEXT: usize = 1 << 30;
 const CHUNK: usize = 64 << 10;
-/// How often it is looked whether somebody has pressed ^C.
+/// How often ^C is looked for.
 const LOOK_EVERY_MS: u16 = 100;
 
 /// Where texts come from.
@@ -58,7 +58,7 @@ impl<'i> Texts<'i> {
         }
     }
 
-    /// Whether it can be told at once if there is another.
+    /// Whether it is known at once if there is another.
     pub(super) fn can_look_ahead(&self) -> bool {
         !matches!(self.from, From::Stdin(_))
     }
@@ -112,7 +112,7 @@ impl<'i> Texts<'i> {
         }
     }
 
-    /// Says where something is wrong, if there may be several texts.
+    /// Adds where something is wrong, if there may be several texts.
     pub(super) fn in_place(&self, text: &Text, wrong: &str) -> String {
         match self.from {
             From::Text => wrong.to_owned(),
@@ -183,7 +183,7 @@ impl Splitter {
     fn bracket(&mut self, byte: u8) {
         match byte {
             b'{' | b'[' => self.depth += 1,
-            // Without brackets, a line is a text: it will be told what is wrong with it.
+            // Without brackets, a line is a text: its error will explain what is wrong with it.
             b'\n' if self.depth == 0 => self.finish(),
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);

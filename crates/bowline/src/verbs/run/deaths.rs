@@ -5,7 +5,7 @@ use bowline_host::robot::{Robot, Source};
 use std::fmt;
 use std::time::Duration;
 
-/// What somebody asks for: a component or a process, and when it dies.
+/// The request: a component or a process, and when it dies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kill {
     name: String,

@@ -100,7 +100,7 @@ fn record_command(program: &str, url: &str, record: &Record) -> Vec<String> {
     arguments.map(str::to_owned).into()
 }
 
-/// Plays what the replaced components said, and what came from outside.
+/// Plays the outputs of the replaced components, and what came from outside.
 fn player(program: &str, url: &str, robot: &Robot, log: &Path) -> ProcessSpec {
     let written = robot
         .replaced(Source::Log)

@@ -77,7 +77,7 @@ const BAUDS: [(u32, BaudRate); 22] = [
 ];
 
 impl Settings {
-    /// As somebody asks for it; or which there are.
+    /// The requested line; or which there are.
     pub(super) fn new(arguments: &Arguments) -> Result<Self, String> {
         let found = BAUDS.iter().find(|(baud, _)| *baud == arguments.baud);
         let Some((_, baud)) = found else {
@@ -133,7 +133,7 @@ impl Open {
         }
     }
 
-    /// How long a byte takes on its way; nothing says so for a pseudo-terminal.
+    /// How long a byte takes on its way; unknown for a pseudo-terminal.
     pub(super) fn byte(&self) -> Option<Duration> {
         match self {
             Self::Device { settings, .. } => Some(settings.byte()),
@@ -141,7 +141,7 @@ impl Open {
         }
     }
 
-    /// Whether something was written to the line that whoever is at the other end has not read, where that can be seen.
+    /// Whether something was written to the line that the other end has not read, where that can be seen.
     pub(super) fn has_unread(&self) -> bool {
         let Self::Pty(pty) = self else {
             return false;
@@ -191,7 +191,7 @@ fn open_device(device: &Path, settings: &Settings) -> io::Result<File> {
     })?;
     settings.apply(&mut termios)?;
     tcsetattr(&file, SetArg::TCSANOW, &termios)?;
-    // What came before anybody listened is old.
+    // What came before the line was opened is old.
     tcflush(&file, FlushArg::TCIOFLUSH)?;
     Ok(file)
 }

@@ -1,7 +1,7 @@
 //! What waits to go out over a line: whole messages, each with the moment at which it came, and none for longer than it
 //! is meant to be true.
 //!
-//! It is told the time. What the kernel was handed cannot be taken back from a serial port, so that is handed no more
+//! It gets the time. What the kernel was handed cannot be taken back from a serial port, so that is handed no more
 //! than goes out in time; at a pseudo-terminal it is seen whether it was read.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// What waits at most, bytes.
 const MAX_WAITING: usize = 16_384;
-/// How often it is looked whether somebody has read what was handed over, while more waits.
+/// How often it is looked whether what was handed over is read, while more waits.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// A queue of messages that grow old.
@@ -43,7 +43,7 @@ struct Waiting {
 enum Way {
     /// A byte takes so long, and the last one will be gone then.
     Paced { byte: Duration, gone_at: Instant },
-    /// Whoever reads is seen to have read or not.
+    /// The other end is seen to have read or not.
     Watched {
         unread: Option<Unread>,
         is_held: bool,
@@ -65,7 +65,7 @@ impl Outgoing {
         Self::new(max_age, Way::Paced { byte, gone_at: now })
     }
 
-    /// For one where it is seen whether somebody reads.
+    /// For one where it is seen whether the other end reads.
     pub(super) fn watched(max_age: Duration) -> Self {
         let way = Way::Watched {
             unread: None,
@@ -118,7 +118,7 @@ impl Outgoing {
         }
     }
 
-    /// Told whether something is left to read at the other end; says whether that has grown too old, and is to be
+    /// Takes whether something is left to read at the other end; returns whether that has grown too old, and is to be
     /// thrown away there.
     #[must_use]
     pub(super) fn look(&mut self, now: Instant, has_unread: bool) -> bool {
@@ -133,7 +133,7 @@ impl Outgoing {
         let old = unread.take_if(|it| is_old(it));
         *is_held = unread.is_some();
         if let Some(old) = old {
-            // Whoever reads this very moment may have had a part of it.
+            // A reader at this very moment may have had a part of it.
             self.counts.n_sent_bytes = self.counts.n_sent_bytes.saturating_sub(old.n_bytes);
             self.counts.n_dropped_bytes += old.n_bytes;
             self.counts.n_dropped += old.n_messages;

@@ -1,7 +1,7 @@
 //! `bowline service call`: one call, from words to words.
 //!
 //! In: the name of a service, and a request as JSON or as fields. Out: its reply. The type of the request comes from
-//! whoever serves it, and what that looks like from whoever describes it.
+//! the server, and what that looks like from a program that describes it.
 
 use super::lookout::Lookout;
 use crate::input::{self, Usage};
@@ -60,10 +60,10 @@ pub(crate) struct Arguments {
     /// How long to wait for the reply, as in 500ms or 1m; seconds without a unit
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = input::period)]
     timeout: Duration,
-    /// The type of the request, for servers that do not say who they are
+    /// The type of the request, for servers that do not announce themselves
     #[arg(long = "type", value_name = "TYPE")]
     type_name: Option<String>,
-    /// Print an example of the request, with comments, and call nobody
+    /// Print an example of the request, with comments, and call no server
     #[arg(long)]
     example: bool,
     /// Print the reply, or what went wrong, as JSON
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     types: Types,
 }
 
-/// A little longer than it takes those to say who they are that cannot be asked.
+/// A little longer than it takes those to announce themselves that cannot be asked.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 /// Searching is silent for so long.
 const SOON: Duration = Duration::from_millis(800);
@@ -88,7 +88,7 @@ struct Target {
     reply_fingerprint: Option<Fingerprint>,
 }
 
-/// What somebody says of a service.
+/// The announcement of a service.
 struct Offered {
     server: String,
     request: (String, Fingerprint),
@@ -151,7 +151,7 @@ fn call(
     }
 }
 
-/// The service as whoever serves it describes it.
+/// The service as its server describes it.
 fn offered_target(lookout: &mut Lookout, service: &ServiceName) -> anyhow::Result<Target> {
     let name = service.as_str();
     let mut offered = lookout.find(SOON, |lookout| offer(lookout, name))?;
@@ -173,7 +173,7 @@ fn offered_target(lookout: &mut Lookout, service: &ServiceName) -> anyhow::Resul
     })
 }
 
-/// The service with a request of a type that somebody knows better than the bus.
+/// The service with a request of a type that the caller knows better than the bus.
 fn named_target(lookout: &mut Lookout, name: &str) -> anyhow::Result<Target> {
     let find = |lookout: &Lookout| {
         let source = &lookout.listener.source;
@@ -213,7 +213,7 @@ fn offer(lookout: &Lookout, name: &str) -> Option<Offered> {
     })
 }
 
-/// What a type looks like, from what is known here or what somebody says on the bus.
+/// What a type looks like, from what is known here or described on the bus.
 fn described(
     lookout: &mut Lookout,
     (name, fingerprint): &(String, Fingerprint),
@@ -243,7 +243,7 @@ fn unknown(lookout: &Lookout, offered: &Offered) -> anyhow::Error {
     }
 }
 
-/// What is there instead, for whoever asked for something that is not.
+/// What is there instead of a service that is not.
 fn who_else(lookout: &Lookout) -> String {
     const MAX_NAMES: usize = 20;
     let offers = lookout.directory.all_offers(lookout.now());

@@ -28,7 +28,7 @@ With --json there is one line for each.";
 
 const EXIT_CODES: &str = "Exit code 0 if there are services; 1 if there is none.";
 
-/// Everybody answers a request at once, unless they just did, or the request is lost.
+/// All processes answer a request at once, unless they just did, or the request is lost.
 const PERIOD: Duration = Duration::from_millis(1_200);
 
 #[derive(Args, Debug)]
@@ -116,7 +116,7 @@ fn health(offer: &Offer<'_>) -> &'static str {
     }
 }
 
-/// With how long ago it was last heard, if it is gone: in a log, before its end.
+/// With how long ago it was last received, if it is gone: in a log, before its end.
 fn health_and_end(offer: &Offer<'_>, now: Time) -> String {
     match offer.life {
         Life::Gone => format!(
@@ -145,7 +145,7 @@ fn to_json(offer: &Offer<'_>) -> Value {
     })
 }
 
-/// Says which services more than one live server has.
+/// Prints which services more than one live server has.
 fn note_rivals(offers: &[Offer<'_>]) {
     let mut servers: BTreeMap<&str, usize> = BTreeMap::new();
     for offer in offers.iter().filter(|offer| offer.life != Life::Gone) {

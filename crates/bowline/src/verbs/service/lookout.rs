@@ -11,7 +11,7 @@ use bowline_msgs::{Heartbeat, Presence, PresenceRequest};
 use bowline_wire::Message as _;
 use std::time::Duration;
 
-/// How often everybody is asked who they are: the first request may be lost, like any message.
+/// How often all processes are asked for their presence: the first request may be lost, like any message.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 
 pub(super) struct Lookout {
@@ -76,7 +76,7 @@ impl Lookout {
     fn hear(&mut self, event: &Event) {
         self.log_time = Time::from_ns(event.arrival.received_ns);
         let now = self.now();
-        // What cannot be read is nobody.
+        // What cannot be read is ignored.
         match event.channel.as_str() {
             HEARTBEAT_CHANNEL => {
                 if let Ok(heartbeat) = Heartbeat::decode(&event.payload) {
@@ -105,7 +105,7 @@ impl Lookout {
             utime: now.utime(),
             ..PresenceRequest::default()
         };
-        // Whoever cannot be asked says it now and then anyway.
+        // A process that cannot be asked announces itself now and then anyway.
         drop(bus.publish(PRESENCE_REQUEST_CHANNEL, &request));
     }
 }

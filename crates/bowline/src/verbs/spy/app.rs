@@ -1,4 +1,4 @@
-//! What the spy shows and how it answers keys: a state that is told events, keys and the time.
+//! What the spy shows and how it answers keys: a state that gets events, keys and the time.
 
 use super::feed::Feed;
 use super::gallery::Gallery;

@@ -5,9 +5,9 @@ use bowline_inspect::{Next, Outlook, ReceiveError, Source};
 use bowline_log::Catalog;
 use std::time::{Duration, Instant};
 
-/// How long an idle bus is listened to before somebody looks at the keys.
+/// How long an idle bus is read before keys are looked for.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How many events are taken before somebody looks at the keys.
+/// How many events are taken before keys are looked for.
 const MAX_EVENTS: usize = 4_096;
 const SPEEDS: [f64; 13] = [
     0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0,
@@ -141,7 +141,7 @@ impl Feed {
         }
     }
 
-    /// Goes on from another time in the log. Says whether that is possible.
+    /// Goes on from another time in the log. Returns whether that is possible.
     pub(crate) fn seek_by(&mut self, by_ns: i64, now: Instant) -> Result<bool, ReceiveError> {
         let Some(pace) = &mut self.pace else {
             return Ok(false);

@@ -51,7 +51,7 @@ impl Gallery {
         self.zoom = (self.zoom + 1) % ZOOMS.len();
     }
 
-    /// Draws what the message is a picture of; says whether it is one. `at_ns` tells messages apart.
+    /// Draws what the message is a picture of; returns whether it is one. `at_ns` identifies a message.
     pub(crate) fn draw(
         &mut self,
         frame: &mut Frame<'_>,

@@ -39,7 +39,7 @@ pub(crate) enum Graphics {
 }
 
 impl Graphics {
-    /// Asks the terminal, which must be in raw mode, before anybody else reads from it.
+    /// Asks the terminal, which must be in raw mode, before any other code reads from it.
     pub(crate) fn ask(terminal: &mut File) -> io::Result<Self> {
         terminal.write_all(QUESTION)?;
         terminal.flush()?;

@@ -23,7 +23,7 @@ pub(crate) enum Colours {
 }
 
 impl Colours {
-    /// What the environment says of the terminal: `COLORTERM`, `TERM`, `NO_COLOR`.
+    /// The environment's description of the terminal: `COLORTERM`, `TERM`, `NO_COLOR`.
     pub(crate) fn of_terminal(variable: impl Fn(&str) -> Option<String>) -> Self {
         let term = variable("TERM").unwrap_or_default();
         let is_any = |names: &[&str]| names.iter().any(|name| term.contains(name));

@@ -90,7 +90,7 @@ impl MessageView {
         };
     }
 
-    /// Goes to the message before or after the one that is looked at. Says what is wrong if there is none.
+    /// Goes to the message before or after the one that is looked at. Returns what is wrong if there is none.
     pub(crate) fn step(&mut self, is_back: bool, history: &History) -> Result<(), &'static str> {
         let Some((number, _)) = self.frozen.as_ref().or(self.latest.as_ref()) else {
             return Err("nothing has come yet");
@@ -159,7 +159,7 @@ impl MessageView {
         (self.at, self.first, self.key) = (0, 0, None);
     }
 
-    /// Opens what is closed and closes what is open. Says whether there was anything.
+    /// Opens what is closed and closes what is open. Returns whether there was anything.
     pub(crate) fn toggle(&mut self, catalog: &Catalog) -> bool {
         let row = self.row(catalog).filter(|row| row.fold != Fold::Leaf);
         if let Some(row) = &row {
@@ -176,7 +176,7 @@ impl MessageView {
         }
     }
 
-    /// Closes what is open, or goes to what the line is inside of. Says whether there was such.
+    /// Closes what is open, or goes to what the line is inside of. Returns whether there was such.
     pub(crate) fn close(&mut self, catalog: &Catalog) -> bool {
         let Some(row) = self.row(catalog) else {
             return false;
@@ -197,7 +197,7 @@ impl MessageView {
         }
     }
 
-    /// Takes a click on a line. Says whether it was on the one that is marked already.
+    /// Takes a click on a line. Returns whether it was on the one that is marked already.
     pub(crate) fn click(&mut self, y: u16, catalog: &Catalog) -> bool {
         let at = self.first + usize::from(y.saturating_sub(self.area.y));
         if y < self.area.y || y >= self.area.bottom() || at >= self.n_rows {

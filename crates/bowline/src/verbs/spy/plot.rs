@@ -114,7 +114,7 @@ impl Plot<'_> {
         }
     }
 
-    /// The name and what the curve says, in about so many letters. What is less important goes first.
+    /// The name and the figures of the curve, in about so many letters. What is less important goes first.
     fn legend(&self, curve: &Curve<'_>, stats: Option<Stats>, room: usize) -> String {
         let value = match self.cursor_ns {
             Some(ns) => curve.series.nearest(ns).map(|(_, value)| value),
@@ -255,7 +255,7 @@ fn at_edge(from: (f64, f64), to: (f64, f64), x: f64) -> (f64, f64) {
     (x, from.1 + (to.1 - from.1) * share)
 }
 
-/// The end of a name, which tells fields apart.
+/// The end of a name, which distinguishes fields.
 fn tail(name: &str, most: usize) -> String {
     let name = text::printable(name);
     let n_letters = name.chars().count();

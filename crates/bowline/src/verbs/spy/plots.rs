@@ -10,7 +10,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Color;
 
-/// More would not be told apart.
+/// More curves could not be distinguished.
 const MAX_CURVES: usize = 6;
 /// What may be decoded for curves in each slice of time.
 const SLICE_NS: i64 = 50_000_000;
@@ -54,7 +54,7 @@ impl Default for Plots {
 }
 
 impl Plots {
-    /// Plots a field, or not any more. Says which.
+    /// Plots a field, or not any more. Returns which.
     pub(crate) fn toggle(
         &mut self,
         channel: &Channel,

@@ -27,7 +27,7 @@ impl Stretch {
         }
     }
 
-    /// Writes what is remembered of it. Says what came of that.
+    /// Writes what is remembered of it. Returns what came of that.
     pub(crate) fn write(&self, file: &str, history: &History, catalog: &Catalog) -> String {
         let (Some(from_ns), Some(to_ns)) = (self.from_ns, self.to_ns) else {
             return "no stretch is marked".to_owned();

@@ -83,7 +83,7 @@ impl Names<'_> {
     }
 }
 
-/// What is shown of a type that nobody has described.
+/// What is shown of an undescribed type.
 fn unknown(fingerprint: Fingerprint) -> String {
     let bytes = fingerprint.0.to_be_bytes();
     let is_text = bytes.iter().all(|byte| matches!(byte, 0x20..=0x7e));
@@ -149,7 +149,7 @@ impl Table {
         self.order.iter().position(|channel| channel == selected)
     }
 
-    /// Takes a click. Says whether it was on the channel that is marked already.
+    /// Takes a click. Returns whether it was on the channel that is marked already.
     pub(crate) fn click(&mut self, x: u16, y: u16) -> bool {
         if y == self.area.y {
             if let Some(column) = self.column_at(x) {
@@ -393,7 +393,7 @@ fn senders(traffic: &Traffic) -> String {
     }
 }
 
-/// What the channel's latest sender lost: which channel a lost message was for, nobody can tell.
+/// What the channel's latest sender lost: which channel a lost message was for is unknown.
 fn lost(traffic: &Traffic, shown: &Shown<'_>) -> Option<u64> {
     shown.lost.get(&traffic.sender()?).copied()
 }

@@ -18,7 +18,7 @@ pub(in super::super) struct Run {
 }
 
 impl Run {
-    /// Adds a number, or an array of them, that is at `place`. `to_wire` says which way it goes.
+    /// Adds a number, or an array of them, that is at `place`. `to_wire` gives the direction.
     pub(in super::super) fn push(&mut self, place: &str, member: &Member, to_wire: bool) {
         let Type::Primitive(primitive) = member.ty else {
             return;

@@ -35,7 +35,7 @@ pub(super) fn path(def: &TypeDef) -> String {
     format!("{}.hpp", def.full_name().replace('.', "/"))
 }
 
-/// The part of macro names that tells types apart.
+/// The part of macro names that distinguishes types.
 pub(super) fn macro_stem(def: &TypeDef) -> String {
     def.full_name().replace('.', "_")
 }

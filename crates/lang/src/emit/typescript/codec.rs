@@ -1,6 +1,6 @@
 //! Reading and writing the members of a struct.
 //!
-//! Each call of the codec takes a step, a member's name or a place in an array, so that errors can say where they are.
+//! Each call of the codec takes a step, a member's name or a place in an array, so that errors can name their place.
 
 use super::super::code::Code;
 use super::super::walk::{Site, Walker, walk};

@@ -31,7 +31,7 @@ impl Imports {
         )];
         for inner in contained(types, id) {
             let (def, ident) = (types.def(inner), modules.ident(inner));
-            // Another package may have a type of the same name: then it is told apart by its package.
+            // Another package may have a type of the same name: then the package is added to its name.
             let (local, as_local) = if taken.insert(ident.to_string()) {
                 (ident.to_string(), String::new())
             } else {

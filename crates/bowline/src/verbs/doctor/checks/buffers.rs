@@ -91,7 +91,7 @@ fn room(bytes: u64) -> String {
     count(n_datagrams(bytes), "large datagram")
 }
 
-/// Who gets how much: root is not bound by the limit, and LCM's own programs ask for nothing unless told to.
+/// Who gets how much: root is not bound by the limit, and LCM's own programs ask for nothing by default.
 fn granted(snapshot: &Snapshot, group: &Group, max: u64, default: u64) -> String {
     let of_others = group.recv_buf_size.unwrap_or(max).min(max);
     let ours = snapshot.granted_bytes.as_ref().copied();

@@ -74,7 +74,7 @@ pub(super) fn membership(snapshot: &Snapshot) -> Vec<Finding> {
         return Vec::new();
     };
     if snapshot.can_share_port == Ok(false) {
-        // Whoever holds the port alone is not of this bus.
+        // A socket that holds the port alone is not of this bus.
         return Vec::new();
     }
     let memberships = match &snapshot.memberships {

@@ -126,9 +126,9 @@ fn condition(flag: &str, value: &str, hook: Hook, packet: &Packet) -> Match {
         },
         "--pkt-type" => Match::of(value == "multicast"),
         "--dst-type" => Match::of(value == "MULTICAST"),
-        // Nobody answers a multicast packet, so each one is the first of its flow.
+        // A multicast packet has no answer, so each one is the first of its flow.
         "--ctstate" | "--state" => Match::of(value.split(',').any(|state| state == "NEW")),
-        // These bring conditions or say what a target does; by themselves they ask nothing.
+        // These bring conditions or define what a target does; by themselves they ask nothing.
         "-m" | "--comment" | "--reject-with" | "--log-prefix" | "--log-level" => Match::Yes,
         _ => Match::Maybe,
     }

@@ -83,7 +83,7 @@ fn read_statements(statements: &[Value], packet: &Packet, hook: Hook) -> (Match,
                 None => (matches, action) = (matches.and(Match::Maybe), Action::Accept),
             },
             "counter" | "log" | "mangle" | "comment" | "notrack" => {}
-            // A target of iptables: which one is not said.
+            // A target of iptables: which one is not shown.
             "xt" if body["type"] == "target" => {
                 (matches, action) = (matches.and(Match::Maybe), Action::Drop);
             }
@@ -175,7 +175,7 @@ fn compare(left: &Value, right: &Value, packet: &Packet, hook: Hook) -> Match {
             None => Match::Maybe,
         },
         ("payload", "dport") => any(right, &|one| port(one, packet.dest_port)),
-        // Nobody answers a multicast packet, so each one is the first of its flow.
+        // A multicast packet has no answer, so each one is the first of its flow.
         ("ct", "state") => any(right, &|one| Match::of(plain(one) == "new")),
         _ => Match::Maybe,
     }

@@ -41,7 +41,7 @@ pub(crate) fn run(runner: Runner, setting: Setting) -> anyhow::Result<Report> {
     let draw = move || {
         let drawn = console.keep_drawing(&terminal, &over);
         drop(terminal);
-        // A player that nobody can see or stop should not go on.
+        // A player that cannot be seen or stopped should not go on.
         console.controls.send(Command::Quit);
         drawn
     };

@@ -88,7 +88,7 @@ pub(crate) fn to_json(file: &Path, report: &Report) -> Value {
     })
 }
 
-/// The three figures that say how well the timing was kept.
+/// The three figures for how well the timing was kept.
 fn lateness(report: &Report) -> String {
     let ms = |duration: std::time::Duration| duration.as_secs_f64() * 1e3;
     let late = &report.lateness;

@@ -73,7 +73,7 @@ impl Keyboard {
     fn press(&mut self, key: KeyEvent) -> Option<Key> {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         if is_control {
-            // ^C, and ^\ as terminals say it.
+            // ^C, and ^\ as terminals send it.
             return matches!(key.code, KeyCode::Char('c' | '4')).then_some(Key::Quit);
         }
         if self.note.is_some() {

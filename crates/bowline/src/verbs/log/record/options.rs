@@ -12,7 +12,7 @@ use jiff::Zoned;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What lcm-logger writes to when it is not told.
+/// The default name of lcm-logger.
 const DEFAULT_NAME: &str = "lcmlog-%Y-%m-%d";
 
 pub(super) fn recorder(arguments: &Arguments) -> anyhow::Result<RecorderOptions> {

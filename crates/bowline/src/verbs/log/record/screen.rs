@@ -17,7 +17,7 @@ const JSON_EVERY: Duration = Duration::from_secs(1);
 /// Rates are over so long.
 const RATE_OVER: Duration = Duration::from_secs(1);
 
-/// Shows how recording goes. Where nobody listens, that is no reason to stop.
+/// Shows how recording goes. A closed output is no reason to stop.
 pub(super) struct Screen {
     audience: Audience,
     drawn_at: Instant,
@@ -34,7 +34,7 @@ pub(super) enum Audience {
     Reader,
     /// A program.
     Json,
-    /// Nobody, unless something is wrong.
+    /// No output, unless something is wrong.
     Nobody,
 }
 
@@ -115,7 +115,7 @@ impl Screen {
         put(&format!("{CLEAR}{alarm}{line}{PLAIN}"));
     }
 
-    /// Ends the log, and says what there is to say about it.
+    /// Ends the log, and prints the summary.
     pub(super) fn end(&mut self, mut recorder: Recorder) -> Status {
         let status = recorder.stop();
         self.tell_notices(&recorder);
@@ -311,7 +311,7 @@ impl Pace {
 fn put(text: &str) {
     use std::io::Write as _;
     let mut out = std::io::stderr().lock();
-    // Where nobody listens, that is no reason to stop.
+    // A closed output is no reason to stop.
     drop(out.write_all(text.as_bytes()));
     drop(out.flush());
 }
