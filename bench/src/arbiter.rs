@@ -1,6 +1,6 @@
 //! How long the arbiter takes from votes to a decision.
 //!
-//! Nobody publishes a program to run beside it; what the survey of 2026 measured with MOOS-IvP's solver on this kind of
+//! There is no published program to run beside it; what the survey of 2026 measured with MOOS-IvP's solver on this kind of
 //! machine is named as such.
 
 use crate::{Length, stopwatch};

@@ -169,7 +169,7 @@ fn robot() -> Result<Vec<Instance>> {
     Ok(robot)
 }
 
-/// Passes on what it hears: a copy of it, as a component that changes something would make.
+/// Passes on what it receives: a copy of it, as a component that changes something would make.
 #[derive(Debug)]
 struct Relay<M> {
     heard: Input<M>,
@@ -264,14 +264,14 @@ impl Component for Driver {
     }
 }
 
-/// Sends a thousand times a second, and tells how long it was until that came back.
+/// Sends a thousand times a second, and measures how long it was until that came back.
 struct Pinger {
     ping: Output<Velocity>,
     pong: Input<Velocity>,
     trips: SyncSender<f64>,
 }
 
-/// Where the pinger that is made next tells its times: components are made from parameters, which these are not.
+/// Where the pinger that is made next leaves its times: components are made from parameters, which these are not.
 static TRIPS: Mutex<Option<SyncSender<f64>>> = Mutex::new(None);
 
 impl Build for Pinger {
@@ -304,7 +304,7 @@ impl Component for Pinger {
         }
         if let Some(pong) = step.arrived(self.pong) {
             let trip_us = (step.now().ns() - pong.utime) as f64 / 1e3;
-            // Whoever measures may have gone.
+            // The measuring thread may have gone.
             self.trips.try_send(trip_us).unwrap_or_default();
         }
     }

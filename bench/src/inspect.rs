@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 /// Messages a second, on so many channels.
 const LOADS: [(u32, usize); 2] = [(1_000, 20), (50_000, 10_000)];
-/// Where lcm-spy shows its window: no screen of anybody's.
+/// Where lcm-spy shows its window: a virtual screen.
 const DISPLAY: &str = ":4471";
 
 pub(crate) fn run(length: Length) -> Result<()> {
@@ -68,7 +68,7 @@ pub(crate) fn run(length: Length) -> Result<()> {
     Ok(())
 }
 
-/// Somebody who publishes, until told to stop.
+/// A publisher, until it is stopped.
 struct Traffic {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<f64>,
@@ -160,7 +160,7 @@ impl Spy {
         })
     }
 
-    /// The reference's, on a screen that nobody sees.
+    /// The reference's, on a virtual screen.
     fn lcm() -> Result<Self> {
         let mut command = Command::new("Xvfb");
         command.args([DISPLAY, "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]);
@@ -208,7 +208,7 @@ impl Spy {
             .context("expected a process's figures")?;
         let figures = after_name.split_whitespace().skip(11).take(2);
         let ticks: f64 = figures.filter_map(|it| it.parse::<f64>().ok()).sum();
-        // The kernel counts in hundredths for everybody, whatever it ticks in.
+        // The kernel counts in hundredths for all programs, whatever it ticks in.
         Ok(ticks / 100.0)
     }
 }

@@ -148,7 +148,7 @@ fn record(folder: &Path, length: Length) -> Result<()> {
     Ok(())
 }
 
-/// How many messages' bytes a second the system takes when nothing is received or made of them: nobody records more.
+/// How many messages' bytes a second the system takes when nothing is received or made of them: no recorder takes more.
 fn write_rate(folder: &Path, size: usize) -> Result<f64> {
     const N_BYTES: usize = 500 * MEGABYTE;
     let path = folder.join("plain");

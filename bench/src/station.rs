@@ -22,7 +22,7 @@ pub(crate) fn run(length: Length) -> Result<()> {
     if length == Length::Quick {
         bench.args(["--presses", "10", "--seconds", "2"]);
     }
-    // It says which aims it missed; here it is told, not judged.
+    // It prints which aims it missed; here it is passed on, not judged.
     let status = bench.status().context("cannot start node")?;
     ensure!(
         matches!(status.code(), Some(0 | 1)),

@@ -1,5 +1,5 @@
 //! Datagrams of several senders, lost, repeated, exchanged and corrupted: what is delivered, and when, is what a model
-//! says that keeps a map of bytes for each message; memory stays within its limits whatever comes.
+//! requires that keeps a map of bytes for each message; memory stays within its limits whatever comes.
 
 use bowline_wire::datagram::{Cut, Datagram, Fragment, Short, write_short_header};
 use bowline_wire::reassembly::{Counts, DropReason, Limits, Outcome, Reassembler};

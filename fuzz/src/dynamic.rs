@@ -36,7 +36,7 @@ pub(crate) fn run(bytes: &[u8]) {
             return;
         }
     };
-    // A boolean is any byte on the wire but 0 or 1 when said again.
+    // A boolean is any byte on the wire but 0 or 1 when encoded again.
     let once = types
         .encode(root, &value)
         .expect("what was decoded can be encoded");

@@ -35,7 +35,7 @@ fn read(log: &[u8], chunk: usize) -> Vec<(usize, usize)> {
     }
 }
 
-/// Up to as many bytes as the first one says.
+/// Up to as many bytes as the first one asks.
 fn take<'b>(bytes: &mut &'b [u8], mask: u8) -> Option<&'b [u8]> {
     let (n, rest) = bytes.split_first()?;
     let (taken, rest) = rest.split_at_checked(usize::from(*n & mask))?;

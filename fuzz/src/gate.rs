@@ -1,4 +1,4 @@
-//! A gate that is told anything, at any time: whatever comes, nothing moves without a reason.
+//! A gate that receives anything, at any time: whatever comes, nothing moves without a reason.
 
 use bowline_autonomy::gate::{Contingency, Gate, Input, Rules};
 use bowline_component::Time;
@@ -58,7 +58,7 @@ impl Heard {
     }
 }
 
-/// When something was received that is heard now: most often at once.
+/// When something was received that is taken now: most often at once.
 fn waited(now: Time, choices: &mut Choices<'_>) -> Time {
     match choices.byte() {
         byte @ 0..=63 => now - Duration::from_millis(u64::from(byte) * 50),

@@ -44,7 +44,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 .encode(*id, value)
                 .expect("what was decoded can be encoded");
             assert_eq!(*recoded, again, "a message says the same when said again");
-            // A boolean is any byte but 0, and said again as 1; all else is said as it was.
+            // A boolean is any byte but 0, and encoded again as 1; all else is encoded as it was.
             if has_boolean(*id) {
                 let is_alike =
                     |(found, said): (&u8, &u8)| found == said || *said == 1 && *found > 1;

@@ -1,4 +1,4 @@
-//! Any bytes are packets of a link or an error, and a session that hears them from its peer delivers nothing larger than it
+//! Any bytes are packets of a link or an error, and a session that receives them from its peer delivers nothing larger than it
 //! declared, answers within bounds, and goes on.
 
 use bowline_component::Time;
@@ -44,7 +44,7 @@ fn acquainted() -> (Session, Session, Time) {
 }
 
 pub(crate) fn run(bytes: &[u8]) {
-    // Whoever seals is believed; of all others a seal lets next to nobody through.
+    // A sealed packet is believed; of all others a seal lets hardly any through.
     let mut sealed = bytes.to_vec();
     seal(&mut sealed);
     assert_eq!(unseal(&sealed), Ok(bytes));
@@ -59,7 +59,7 @@ pub(crate) fn run(bytes: &[u8]) {
         assert_eq!((header, frames), (header_again, frames_again));
     }
     let (mut ours, _, mut now) = acquainted();
-    // Each piece, as long as its first byte says, is a packet of the peer's with any frames.
+    // Each piece, as long as its first byte gives, is a packet of the peer's with any frames.
     let mut rest = bytes;
     let mut packet = Vec::new();
     let mut sequence = 100;

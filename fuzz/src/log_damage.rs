@@ -9,7 +9,7 @@ use std::path::Path;
 
 const MAX_EDITS: usize = 4;
 
-/// Up to as many bytes as the first one says.
+/// Up to as many bytes as the first one asks.
 fn take<'b>(bytes: &mut &'b [u8], mask: u8) -> Option<&'b [u8]> {
     let (n, rest) = bytes.split_first()?;
     let (taken, rest) = rest.split_at_checked(usize::from(*n & mask))?;

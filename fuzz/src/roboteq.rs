@@ -1,4 +1,4 @@
-//! Any bytes from a motor controller that is being told what to do: nothing panics, what it says moves no motor beyond what
+//! Any bytes from a motor controller that is being commanded: nothing panics, what is sent moves no motor beyond what
 //! was asked for, and there is always a moment at which to look again.
 
 use bowline_component::Time;

@@ -1,5 +1,5 @@
 //! Any bytes as frames of a scanner, and any bytes from a device that is just being asked: nothing panics, a frame that
-//! is understood is the only way to write what it says, and a scan is within the device's limits.
+//! is understood is the only way to write its contents, and a scan is within the device's limits.
 
 use bowline_component::Time;
 use bowline_drivers::scanner::{SHAPE, Scanner, ScannerParameters, decode, encode};
@@ -15,7 +15,7 @@ pub(crate) fn run(bytes: &[u8]) {
             assert_eq!(written, frame);
         }
     }
-    // A device that lets us in and then says this, a piece at a time.
+    // A device that lets us in and then sends this, a piece at a time.
     let mut scanner = Scanner::new(ScannerParameters::default()).expect("defaults are fine");
     let mut now = Time::from_utime(1_000_000);
     scanner.poll(now, &mut Line::new(&[]));

@@ -1,4 +1,4 @@
-//! A page that says anything: it is a frame or an error, and nothing goes to the bus that the role may not ask for.
+//! A page that sends anything: it is a frame or an error, and nothing goes to the bus that the role may not ask for.
 
 use bowline_station::Role;
 use bowline_station::fuzzing::{Said, hear};

@@ -8,7 +8,7 @@ const LIMITS: Limits = Limits {
     payload_len: 1000,
 };
 
-/// The frames said again, and how it ended, for one who gets a byte at a time.
+/// The frames encoded again, and how it ended, for a reader that gets a byte at a time.
 fn read_slowly(bytes: &[u8]) -> (Vec<u8>, Result<(), BadFrame>) {
     let mut said = Vec::new();
     let mut at = 0;

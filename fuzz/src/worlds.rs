@@ -1,4 +1,4 @@
-//! Any file is a world or says what is wrong with it, in bounded time and memory; a world can be drawn.
+//! Any file is a world or its errors, in bounded time and memory; a world can be drawn.
 
 use bowline_sim::{Barn, World, world_to_svg};
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 
 const [code, folder] = process.argv.slice(2);
 
-/** All classes of a folder, by the names that they say they have. */
+/** All classes of a folder, by the names in their code. */
 async function classes(folder) {
     const found = new Map();
     for (const path of readdirSync(folder, { recursive: true })) {

@@ -28,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Decodes a message into a value that had the same one before, which allocates nothing where `reuses` says so.
+/// Decodes a message into a value that had the same one before, which allocates nothing where `reuses` is set.
 fn decode_again<'m, M: Message + Decode<'m>>(reuses: bool, message: &'m [u8]) -> Result<Vec<u8>, String> {
     let mut value = M::decode(message).map_err(|error| error.to_string())?;
     let before = N_ALLOCATIONS.load(Ordering::Relaxed);

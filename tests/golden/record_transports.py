@@ -121,7 +121,7 @@ def mpudpm():
         for channel in CHANNELS:
             publisher.publish(channel, b"")
             ports[n_ports, channel] = wire.until(channel)[0] - BASE_PORT
-    # A regular expression makes it ask for channels, a name makes it tell of one more.
+    # A regular expression makes it ask for channels, a name makes it announce one more.
     are_regex = {}
     for i, pattern in enumerate(PATTERNS):
         client = lcm.LCM(f"mpudpm://{GROUP}:{BASE_PORT + 1000 + i}?ttl=0")

@@ -92,7 +92,7 @@ fn join<T>(threads: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
 }
 
 /// Reads `count` events on a thread of its own. The inbox comes back, so that it goes when all threads are done: an
-/// inbox that goes has whoever reads look up, and hides that nobody else did.
+/// inbox that goes has the reading thread look up, and hides that no other did.
 fn read(bus: &Bus, pattern: &str, count: usize) -> JoinHandle<Inbox> {
     let inbox = bus.events(pattern).expect("the model refuses nothing");
     thread::spawn(move || {
@@ -193,7 +193,7 @@ fn an_interrupt_ends_one_read() {
     let other = bus.events("B").expect("the model refuses nothing");
     publish(&bus, "A");
     join([reader]);
-    // Nobody interrupts any more. What is still up ends one read, and the next lasts until its time is over.
+    // Nothing interrupts any more. What is still up ends one read, and the next lasts until its time is over.
     let before = network.n_interrupted();
     let nothing = other.recv_timeout(Duration::from_millis(1));
     let after = network.n_interrupted();
@@ -252,7 +252,7 @@ fn a_callback_hears_everything_from_its_start() {
         .iter()
         .map(|(_, counts)| counts.queued)
         .collect();
-    // What was queued for it before it ends is heard, since the thread reads in order.
+    // What was queued for it before it ends is received, since the thread reads in order.
     let (done, is_done) = shuttle::sync::mpsc::channel();
     let tell = move |_| done.send(()).expect("it is waited for");
     let last = bus

@@ -1,6 +1,6 @@
 //! What cargo built in the same call as the tests: programs and libraries of the workspace.
 //!
-//! They lie beside the test's own program, in the same target folder and of the same profile, wherever cargo was told to
+//! They lie beside the test's own program, in the same target folder and of the same profile, wherever cargo was configured to
 //! put them. No test starts cargo for them: `cargo build --workspace --all-features --lib --bins --tests` builds all of it
 //! once, with one set of features.
 
@@ -79,7 +79,7 @@ fn beside(name: &str) -> PathBuf {
     folder().join(name)
 }
 
-/// The folder of the profile: `target/debug`, say.
+/// The folder of the profile, such as `target/debug`.
 fn folder() -> PathBuf {
     let test = std::env::current_exe().expect("a program knows where it is");
     let folder = test.parent().and_then(Path::parent);

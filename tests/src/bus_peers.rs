@@ -3,13 +3,13 @@
 //! Each implementation is a program with three verbs:
 //!
 //! ```text
-//! receive URL PATTERN COUNT        says `CHANNEL SIZE DIGEST` for each message; ends after COUNT (0: never)
+//! receive URL PATTERN COUNT        prints `CHANNEL SIZE DIGEST` for each message; ends after COUNT (0: never)
 //! send URL CHANNEL N_CHANNELS SEED COUNT PACE SIZE...
 //!                                  publishes; ends after COUNT (0: never)
 //! echo URL PATTERN REPLY_CHANNEL   publishes what it receives on another channel
 //! ```
 //!
-//! All say `ready` once they can do their work, `done N messages N bytes` as their last line, and end when stdin is
+//! All print `ready` once they can do their work, `done N messages N bytes` as their last line, and end when stdin is
 //! closed. Message number `index` has the `index % n`th of the sizes, the content of [`crate::content`], and goes to
 //! CHANNEL, or with more than one channel to CHANNEL followed by `index % N_CHANNELS`. PACE is a number of messages a
 //! second (0: as fast as it can), or `step`: then each line of stdin is the index of a message to publish, and is
@@ -36,12 +36,12 @@ pub const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 /// The same for links between namespaces, which are one hop.
 pub const URL_ACROSS_LINKS: &str = "udpm://239.255.76.67:7667?ttl=1";
 
-/// Who speaks LCM, and what it can and cannot do.
+/// An implementation of LCM, and what it can and cannot do.
 #[derive(Clone, Copy, Debug)]
 pub struct Implementation {
     /// What it is called.
     pub name: &'static str,
-    /// Builds the program where that is needed, and says how it is started.
+    /// Builds the program where that is needed, and returns how it is started.
     program: fn(&Peers) -> Vec<OsString>,
     /// What it wants to have at the end of the URL.
     pub url_options: &'static str,
@@ -56,7 +56,7 @@ pub struct Implementation {
     pub delivers_unsent_bytes: bool,
 }
 
-/// liblcm asks for a receive buffer only when told to, and Linux gives at most `net.core.rmem_max`, often 208 KiB: three
+/// liblcm asks for a receive buffer only on request, and Linux gives at most `net.core.rmem_max`, often 208 KiB: three
 /// fragments. It counts fragments, not bytes.
 const C: Implementation = Implementation {
     name: "C",
@@ -140,14 +140,14 @@ pub struct Sending<'s> {
 /// When a sender sends.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// When it is told to.
+    /// When it is asked to.
     Step,
     /// So many messages a second.
     PerSecond(u32),
 }
 
 impl Sending<'_> {
-    /// What a receiver must say of a message.
+    /// What a receiver must print of a message.
     #[must_use]
     pub fn line(&self, index: u64) -> String {
         let size = self.size(index);
@@ -180,7 +180,7 @@ impl fmt::Display for Pace {
     }
 }
 
-/// Asks a receiver of ours what its bus counted. What it says of messages meanwhile is added to `heard`.
+/// Asks a receiver of ours what its bus counted. What it prints of messages meanwhile is added to `heard`.
 #[must_use]
 pub fn ask_counts(receiver: &mut Process, heard: &mut Vec<String>) -> Value {
     receiver.tell("counts");

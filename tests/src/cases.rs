@@ -32,9 +32,9 @@ pub enum Ask {
     Fingerprint,
     /// To decode and encode this.
     Message {
-        /// What the message says.
+        /// The contents of the message.
         value: Value<'static>,
-        /// How our dynamic codec says it.
+        /// The same by our dynamic codec.
         message: Vec<u8>,
     },
     /// To refuse this, the beginning of a message.
@@ -153,7 +153,7 @@ impl Case {
     }
 }
 
-/// What a driver said to one question.
+/// The answer of a driver to one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The bytes that it made.

@@ -1,4 +1,4 @@
-//! What messages hold, so that whoever knows the seed can tell what must arrive.
+//! What messages hold, so that a receiver with the seed knows what must arrive.
 //!
 //! Every end of a bus, in whatever language, fills a message by the same rule: 64-bit words of xorshift64*, least byte
 //! first, repeated after a while. The period keeps large messages cheap in languages that are slow at

@@ -59,7 +59,7 @@ impl Drive {
         format!("log:{}", self.log.display())
     }
 
-    /// Whether the components say again what they said, when they hear what they heard.
+    /// Whether the components send again what they sent, when they receive what they received.
     ///
     /// # Errors
     /// With what is different.

@@ -1,6 +1,6 @@
 //! Programs that answer questions with generated code.
 //!
-//! A [`Language`] says how its code is built and run; a [`Dialect`] is a language with one maker of the code, the
+//! A [`Language`] defines how its code is built and run; a [`Dialect`] is a language with one maker of the code, the
 //! reference or us; a [`Run`] is what decodes and what encodes. A new language is one file here, one row in [`DIALECTS`]
 //! and one in [`RUNS`].
 
@@ -361,7 +361,7 @@ impl Build<'_> {
             .collect()
     }
 
-    /// Builds, unless the very same was built before: `recipe` is the text that says how, and is part of what is the same.
+    /// Builds, unless the very same was built before: `recipe` is the text of the commands, and is part of what is the same.
     /// The types come from seeds, so that from one day to the next they are.
     fn unless_built(&self, recipe: &str, build: impl FnOnce()) {
         let mut hasher = DefaultHasher::new();

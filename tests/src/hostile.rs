@@ -249,7 +249,7 @@ fn noise() -> Vec<Vec<u8>> {
     (0..2_000).map(&mut one).collect()
 }
 
-/// The first half of a message, from everywhere, and nobody ever sends the second.
+/// The first half of a message, from everywhere, and the second is never sent.
 fn flood() -> Vec<Hostile> {
     let half = |n| Hostile {
         source: Some(source(n)),
@@ -258,7 +258,7 @@ fn flood() -> Vec<Hostile> {
     (0..N_SOURCES).map(half).collect()
 }
 
-/// A few bytes of messages as large as can be: whoever believes them has no memory left.
+/// A few bytes of messages as large as can be: a receiver that believes them has no memory left.
 fn claims() -> Vec<Hostile> {
     let claim = |n| Hostile {
         source: Some(source(n)),
@@ -273,7 +273,7 @@ fn claims() -> Vec<Hostile> {
     (0..1_000).map(claim).collect()
 }
 
-/// An address that nobody has.
+/// An address without a host.
 fn source(n: u32) -> SocketAddrV4 {
     let address = Ipv4Addr::from_bits(Ipv4Addr::new(10, 66, 0, 1).to_bits() + n);
     SocketAddrV4::new(address, 7667)

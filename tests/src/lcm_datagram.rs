@@ -1,4 +1,4 @@
-//! Just enough of LCM's datagrams to make them and to tell them apart. Written from the format's description, not with
+//! Just enough of LCM's datagrams to make and to recognise them. Written from the format's description, not with
 //! our own codec, which is what is tested.
 //!
 //! ```text
@@ -21,7 +21,7 @@ pub struct Id {
 }
 
 impl Id {
-    /// What a datagram says it is; none when it is not LCM's.
+    /// What a datagram declares it is; none when it is not LCM's.
     #[must_use]
     pub fn of(datagram: &[u8]) -> Option<Self> {
         let (magic, rest) = datagram.split_first_chunk::<4>()?;

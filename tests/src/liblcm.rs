@@ -1,6 +1,6 @@
 //! Programs that were built for LCM's C library, to be run on it and on ours.
 //!
-//! They are linked with LCM's own `liblcm.so.1`, but do not say where it is: `LD_LIBRARY_PATH` does.
+//! They are linked with LCM's own `liblcm.so.1`, but do not contain where it is: `LD_LIBRARY_PATH` does.
 
 use crate::built::{built, scratch_root};
 use crate::bus_peers::{compiled, source};

@@ -1,4 +1,4 @@
-//! A bad network between two devices, as bad as a seed says, which keeps a record of what it did.
+//! A bad network between two devices, as bad as a seed makes it, which keeps a record of what it did.
 //!
 //! ```text
 //! host A: vA ==== wA : relay : wB ==== vB : host B
@@ -7,7 +7,7 @@
 //! Frames are taken from one device and put onto the other, and all but LCM's datagrams pass untouched. A datagram of many
 //! frames is put together first, so that fate strikes datagrams, as LCM counts them, and never a part of one. What is
 //! decided depends only on the seed, the direction, which sender of its address it is, and which datagram: two runs decide
-//! alike, whatever the timing. The senders of one address are told apart by the order in which they begin.
+//! alike, whatever the timing. The senders of one address are distinguished by the order in which they begin.
 //!
 //! [`decide`] decides, [`frames`] knows Ethernet, IP and UDP, [`queue`] keeps what comes later, [`run`] does the work, and
 //! [`network`] is all of it together with its two hosts. None but the last two do I/O.

@@ -1,4 +1,4 @@
-//! Work in several threads, and failures told in full but not all at once.
+//! Work in several threads, and failures reported in full but not all at once.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -77,7 +77,7 @@ impl Failures {
         if failures.is_empty() {
             return;
         }
-        // What fails in one language fails there often; the first of each says more than the first few of one.
+        // What fails in one language fails there often; the first of each is worth more than the first few of one.
         let mut by_who: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for failure in &failures {
             by_who

@@ -1,7 +1,7 @@
 //! A program that serves, and one that calls, for networks and lives that are worse than a test's own process.
 //!
 //! Requests and replies are waypoints. What becomes of one is in its id: `fail` has an error, `never` has no reply,
-//! `hold` has one when the server is told to go on, and everything else comes back as it is.
+//! `hold` has one when the server may go on, and everything else comes back as it is.
 
 use bowline_bus::{Bus, Event};
 use bowline_component::Health;
@@ -18,11 +18,11 @@ use std::time::Duration;
 
 /// What a server is known by: the same in all its lives.
 pub const SERVER: &str = "harbour";
-/// How often the server looks whether it was told something.
+/// How often the server looks for input.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Serves until stdin is closed. Says `ready`, then `executed ID` for each execution and `dropped` for each call that
-/// nobody waits for any more. At any line on stdin it answers what it holds.
+/// Serves until stdin is closed. Prints `ready`, then `executed ID` for each execution and `dropped` for each call that
+/// no caller waits for any more. At any line on stdin it answers what it holds.
 ///
 /// # Errors
 /// When the bus refuses.
@@ -114,7 +114,7 @@ fn lines_of_stdin() -> Result<Receiver<String>, Box<dyn Error>> {
 }
 
 /// Makes so many calls, one after the other, with ids `call-0` and on; or, while there are lines on stdin, with these as
-/// ids. Says `ready`, then `ID reply`, or `ID` and what went wrong, for each.
+/// ids. Prints `ready`, then `ID reply`, or `ID` and what went wrong, for each.
 ///
 /// # Errors
 /// When the bus refuses.

@@ -1,4 +1,4 @@
-//! Listens to a group and says which datagrams came: what was on the wire, told by nobody's LCM.
+//! Listens to a group and prints which datagrams came: what was on the wire, without any LCM library.
 //!
 //! One line for each datagram: `SOURCE ID SIZE DIGEST`, where the id is that of [`crate::lcm_datagram::Id`], or `-`.
 
@@ -10,7 +10,7 @@ use std::io::{self, Read as _, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 
-/// What a tap heard.
+/// What a tap received.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Heard {
     /// Who sent it.
@@ -45,7 +45,7 @@ impl Heard {
     }
 }
 
-/// Listens until stdin is closed, and then takes what is still in the socket: what was sent before is told.
+/// Listens until stdin is closed, and then takes what is still in the socket: what was sent before is reported.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ fn tell_all(socket: &UdpSocket, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// A socket on the group, beside whoever else listens there, with as much room as the system gives.
+/// A socket on the group, beside all others there, with as much room as the system gives.
 fn join(group: SocketAddrV4) -> io::Result<UdpSocket> {
     let fd = socket::socket(
         AddressFamily::Inet,

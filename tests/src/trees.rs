@@ -325,7 +325,7 @@ impl Grower {
         let (written, used) = match (self.radix, self.random.below(4)) {
             (Radix::Mixed, 0) => (format!("0x{size:x}"), Trait::Hex),
             (Radix::Mixed, 1) => (format!("0X{size:04X}"), Trait::Hex),
-            // No generator of the reference takes both, and something is to say what is right.
+            // No generator of the reference takes both, and one has to define what is right.
             (Radix::Mixed, 2) if !self.is_mutual => (format!("0{size:o}"), Trait::Octal),
             (Radix::Decimal | Radix::Mixed, _) => return size.to_string(),
         };

@@ -15,7 +15,7 @@ use std::process::Command;
 const REACTION_S: f64 = 0.5;
 /// How hard the simulated drive brakes, metres a second squared.
 const BRAKE_MPS2: f64 = 3.0;
-/// Springs, and truth that is told 50 times a second.
+/// Springs, and truth that is published 50 times a second.
 const TOLERANCE_S: f64 = 0.1;
 /// How far from its figure in docs/ground.md a stop may be, seconds: the figures are rounded, and truth is published 50
 /// times a second. What differs by more changes the document, too.
@@ -264,7 +264,7 @@ fn until(truth: &Process, n: usize, is_so: impl Fn(f64) -> bool) {
 #[test]
 fn a_vehicle_whose_arbiter_process_is_killed_stands() {
     let place = Place::new("faults_live");
-    // Nobody starts it again, so that the others are seen to manage without it.
+    // It is not started again, so that the others are seen to manage without it.
     let changes = "[component.arbiter]\nrestart = \"never\"\n";
     let like = workspace().join("robots/raptor.toml");
     let robot = format!("[robot]\nname = \"faults_live\"\nlike = {like:?}\n{changes}");

@@ -94,7 +94,7 @@ fn generated_and_dynamic_decoders_agree_about_damaged_messages() {
         let typed = (entry.recode)(&damaged);
         let dynamic = types.decode(&damaged);
         match (&typed, &dynamic) {
-            // A boolean that is neither 0 nor 1 is said again as 1; all else is said as it was.
+            // A boolean that is neither 0 nor 1 is encoded again as 1; all else is encoded as it was.
             (Ok(recoded), Ok((id, value))) => {
                 let again = types.encode(*id, value).expect("it was just decoded");
                 assert_eq!(*recoded, again, "{}", entry.name);

@@ -1,4 +1,4 @@
-//! Messages recorded from the reference: what it says, we say, byte for byte, and the other way round.
+//! Messages recorded from the reference: what it encodes, we encode, byte for byte, and the other way round.
 
 use bowline_lang::{Rules, Source, compile};
 use bowline_msgs::TYPES;
@@ -133,7 +133,7 @@ fn golden_messages_pass_through_the_code_of_every_language() {
         let ask = Ask::Message { value, message };
         let tree = trees.len();
         cases.push(Case { tree, id, ask });
-        // All types are in one set; the first tree brings the text, and each says which type has messages.
+        // All types are in one set; the first tree brings the text, and each names the type that has messages.
         let sources = if tree == 0 { sources() } else { Vec::new() };
         trees.push(Tree {
             seed: 0,

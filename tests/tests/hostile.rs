@@ -95,7 +95,7 @@ fn besiege(victim: &Implementation, attack: &Attack) -> Siege {
     }
 }
 
-/// What an attack sent, of all that was heard.
+/// What an attack sent, of all that was received.
 fn hostile_of(heard: &[Heard], attack: &Attack) -> Vec<Heard> {
     let digest = |hostile: &Hostile| bowline_tests::content::digest(&hostile.datagram);
     let sent: BTreeSet<u32> = (attack.datagrams)().iter().map(digest).collect();
@@ -130,7 +130,7 @@ fn good_messages_beside_valid_ones_are_all_delivered() {
     assert!(siege.status.success(), "{}", siege.status);
 }
 
-/// What our counters must say of an attack beside good traffic.
+/// What our counters must show of an attack beside good traffic.
 fn check_counts(attack: &str, counts: &Value) {
     let count = |name: &str| counts[name].as_u64().expect("a count");
     let n_unfinished = count("partial") + count("incomplete");

@@ -17,7 +17,7 @@ use std::time::Duration;
 const SHORT: Duration = Duration::from_millis(100);
 const MAX_ATTEMPTS: usize = 600;
 
-/// A message that everyone gets again and again until everyone has heard it: subscriptions take effect when they do.
+/// A message that is sent again and again until all ends have received it: subscriptions take effect when they do.
 const PROBE: Sending<'_> = Sending {
     channel: "M",
     n_channels: 1,
@@ -27,7 +27,7 @@ const PROBE: Sending<'_> = Sending {
     sizes: &[5],
 };
 
-/// Where the ends are, and how each of them is told so.
+/// Where the ends are, and how each of them is configured.
 struct Scene<'s> {
     peers: &'s Peers,
     place: &'s Namespace,
@@ -59,7 +59,7 @@ fn our_line(inbox: &Inbox) -> String {
     format!("{} {size} {digest:08x}", event.channel)
 }
 
-/// The next line that is not about a probe, nor about liblcm's tests of itself, which it shows to whoever hears all.
+/// The next line that is not about a probe, nor about liblcm's tests of itself, which subscribers to everything receive.
 fn skip_probes(mut next: impl FnMut() -> String) -> String {
     loop {
         let line = next();
@@ -70,7 +70,7 @@ fn skip_probes(mut next: impl FnMut() -> String) -> String {
 }
 
 impl Scene<'_> {
-    /// Everyone sends, one after the other, and everyone must hear all of it.
+    /// All ends send, one after the other, and all must receive all of it.
     fn everyone_hears_everyone(&self) {
         let bus = Bus::open(self.our_url).expect("the bus opens");
         let inbox = bus.events(self.pattern).expect("we subscribe");
@@ -260,7 +260,7 @@ fn a_pattern_of_the_reference_s_that_comes_late_is_told_our_channels() {
     let peers = Peers::find();
     inside(|place| {
         let url = "mpudpm://239.255.76.67:7667?ttl=0";
-        // Nobody reads this bus, so only publishing can answer the question.
+        // No thread reads this bus, so only publishing can answer the question.
         let bus = Bus::open(url).expect("the bus opens");
         bus.publish_bytes("LATE", b"nobody hears it")
             .expect("it is sent");
@@ -274,7 +274,7 @@ fn a_pattern_of_the_reference_s_that_comes_late_is_told_our_channels() {
     });
 }
 
-/// Tells the hub of a pattern that is none, as stock LCM does before it looks at it itself, and says what it hears.
+/// Sends the hub a pattern that is none, as stock LCM does before it looks at it itself, and returns what it answers.
 const CARELESS_CLIENT: &str = "\
 import lcm, sys
 bus = lcm.LCM(sys.argv[1])

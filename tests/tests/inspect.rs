@@ -47,7 +47,7 @@ fn json_lines(output: &Output) -> Vec<Value> {
     text.lines().map(line).collect()
 }
 
-/// A Python program that ends with its standard input, and says `ready` when it has begun.
+/// A Python program that ends with its standard input, and prints `ready` when it has begun.
 fn python(namespace: &Namespace, program: &str, args: &[&str]) -> Process {
     let frame = "\
 import sys, threading, os
@@ -163,7 +163,7 @@ fn what_our_publisher_says_is_decoded_where_there_are_no_files() {
         assert_eq!(line["message"], expected);
     }
 
-    // Whoever does not know the type learns from the bus how to publish it.
+    // A program that does not know the type learns from the bus how to publish it.
     let example = output(
         &namespace,
         &folder,

@@ -187,7 +187,7 @@ fn what_liblcm_does_not_survive_ours_does() {
         ("queue_default",     MEMQ, "got: 100"),
         ("queue_capacity",    MEMQ, queue_capacity),
         ("queue_unlimited",   MEMQ, "set: 0\nwaiting: 300\ngot: 300"),
-        // Two of its threads may both hear that there is a message, and the second waits forever for another.
+        // Two of its threads may both be woken by one message, and the second waits forever for another.
         ("threads",           URL,  "handled 200, called 200"),
         ("threads",           PORTS, "handled 200, called 200"),
         ("threads",           MEMQ, "handled 200, called 200"),

@@ -79,7 +79,7 @@ fn injected(record: &[Entry]) -> (u64, u64) {
         *survives.entry(id.seqno).or_default() |= fate.n_copies > 0;
         n_copies += u64::from(fate.n_copies.saturating_sub(1));
     }
-    // Nobody can miss what was before the first that came or after the last.
+    // What was before the first that came or after the last cannot be missed.
     let came = |(seqno, came): (&u32, &bool)| came.then_some(*seqno);
     let (first, last) = (
         survives.iter().find_map(came),

@@ -43,7 +43,7 @@ fn hold(n_bytes: isize) {
 // SAFETY: everything is handed to the system's allocator as it came.
 unsafe impl std::alloc::GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: std::alloc::Layout) -> *mut u8 {
-        // Gone while its thread ends, when nobody counts.
+        // Gone while its thread ends, when nothing counts.
         let _gone = ALLOCATED.try_with(|allocated| allocated.set(allocated.get() + layout.size()));
         hold(layout.size().cast_signed());
         // SAFETY: the caller's promises are passed on.

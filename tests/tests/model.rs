@@ -297,7 +297,7 @@ fn sdformat() -> &'static Path {
     })
 }
 
-/// What the simulator's library says about each file: numbers by kind and name.
+/// What the simulator's library reports about each file: numbers by kind and name.
 fn places(files: &[PathBuf]) -> Vec<BTreeMap<String, Vec<f64>>> {
     let output = Command::new(sdformat())
         .args(files)
@@ -421,7 +421,7 @@ fn random_sdf(random: &mut Random) -> String {
     text
 }
 
-/// Holds a model's frames and axes against what the simulator's library says.
+/// Holds a model's frames and axes against what the simulator's library reports.
 fn compare(model: &Model, expected: &BTreeMap<String, Vec<f64>>, file: &Path) {
     let frames: Vec<(String, String)> = model
         .frames()

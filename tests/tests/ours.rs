@@ -95,7 +95,7 @@ fn a_message_has_the_time_of_its_arrival_even_if_nobody_reads() {
     let signal = |name: &str| run(Command::new("kill").args([name, &receiver.id().to_string()]));
     // liblcm gives a time of its own to all but the first thousands; this is about any.
     signal("-STOP");
-    // A thread that is told to stop while it waits for a datagram may still take the next one.
+    // A thread that is stopped while it waits for a datagram may still take the next one.
     let threads = format!("/proc/{}/task", receiver.id());
     wait_until("a receiver whose threads all stand still", || {
         let threads = fs::read_dir(&threads).expect("the receiver is there");
@@ -170,7 +170,7 @@ fn two_java_senders_of_one_host_get_all_short_messages_through_and_nothing_mixed
     assert_eq!(heard, expected);
     drop(senders);
 
-    // The same sizes, numbers and channel: only the content tells them apart.
+    // The same sizes, numbers and channel: only the content distinguishes them.
     let sendings = [1, 2].map(|seed| Sending {
         seed,
         ..sending("large", &[200_000])

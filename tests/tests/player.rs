@@ -1,4 +1,4 @@
-//! `bowline log play` beside the reference: its programs hear what we play, and we hear what its player plays; a program
+//! `bowline log play` beside the reference: its programs receive what we play, and we receive what its player plays; a program
 //! in Python drives ours over the bus, and people do at a terminal.
 
 use bowline_bus::{Bus, Event, Inbox, Queue};
@@ -27,7 +27,7 @@ for number in range(int(sys.argv[2])):
 log.close()
 ";
 
-/// Prints what it hears, channel and payload in hex, up to so many events.
+/// Prints what it receives, channel and payload in hex, up to so many events.
 const HEAR: &str = "
 import lcm, sys
 bus = lcm.LCM(sys.argv[1])
@@ -165,7 +165,7 @@ fn lcm_logger_records_what_we_play_and_it_is_the_same_log() {
     let mut logger = namespace.command(their_program("lcm-logger"));
     logger.args(["-c", "theirs.*", "--flush-interval", "1", "-l", URL]);
     let logger = Process::start("lcm-logger", logger.arg(&copy));
-    // It does not say when it is ready, and writes what it has when more comes. So one event, again and again.
+    // It does not report when it is ready, and writes what it has when more comes. So one event, again and again.
     let nudge_until = |is_done: &dyn Fn(&Seen) -> bool| {
         wait_until("events that lcm-logger records", || {
             let is_done = is_done(&content_if_there(&copy));
@@ -384,7 +384,7 @@ fn a_player_ends_with_its_terminal() {
         log.display()
     );
     let script = format!("echo $$ > {}; exec {player}", pid.display());
-    // In a session of its own, which nobody tells of the terminal's end.
+    // In a session of its own, which is not notified of the terminal's end.
     terminal.kind(&format!("clear; setsid --wait sh -c '{script}'"));
     terminal.wait_for(&["paused   x1"]);
     let id = fs::read_to_string(&pid).expect("the shell wrote it");

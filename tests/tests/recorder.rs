@@ -59,7 +59,7 @@ fn signal(process: &Process, signal: Signal) {
     kill(Pid::from_raw(id), signal).expect("it is ours");
 }
 
-/// Ends a recorder that says JSON, and returns its last words.
+/// Ends a recorder that prints JSON, and returns its last lines.
 fn end(process: Process) -> Value {
     signal(&process, Signal::SIGTERM);
     let (_, lines) = process.end();

@@ -1,4 +1,4 @@
-//! The relay itself: it must be bad in just the way that its record says.
+//! The relay itself: it must be bad in just the way of its record.
 
 use bowline_tests::built::own_program;
 use bowline_tests::bus_peers::{Pace, Sending, URL_ACROSS_LINKS, implementation};

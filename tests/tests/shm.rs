@@ -5,7 +5,7 @@ use std::process::Command;
 
 #[test]
 fn killed_processes_harm_no_other_and_leave_nothing() {
-    // Memory and files of its own, so that what is left can be told from what others use.
+    // Memory and files of its own, so that what is left is distinguished from what others use.
     let script = "mkdir -p /tmp/iceoryx2 \
         && mount -t tmpfs none /dev/shm && mount -t tmpfs none /tmp/iceoryx2 && exec \"$0\" \"$@\"";
     let output = Command::new("unshare")

@@ -11,7 +11,7 @@ use std::process::Command;
 
 const URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
-/// Publishes what it is told, channel and payload in hex, over and over.
+/// Publishes its arguments, channel and payload in hex, over and over.
 const PUBLISH: &str = "
 import lcm, sys, time
 bus = lcm.LCM(sys.argv[1])
@@ -270,7 +270,7 @@ fn what_bowline_publishes_and_plays_decodes_where_there_are_no_files() {
     let terminal = Terminal::new("no-files");
     let folder = empty_folder("spy-no-files");
     let types = workspace().join("tests/golden").display().to_string();
-    // A log of a type that nobody has built in, with its description inside.
+    // A log of a type that is built in nowhere, with its description inside.
     let node = golden()
         .into_iter()
         .find(|message| message.ty == "golden.node_t")

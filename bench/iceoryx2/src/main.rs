@@ -19,7 +19,7 @@ type Ipc = ipc_threadsafe::Service;
 const BUFFER_BYTES: usize = 16 << 20;
 const MAX_BUFFERED: usize = 1024;
 
-/// How often a message that nobody took is sent again.
+/// How often a message without a receiver is sent again.
 const N_ATTEMPTS: u32 = 1000;
 const ATTEMPT_PERIOD: Duration = Duration::from_micros(200);
 

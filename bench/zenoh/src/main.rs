@@ -15,7 +15,7 @@ use zenoh::{Config, Session, Wait as _};
 
 const POOL_BYTES: usize = 64 << 20;
 
-/// Declarations travel after the connection is there, and nothing says when all have come.
+/// Declarations travel after the connection is there, and no event marks when all have come.
 const SETTLING: Duration = Duration::from_millis(300);
 
 fn main() -> Result<()> {

@@ -1,9 +1,9 @@
-//! Why a call failed, for people. C functions say only that they did.
+//! Why a call failed, for people. C functions return only that they did.
 
 use std::fmt::Display;
 use std::io::Write as _;
 
-/// Says on stderr what is wrong. A program without stderr does not hear it, and goes on.
+/// Prints on stderr what is wrong. A program without stderr goes on without it.
 pub(crate) fn complain(what: impl Display) {
     drop(writeln!(std::io::stderr(), "liblcm (bowline): {what}"));
 }

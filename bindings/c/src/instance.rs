@@ -19,7 +19,7 @@ pub(crate) struct Instance {
     /// Sorted by id, which is the order in which they were made.
     subscriptions: Mutex<Vec<Arc<Subscription>>>,
     turn: Turn<Scratch>,
-    /// Whether a failed publish has been explained. A program that goes on regardless is not told for ever.
+    /// Whether a failed publish has been explained. The explanation is not repeated for ever.
     has_complained: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Delivery<'a> {
 const UNLIMITED: Queue = Queue::keep_oldest(1 << 20).with_max_bytes(1 << 30);
 
 impl Instance {
-    /// Opens the bus that `url` names; an empty one is the default. Options that the transport does not know are told
+    /// Opens the bus that `url` names; an empty one is the default. Options that the transport does not know are reported
     /// to `ignored`.
     pub(crate) fn open(url: &str, ignored: impl FnMut(&BadUrl)) -> Result<Self, OpenError> {
         Ok(Self {
@@ -81,7 +81,7 @@ impl Instance {
         Ok(subscription)
     }
 
-    /// Ends the subscription at that address; says whether there is one. Its handler is not called any more, except
+    /// Ends the subscription at that address; returns whether there is one. Its handler is not called any more, except
     /// for a call that is going on in another thread.
     pub(crate) fn unsubscribe(&self, address: *const Subscription) -> bool {
         let mut subscriptions = self.lock();
@@ -113,7 +113,7 @@ impl Instance {
         !self.has_complained.swap(true, Ordering::Relaxed)
     }
 
-    /// What keeps messages from coming, if anything is known of it and nobody was told.
+    /// What keeps messages from coming, if anything is known of it and was not reported.
     pub(crate) fn trouble(&self) -> Option<String> {
         let trouble = self.inbox.bus().trouble()?;
         self.should_complain().then_some(trouble)
@@ -200,7 +200,7 @@ impl Subscription {
         self.inbox.queue_counts(self.id).waiting
     }
 
-    /// Whether nobody ended it meanwhile.
+    /// Whether it was not ended meanwhile.
     pub(crate) fn is_live(&self) -> bool {
         !self.is_ended.load(Ordering::Acquire)
     }
@@ -234,7 +234,7 @@ impl Drop for Delivery<'_> {
     }
 }
 
-/// Why no message was taken. Said on stderr already, where that helps.
+/// Why no message was taken. On stderr already, where that helps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleError {
     /// A signal came, and its handler was installed so that waiting calls end.

@@ -1,7 +1,7 @@
 //! Event logs: the next record of a stream, and the record of a time.
 //!
 //! In: a stream that the program may have moved since the last call, so nothing is remembered here, which the bus's own
-//! reader does. Out: records, and the stream right behind them. Damage is skipped, and its size told.
+//! reader does. Out: records, and the stream right behind them. Damage is skipped, and its size reported.
 
 use bowline_wire::eventlog::{MAX_PAYLOAD_LEN, Record, Step, parse};
 use std::io;

@@ -60,7 +60,7 @@ impl<T: Default> Turn<T> {
         })
     }
 
-    /// Waits until nobody has the turn; says what is left of the timeout.
+    /// Waits until no thread has the turn; returns what is left of the timeout.
     #[expect(
         clippy::disallowed_methods,
         reason = "a timeout that covers two waits needs a clock"

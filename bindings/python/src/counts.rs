@@ -14,7 +14,7 @@ pub(crate) fn of_bus<'py>(
         published,
         published_bytes,
         publish_failures,
-        // Python hands over bytes, which nothing can be said about.
+        // Python hands over bytes, of which nothing is known.
         announced: _,
         announce_failures: _,
         received,

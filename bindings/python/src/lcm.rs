@@ -74,8 +74,8 @@ impl Lcm {
     /// Has `handler(channel, data)` called with each message on a channel, or on all channels that a regular expression
     /// matches from beginning to end.
     ///
-    /// With `type=`, the handler gets decoded objects of that type; messages that are none are counted, and told to the
-    /// logger `bowline_bus`. `queue=` says what happens when more than `capacity=` messages wait to be handled: `"keep_newest"`
+    /// With `type=`, the handler gets decoded objects of that type; messages that are none are counted, and reported to the
+    /// logger `bowline_bus`. `queue=` chooses what happens when more than `capacity=` messages wait to be handled: `"keep_newest"`
     /// (the default), `"keep_oldest"` (as LCM does), or `"latest"`, the latest message of each channel only.
     #[pyo3(signature = (channel, handler, *, r#type = None, queue = None, capacity = None))]
     fn subscribe<'py>(
@@ -172,7 +172,7 @@ impl Lcm {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // Nobody may wait here. Who has the lock also has the references, which keeps all of this alive for now.
+        // No thread may wait here. The holder of the lock also has the references, which keeps all of this alive for now.
         let Ok(subscriptions) = self.subscriptions.try_lock() else {
             return Ok(());
         };
@@ -201,7 +201,7 @@ impl Lcm {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles the next message. Says whether there was one in time.
+    /// Handles the next message. Returns whether there was one in time.
     fn handle_until(&self, py: Python<'_>, timeout: Option<Duration>) -> PyResult<bool> {
         let inbox = self.inbox()?;
         let deadline = timeout.and_then(|timeout| now().checked_add(timeout));

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyMemoryView};
 /// Bytes of a Python object, which they stay in.
 #[derive(Debug)]
 pub(crate) enum Payload<'py> {
-    /// The usual: nobody can change them.
+    /// The usual: they cannot be changed.
     Bytes(Bound<'py, PyBytes>),
     /// Those of a bytearray, an array, a numpy array...
     View(Bound<'py, PyMemoryView>),

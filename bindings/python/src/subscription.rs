@@ -81,7 +81,7 @@ impl Decoder {
     }
 }
 
-/// A queue, and whether somebody chose its policy.
+/// A queue, and whether its policy was chosen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueChoice {
     queue: Queue,
@@ -111,13 +111,13 @@ impl QueueChoice {
         self.queue
     }
 
-    /// With room for another number of messages. Where nobody chose, a queue of limited size does what LCM's do.
+    /// With room for another number of messages. Without a choice, a queue of limited size does what LCM's do.
     fn with_room(self, room: Room) -> Self {
         let queue = match self.queue.when_full() {
             _ if !self.is_chosen => room.of(Queue::keep_oldest),
             WhenFull::DropNewest => room.of(Queue::keep_oldest),
             WhenFull::DropOldest => room.of(Queue::keep_newest),
-            // One message of each channel is all there ever is; nobody is made to wait from Python.
+            // One message of each channel is all there ever is; no publisher is made to wait from Python.
             WhenFull::KeepLatest | WhenFull::Block => self.queue,
         };
         Self { queue, ..self }
@@ -214,7 +214,7 @@ impl Subscription {
         Ok(())
     }
 
-    /// Counts a message that is not what it should be, and tells the logger, at 1, 2, 4, 8... of them: a publisher that
+    /// Counts a message that is not what it should be, and logs it, at 1, 2, 4, 8... of them: a publisher that
     /// goes wrong does so at full rate.
     fn report(&self, decoder: &Decoder, channel: &Bound<'_, PyString>, cause: &PyErr) {
         let count = self.undecodable.fetch_add(1, Ordering::Relaxed) + 1;

@@ -35,8 +35,8 @@ pub(crate) fn bytes<'v>(view: &'v Bound<'_, PyMemoryView>) -> PyResult<&'v [u8]>
         return Ok(&[]);
     }
     // SAFETY: `len` bytes are there, and stay: while a memoryview is alive its object may not free, move or resize
-    // them, and a view that has handed out its address is released by nobody but us, since nobody else has it. Another
+    // them, and a view that has handed out its address is released only by us, since it has no other owner. Another
     // thread may write to them meanwhile, as it may while a socket or a file takes them; then the message is a mixture,
-    // which its owner asked for. Nothing but the message depends on what they say.
+    // which its owner asked for. Nothing but the message depends on their contents.
     Ok(unsafe { std::slice::from_raw_parts(start.cast(), len) })
 }

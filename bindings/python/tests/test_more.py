@@ -65,7 +65,7 @@ class Publish(unittest.TestCase):
     def test_what_was_published_is_let_go_of(self):
         lc, buffer = bowline_bus.LCM(MEMQ), bytearray(10)
         lc.publish("T_A", buffer)
-        # Refused while anybody holds its memory.
+        # Refused while its memory is in use.
         buffer.extend(b"more")
 
     def test_what_is_not_in_one_piece_is_refused(self):

@@ -161,7 +161,7 @@ class SameResults(unittest.TestCase):
             lc.subscribe("T_END", lambda _, data: seen.append("end")).set_queue_capacity(0)
             for number in range(10):
                 lc.publish("T_Q", b"%d" % number)
-            # It comes after the others, for whoever reads them.
+            # It comes after the others, for their reader.
             lc.publish("T_END", b"")
             witness = module.LCM(UDPM)
             witness.subscribe("T_WITNESS", lambda *_: None)
@@ -307,7 +307,7 @@ class SameResults(unittest.TestCase):
                 log.seek_to_timestamp(500_000)
                 return log.next().timestamp
 
-        # "Approximately", says the reference; ours is exact.
+        # "Approximately", by the reference's documentation; ours is exact.
         reference, ours = (scenario(module) for module in MODULES)
         self.assertLess(abs(reference - ours), 100_000)
         self.assertEqual(ours, 500_000)

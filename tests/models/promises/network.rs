@@ -1,4 +1,4 @@
-//! A transport whose network is a queue: what is sent comes back, in order, once somebody reads.
+//! A transport whose network is a queue: what is sent comes back, in order, once a thread reads.
 
 use crate::kernel::{self, Shelf};
 use crate::bus::OwnOptions;
@@ -85,7 +85,7 @@ impl Transport for Network {
             }
             Some(Found::Interrupt) => {
                 *self.n_interrupted.get() += 1;
-                // Whoever interrupts may need a turn to finish; a scheduler that is not fair has to be told.
+                // The interrupting thread may need a turn to finish; a scheduler that is not fair needs a hint.
                 shuttle::thread::yield_now();
             }
             None => {}

@@ -1,7 +1,7 @@
 //! What the bus has from std and the system, as models: every lock, wait and flag is a point where the explorer may
-//! switch threads, and time passes when it says so.
+//! switch threads, and time passes when it decides.
 //!
-//! Paths below have std's shape, since copies of the bus say `crate::kernel::sync` where the bus says `std::sync`.
+//! Paths below have std's shape, since copies of the bus have `crate::kernel::sync` where the bus has `std::sync`.
 
 pub mod sync;
 
@@ -45,7 +45,7 @@ impl Events {
     }
 }
 
-/// Changes what somebody may be polling for.
+/// Changes what a thread may be polling for.
 pub fn signal<T>(change: impl FnOnce() -> T) -> T {
     let events = Events::current();
     let _held = events.lock.lock();
@@ -76,7 +76,7 @@ pub fn poll<T>(timeout: Option<Duration>, mut look: impl FnMut() -> Option<T>) -
     }
 }
 
-/// State of what is modelled, not of what is tested: nobody switches threads while it is touched.
+/// State of what is modelled, not of what is tested: threads are not switched while it is touched.
 #[derive(Debug, Default)]
 pub struct Shelf<T>(std::sync::Mutex<T>);
 
@@ -137,7 +137,7 @@ pub mod fd {
     }
 }
 
-/// A clock that stands still until somebody's waiting is over.
+/// A clock that stands still until the waiting of a thread is over.
 pub mod time {
     pub use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -162,7 +162,7 @@ pub mod time {
     }
 }
 
-/// Somebody waited until `then`.
+/// A thread waited until `then`.
 fn pass_time(then: Instant) {
     NOW.set(NOW.get().max(then.0));
 }

@@ -1,6 +1,6 @@
 //! The bus under a scheduler of our own: thousands of ways for its threads to take turns, from seeds.
 //!
-//! `promises.rs` says what has to hold in all of them, `twins.rs` how to break each promise by one line. A promise that
+//! `promises.rs` has what must hold in all of them, `twins.rs` how to break each promise by one line. A promise that
 //! no twin breaks proves nothing, so every one has a twin, and the twin must fail.
 
 pub mod kernel;
@@ -41,7 +41,7 @@ pub const ROUND: usize = 500;
 pub struct Outcome {
     /// How many schedules were run, the failing one included.
     pub n_schedules: usize,
-    /// What the first one that failed said.
+    /// The panic of the first one that failed.
     pub failure: Option<String>,
 }
 

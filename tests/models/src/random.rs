@@ -1,4 +1,4 @@
-//! A scheduler that picks any thread that can run. Unlike shuttle's own it says nothing when a twin fails.
+//! A scheduler that picks any thread that can run. Unlike shuttle's own it prints nothing when a twin fails.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 

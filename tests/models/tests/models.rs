@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         .find(|argument| !argument.starts_with('-'));
     let wanted = wanted.unwrap_or_default();
     let mut tasks: VecDeque<Task> = tasks().into();
-    // Twins panic by design; what the faithful copy says is printed below.
+    // Twins panic by design; what the faithful copy prints is shown below.
     std::panic::set_hook(Box::new(|_| {}));
     tasks.retain(|task| task.name().contains(&wanted));
     let tasks = Mutex::new(tasks);
@@ -86,7 +86,7 @@ impl Task {
         self.twin.map_or(self.promise, |twin| twin.name)
     }
 
-    /// Says whether exploring found what it should.
+    /// Returns whether exploring found what it should.
     fn run(self) -> bool {
         let begin = Instant::now();
         let n_rounds = if self.twin.is_some() {

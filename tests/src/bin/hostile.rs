@@ -1,4 +1,4 @@
-//! `hostile GROUP:PORT PER_SECOND ATTACK...`: attacks whoever listens to a group. See `bowline_tests::hostile`.
+//! `hostile GROUP:PORT PER_SECOND ATTACK...`: attacks the receivers of a group. See `bowline_tests::hostile`.
 
 use bowline_tests::hostile::{attack, find};
 use std::error::Error;

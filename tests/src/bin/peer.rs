@@ -1,6 +1,6 @@
 //! One end of a bus, on ours. The verbs and lines that all ends share are described in `tests/src/bus_peers.rs`.
 //!
-//! This one also answers questions: whoever says `counts` to a receiver gets a line of JSON with what its bus counted.
+//! This one also answers questions: a receiver answers `counts` with a line of JSON with what its bus counted.
 
 use bowline_bus::{Bus, Event, Inbox, Queue};
 use bowline_tests::content::{content, digest};
@@ -71,7 +71,7 @@ impl Tally {
     }
 }
 
-/// Says a line at once. A test that went away needs no answer.
+/// Prints a line at once. A test that went away needs no answer.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _gone = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -126,7 +126,7 @@ fn next(inbox: &Inbox, is_closing: &AtomicBool) -> Result<Option<Event>, Box<dyn
     }
 }
 
-/// What the thread that receives and the one that reads stdin tell each other.
+/// What the thread that receives and the one that reads stdin exchange.
 #[derive(Debug, Default)]
 struct Shared {
     is_closing: AtomicBool,

@@ -1,4 +1,4 @@
-//! `tap GROUP:PORT`: says which datagrams come to a group, until stdin is closed. See `bowline_tests::tap`.
+//! `tap GROUP:PORT`: prints which datagrams come to a group, until stdin is closed. See `bowline_tests::tap`.
 
 use std::error::Error;
 use std::io::{BufWriter, stdout};

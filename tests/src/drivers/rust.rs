@@ -44,7 +44,7 @@ fn recipe() -> String {
     format!("{:016x} {}", hasher.finish(), include_str!("rust.rs"))
 }
 
-/// The types by name, as the generated code itself says them: each with its owned and its borrowed Rust type.
+/// The types by name, as the generated code itself names them: each with its owned and its borrowed Rust type.
 fn table(build: &Build<'_>) -> String {
     let code = &build.code();
     let types = build.content.expect("known while building").types;
@@ -77,7 +77,7 @@ fn table(build: &Build<'_>) -> String {
     rows.sort();
     let arms: String = rows
         .chunk_by(|one, two| one.0 == two.0)
-        // Not enums, which nobody asks about by themselves.
+        // Not enums, which are not asked about by themselves.
         .filter(|rows| is_root.contains_key(&rows[0].0))
         .map(|rows| {
             let (name, _) = &rows[0];

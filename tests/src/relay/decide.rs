@@ -42,7 +42,7 @@ impl Faults {
     ///
     /// # Errors
     ///
-    /// Says what was expected.
+    /// Adds what was expected.
     pub fn from_text(text: &str) -> Result<Self, String> {
         let mut faults = Self::default();
         for part in text.split(',').filter(|part| !part.is_empty()) {
@@ -122,7 +122,7 @@ impl Decider {
 }
 
 fn fate(faults: Faults, random: &mut Random) -> Fate {
-    // All dice are thrown whatever they say, so that one fault's rate does not change another's decisions.
+    // All dice are thrown whatever they show, so that one fault's rate does not change another's decisions.
     let mut strikes = |per_thousand: u32| random.bits() % 1000 < per_thousand.into();
     let (is_lost, is_duplicated, is_overtaken) = (
         strikes(faults.lost),

@@ -19,7 +19,7 @@ const MAX_FRAMES_AT_ONCE: usize = 64;
 /// More than the largest frame.
 const MAX_FRAME_BYTES: usize = 1 << 17;
 
-/// Carries frames between two devices until stdin is closed, says `ready` and then a line for each [`Entry`], and last
+/// Carries frames between two devices until stdin is closed, prints `ready` and then a line for each [`Entry`], and last
 /// `done`. What waits when it ends is passed on first: nothing is lost that was not decided to be.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ impl<W: Write> Relay<W> {
             let fd = self.sockets[from(way)].as_raw_fd();
             let size = match socket::recv(fd, &mut self.buffer, MsgFlags::empty()) {
                 Ok(size) => size,
-                // A device that goes down says so once; what it had is gone, as on a real network.
+                // A device that goes down reports it once; what it had is gone, as on a real network.
                 Err(Errno::EAGAIN | Errno::EINTR | Errno::ENETDOWN) => return Ok(false),
                 Err(error) => return Err(error.into()),
             };

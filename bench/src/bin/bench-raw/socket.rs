@@ -48,7 +48,7 @@ impl Socket {
         if fd < 0 {
             return Err(Error::last_os_error());
         }
-        // SAFETY: the descriptor was just made and belongs to nobody else.
+        // SAFETY: the descriptor was just made and has no other owner.
         let socket = Self(unsafe { UdpSocket::from_raw_fd(fd) });
         socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
         socket

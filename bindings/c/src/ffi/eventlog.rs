@@ -46,9 +46,9 @@ unsafe extern "C" fn lcm_eventlog_create(
     path: *const c_char,
     mode: *const c_char,
 ) -> *mut EventLog {
-    // SAFETY: NULL or a string, says LCM.
+    // SAFETY: NULL or a string, by LCM's contract.
     let path = unsafe { string(path) };
-    // SAFETY: NULL or a string, says LCM.
+    // SAFETY: NULL or a string, by LCM's contract.
     let mode = unsafe { string(mode) };
     let (Some(path), Some(mode)) = (path, mode) else {
         return ptr::null_mut();
@@ -70,7 +70,7 @@ fn open(path: &CStr, mode: &CStr) -> Option<EventLog> {
     // What cannot be read can perhaps be appended to; LCM counts from 0 always.
     let eventcount =
         is_continued.then(|| number_after_last(path_name).map_or(0, |(number, _)| number));
-    // `errno` says why not, as after any `fopen`.
+    // `errno` has the reason, as after any `fopen`.
     let f = Stdio::open(path, file_mode).ok()?;
     Some(EventLog {
         f,
@@ -96,7 +96,7 @@ unsafe extern "C" fn lcm_eventlog_destroy(log: *mut EventLog) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn lcm_eventlog_read_next_event(log: *mut EventLog) -> *mut LogEvent {
-    // SAFETY: NULL or not destroyed, says LCM, and no other thread uses it now.
+    // SAFETY: NULL or not destroyed, by LCM's contract, and no other thread uses it now.
     let Some(log) = (unsafe { log.as_mut() }) else {
         return ptr::null_mut();
     };
@@ -134,7 +134,7 @@ fn to_event(record: &Record<'_>) -> *mut LogEvent {
     let data = to_malloc(record.payload);
     if event.is_null() || channel.is_null() || data.is_null() {
         for memory in [event.cast(), channel, data] {
-            // SAFETY: of `malloc` or NULL, and nobody else knows it.
+            // SAFETY: of `malloc` or NULL, and it has no other owner.
             unsafe { libc::free(memory) };
         }
         return ptr::null_mut();
@@ -182,7 +182,7 @@ unsafe extern "C" fn lcm_eventlog_free_event(event: *mut LogEvent) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn lcm_eventlog_seek_to_timestamp(log: *mut EventLog, utime: i64) -> c_int {
-    // SAFETY: NULL or not destroyed, says LCM, and no other thread uses it now.
+    // SAFETY: NULL or not destroyed, by LCM's contract, and no other thread uses it now.
     let Some(log) = (unsafe { log.as_mut() }) else {
         return -1;
     };
@@ -193,16 +193,16 @@ unsafe extern "C" fn lcm_eventlog_seek_to_timestamp(log: *mut EventLog, utime: i
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn lcm_eventlog_write_event(log: *mut EventLog, event: *mut LogEvent) -> c_int {
-    // SAFETY: NULL or not destroyed, says LCM, and no other thread uses it now.
+    // SAFETY: NULL or not destroyed, by LCM's contract, and no other thread uses it now.
     let log = unsafe { log.as_mut() };
-    // SAFETY: NULL or an event of the program's, says LCM.
+    // SAFETY: NULL or an event of the program's, by LCM's contract.
     let event = unsafe { event.as_mut() };
     let (Some(log), Some(event)) = (log, event) else {
         return -1;
     };
-    // SAFETY: so many bytes are there, says LCM.
+    // SAFETY: so many bytes are there, by LCM's contract.
     let channel = unsafe { bytes(event.channel.cast(), event.channellen) };
-    // SAFETY: so many bytes are there, says LCM.
+    // SAFETY: so many bytes are there, by LCM's contract.
     let payload = unsafe { bytes(event.data, event.datalen) };
     let (Some(channel), Some(payload)) = (channel, payload) else {
         return -1;

@@ -29,7 +29,7 @@ pub(crate) struct Callback {
 }
 
 // SAFETY: the pointer is never followed here, only handed back to the program, which may call `lcm_handle` in another
-// thread than `lcm_subscribe` if its data can bear that. LCM says the same.
+// thread than `lcm_subscribe` if its data can bear that. LCM has the same contract.
 unsafe impl Send for Callback {}
 // SAFETY: as above; one thread at a time calls handlers.
 unsafe impl Sync for Callback {}
@@ -50,7 +50,7 @@ unsafe fn instance(lcm: *const Instance) -> Option<Arc<Instance>> {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn lcm_create(provider: *const c_char) -> *const Instance {
-    // SAFETY: NULL or a string, says LCM.
+    // SAFETY: NULL or a string, by LCM's contract.
     let url = unsafe { string(provider) };
     guarded(ptr::null(), || {
         let Ok(url) = url.unwrap_or_default().to_str() else {
@@ -80,7 +80,7 @@ unsafe extern "C" fn lcm_destroy(lcm: *const Instance) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn lcm_get_fileno(lcm: *const Instance) -> c_int {
-    // SAFETY: NULL or not destroyed, says LCM.
+    // SAFETY: NULL or not destroyed, by LCM's contract.
     let Some(instance) = (unsafe { instance(lcm) }) else {
         return -1;
     };
@@ -99,9 +99,9 @@ unsafe extern "C" fn lcm_subscribe(
     handler: Option<Handler>,
     user_data: *mut c_void,
 ) -> *const Subscription {
-    // SAFETY: NULL or not destroyed, says LCM.
+    // SAFETY: NULL or not destroyed, by LCM's contract.
     let instance = unsafe { instance(lcm) };
-    // SAFETY: NULL or a string, says LCM.
+    // SAFETY: NULL or a string, by LCM's contract.
     let pattern = unsafe { string(channel) };
     let (Some(instance), Some(pattern), Some(handler)) = (instance, pattern, handler) else {
         return ptr::null();
@@ -133,7 +133,7 @@ unsafe extern "C" fn lcm_unsubscribe(
     lcm: *const Instance,
     subscription: *const Subscription,
 ) -> c_int {
-    // SAFETY: NULL or not destroyed, says LCM.
+    // SAFETY: NULL or not destroyed, by LCM's contract.
     let Some(instance) = (unsafe { instance(lcm) }) else {
         return -1;
     };
@@ -153,9 +153,9 @@ unsafe extern "C" fn lcm_publish(
     data: *const c_void,
     size: c_uint,
 ) -> c_int {
-    // SAFETY: NULL or not destroyed, says LCM.
+    // SAFETY: NULL or not destroyed, by LCM's contract.
     let instance = unsafe { instance(lcm) };
-    // SAFETY: NULL or a string, says LCM.
+    // SAFETY: NULL or a string, by LCM's contract.
     let channel = unsafe { string(channel) };
     let (Some(instance), Some(channel)) = (instance, channel) else {
         return -1;
@@ -166,7 +166,7 @@ unsafe extern "C" fn lcm_publish(
         }
         &[]
     } else {
-        // SAFETY: so many bytes are there, says LCM, and the program leaves them alone until we return.
+        // SAFETY: so many bytes are there, by LCM's contract, and the program leaves them alone until we return.
         unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size as usize) }
     };
     guarded(-1, || publish(&instance, channel, payload))
@@ -196,7 +196,7 @@ fn complain_once(instance: &Instance, what: impl std::fmt::Display) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn lcm_handle(lcm: *const Instance) -> c_int {
-    // SAFETY: NULL or not destroyed, says LCM.
+    // SAFETY: NULL or not destroyed, by LCM's contract.
     match unsafe { handle(lcm, None) } {
         Ok(_) => 0,
         Err(HandleError::Interrupted | HandleError::Refused) => -1,
@@ -208,14 +208,14 @@ unsafe extern "C-unwind" fn lcm_handle_timeout(lcm: *const Instance, timeout_ms:
     let Ok(timeout_ms) = u64::try_from(timeout_ms) else {
         return -1;
     };
-    // SAFETY: NULL or not destroyed, says LCM.
+    // SAFETY: NULL or not destroyed, by LCM's contract.
     match unsafe { handle(lcm, Some(Duration::from_millis(timeout_ms))) } {
         Ok(is_handled) => c_int::from(is_handled),
         Err(HandleError::Interrupted | HandleError::Refused) => -1,
     }
 }
 
-/// Hands one message to its handlers; says whether one came in time.
+/// Hands one message to its handlers; returns whether one came in time.
 ///
 /// The handlers run outside of [`guarded`], because an exception of C++ may not be caught by Rust. On its way it drops
 /// what is here, so that the turn is free again and the message's memory returned.
@@ -256,7 +256,7 @@ unsafe fn handle(lcm: *const Instance, timeout: Option<Duration>) -> Result<bool
         if subscription.is_live() {
             let Callback { handler, user_data } = subscription.callback;
             // SAFETY: the program gave us the handler for this call. Buffer, payload and channel live until
-            // `delivery` is dropped, and nobody else has a hold on the payload.
+            // `delivery` is dropped, and no other code has a hold on the payload.
             unsafe { handler(&raw const buffer, channel, user_data) };
         }
     }
@@ -268,7 +268,7 @@ unsafe extern "C" fn lcm_subscription_set_queue_capacity(
     subscription: *const Subscription,
     n_messages: c_int,
 ) -> c_int {
-    // SAFETY: NULL or not unsubscribed, says LCM; its instance keeps it alive.
+    // SAFETY: NULL or not unsubscribed, by LCM's contract; its instance keeps it alive.
     let Some(subscription) = (unsafe { subscription.as_ref() }) else {
         return -1;
     };
@@ -280,7 +280,7 @@ unsafe extern "C" fn lcm_subscription_set_queue_capacity(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn lcm_subscription_get_queue_size(subscription: *const Subscription) -> c_int {
-    // SAFETY: NULL or not unsubscribed, says LCM; its instance keeps it alive.
+    // SAFETY: NULL or not unsubscribed, by LCM's contract; its instance keeps it alive.
     let Some(subscription) = (unsafe { subscription.as_ref() }) else {
         return -1;
     };

@@ -5,7 +5,7 @@ use libc::FILE;
 use std::ffi::CStr;
 use std::io;
 
-/// A stream of C's. Whoever made it from a pointer keeps the pointer valid.
+/// A stream of C's. The caller that made it from a pointer keeps the pointer valid.
 pub(super) struct Stdio(*mut FILE);
 
 /// No more is set aside for bytes that a log only claims to have.

@@ -11,7 +11,7 @@ mod types {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Where BOWLINE_URL or LCM_DEFAULT_URL says, or else at LCM's usual group.
+    // At BOWLINE_URL or LCM_DEFAULT_URL, or else at LCM's usual group.
     let bus = Bus::open("")?;
     let depths = bus.subscribe::<Depth>("sonar.depth")?;
     thread::spawn(move || -> Result<(), Box<dyn Error + Send + Sync>> {

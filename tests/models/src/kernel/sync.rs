@@ -101,7 +101,7 @@ impl Condvar {
             if sleep.try_acquire(1).is_ok() {
                 break false;
             }
-            // Asked after the last point where threads switch: whoever is not among the sleepers was woken.
+            // Asked after the last point where threads switch: a thread that is not among the sleepers was woken.
             if shuttle::rand::thread_rng().gen_ratio(1, 4) && self.get_up(&sleep) {
                 break true;
             }

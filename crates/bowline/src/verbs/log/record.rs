@@ -1,7 +1,6 @@
 //! `bowline log record`: record a bus, with lcm-logger's options and more.
 //!
-//! The recorder itself is in `bowline_log`; here it gets its options, a status line, keys, and an end when somebody
-//! presses ^C.
+//! The recorder itself is in `bowline_log`; here it gets its options, a status line, keys, and an end by ^C.
 
 mod keys;
 mod options;
