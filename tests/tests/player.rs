@@ -346,6 +346,29 @@ fn people_drive_the_player_at_a_terminal() {
     );
 }
 
+/// Both arrive at the player at once on a busy machine; each must have its effect without another key.
+#[test]
+fn player_takes_key_that_is_pressed_while_window_is_resized() {
+    let folder = folder("player-resized");
+    let log = folder.join("log");
+    write_log(&log, 10, 10_000);
+    let terminal = Terminal::new("resized");
+    let command = format!(
+        "{} log play -p -l '{URL}' {}",
+        bowline().display(),
+        log.display()
+    );
+    terminal.kind(&format!("clear; {command}"));
+    terminal.wait_for(&["paused   x1", "theirs.0"]);
+    for width in [60, 80].repeat(10) {
+        terminal.resize(width, 24);
+        terminal.keys(&["?"]);
+        terminal.wait_for(&["loop over the range, or not"]);
+        terminal.keys(&["?"]);
+        terminal.wait_for(&["theirs.0"]);
+    }
+}
+
 #[test]
 fn a_terminal_is_as_it_was_after_signals() {
     let folder = folder("player-signals");

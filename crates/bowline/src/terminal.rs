@@ -18,6 +18,9 @@ use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+/// How long a look for keys takes where there are none. With no time at all crossterm does not look.
+const GLANCE: Duration = Duration::from_millis(1);
+
 /// How much of a terminal is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -80,7 +83,7 @@ impl Terminal {
     )]
     pub(crate) fn events(&self) -> io::Result<Vec<Event>> {
         let mut events = Vec::new();
-        while poll(Duration::ZERO)? {
+        while poll(GLANCE)? {
             events.push(read()?);
         }
         Ok(events)
