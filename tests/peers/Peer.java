@@ -109,8 +109,34 @@ public final class Peer {
         Runtime.getRuntime().halt(0);
     }
 
+    /** Waits for the library's thread to connect to a hub: until then the library drops what it is given to publish. */
+    private static LCM connected(String url) throws Exception {
+        LCM bus = new LCM(url);
+        if (!url.startsWith("tcpq")) {
+            return bus;
+        }
+        Field providers = LCM.class.getDeclaredField("providers");
+        providers.setAccessible(true);
+        for (Object provider : (Iterable<?>) providers.get(bus)) {
+            Field field = provider.getClass().getDeclaredField("tcp");
+            field.setAccessible(true);
+            Object connection = field.get(provider);
+            // It holds this lock while it shakes hands.
+            Field version = connection.getClass().getDeclaredField("serverVersion");
+            version.setAccessible(true);
+            while (true) {
+                synchronized (connection) {
+                    if (version.getInt(connection) != 0)
+                        break;
+                }
+                Thread.onSpinWait();
+            }
+        }
+        return bus;
+    }
+
     private static void send(String[] args) throws Exception {
-        LCM bus = new LCM(args[1]);
+        LCM bus = connected(args[1]);
         long nChannels = Long.parseLong(args[3]), seed = Long.parseLong(args[4]), limit = Long.parseLong(args[5]);
         int[] sizes = Arrays.stream(args, 7, args.length).mapToInt(Integer::parseInt).toArray();
         say("ready");
