@@ -193,16 +193,6 @@ fn a_robot_says_the_same_in_processes_in_one_process_in_lockstep_and_from_its_lo
         "--record",
         "lockstep.mcap",
     ]);
-    place.says(&[
-        "run",
-        "apart.toml",
-        source,
-        "--lockstep",
-        "--threads",
-        "2",
-        "--record",
-        "threads.mcap",
-    ]);
 
     let same = |a: &str, b: &str| {
         let difference = place.says(&["log", "diff", a, b, "-c", "said$"]);
@@ -213,7 +203,6 @@ fn a_robot_says_the_same_in_processes_in_one_process_in_lockstep_and_from_its_lo
     };
     same("apart.mcap.00", "lockstep.mcap");
     same("together.mcap.00", "lockstep.mcap");
-    same("threads.mcap", "lockstep.mcap");
 
     for name in ["apart", "together"] {
         let log = format!("--source=log:{name}.mcap.00");
