@@ -1,10 +1,10 @@
 //! Maps of the ground around a vehicle: how high it is, and where one can drive.
 //!
-//! In: ranges of any device (`range3d_t`), poses (`pose_transform_t`), the robot's model. Out: maps (`map_t`), pictures of
-//! them, and a replay as one HTML file.
+//! In: ranges of any device (`range3d_t`), poses (`pose_transform_t`), the robot's model. Out: maps (`map_t`) and pictures
+//! of them.
 //!
 //! ```text
-//!   range3d_t ─▶ waiting ─▶ terrain ─▶ grid of cells ─▶ map_t ─▶ traverse ─▶ map_t ─▶ draw, replay
+//!   range3d_t ─▶ waiting ─▶ terrain ─▶ grid of cells ─▶ map_t ─▶ traverse ─▶ map_t ─▶ draw
 //!   pose_transform_t ─▶ track ──▲  ▲
 //!   model: where devices are ──────┘
 //! ```
@@ -25,7 +25,6 @@ mod movers;
 mod noise;
 mod obstacles;
 mod planes;
-pub mod replay;
 mod seabed;
 mod shoals;
 mod terrain;

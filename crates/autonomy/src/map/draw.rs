@@ -96,12 +96,6 @@ impl Palette {
         };
         mixed(stops, f32::from(above) / 254.0)
     }
-
-    /// All 256 of them, as they are kept in files.
-    #[must_use]
-    pub fn colours(&self) -> Vec<u8> {
-        (0..=255).flat_map(|index| self.colour(index)).collect()
-    }
 }
 
 #[expect(
@@ -159,24 +153,5 @@ impl Layer {
             cells: cells.collect(),
             palette,
         })
-    }
-
-    /// As a PNG of one pixel a cell, with its colours as a table and what is not known transparent.
-    ///
-    /// # Errors
-    /// When it has no cells, or not as many as it says.
-    pub fn to_png(&self) -> Result<Vec<u8>, EncodePngError> {
-        let (width, height) = picture::size(self.columns, self.rows)?;
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width, height);
-        encoder.set_color(png::ColorType::Indexed);
-        encoder.set_depth(png::BitDepth::Eight);
-        encoder.set_compression(png::Compression::High);
-        encoder.set_palette(self.palette.colours());
-        encoder.set_trns(vec![0]);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&self.cells)?;
-        writer.finish()?;
-        Ok(bytes)
     }
 }

@@ -16,7 +16,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 /// A program that serves a page, ended with the value.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     output: BufReader<ChildStdout>,
     scheme: String,
@@ -24,7 +24,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(folder: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bowline"))
             .args(arguments)
             .args(["--listen", "127.0.0.1:0"])
@@ -91,7 +91,7 @@ impl Serving {
     }
 
     /// Presses ^C. Returns what it said last, and its exit code.
-    fn interrupt(mut self) -> (String, Option<i32>) {
+    pub(crate) fn interrupt(mut self) -> (String, Option<i32>) {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-INT", &id]).status();
         assert!(status.expect("kill is there").success());

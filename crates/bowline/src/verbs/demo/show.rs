@@ -27,21 +27,7 @@ pub(super) struct Show {
     pub(super) world: &'static str,
     /// What counts more than the robot file when a person is in the loop.
     pub(super) presets: &'static [&'static str],
-    /// How it is filmed, if it is.
-    pub(super) film: Option<Film>,
     files: &'static [(&'static str, &'static str)],
-}
-
-/// How a ground vehicle is filmed.
-pub(super) struct Film {
-    /// The robot file among the files: nobody is in the loop.
-    pub(super) robot: &'static str,
-    /// How long that takes, seconds of simulated time.
-    pub(super) seconds: u64,
-    /// Length and width of the vehicle, and how far its origin is from its rear end, metres.
-    pub(super) outline_m: [f64; 3],
-    pub(super) title: &'static str,
-    pub(super) summary: &'static str,
 }
 
 pub(super) const HARBOUR: Show = Show {
@@ -54,7 +40,6 @@ pub(super) const HARBOUR: Show = Show {
     presets: &[
         r#"operator.steps=["take", "clear", "wait 3s", "survey 85,28 180,28 180,64 85,64 name=basin", "release"]"#,
     ],
-    film: None,
     files: &[
         file!("robots/harbour.toml"),
         file!("worlds/harbour.toml"),
@@ -78,14 +63,6 @@ pub(super) const RAPTOR: Show = Show {
     model: "models/raptor_ugv/raptor_ugv.xml",
     world: "worlds/blocks.toml",
     presets: &[],
-    film: Some(Film {
-        robot: "robots/raptor.toml",
-        seconds: 70,
-        outline_m: [3.1, 1.15, 0.45],
-        title: "The Raptor in the blocks world",
-        summary: "DRDC's Raptor in simulation, driven by votes on arcs: what it believes, what it plans, and why it moves \
-                  as it does.",
-    }),
     files: &[
         file!("robots/raptor.toml"),
         file!("robots/raptor_operated.toml"),
@@ -108,14 +85,6 @@ pub(super) const IGVC: Show = Show {
     model: "models/igvc/igvc.xml",
     world: "worlds/igvc.toml",
     presets: &[],
-    film: Some(Film {
-        robot: "robots/igvc.toml",
-        seconds: 82,
-        outline_m: [1.0, 0.76, 0.72],
-        title: "The IGVC robot on its course",
-        summary: "A robot for the Intelligent Ground Vehicle Competition in simulation: lines and barrels in one map, the \
-                  plan through them, the votes on arcs, and why it moves as it does.",
-    }),
     files: &[
         file!("robots/igvc.toml"),
         file!("robots/igvc_operated.toml"),
