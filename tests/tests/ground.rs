@@ -50,6 +50,49 @@ fn behind_a_gate_a_ground_vehicle_drives_the_route_that_a_person_gives_it_and_to
     }
 }
 
+/// Runs a robot after its script in `missions/`. Returns the drive, and how many goals were left, change by change.
+fn follow_script(name: &str, duration: &str) -> (Drive, Vec<usize>) {
+    let script = workspace().join(format!("missions/{name}.txt"));
+    let script = format!("operator.script={}", script.display());
+    let alone = "operator.steps=[]";
+    let args = [
+        "--source", "sim", "--for", duration, "--set", alone, "--set", &script,
+    ];
+    let drive = Drive::new(&format!("{name}_operated.toml"), &args);
+    let contact: Contact = drive.last("truth.contact");
+    let touched = &contact.others;
+    assert_eq!(contact.n_begun, 0, "{name}: it touched {touched:?}");
+    let gate: Gate = drive.last("gate.state");
+    assert_eq!(gate.state, Gate::AUTONOMOUS, "{name}: left to itself");
+    let goals: Vec<Goals> = drive.heard("goals");
+    let mut left: Vec<usize> = goals.iter().map(|it| it.waypoints.len()).collect();
+    left.dedup();
+    (drive, left)
+}
+
+#[test]
+fn mission_of_the_raptor_holds_resumes_and_is_extended_step_by_step() {
+    let (drive, left) = follow_script("raptor", "35s");
+    // None before the route and while it is held; then the first of three is reached.
+    assert_eq!(left, [0, 2, 0, 2, 3, 2]);
+    let poses: Vec<PoseTransform> = drive.heard("truth.pose");
+    let speeds_mps: Vec<f64> = poses.iter().map(|it| it.velocity_mps[0].abs()).collect();
+    let set_off = speeds_mps.iter().position(|it| *it > 1.0);
+    let stood = speeds_mps.iter().rposition(|it| *it < 0.05);
+    assert!(set_off < stood, "it stands while it is held");
+    assert!(speeds_mps.last().is_some_and(|it| *it > 1.0), "it goes on");
+}
+
+#[test]
+fn mission_of_the_igvc_robot_visits_an_inserted_goal_before_the_rest() {
+    let (drive, left) = follow_script("igvc", "40s");
+    assert_eq!(left, [0, 4, 5, 4, 6, 5]);
+    let goals: Vec<Goals> = drive.heard("goals");
+    let first = goals.iter().find(|it| it.waypoints.len() == 5);
+    let first = first.and_then(|it| it.waypoints.first());
+    assert_eq!(first.map(|goal| goal.position), Some([12.0, 0.0]));
+}
+
 #[test]
 fn what_the_raptor_decided_in_simulation_it_decides_again_from_the_log_to_the_bit() {
     let drive = Drive::new("raptor.toml", &["--source", "sim", "--for", "15s"]);
