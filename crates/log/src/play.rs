@@ -17,7 +17,7 @@ mod remote;
 mod runner;
 mod waiting;
 
-pub use bowline_format::Rate;
+pub use bowline_format::{Rate, Timeline};
 pub use channels::{ChannelStatus, Channels};
 pub use lateness::Lateness;
 pub use remote::{BadRequest, REQUEST_CHANNEL, STATUS_CHANNEL};
@@ -25,7 +25,7 @@ pub use runner::{Controls, PlayError, RemoteError, Report, Runner, RunnerOptions
 
 use crate::rename::Rename;
 use bowline_bus::Pattern;
-use bowline_format::{Placed, Timeline};
+use bowline_format::Placed;
 use std::time::Duration;
 
 /// Held up for longer than this, playing takes up from there: the events that are late keep the times between them.

@@ -14,6 +14,7 @@ use bowline_host::robot::{Program, Robot, Source};
 use bowline_host::service;
 use bowline_host::supervise::EXPERIMENT_CHANNEL;
 use bowline_host::{Complaints, Lockstep, Logged, Scope, Silence, Source as Events, Tape};
+use bowline_log::play::{Rate, Timeline};
 use bowline_log::{IndexUse, Writer, WriterOptions};
 use bowline_msgs::Experiment;
 use bowline_wire::Message as _;
@@ -321,26 +322,22 @@ impl Sink for Sinks {
 /// Holds simulated time to the clock of the machine.
 struct Pace {
     clock: clock::Live,
-    began: Time,
-    start: Time,
-    rate: f64,
+    timeline: Timeline,
 }
 
 impl Pace {
     fn new(start: Time, rate: f64) -> Self {
         let clock = clock::Live::new();
-        Self {
-            began: clock.now(),
-            clock,
-            start,
-            rate,
-        }
+        let mut timeline = Timeline::new(Rate::new(rate), true);
+        let elapsed = clock.now().since(clock.started_at());
+        timeline.jump(start.utime(), elapsed);
+        Self { clock, timeline }
     }
 
     /// Waits until a simulated moment has come; `false` if the end came first.
     fn wait_for(&self, moment: Time, stop: &AtomicBool) -> bool {
-        let after = moment.since(self.start).as_secs_f64() / self.rate;
-        let due = self.began + Duration::try_from_secs_f64(after).unwrap_or(Duration::MAX);
+        let due = self.timeline.due(moment.utime()).unwrap_or_default();
+        let due = self.clock.started_at() + due;
         while !stop.load(Ordering::Relaxed) {
             let left = self.clock.until(due);
             if left.is_zero() {
