@@ -1,8 +1,9 @@
 //! What messages hold, so that a receiver with the seed knows what must arrive.
 //!
-//! Every end of a bus, in whatever language, fills a message by the same rule: 64-bit words of xorshift64*, least byte
-//! first, repeated after a while. The period keeps large messages cheap in languages that are slow at
-//! arithmetic. It is a prime, so that pieces of a message that change places change the digest.
+//! Every end of a bus fills a message by the same rule, in C, Java and Python too, so that this is no
+//! [`bowline_wire::random`]: 64-bit words of xorshift64*, least byte first, repeated after a while. The period keeps
+//! large messages cheap in languages that are slow at arithmetic. It is a prime, so that pieces of a message that change
+//! places change the digest.
 
 /// How many words there are before they repeat.
 const PERIOD_WORDS: usize = 65_521;

@@ -15,7 +15,6 @@ mod port;
 mod rig;
 pub mod service;
 mod step;
-pub mod suggest;
 mod time;
 pub mod trace;
 

@@ -305,7 +305,7 @@ pub mod support {
         let names = table.iter().map(|parameter| parameter.name);
         BadParameter::Unknown {
             name: name.to_owned(),
-            suggestion: crate::suggest::nearest(name, names),
+            suggestion: bowline_wire::suggest::nearest(name, names),
         }
     }
 }

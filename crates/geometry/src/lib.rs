@@ -41,7 +41,6 @@ mod mistake;
 mod model;
 mod read;
 mod shape;
-mod suggest;
 mod transform;
 mod write;
 mod xml;

@@ -1,7 +1,7 @@
 //! What can be wrong with a model, and where.
 
-use crate::suggest::suggest;
 use crate::transform::MakeTransformError;
+use bowline_wire::suggest::nearest;
 use std::fmt;
 use std::sync::Arc;
 
@@ -251,8 +251,9 @@ impl Mistakes {
         known: impl IntoIterator<Item = &'n str>,
     ) -> Option<String> {
         (self.0.len() < Self::MAX)
-            .then(|| suggest(found, known))
+            .then(|| nearest(found, known))
             .flatten()
+            .map(str::to_owned)
     }
 
     /// Whether there are none.

@@ -7,6 +7,7 @@ use crate::counts::{Cause, Counts};
 use crate::packet::{BLOCK_LEN, DATA_LEN, Data, FRAGMENT_LEN, MAX_MESSAGE};
 use crate::stream::{Keep, Outgoing, stream_id};
 use bowline_component::Time;
+use bowline_wire::random::fnv;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -245,9 +246,9 @@ impl SendQueue {
         };
         let hash = match (payload.get(..UTIME.start), payload.get(UTIME.end..)) {
             (Some(head), Some(rest)) if self.declared.is_timeless => {
-                hash(head) ^ hash(rest).rotate_left(17)
+                fnv(head) ^ fnv(rest).rotate_left(17)
             }
-            _ => hash(payload),
+            _ => fnv(payload),
         };
         let is_old = |said: &Time| now.since(*said) >= again;
         self.remembered.retain(|(_, said)| !is_old(said));
@@ -563,13 +564,6 @@ impl Begun {
             .checked_sub(start * BLOCK_LEN)?;
         (end > start).then_some(Cut { start, end, len })
     }
-}
-
-/// FNV-1a over 64 bits: equal bytes have equal hashes, and others have not, by all that matters here.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use crate::carrier::{Carrier, Happened, Meet, Opening, Sent};
 use crate::counts::Cause;
 use crate::file::LinkFile;
 use crate::keys::{Identity, LoadKeyError};
-use crate::queue::hash;
 use crate::session::{Delivery, Session, Setup};
 use crate::status::{Names, PathName, status};
 use bowline_bus::transport::SendError;
@@ -13,6 +12,7 @@ use bowline_bus::{Bus, Inbox, Pattern, PublishError, Queue, SubscriptionId};
 use bowline_component::Time;
 use bowline_host::clock::Live;
 use bowline_msgs::Link as LinkStatus;
+use bowline_wire::random::fnv;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use std::collections::VecDeque;
@@ -425,5 +425,5 @@ impl Link {
 
 /// What a message on a channel is known by.
 fn echo(channel: &str, payload: &[u8]) -> u64 {
-    hash(payload) ^ hash(channel.as_bytes()).rotate_left(17)
+    fnv(payload) ^ fnv(channel.as_bytes()).rotate_left(17)
 }

@@ -2,6 +2,8 @@
 //!
 //! So a sensor that is added changes nothing about the others, and a tick can be simulated again without those before it.
 
+use bowline_wire::random::{Random, fnv, mix};
+
 /// What all random numbers of a simulation come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
@@ -10,37 +12,30 @@ impl Seed {
     /// The numbers of one source at one tick.
     #[must_use]
     pub fn stream(self, source: &str, tick: u64) -> Stream {
-        // FNV-1a: names are short, and the mixing below does the rest.
-        let name = source.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let state = mix(mix(mix(self.0) ^ name) ^ tick);
-        Stream { state, spare: None }
+        let seed = mix(mix(mix(self.0) ^ fnv(source.bytes())) ^ tick);
+        Stream {
+            random: Random::new(seed),
+            spare: None,
+        }
     }
 }
 
 /// Random numbers in a row.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    state: u64,
+    random: Random,
     spare: Option<f64>,
 }
 
 impl Stream {
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.state)
+        self.random.bits()
     }
 
     /// From 0 to 1, without 1.
     pub fn uniform(&mut self) -> f64 {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "53 bits are what a number holds"
-        )]
-        let whole = (self.bits() >> 11) as f64;
-        whole * (1.0 / 9_007_199_254_740_992.0)
+        self.random.unit()
     }
 
     /// Of mean 0 and standard deviation 1 (Box and Muller's way, which gives two at once).
@@ -86,11 +81,4 @@ pub(crate) fn lasting(
     // Sines and cosines keep the deviation at 1 all the way.
     let (sin, cos) = ((at - at.floor()) * std::f64::consts::FRAC_PI_2).sin_cos();
     value(knot) * cos + value(knot + 1) * sin
-}
-
-/// `SplitMix64`'s finalizer: every bit of the input changes half of the output.
-const fn mix(bits: u64) -> u64 {
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }

@@ -2,37 +2,33 @@
 
 use std::time::Duration;
 
-/// Numbers from a seed (splitmix64).
+/// Numbers from a seed.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(bowline_wire::random::Random);
 
 impl Random {
     /// The numbers of that seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         // A first step keeps neighbouring seeds apart.
-        let mut random = Self(seed ^ 0x5bd1_e995_9d1b_a7c3);
-        random.bits();
-        random
+        let mut numbers = bowline_wire::random::Random::new(seed ^ 0x5bd1_e995_9d1b_a7c3);
+        numbers.bits();
+        Self(numbers)
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     /// A random byte.
     pub fn byte(&mut self) -> u8 {
-        self.bits().to_le_bytes()[7]
+        self.0.byte()
     }
 
     /// A number below `n`, which is at least 1.
     pub fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.bits() % n as u64).expect("a remainder is below its divisor")
+        self.0.index(n)
     }
 
     /// A number of that range, both ends included.
@@ -67,13 +63,8 @@ impl Random {
     }
 
     /// A number from `low` up to `high`, evenly distributed.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "53 bits are what a number holds"
-    )]
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
-        low + (high - low) * unit
+        self.0.within(low, high)
     }
 
     /// A number of mean 0 and standard deviation 1 (Box and Muller's way).

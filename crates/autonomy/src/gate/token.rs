@@ -7,6 +7,7 @@
 //! station's business.
 
 use bowline_component::Time;
+use bowline_wire::random::mix;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -90,13 +91,10 @@ impl Mint {
     }
 }
 
-/// A number for each number, far from those of its neighbours (the last step of `SplitMix64`): nobody who counts, or sends
-/// a time, hits a token by accident.
+/// A number for each number, far from those of its neighbours: a client that counts, or sends a time, hits no token by
+/// accident.
 fn scatter(number: i64) -> i64 {
-    let mut bits = number.cast_unsigned();
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (bits ^ (bits >> 31)).cast_signed()
+    mix(number.cast_unsigned()).cast_signed()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 use bowline_geometry::{Transform, Vec3};
 use bowline_msgs::{Map, Range3d};
+use bowline_wire::random::mix;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -418,10 +419,8 @@ pub(crate) struct TileHasher(u64);
 
 impl Hasher for TileHasher {
     fn finish(&self) -> u64 {
-        // Spread over all bits: the table uses both ends. The constants are those of SplitMix64, by G. Steele and others.
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        // Spread over all bits: the table uses both ends.
+        mix(self.0)
     }
 
     fn write(&mut self, bytes: &[u8]) {

@@ -6,40 +6,14 @@
 
 use super::sparse::{Cell, SparseMap};
 use crate::Place;
+use bowline_wire::random::{Random, STEP};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::f64::consts::SQRT_2;
 
-/// Random numbers by counting: the nth depends on nothing but the seed and n.
-#[derive(Clone, Debug)]
-pub struct Random {
-    seed: u64,
-    n: u64,
-}
-
-impl Random {
-    /// A sequence of its own for each seed.
-    #[must_use]
-    pub const fn new(seed: u64) -> Self {
-        Self { seed, n: 0 }
-    }
-
-    /// From 0 up to 1, 1 excluded.
-    pub fn unit(&mut self) -> f64 {
-        self.n += 1;
-        let mut mixed = self
-            .seed
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .wrapping_add(self.n.wrapping_mul(0xd1b5_4a32_d192_ed03));
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// From one number up to another.
-    pub fn within(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
+/// The numbers that the worlds of benchmarks were made with.
+fn numbers(seed: u64) -> Random {
+    Random::with_step(seed.wrapping_mul(STEP), 0xd1b5_4a32_d192_ed03)
 }
 
 /// Discs to go round: each a middle, metres, and a radius, metres.
@@ -48,7 +22,7 @@ pub type Discs = Vec<([f64; 2], f64)>;
 /// One set of SBMPO's unicycle benchmark: five to seven discs between (-3, -3) and (3, 3).
 #[must_use]
 pub fn discs(seed: u64) -> Discs {
-    let mut random = Random::new(seed);
+    let mut random = numbers(seed);
     let n = 5 + super::field::whole(random.unit() * 3.0);
     (0..n)
         .map(|_| {
@@ -85,7 +59,7 @@ pub struct Errand {
 /// A city.
 #[must_use]
 pub fn city(seed: u64) -> SparseMap {
-    let mut random = Random::new(seed ^ 0xc17e);
+    let mut random = numbers(seed ^ 0xc17e);
     let mut map = SparseMap::new(1.0, 1 << 14);
     let side = f64::from(CITY);
     for district in 0..2 {
@@ -151,7 +125,7 @@ fn block_river(map: &mut SparseMap, random: &mut Random) {
 /// The longest of many errands between random places of a city: the hardest ones.
 #[must_use]
 pub fn hardest_errands(map: &SparseMap, seed: u64, n: usize) -> Vec<Errand> {
-    let mut random = Random::new(seed ^ 0xe44a);
+    let mut random = numbers(seed ^ 0xe44a);
     let mut errands = Vec::new();
     for _ in 0..20 {
         let Some(goal) = random_place(map, &mut random) else {

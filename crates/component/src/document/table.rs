@@ -3,7 +3,7 @@
 
 use super::problem::{Problems, Span};
 use crate::parameter::{ParameterValue as _, Setting, parse_duration};
-use crate::suggest;
+use bowline_wire::suggest::nearest;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use toml::Spanned;
@@ -375,5 +375,5 @@ pub fn quoted(names: &[&str]) -> String {
 /// What was meant, perhaps, in words.
 #[must_use]
 pub fn did_you_mean<'a>(written: &str, words: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    suggest::nearest(written, words).map(|word| format!("did you mean {word:?}?"))
+    nearest(written, words).map(|word| format!("did you mean {word:?}?"))
 }

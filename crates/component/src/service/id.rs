@@ -1,5 +1,6 @@
 //! Identities of calls.
 
+use bowline_wire::random::fnv;
 use std::fmt;
 
 /// One call, among all calls of all callers.
@@ -12,12 +13,12 @@ impl CallId {
     /// The id of a caller's call of that number.
     #[must_use]
     pub fn new(caller: &str, incarnation: i64, number: i64) -> Self {
-        let mut hash = Fnv::default();
-        hash.add(caller.as_bytes());
-        hash.add(&[0]);
-        hash.add(&incarnation.to_be_bytes());
-        hash.add(&number.to_be_bytes());
-        Self(hash.finish().cast_signed())
+        let counts = [incarnation, number].into_iter();
+        let counts = counts.flat_map(i64::to_be_bytes);
+        let hash = fnv(caller.bytes().chain([0]).chain(counts));
+        // One round of mixing, so that callers with similar names differ in all bits. Logs have these ids.
+        let mixed = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        Self((mixed ^ (mixed >> 31)).cast_signed())
     }
 }
 
@@ -30,28 +31,6 @@ impl fmt::Debug for CallId {
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
-    }
-}
-
-/// FNV-1a of 64 bits, and one round of mixing so that callers with similar names differ in all bits.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    fn finish(self) -> u64 {
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed ^ (mixed >> 31)
     }
 }
 

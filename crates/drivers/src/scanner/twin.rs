@@ -10,6 +10,7 @@ use bowline_component::{
     Time,
 };
 use bowline_msgs::{Range3d, Serial};
+use bowline_wire::random::{Random, STEP};
 use std::time::Duration;
 
 bowline_component::parameters! {
@@ -98,8 +99,8 @@ impl ScannerTwin {
         }
         let nth = u64::try_from(nth).unwrap_or(u64::MAX);
         let seed = self.parameters.seed.cast_unsigned();
-        let mut random = Random(seed ^ nth.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        MOODS[1 + random.below(MOODS.len() - 1)].1
+        let mut random = Random::new(seed ^ nth.wrapping_mul(STEP));
+        MOODS[1 + random.index(MOODS.len() - 1)].1
     }
 
     fn see(&mut self, range: &Range3d) {
@@ -147,14 +148,15 @@ impl ScannerTwin {
         }
         let mut distances_mm = self.said.clone()?;
         match mood {
-            Mood::Count if self.random.below(2) == 0 => {
+            Mood::Count if self.random.index(2) == 0 => {
                 distances_mm.pop();
             }
             Mood::Count => distances_mm.push(1_000),
             Mood::Far => {
-                let at = self.random.below(distances_mm.len());
+                let at = self.random.index(distances_mm.len());
                 let nothing_mm = u16::try_from(self.parameters.nothing_mm).unwrap_or(u16::MAX);
-                distances_mm[at] = nothing_mm.saturating_add(1 + self.random.small());
+                distances_mm[at] =
+                    nothing_mm.saturating_add(1 + u16::from(self.random.byte()) * 64);
             }
             Mood::Well
             | Mood::Unplugged
@@ -177,16 +179,16 @@ impl ScannerTwin {
     /// What becomes of an answer on its way.
     fn spoil(&mut self, mut frame: Vec<u8>, mood: Mood) -> Vec<u8> {
         match mood {
-            Mood::Half => frame.truncate(self.random.below(frame.len())),
+            Mood::Half => frame.truncate(self.random.index(frame.len())),
             Mood::Checksum => {
-                for _ in 0..=self.random.below(3) {
-                    let at = 1 + self.random.below(frame.len().saturating_sub(2));
-                    frame[at] = 0x20 + self.random.six();
+                for _ in 0..=self.random.index(3) {
+                    let at = 1 + self.random.index(frame.len().saturating_sub(2));
+                    frame[at] = 0x20 + six(&mut self.random);
                 }
             }
             Mood::Garbage => {
-                let n_bytes = self.random.below(300);
-                let at = self.random.below(frame.len());
+                let n_bytes = self.random.index(300);
+                let at = self.random.index(frame.len());
                 let noise: Vec<u8> = (0..n_bytes).map(|_| self.random.byte()).collect();
                 frame.splice(at..at, noise);
             }
@@ -211,7 +213,7 @@ impl Build for ScannerTwin {
         Ok(Self {
             splitter: Splitter::new(SHAPE),
             pace: Pace::new(parameters.baud),
-            random: Random(parameters.seed.cast_unsigned()),
+            random: Random::new(parameters.seed.cast_unsigned()),
             sees: None,
             said: None,
             code: [0; 8],
@@ -268,33 +270,7 @@ fn whole(value: f64) -> Option<usize> {
     (0.0..=1e6).contains(&rounded).then_some(rounded as usize)
 }
 
-/// Random numbers in a row (`SplitMix64`).
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    /// From 0 to one less; 0 if there is no such number.
-    fn below(&mut self, n: usize) -> usize {
-        let n = u64::try_from(n).unwrap_or(u64::MAX).max(1);
-        usize::try_from(self.bits() % n).unwrap_or(0)
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.bits().to_le_bytes()[7]
-    }
-
-    fn six(&mut self) -> u8 {
-        self.byte() & 0x3f
-    }
-
-    fn small(&mut self) -> u16 {
-        u16::from(self.byte()) * 64
-    }
+/// A letter of the alphabet that frames are written in, less its offset.
+fn six(random: &mut Random) -> u8 {
+    random.byte() & 0x3f
 }

@@ -4,8 +4,8 @@ use super::history::{Gap, History, Older};
 use super::{Group, Hinge, Model};
 use crate::assembly::{Feed, Joint, JointKind};
 use crate::mistake::did_you_mean;
-use crate::suggest::suggest;
 use crate::transform::Transform;
+use bowline_wire::suggest::nearest;
 
 /// A joint of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,7 +136,7 @@ impl Model {
             let names: Vec<&str> = self.joints().map(|joint| joint.name).collect();
             SetJointError::NoSuchJoint {
                 found: name.to_owned(),
-                suggestion: suggest(name, names),
+                suggestion: nearest(name, names).map(str::to_owned),
             }
         })
     }

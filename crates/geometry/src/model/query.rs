@@ -6,8 +6,8 @@ use super::{FrameEntry, FrameId, Group, Hinge, Model};
 use crate::assembly::FrameName;
 use crate::covariance::{Covariance, Step, propagate};
 use crate::mistake::did_you_mean;
-use crate::suggest::suggest;
 use crate::transform::Transform;
+use bowline_wire::suggest::nearest;
 
 impl Model {
     /// A frame by its name, `Body:Frame`.
@@ -285,16 +285,16 @@ impl Model {
         let Some((body, frame)) = name.split_once(':') else {
             return FindFrameError::NotAFrameName {
                 found: name.to_owned(),
-                suggestion: suggest(name, self.names.iter()),
+                suggestion: nearest(name, self.names.iter()).map(str::to_owned),
             };
         };
         match self.body(body) {
             Ok(body) => {
                 let known = body.frames.iter().map(|frame| frame.name.as_str());
-                let nearest = suggest(frame, known);
+                let suggestion = nearest(frame, known);
                 FindFrameError::NoSuchFrame {
                     found: name.to_owned(),
-                    suggestion: nearest.map(|frame| format!("{}:{frame}", body.name)),
+                    suggestion: suggestion.map(|frame| format!("{}:{frame}", body.name)),
                     known: enumerate(body.frames.iter().map(|frame| frame.name.as_str())),
                 }
             }
@@ -306,7 +306,7 @@ impl Model {
     pub(super) fn no_such_body(&self, body: &str, found: &str) -> FindFrameError {
         FindFrameError::NoSuchBody {
             found: found.to_owned(),
-            suggestion: suggest(body, self.body_list()),
+            suggestion: nearest(body, self.body_list()).map(str::to_owned),
             known: enumerate(self.body_list()),
         }
     }

@@ -6,8 +6,8 @@ use crate::assembly::{Body, BodyFrame};
 use crate::element::{Bounds, Element as Open};
 use crate::mistake::{Fault, Mistakes, Place};
 use crate::shape::{Mass, Role, Shape, ShapeKind};
-use crate::suggest::suggest;
 use crate::xml::{self, Element};
+use bowline_wire::suggest::nearest;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ fn read(root: Element<'_>, mistakes: &mut Mistakes) -> Body {
             }
             // What is nearly one of ours and sits nowhere is a misprint of it, and no element of others.
             word if element.attribute("frame").is_none()
-                && suggest(word, BODY_ELEMENTS.iter().copied()).is_some() =>
+                && nearest(word, BODY_ELEMENTS.iter().copied()).is_some() =>
             {
                 refuse(element, mistakes);
             }

@@ -18,7 +18,7 @@ pub use unit::{LIVED, MAX_BACK_OFF, MAX_RESTARTS, MIN_BACK_OFF, RESTART_WINDOW};
 use super::exit::{Exit, Hang};
 use super::plan::{ALL, MIN_EVERY, Plan, ProcessSpec, Start};
 use bowline_component::Time;
-use bowline_component::suggest;
+use bowline_wire::suggest;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use unit::{Down, Effect, Happening, Judged, Others, State, Unit, Want};

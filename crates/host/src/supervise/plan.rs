@@ -3,8 +3,9 @@
 //! A plan knows nothing of robot files; [`Plan::check`] is the proof that it can be carried out.
 
 use super::desk::MAX_NAMES;
-use bowline_component::suggest;
 use bowline_msgs::{Experiment, PresenceComponent};
+use bowline_wire::random::fnv;
+use bowline_wire::suggest;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -122,10 +123,7 @@ impl ProcessSpec {
             described: _,
         } = self;
         let text = format!("{:?}", (name, argv, env, cwd, limits, revision));
-        // FNV-1a: the same in every build, which std's hashes do not promise.
-        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        fnv(text.bytes())
     }
 }
 

@@ -4,8 +4,8 @@
 
 use super::plan::ALL;
 use bowline_component::Time;
-use bowline_component::suggest;
 use bowline_msgs::{Supervised, Supervisor};
+use bowline_wire::suggest;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Supervisors that are kept; more are not, and counted.

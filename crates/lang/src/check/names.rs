@@ -3,6 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use bowline_wire::schema::{TypeDef, TypeId, TypeKind};
+use bowline_wire::suggest::nearest;
 use std::collections::BTreeMap;
 
 /// The types that are declared, and those that are only named.
@@ -91,19 +92,8 @@ impl Names {
     }
 
     fn nearest(&self, name: &str) -> Option<&str> {
-        // Names much longer than any in use are not worth comparing.
-        if name.len() > 100 {
-            return None;
-        }
-        let known = self
-            .by_short_name
-            .keys()
-            .map(String::as_str)
-            .chain(PRIMITIVES);
-        let near = known
-            .map(|known| (distance(name, known), known))
-            .filter(|(distance, _)| *distance <= 2);
-        near.min().map(|(_, known)| known)
+        let types = self.by_short_name.keys().map(String::as_str);
+        nearest(name, types.chain(PRIMITIVES))
     }
 
     /// The types that are only named, and the places of all.
@@ -161,23 +151,4 @@ fn full_name(package: &str, name: &str) -> String {
     } else {
         format!("{package}.{name}")
     }
-}
-
-/// How many letters differ.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, y) in row.iter_mut().skip(1).zip(b.bytes()) {
-            let cost = diagonal + usize::from(x != y);
-            diagonal = *cell;
-            left = cost.min(left + 1).min(*cell + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

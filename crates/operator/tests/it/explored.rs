@@ -2,26 +2,22 @@
 
 use crate::bench::{Bench, members};
 use crate::vectors::{file, path};
+use bowline_wire::random::Random;
 use serde_json::{Value, json};
 
 const N_WALKS: u64 = 40;
 const N_STEPS: u64 = 60;
 
-/// A stream of numbers from a seed: `SplitMix64`.
-struct Random(u64);
+/// Draws from the numbers of a seed.
+struct Dice(Random);
 
-impl Random {
+impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (bits ^ (bits >> 31)) % n
+        self.0.below(n)
     }
 
     fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
-        let at = usize::try_from(self.below(of.len() as u64)).unwrap();
-        of[at]
+        of[self.0.index(of.len())]
     }
 
     fn is_hit(&mut self, percent: u64) -> bool {
@@ -31,7 +27,7 @@ impl Random {
 
 /// What a walk has reached: who holds the lease, under which epoch.
 struct Walk {
-    random: Random,
+    random: Dice,
     ms: u64,
     token: u64,
     holder: (u64, u64),
@@ -188,7 +184,7 @@ impl Walk {
 fn walk(seed: u64, file: &Value) -> Value {
     let mut bench = Bench::new(file);
     let mut walk = Walk {
-        random: Random(seed),
+        random: Dice(Random::new(seed)),
         ms: 0,
         token: 0,
         holder: if seed.is_multiple_of(2) {
