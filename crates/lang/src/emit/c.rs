@@ -5,17 +5,19 @@
 //! a message that fails to decode leaves nothing behind, and nothing is computed lazily into a shared variable.
 //!
 //! Types can be known to each other only by name ([`names`]), headers and sources are printed apart ([`header`],
-//! [`source`]), the five walks over members are in [`walkers`], and [`support`] holds the C functions that a source
-//! file starts with.
+//! [`source`]). Of the walks over members, three are in [`walkers`] for C++ too, with [`dialect`] as C's part, and two in
+//! [`memory`]; [`support`] holds the C functions that a source file starts with.
 
+mod dialect;
 mod enums;
 mod header;
 mod info;
+mod memory;
 pub(super) mod names;
 pub(super) mod run;
 mod source;
 pub(super) mod support;
-mod walkers;
+pub(super) mod walkers;
 
 use super::code::Code;
 use super::{EmitError, Job, Language, OutputFile, Setting, SettingKind};

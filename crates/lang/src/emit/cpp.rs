@@ -4,19 +4,20 @@
 //! much; a vector that is shorter than its length field is not read beyond its end; types may contain each other; enums
 //! are there.
 
+mod dialect;
 mod enums;
 mod names;
 mod support;
-mod walkers;
 
 use super::c::names::{Includes, is_inline, literal, member_doc, named_types, needs_math};
-use super::c::{HEADER, names as c_names};
+use super::c::{HEADER, names as c_names, walkers};
 use super::code::Code;
 use super::{EmitError, Job, Language, OutputFile, Setting, SettingKind};
 use bowline_wire::schema::{
     Constant, Dim, Member, Number, Primitive, Struct, Type, TypeDef, TypeId, TypeKind,
 };
 use bowline_wire::{MAX_DEPTH, MAX_FREE_ELEMENTS};
+use dialect::Cpp;
 use names::{field, macro_stem, namespaces, path, type_name};
 
 pub(super) const LANGUAGE: Language = Language {
@@ -383,16 +384,16 @@ uint64_t hash = 0x{:016x}ULL;",
 
     fn print_codec(&self, code: &mut Code, body: &Struct) {
         let (x, types) = (&self.class, self.job.types);
-        let statements = walkers::write(types, body);
+        let statements = walkers::write(&Cpp, types, body);
         let (buf, offset, maxlen) = ("void *buf", "int offset", "int maxlen");
-        let signature = walkers::parameters(&statements, "out", &[buf, offset, maxlen]);
+        let signature = dialect::parameters(&statements, "out", &[buf, offset, maxlen]);
         code.open(format!("int {x}::_encodeNoHash({signature}) const\n{{"));
-        walkers::print_body(code, &statements, "uint8_t *out");
+        dialect::print_body(code, &statements, "uint8_t *out");
         code.close("}");
         code.gap();
 
         code.open(format!("int {x}::_getEncodedSizeNoHash() const\n{{"));
-        let statements = walkers::measure(types, body);
+        let statements = walkers::measure(&Cpp, types, body);
         let len = if statements.contains("len = ") {
             "int64_t len;\n"
         } else {
@@ -402,12 +403,12 @@ uint64_t hash = 0x{:016x}ULL;",
         code.close("}");
         code.gap();
 
-        let mut statements = walkers::read(types, body);
+        let mut statements = walkers::read(&Cpp, types, body);
         if types.is_recursive(self.id) {
             let enter = format!("if (++budget->depth > {MAX_DEPTH})\n    return -1;\n");
             statements = enter + &statements + "budget->depth--;\n";
         }
-        let signature = walkers::parameters(
+        let signature = dialect::parameters(
             &statements,
             "in",
             &[
@@ -418,7 +419,7 @@ uint64_t hash = 0x{:016x}ULL;",
             ],
         );
         code.open(format!("int {x}::_decodeWithin({signature})\n{{"));
-        walkers::print_body(code, &statements, "const uint8_t *in");
+        dialect::print_body(code, &statements, "const uint8_t *in");
         code.close("}");
         code.gap();
     }

@@ -1,11 +1,11 @@
 //! The .h file of a struct.
 
 use super::super::code::Code;
+use super::dialect::element_type;
 use super::names::{
     Includes, is_cpp_keyword, is_inline, literal, member_doc, needs_math, peers, safe,
 };
 use super::support::BUDGET;
-use super::walkers::element_type;
 use super::{HEADER, Unit, info};
 use bowline_wire::schema::{Dim, Member, Struct, Type};
 

@@ -1,9 +1,10 @@
 //! The .c file of a struct.
 
 use super::super::code::Code;
+use super::dialect::{self, C, owns_memory};
 use super::names::{ident, is_cpp_keyword, named_types, safe};
-use super::walkers::{self, owns_memory};
 use super::{HEADER, Unit, info, support};
+use super::{memory, walkers};
 use bowline_wire::MAX_DEPTH;
 use bowline_wire::MAX_FREE_ELEMENTS;
 use bowline_wire::schema::{Struct, Type, TypeKind};
@@ -152,7 +153,7 @@ fn print_locals(code: &mut Code, statements: &str, cursor: &str, parameters: &[&
 
 fn print_encode(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let x = &unit.ident;
-    let statements = walkers::write(unit.job.types, body);
+    let statements = walkers::write(&C, unit.job.types, body);
     code.open(format!(
         "static int {x}_write(void *buf, int offset, int maxlen, const {x} *p)\n{{"
     ));
@@ -196,7 +197,7 @@ int {x}_encode(void *buf, int offset, int maxlen, const {x} *p)
 
 fn print_measure(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let x = &unit.ident;
-    let statements = walkers::measure(unit.job.types, body);
+    let statements = walkers::measure(&C, unit.job.types, body);
     let len = if statements.contains("len = ") {
         "int64_t len;\n"
     } else {
@@ -238,7 +239,7 @@ int {x}_encoded_size(const {x} *p)
 
 fn print_free(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let x = &unit.ident;
-    let statements = walkers::free(unit.job.types, body);
+    let statements = memory::free(unit.job.types, body);
     code.open(format!(
         "int __{x}_decode_array_cleanup({x} *p, int elements)\n{{"
     ));
@@ -267,9 +268,9 @@ fn print_decode(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let is_recursive = types.is_recursive(unit.id);
     let statements = if is_recursive {
         let check = format!("if (++budget->depth > {MAX_DEPTH})\n    return -1;");
-        walkers::read(types, body, &check) + "budget->depth--;\n"
+        dialect::read(types, body, &check) + "budget->depth--;\n"
     } else {
-        walkers::read(types, body, "")
+        dialect::read(types, body, "")
     };
     code.open(format!(
         "static int {x}_read(const void *buf, int offset, int maxlen, {x} *p, bowline_budget_t *budget)\n{{"
@@ -333,7 +334,7 @@ int {x}_decode(const void *buf, int offset, int maxlen, {x} *msg)
 
 fn print_copy(unit: &Unit<'_>, code: &mut Code, body: &Struct) {
     let x = &unit.ident;
-    let statements = walkers::copy(unit.job.types, body);
+    let statements = memory::copy(unit.job.types, body);
     code.open(format!("static int {x}_fill(const {x} *p, {x} *q)\n{{"));
     code.line(format!("*q = *p;\n{statements}return 0;"));
     code.close("}");

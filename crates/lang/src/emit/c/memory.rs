@@ -1,23 +1,24 @@
 //! The walks that free and copy what a struct owns.
 
-use super::super::super::code::Code;
-use super::super::super::walk::{Site, Walker, walk};
-use super::super::names::{ident, is_inline, safe};
-use super::{
-    element_type, forget, is_variable, length, open_loop, owns_memory, place, pointer_to, row,
-    row_length, row_mut, type_owns_memory,
+use super::super::code::Code;
+use super::super::walk::{Site, Walker, walk};
+use super::dialect::{
+    C, count, element_type, forget, owns_memory, place, pointer_to, row, row_length, row_mut,
+    type_owns_memory,
 };
+use super::names::{ident, is_inline, safe};
+use super::walkers::{is_variable, length, open_loop};
 use bowline_wire::schema::{Member, Primitive, Struct, Type, TypeSet};
 
 /// The statements that free what `*p` owns.
-pub(in super::super) fn free(types: &TypeSet, body: &Struct) -> String {
+pub(super) fn free(types: &TypeSet, body: &Struct) -> String {
     let mut walker = Free { code: Code::new() };
     walk(types, body, &mut walker);
     walker.code.finish()
 }
 
 /// The statements that make `*q`, a bitwise copy of `*p`, own a copy of what `*p` owns.
-pub(in super::super) fn copy(types: &TypeSet, body: &Struct) -> String {
+pub(super) fn copy(types: &TypeSet, body: &Struct) -> String {
     let mut walker = Copy { code: Code::new() };
     for member in body
         .members
@@ -43,11 +44,7 @@ impl Free {
             }
             Type::Named(id) => {
                 let inner = ident(site.types.def(id));
-                let n = if is_variable(site) {
-                    format!("(int) {n}")
-                } else {
-                    n
-                };
+                let n = count(site);
                 self.code
                     .line(format!("__{inner}_decode_array_cleanup({row}, {n});"));
             }
@@ -68,7 +65,7 @@ impl Walker for Free {
     fn enter(&mut self, site: &Site<'_>) {
         self.code
             .open(format!("if ({} != NULL) {{", place("p", site)));
-        open_loop(&mut self.code, site);
+        open_loop(&C, &mut self.code, site);
     }
 
     fn item(&mut self, site: &Site<'_>) {
@@ -103,7 +100,7 @@ struct Copy {
 impl Copy {
     fn open_if_there(&mut self, site: &Site<'_>) {
         let Some(dim) = site.dim() else { return };
-        let (at, n) = (place("p", site), length(site, dim));
+        let (at, n) = (place("p", site), length(&C, site, dim));
         let has_length = if is_variable(site) {
             format!(" && {n} > 0")
         } else {
@@ -123,11 +120,7 @@ impl Copy {
             }
             Type::Named(id) => {
                 let inner = ident(site.types.def(id));
-                let n = if is_variable(site) {
-                    format!("(int) {n}")
-                } else {
-                    n
-                };
+                let n = count(site);
                 self.code.open(format!(
                     "if (__{inner}_clone_array({from}, {to}, {n}) < 0) {{"
                 ));
@@ -157,7 +150,7 @@ impl Walker for Copy {
 
     fn enter(&mut self, site: &Site<'_>) {
         let Some(dim) = site.dim() else { return };
-        let (at, n) = (place("q", site), length(site, dim));
+        let (at, n) = (place("q", site), length(&C, site, dim));
         let n_deeper = site.member.dims.len() - site.depth - 1;
         let element = element_type(site.types, site.member.ty);
         let (ty, cast) = (
@@ -168,7 +161,7 @@ impl Walker for Copy {
         self.code.line(format!(
             "{at} = ({cast}) calloc((size_t) {n}, sizeof({ty}));\nif ({at} == NULL)\n    return -1;"
         ));
-        open_loop(&mut self.code, site);
+        open_loop(&C, &mut self.code, site);
     }
 
     fn item(&mut self, site: &Site<'_>) {
