@@ -499,7 +499,9 @@ impl ReadError {
         move |source| Self { path, source }
     }
 
-    pub(crate) fn into_source(self) -> io::Error {
+    /// The error of the system itself.
+    #[must_use]
+    pub fn into_source(self) -> io::Error {
         self.source
     }
 

@@ -1,11 +1,12 @@
 //! LCM's event logs as files, record by record.
 //!
-//! In: a path. Out: records one by one, in memory for one of them, and the places that are damaged. What is in the
+//! In: a path, or anything that has a log's bytes. Out: records one by one, in memory for one of them, and the places that are damaged. What is in the
 //! bytes, and what counts as damage, is decided by [`bowline_wire::eventlog`]. For programs that need the places of
 //! events, in bytes, as LCM's own interface has them; others use [`Reader`](crate::Reader).
 
 use crate::damage::{Damage, DamageKind, Damages};
-use crate::input::Input;
+use crate::input::{CHUNK, Input};
+pub use crate::input::{LogFile, ReadAt};
 use crate::reader::ReadError;
 use bowline_wire::eventlog::{self, HEADER_LEN, MAX_PAYLOAD_LEN, Record, Step};
 use std::path::{Path, PathBuf};
@@ -31,9 +32,9 @@ pub struct Placed<'a> {
 ///
 /// At the end it may be asked again, in case the log has grown.
 #[derive(Debug)]
-pub struct Scanner {
+pub struct Scanner<S = LogFile> {
     path: PathBuf,
-    input: Input,
+    input: Input<S>,
     /// Where reading goes on.
     place: u64,
     /// Whether a record is expected here. After a seek to anywhere, what comes before the next one is no damage.
@@ -61,15 +62,27 @@ impl Scanner {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let input = Input::open(path).map_err(ReadError::of(path))?;
-        Ok(Self {
+        Ok(Self::new(path, input, 0))
+    }
+}
+
+impl<S: ReadAt> Scanner<S> {
+    /// Reads a log that is open already, from `place` on, where a record is expected.
+    #[must_use]
+    pub fn over(source: S, place: u64) -> Self {
+        Self::new(Path::new(""), Input::over(source), place)
+    }
+
+    fn new(path: &Path, input: Input<S>, place: u64) -> Self {
+        Self {
             path: path.to_owned(),
             input,
-            place: 0,
+            place,
             is_aligned: true,
             damaged_bytes: 0,
             damages: Damages::default(),
             open: None,
-        })
+        }
     }
 
     /// The next record, where it is read; `None` at the end.
@@ -196,6 +209,8 @@ impl Scanner {
     /// Finds the next record, and stays in front of it.
     fn find(&mut self) -> Result<Option<Found>, ReadError> {
         let mut at_end = false;
+        // Where damage is searched for the next record, much is read at once.
+        let mut step = S::READ_AHEAD;
         loop {
             match eventlog::parse(self.input.from(self.place), at_end, MAX_PAYLOAD_LEN) {
                 Step::Record(record) => {
@@ -210,10 +225,13 @@ impl Scanner {
                     return Ok(Some(found));
                 }
                 Step::NeedMore { n_bytes } => {
-                    let filled = self.input.fill(self.place, n_bytes);
+                    let filled = self.input.fill_by(self.place, n_bytes, step);
                     at_end = !filled.map_err(ReadError::of(&self.path))?;
                 }
-                Step::Damaged { skipped } => self.skip(skipped, DamageKind::NoEvent),
+                Step::Damaged { skipped } => {
+                    step = CHUNK;
+                    self.skip(skipped, DamageKind::NoEvent);
+                }
                 Step::End { trailing } => {
                     self.skip(trailing, DamageKind::CutOff);
                     return Ok(None);

@@ -6,7 +6,7 @@
 use crate::complaint::complain;
 use crate::ffi::stdio::Stdio;
 use crate::ffi::{guarded, string};
-use crate::log::{self, Found, Next};
+use crate::log::{self, Next};
 use bowline_format::scanner::number_after_last;
 use bowline_wire::eventlog::{Record, write_header};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -103,13 +103,9 @@ unsafe extern "C" fn lcm_eventlog_read_next_event(log: *mut EventLog) -> *mut Lo
     // SAFETY: the log is not destroyed.
     let mut stream = unsafe { log.stream() };
     guarded(ptr::null_mut(), || match log::next(&mut stream, to_event) {
-        Ok(Next::Found(Found { made, skipped, .. })) => {
+        Ok(Next { made, skipped }) => {
             complain_about_damage(skipped);
-            made
-        }
-        Ok(Next::End { skipped }) => {
-            complain_about_damage(skipped);
-            ptr::null_mut()
+            made.unwrap_or(ptr::null_mut())
         }
         Err(error) => {
             complain(format_args!("lcm_eventlog_read_next_event: {error}"));
@@ -118,7 +114,7 @@ unsafe extern "C" fn lcm_eventlog_read_next_event(log: *mut EventLog) -> *mut Lo
     })
 }
 
-fn complain_about_damage(skipped: usize) {
+fn complain_about_damage(skipped: u64) {
     if skipped > 0 {
         complain(format_args!(
             "the log is damaged: {skipped} bytes that are no event were skipped"

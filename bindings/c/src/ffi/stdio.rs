@@ -1,6 +1,7 @@
 //! A `FILE *`, which the program may use beside us.
 
 use crate::log::Stream;
+use bowline_format::scanner::ReadAt;
 use libc::FILE;
 use std::ffi::CStr;
 use std::io;
@@ -41,48 +42,49 @@ impl Stdio {
         Err(io::Error::last_os_error())
     }
 
-    fn seek(&mut self, offset: i64, whence: libc::c_int) -> io::Result<()> {
+    fn seek(&self, offset: i64, whence: libc::c_int) -> io::Result<()> {
         // SAFETY: it is open, by the promise of `new`.
         check(unsafe { libc::fseeko(self.0, offset, whence) })
     }
 }
 
-impl Stream for Stdio {
-    fn read_more(&mut self, buffer: &mut Vec<u8>, n: usize) -> io::Result<()> {
-        let mut n_left = n;
-        while n_left > 0 {
-            let (old_len, n_asked) = (buffer.len(), n_left.min(MAX_READ));
-            buffer.resize(old_len + n_asked, 0);
-            let room = buffer.get_mut(old_len..).unwrap_or_default();
-            // SAFETY: it is open, by the promise of `new`; pointer and length describe `room`.
-            let n_read = unsafe { libc::fread(room.as_mut_ptr().cast(), 1, room.len(), self.0) };
-            buffer.truncate(old_len + n_read);
-            n_left -= n_read;
-            if n_read < n_asked {
-                // SAFETY: it is open, by the promise of `new`.
-                let is_error = unsafe { libc::ferror(self.0) } != 0;
-                return if is_error {
-                    Err(io::Error::last_os_error())
-                } else {
-                    Ok(())
-                };
-            }
+impl ReadAt for Stdio {
+    // The program may read on by itself, right behind what it was given.
+    const READ_AHEAD: usize = 0;
+
+    fn read_at(&mut self, offset: u64, n_bytes: usize, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        self.go_to(offset)?;
+        let (old_len, n_asked) = (bytes.len(), n_bytes.min(MAX_READ));
+        bytes.resize(old_len + n_asked, 0);
+        let room = bytes.get_mut(old_len..).unwrap_or_default();
+        // SAFETY: it is open, by the promise of `new`; pointer and length describe `room`.
+        let n_read = unsafe { libc::fread(room.as_mut_ptr().cast(), 1, room.len(), self.0) };
+        bytes.truncate(old_len + n_read);
+        // SAFETY: it is open, by the promise of `new`.
+        if n_read < n_asked && unsafe { libc::ferror(self.0) } != 0 {
+            return Err(io::Error::last_os_error());
         }
-        Ok(())
+        Ok(n_read)
     }
 
-    fn position(&mut self) -> io::Result<u64> {
+    fn size(&self) -> io::Result<u64> {
+        self.seek(0, libc::SEEK_END)?;
+        self.position()
+    }
+}
+
+impl Stream for Stdio {
+    fn position(&self) -> io::Result<u64> {
         // SAFETY: it is open, by the promise of `new`.
         let position = unsafe { libc::ftello(self.0) };
         u64::try_from(position).map_err(|_negative| io::Error::last_os_error())
     }
 
-    fn end(&mut self) -> io::Result<u64> {
-        self.seek(0, libc::SEEK_END)?;
-        self.position()
-    }
-
     fn go_to(&mut self, position: u64) -> io::Result<()> {
+        // Seeking where it stands would forget that the end was reached, which programs may ask for.
+        if self.position()? == position {
+            return Ok(());
+        }
         let offset = i64::try_from(position).map_err(io::Error::other)?;
         self.seek(offset, libc::SEEK_SET)
     }
