@@ -1,12 +1,19 @@
-//! Any text is a robot or gets problems, each with a place and a text; a robot can be drawn and planned for every source.
+//! Any text is a robot or gets problems, each with a place and a text; a robot can be laid out and planned for every source.
 
 use bowline_component::{Kind, kinds};
 use bowline_host::graph::Graph;
+use bowline_host::graph::layout::{Rect, Size, layout};
 use bowline_host::robot::{LoadError, Loader, Programs, Source, parse};
 use bowline_log::{Catalog, Schemas};
 use std::path::Path;
 
 const KINDS: &[Kind] = &[Kind::of::<kinds::Heartbeat>("heartbeat", "Beats.")];
+
+/// A box of the drawing.
+const BOX: Size = Size {
+    width: 120.0,
+    height: 60.0,
+};
 
 pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -27,7 +34,15 @@ pub(crate) fn run(bytes: &[u8]) {
             };
             for source in [Source::Live, Source::Sim, Source::Log] {
                 let graph = Graph::of_robot(&loaded.robot, source);
-                assert!(graph.to_svg().ends_with("</svg>\n"));
+                let sizes = vec![BOX; graph.nodes.len()];
+                let layout = layout(&graph, &sizes, &|end| {
+                    f64::from(u16::try_from(end.end).unwrap_or(u16::MAX))
+                });
+                assert_eq!(layout.boxes.len(), graph.nodes.len());
+                let within = |it: &Rect| {
+                    it.x + it.width <= layout.width && it.y + it.height <= layout.height
+                };
+                assert!(layout.boxes.iter().all(within), "{layout:?}");
                 assert_eq!(
                     graph.to_text(),
                     Graph::of_robot(&loaded.robot, source).to_text()

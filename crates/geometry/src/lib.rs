@@ -41,6 +41,7 @@ mod mistake;
 mod model;
 mod read;
 mod shape;
+pub mod svg;
 mod transform;
 mod write;
 mod xml;

@@ -7,6 +7,7 @@ mod sdf;
 mod tree;
 mod view;
 
+pub use markup::escaped;
 pub use schema::{to_reference, to_schema};
 pub use sdf::to_sdf;
 pub use tree::to_tree;

@@ -1,11 +1,10 @@
 //! Who writes and reads what: of a robot file, or of a bus.
 //!
 //! In: a [`Robot`], or a [`Directory`] and what other programs announce. Out: a [`Graph`] of components and the
-//! channels and services between them, as [text](Graph::to_text) and as a [drawing](Graph::to_svg). The same graph gives
-//! the same letters.
+//! channels and services between them, as [text](Graph::to_text), and laid out for a [drawing](layout::layout). The same graph
+//! gives the same letters.
 
-mod layout;
-mod svg;
+pub mod layout;
 mod text;
 
 use crate::directory::{Directory, Life, Process, ProcessKey};

@@ -7,7 +7,7 @@ use crate::simulation::Simulation;
 use crate::vehicle::Vehicle;
 use crate::world::{Area, AreaKind, Body, Line, Moves, PathEnd, Plume, World};
 use bowline_geometry::Transform;
-use std::fmt::Write as _;
+use bowline_geometry::svg::{Pixels, Svg};
 
 /// How many pixels the longer side has.
 const SIDE_PX: f64 = 1_000.0;
@@ -42,8 +42,7 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
     let ways = world.bodies.iter().flat_map(way);
     let painted = world.lines.iter().flat_map(|line| &line.points_m).copied();
     let points = points.chain(ways).chain(painted);
-    let mut page = Page::around(points.chain([world.spawn.xy_m]));
-    page.begin(&world.name);
+    let mut page = Page::around(&world.name, points.chain([world.spawn.xy_m]));
     let depths = Depths::of(world);
     if let Some(depths) = &depths {
         page.depths(depths);
@@ -75,7 +74,7 @@ fn draw(world: &World, vehicle: Option<(&Vehicle, &Transform)>) -> String {
         Some((vehicle, pose)) => page.vehicle(vehicle, pose),
         None => page.arrow(world.spawn.xy_m, world.spawn.heading_rad, 1.5),
     }
-    page.finish()
+    page.svg.finish()
 }
 
 /// The points that a body goes to, seen from above; back to the first, if it goes round.
@@ -98,16 +97,16 @@ fn outlines(body: &Body) -> Vec<Outline> {
 }
 
 struct Page {
-    text: String,
+    svg: Svg,
     /// West, north and pixels in a metre.
     west: f64,
     north: f64,
     scale: f64,
-    size_px: [f64; 2],
+    size_px: Pixels,
 }
 
 impl Page {
-    fn around(points: impl Iterator<Item = [f64; 2]>) -> Self {
+    fn around(name: &str, points: impl Iterator<Item = [f64; 2]>) -> Self {
         let far = f64::INFINITY;
         let [west, south, east, north] = points
             .fold([far, far, -far, -far], |[w, s, e, n], [x, y]| {
@@ -116,82 +115,56 @@ impl Page {
         let (west, south) = (west - MARGIN_M, south - MARGIN_M);
         let (wide, high) = (east + MARGIN_M - west, north + MARGIN_M - south);
         let scale = SIDE_PX / wide.max(high);
-        Self {
-            text: String::new(),
+        let size_px = [wide * scale, high * scale];
+        let mut svg = Svg::open(size_px, "font-family=\"sans-serif\"");
+        svg.title(name);
+        svg.background("#f4f2ea");
+        let mut page = Self {
+            svg,
             west,
             north: north + MARGIN_M,
             scale,
-            size_px: [wide * scale, high * scale],
-        }
+            size_px,
+        };
+        page.grid();
+        page
     }
 
-    fn at(&self, [x, y]: [f64; 2]) -> String {
-        format!(
-            "{:.1},{:.1}",
-            (x - self.west) * self.scale,
-            (self.north - y) * self.scale
-        )
+    fn at(&self, [x, y]: [f64; 2]) -> Pixels {
+        [(x - self.west) * self.scale, (self.north - y) * self.scale]
     }
 
-    fn add(&mut self, text: std::fmt::Arguments<'_>) {
-        // Writing to a text cannot fail.
-        let written = self
-            .text
-            .write_fmt(text)
-            .and_then(|()| self.text.write_char('\n'));
-        debug_assert!(written.is_ok(), "texts take everything");
-    }
-
-    fn begin(&mut self, name: &str) {
-        let [wide, high] = self.size_px;
-        self.add(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\" height=\"{high:.0}\" font-family=\"sans-serif\">"
-        ));
-        self.add(format_args!("<title>{}</title>", escaped(name)));
-        self.add(format_args!(
-            "<rect width=\"100%\" height=\"100%\" fill=\"#f4f2ea\"/>"
-        ));
-        self.grid();
+    /// As commands of paths have it.
+    fn place(&self, point: [f64; 2]) -> String {
+        let [x, y] = self.at(point);
+        format!("{x:.1},{y:.1}")
     }
 
     /// A line for every 10 metres, or every metre in small worlds.
     fn grid(&mut self) {
+        let (line, label) = ("stroke=\"#dcd8c8\"", "font-size=\"10\" fill=\"#8a8674\"");
         let step = if self.scale > 40.0 { 1.0 } else { 10.0 };
         let [wide, high] = self.size_px;
         let mut x = (self.west / step).ceil() * step;
         while (x - self.west) * self.scale < wide {
             let at = (x - self.west) * self.scale;
-            self.add(format_args!(
-                "<path d=\"M{at:.1},0V{high:.0}\" stroke=\"#dcd8c8\"/>"
-            ));
-            self.add(format_args!(
-                "<text x=\"{:.1}\" y=\"{:.0}\" font-size=\"10\" fill=\"#8a8674\">{x:.0} m</text>",
-                at + 2.0,
-                high - 4.0
-            ));
+            self.svg.path(&format!("M{at:.1},0V{high:.0}"), line, "");
+            let below = [at + 2.0, high - 4.0];
+            self.svg.text(below, label, &format!("{x:.0} m"));
             x += step;
         }
         let mut y = (self.north / step).floor() * step;
         while (self.north - y) * self.scale < high {
             let at = (self.north - y) * self.scale;
-            self.add(format_args!(
-                "<path d=\"M0,{at:.1}H{wide:.0}\" stroke=\"#dcd8c8\"/>"
-            ));
-            self.add(format_args!(
-                "<text x=\"2\" y=\"{:.1}\" font-size=\"10\" fill=\"#8a8674\">{y:.0} m</text>",
-                at - 2.0
-            ));
+            self.svg.path(&format!("M0,{at:.1}H{wide:.0}"), line, "");
+            self.svg.text([2.0, at - 2.0], label, &format!("{y:.0} m"));
             y -= step;
         }
     }
 
     fn polygon(&mut self, points: &[[f64; 2]], style: &str, title: &str) {
-        let points: Vec<String> = points.iter().map(|point| self.at(*point)).collect();
-        self.add(format_args!(
-            "<polygon points=\"{}\" {style}><title>{}</title></polygon>",
-            points.join(" "),
-            escaped(title)
-        ));
+        let points: Vec<Pixels> = points.iter().map(|point| self.at(*point)).collect();
+        self.svg.polygon(&points, style, title);
     }
 
     /// Water, the deeper the darker.
@@ -201,10 +174,7 @@ impl Page {
                 continue;
             }
             let boxes = rectangles.iter().map(|[west, south, east, north]| {
-                let [left, top] = [
-                    (west - self.west) * self.scale,
-                    (self.north - north) * self.scale,
-                ];
+                let [left, top] = self.at([*west, *north]);
                 let [wide, high] = [(east - west) * self.scale, (north - south) * self.scale];
                 format!("M{left:.1},{top:.1}h{wide:.1}v{high:.1}h-{wide:.1}z")
             });
@@ -215,9 +185,7 @@ impl Page {
                 Some(to) => format!("{from} to {to} m deep"),
                 None => format!("more than {from} m deep"),
             };
-            self.add(format_args!(
-                "<path d=\"{boxes}\" fill=\"{colour}\"><title>{title}</title></path>"
-            ));
+            self.svg.path(&boxes, &format!("fill=\"{colour}\""), &title);
         }
         // Over the water again.
         self.grid();
@@ -235,13 +203,10 @@ impl Page {
     }
 
     fn plume(&mut self, plume: &Plume) {
-        let [x, y] = plume.at_m;
         let radius = (plume.radius_m * self.scale).max(3.0);
-        let at = [(x - self.west) * self.scale, (self.north - y) * self.scale];
-        self.add(format_args!(
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"#d4ac0d\" fill-opacity=\"0.8\"><title>{}: {}</title></circle>",
-            at[0], at[1], escaped(&plume.name), escaped(&plume.substance)
-        ));
+        let title = format!("{}: {}", plume.name, plume.substance);
+        let paint = "fill=\"#d4ac0d\" fill-opacity=\"0.8\"";
+        self.svg.circle(self.at(plume.at_m), radius, paint, &title);
     }
 
     fn body(&mut self, body: &Body, outlines: &[Outline]) {
@@ -262,29 +227,26 @@ impl Page {
         let painted = line.painted();
         let strokes: Vec<String> = painted
             .iter()
-            .map(|[from, to]| format!("M{}L{}", self.at(*from), self.at(*to)))
+            .map(|[from, to]| format!("M{}L{}", self.place(*from), self.place(*to)))
             .collect();
         let strokes = strokes.concat();
-        let name = escaped(&line.name);
         for (stroke, px) in [
             ("#4a463c".to_owned(), wide_px + 1.5),
             (format!("rgb({red},{green},{blue})"), wide_px),
         ] {
-            self.add(format_args!(
-                "<path d=\"{strokes}\" stroke=\"{stroke}\" stroke-width=\"{px:.1}\" stroke-linecap=\"round\"><title>{name}</title></path>"
-            ));
+            let style =
+                format!("stroke=\"{stroke}\" stroke-width=\"{px:.1}\" stroke-linecap=\"round\"");
+            self.svg.path(&strokes, &style, &line.name);
         }
     }
 
     fn path(&mut self, body: &Body) {
-        let points: Vec<String> = way(body).iter().map(|point| self.at(*point)).collect();
+        let points: Vec<Pixels> = way(body).iter().map(|point| self.at(*point)).collect();
         if points.is_empty() {
             return;
         }
-        self.add(format_args!(
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"#b03a2e\" stroke-dasharray=\"6 4\"/>",
-            points.join(" ")
-        ));
+        let style = "fill=\"none\" stroke=\"#b03a2e\" stroke-dasharray=\"6 4\"";
+        self.svg.polyline(&points, style);
     }
 
     fn vehicle(&mut self, vehicle: &Vehicle, map_from_vehicle: &Transform) {
@@ -335,15 +297,4 @@ impl Page {
         ];
         self.polygon(&points, "fill=\"#145a32\"", "where the robot begins");
     }
-
-    fn finish(mut self) -> String {
-        self.add(format_args!("</svg>"));
-        self.text
-    }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }

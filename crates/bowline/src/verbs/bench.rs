@@ -6,11 +6,11 @@
 //! with a hidden verb.
 
 mod bowline;
+mod chart;
 mod contestant;
 mod liblcm;
 mod plan;
 mod plot;
-mod svg;
 mod table;
 
 use super::doctor::complaint::complaint;

@@ -1,5 +1,7 @@
 //! `bowline graph`: who writes and reads what, of a robot file or of a bus.
 
+mod svg;
+
 use super::who;
 use crate::known_types::Types;
 use crate::listen::{Heard, Limits, Listener, PLACES_HELP, Place};
@@ -97,7 +99,7 @@ pub(crate) fn run(app: &App, arguments: &Arguments) -> anyhow::Result<Outcome> {
 
 fn show(graph: &Graph, arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(file) = &arguments.svg {
-        fs::write(file, graph.to_svg())
+        fs::write(file, svg::to_svg(graph))
             .with_context(|| format!("cannot write {}", file.display()))?;
         output::note(&format!("drawn: {}", file.display()));
         return Ok(());

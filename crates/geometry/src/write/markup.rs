@@ -62,7 +62,9 @@ impl Markup {
     }
 }
 
-pub(super) fn escaped(text: &str) -> String {
+/// A text as XML has it, between tags or quotes. What XML cannot have becomes U+FFFD.
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -72,6 +74,9 @@ pub(super) fn escaped(text: &str) -> String {
             '"' => out += "&quot;",
             '\n' => out += "&#10;",
             '\t' => out += "&#9;",
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
+                out.push('\u{fffd}');
+            }
             letter => out.push(letter),
         }
     }

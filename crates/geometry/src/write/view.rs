@@ -4,8 +4,8 @@
 mod labels;
 mod outline;
 
-use super::markup::escaped;
 use crate::model::Model;
+use crate::svg::Svg;
 use crate::transform::{Transform, Vec3};
 use labels::{Anchor, Labels};
 use outline::{Point, outline};
@@ -96,17 +96,17 @@ pub fn to_svg(model: &Model) -> String {
     // The legend needs room even above a flat model.
     let second_row = second_row.max(LEGEND_TOP + 15.0 * bodies.len().min(MAX_LEGEND) as f64 + GAP);
     let height = second_row + rows[1] * scale + GAP;
-    let mut svg = header(height, &model.assembly().name);
+    let mut svg = open(height, &model.assembly().name);
     for (drawing, at) in drawings.iter().zip([
         [second_column, GAP],
         [second_column, second_row],
         [MARGIN, second_row],
     ]) {
-        svg += &drawing.draw(at, scale, height);
+        drawing.draw(&mut svg, at, scale, height);
     }
-    svg += &legend(scale, bodies.iter().map(|body| (body.name, body.colour)));
-    svg += "</svg>\n";
-    svg
+    let names = bodies.iter().map(|body| (body.name, body.colour));
+    legend(&mut svg, scale, names);
+    svg.finish()
 }
 
 /// Every body where it is. Parts that nothing connects stand one beside the other's origin.
@@ -177,7 +177,7 @@ impl<'m> Drawing<'m> {
         [self.most[0] - self.least[0], self.most[1] - self.least[1]]
     }
 
-    fn draw(&self, [left, top]: Point, scale: f64, height: f64) -> String {
+    fn draw(&self, svg: &mut Svg, [left, top]: Point, scale: f64, height: f64) {
         let place = |point: Vec3| {
             let [x, y] = self.side.flat(point);
             [
@@ -185,19 +185,16 @@ impl<'m> Drawing<'m> {
                 top + (self.most[1] - y) * scale,
             ]
         };
-        let mut svg = format!(
-            "<g><text class=\"title\" x=\"{left:.1}\" y=\"{:.1}\">{}</text>\n",
-            top - 34.0,
-            self.side.title
-        );
-        svg += &self.compass([left - 48.0, top - 38.0]);
-        svg += &self.shapes(place);
+        svg.open_group("");
+        svg.text([left, top - 34.0], "class=\"title\"", self.side.title);
+        self.compass(svg, [left - 48.0, top - 38.0]);
+        self.shapes(svg, place);
         let mut labels = Labels::new([0.0, 0.0, WIDTH, height]);
         let mut anchors = Vec::new();
         for body in self.bodies {
             for (name, pose) in &body.frames {
                 let at = place(pose.xyz());
-                svg += &self.axes(at, pose);
+                self.axes(svg, at, pose);
                 self.keep_axes_free(at, pose, &mut labels);
                 let text = format!("{}:{name}", body.name);
                 anchors.push(Anchor {
@@ -207,27 +204,22 @@ impl<'m> Drawing<'m> {
                 });
             }
         }
-        svg += &labels.place(anchors);
-        svg += "</g>\n";
-        svg
+        labels.place(svg, anchors);
+        svg.close_group();
     }
 
     /// Where the model's own axes point in this view, each with its name.
-    fn compass(&self, [x, y]: Point) -> String {
-        let mut svg = String::new();
+    fn compass(&self, svg: &mut Svg, [x, y]: Point) {
         for (axis, name) in AXES {
             let [dx, dy] = self.side.flat(axis);
             if dx.hypot(dy) < 0.5 {
                 continue;
             }
-            let (to_x, to_y) = (x + COMPASS * dx, y - COMPASS * dy);
-            let (text_x, text_y) = (x + 1.4 * COMPASS * dx, y - 1.4 * COMPASS * dy + 3.5);
-            svg += &format!(
-                "<line class=\"{name}\" x1=\"{x:.1}\" y1=\"{y:.1}\" x2=\"{to_x:.1}\" y2=\"{to_y:.1}\"/>\
-                 <text class=\"axis\" x=\"{text_x:.1}\" y=\"{text_y:.1}\">{name}</text>\n"
-            );
+            let along = |times: f64| [x + times * COMPASS * dx, y - times * COMPASS * dy];
+            svg.line([x, y], along(1.0), &format!("class=\"{name}\""));
+            let [text_x, text_y] = along(1.4);
+            svg.text([text_x, text_y + 3.5], "class=\"axis\"", name);
         }
-        svg
     }
 
     /// Names stay off a frame's axes.
@@ -242,7 +234,7 @@ impl<'m> Drawing<'m> {
     }
 
     /// Shapes from the furthest to the nearest, so that what is in front covers what is behind.
-    fn shapes(&self, place: impl Fn(Vec3) -> Point) -> String {
+    fn shapes(&self, svg: &mut Svg, place: impl Fn(Vec3) -> Point) {
         let mut shapes: Vec<(f64, &str, Vec<Point>)> = Vec::new();
         for body in self.bodies {
             for points in &body.shapes {
@@ -259,71 +251,60 @@ impl<'m> Drawing<'m> {
             }
         }
         shapes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut svg = String::new();
         for (_, colour, points) in shapes {
-            let points: Vec<String> = points
-                .iter()
-                .map(|[x, y]| format!("{x:.1},{y:.1}"))
-                .collect();
-            svg += &format!(
-                "<polygon fill=\"{colour}\" stroke=\"{colour}\" points=\"{}\"/>\n",
-                points.join(" ")
-            );
+            let paint = format!("fill=\"{colour}\" stroke=\"{colour}\"");
+            svg.polygon(&points, &paint, "");
         }
-        svg
     }
 
-    fn axes(&self, [x, y]: Point, pose: &Transform) -> String {
-        let mut svg = String::new();
+    fn axes(&self, svg: &mut Svg, [x, y]: Point, pose: &Transform) {
         for (axis, class) in AXES {
             let [dx, dy] = self.side.flat(pose.turn(axis));
             if dx.hypot(dy) * AXIS > 1.0 {
-                let (to_x, to_y) = (x + AXIS * dx, y - AXIS * dy);
-                svg += &format!(
-                    "<line class=\"{class}\" x1=\"{x:.1}\" y1=\"{y:.1}\" x2=\"{to_x:.1}\" y2=\"{to_y:.1}\"/>\n"
-                );
+                let tip = [x + AXIS * dx, y - AXIS * dy];
+                svg.line([x, y], tip, &format!("class=\"{class}\""));
             }
         }
-        svg += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.8\"/>\n");
-        svg
+        svg.circle([x, y], 1.8, "", "");
     }
 }
 
-fn header(height: f64, name: &str) -> String {
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" height=\"{height:.0}\" \
-         font-family=\"sans-serif\" font-size=\"10\">\n\
-         <style>polygon{{fill-opacity:.16;stroke-opacity:.7;stroke-linejoin:round}} \
-         .x{{stroke:#d22;stroke-width:1.5}} .y{{stroke:#191;stroke-width:1.5}} .z{{stroke:#22d;stroke-width:1.5}} \
-         .leader{{stroke:#777;stroke-width:.7}} .title{{font-size:14px;font-weight:bold}} .axis{{text-anchor:middle;font-weight:bold}}</style>\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"24\" y=\"38\" font-size=\"22\" font-weight=\"bold\">{}</text>\n",
-        escaped(name)
-    )
+fn open(height: f64, name: &str) -> Svg {
+    let font = "font-family=\"sans-serif\" font-size=\"10\"";
+    let mut svg = Svg::open([WIDTH, height], font);
+    svg.style(
+        "polygon{fill-opacity:.16;stroke-opacity:.7;stroke-linejoin:round} \
+         .x{stroke:#d22;stroke-width:1.5} .y{stroke:#191;stroke-width:1.5} .z{stroke:#22d;stroke-width:1.5} \
+         .leader{stroke:#777;stroke-width:.7} .title{font-size:14px;font-weight:bold} .axis{text-anchor:middle;font-weight:bold}",
+    );
+    svg.background("white");
+    svg.text([24.0, 38.0], "font-size=\"22\" font-weight=\"bold\"", name);
+    svg
 }
 
 /// The scale, the axes' colours and the bodies' in the corner that three views leave free.
-fn legend<'m>(scale: f64, bodies: impl Iterator<Item = (&'m str, &'static str)>) -> String {
+fn legend<'m>(svg: &mut Svg, scale: f64, bodies: impl Iterator<Item = (&'m str, &'static str)>) {
     let length = bar_length(160.0 / scale);
     let end = 24.0 + length * scale;
-    let mut svg = format!(
-        "<line x1=\"24\" y1=\"62\" x2=\"{end:.1}\" y2=\"62\" stroke=\"black\" stroke-width=\"2\"/>\n\
-         <line x1=\"24\" y1=\"57\" x2=\"24\" y2=\"67\" stroke=\"black\"/>\n\
-         <line x1=\"{end:.1}\" y1=\"57\" x2=\"{end:.1}\" y2=\"67\" stroke=\"black\"/>\n\
-         <text x=\"24\" y=\"82\">{length} m</text>\n\
-         <text x=\"80\" y=\"82\"><tspan fill=\"#d22\">x</tspan> <tspan fill=\"#191\">y</tspan> \
-         <tspan fill=\"#22d\">z</tspan> of each frame</text>\n"
+    let black = "stroke=\"black\"";
+    svg.line(
+        [24.0, 62.0],
+        [end, 62.0],
+        "stroke=\"black\" stroke-width=\"2\"",
+    );
+    svg.line([24.0, 57.0], [24.0, 67.0], black);
+    svg.line([end, 57.0], [end, 67.0], black);
+    svg.text([24.0, 82.0], "", &format!("{length} m"));
+    svg.marked_text(
+        [80.0, 82.0],
+        "",
+        "<tspan fill=\"#d22\">x</tspan> <tspan fill=\"#191\">y</tspan> <tspan fill=\"#22d\">z</tspan> of each frame",
     );
     for (nth, (name, colour)) in bodies.take(MAX_LEGEND).enumerate() {
         let y = LEGEND_TOP + 15.0 * nth as f64;
-        svg += &format!(
-            "<rect x=\"24\" y=\"{:.0}\" width=\"10\" height=\"10\" fill=\"{colour}\"/>\
-             <text x=\"40\" y=\"{y:.0}\">{}</text>\n",
-            y - 9.0,
-            escaped(name)
-        );
+        svg.rect([24.0, y - 9.0], [10.0, 10.0], &format!("fill=\"{colour}\""));
+        svg.text([40.0, y], "", name);
     }
-    svg
 }
 
 /// The nearest round length that is not longer.

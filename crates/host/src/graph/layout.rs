@@ -11,39 +11,54 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How much room things take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Size {
-    pub(super) width: f64,
-    pub(super) height: f64,
+pub struct Size {
+    /// From left to right.
+    pub width: f64,
+    /// From top to bottom.
+    pub height: f64,
 }
 
 /// Where a box is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Rect {
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
+pub struct Rect {
+    /// Its left side.
+    pub x: f64,
+    /// Its top.
+    pub y: f64,
+    /// From left to right.
+    pub width: f64,
+    /// From top to bottom.
+    pub height: f64,
 }
 
 /// A wire between two ends: where it starts, the lanes that it takes, and where it ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wire {
-    pub(super) from: EndId,
-    pub(super) to: EndId,
+pub struct Wire {
+    /// The end that writes or calls.
+    pub from: EndId,
+    /// The end that reads or serves.
+    pub to: EndId,
     /// Pairs of points: along each lane, from where it is entered to where it is left.
-    pub(super) lanes: Vec<[(f64, f64); 2]>,
-    pub(super) start: (f64, f64),
-    pub(super) end: (f64, f64),
+    pub lanes: Vec<[(f64, f64); 2]>,
+    /// Where it leaves its writer.
+    pub start: (f64, f64),
+    /// Where it arrives.
+    pub end: (f64, f64),
     /// Whether it goes against the flow.
-    pub(super) is_back: bool,
+    pub is_back: bool,
 }
 
+/// A graph with places, from the upper left corner: x to the right, y down.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Layout {
-    pub(super) boxes: Vec<Rect>,
-    pub(super) wires: Vec<Wire>,
-    pub(super) width: f64,
-    pub(super) height: f64,
+pub struct Layout {
+    /// Of the nodes, in their order.
+    pub boxes: Vec<Rect>,
+    /// From each end that writes or calls to each at the other side.
+    pub wires: Vec<Wire>,
+    /// Of everything, with a margin.
+    pub width: f64,
+    /// Of everything, with a margin.
+    pub height: f64,
 }
 
 /// Around everything; wires that turn round need some of it.
@@ -60,7 +75,8 @@ const MAX_WIRES_IN_GAP: usize = 40;
 const N_SWEEPS: usize = 12;
 
 /// Lays a graph out. `sizes` are of the nodes, `row` is how far below the top of its box an end is.
-pub(super) fn layout(graph: &Graph, sizes: &[Size], row: &dyn Fn(EndId) -> f64) -> Layout {
+#[must_use]
+pub fn layout(graph: &Graph, sizes: &[Size], row: &dyn Fn(EndId) -> f64) -> Layout {
     let links = links(graph);
     let columns = columns(graph.nodes.len(), &links);
     let mut plan = Plan::new(&links, &columns, sizes, row);

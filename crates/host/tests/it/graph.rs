@@ -57,34 +57,10 @@ fn what_a_log_replaces_comes_from_the_log() {
 }
 
 #[test]
-fn a_drawing_is_the_same_every_time_and_shows_everything() {
-    let robot = load("tests/robots/right.toml").robot;
-    let graph = Graph::of_robot(&robot, Source::Live);
-    let svg = graph.to_svg();
-    assert_eq!(svg, graph.to_svg());
-    assert!(graph.nodes.len() > 5, "{:?}", graph.nodes);
-    for node in &graph.nodes {
-        assert!(
-            svg.contains(&format!(">{}</text>", node.name)),
-            "{}",
-            node.name
-        );
-    }
-    assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
-}
-
-#[test]
-fn names_cannot_break_a_drawing_or_a_terminal() {
+fn names_cannot_break_a_terminal() {
     let mut graph = Graph::default();
     let channel = "<b>&\"\u{1b}[2J\u{0}".to_owned();
     graph.push_publisher("</svg>", "\u{7}", [(channel, None)]);
-    let svg = graph.to_svg();
-    assert!(
-        svg.ends_with("</svg>\n") && svg.matches("</svg>").count() == 1,
-        "{svg}"
-    );
-    assert!(svg.contains("&lt;b&gt;&amp;&quot;"), "{svg}");
-    assert!(!svg.chars().any(|c| c.is_control() && c != '\n'));
     assert!(!graph.to_text().chars().any(|c| c.is_control() && c != '\n'));
 }
 

@@ -1,9 +1,9 @@
 //! The papers' figures: a column of panels for each number of receivers, a row for each thing measured, a curve for
 //! each system, over the bandwidth that was attempted.
 
+use super::chart::{Area, Chart, Scale, Style};
 use super::contestant;
 use super::plan::{Plan, Point, to_f64};
-use super::svg::{Area, Scale, Style, Svg};
 use bowline_measure::exchange::Pattern;
 
 const PANEL_WIDTH: f64 = 260.0;
@@ -89,14 +89,14 @@ pub(crate) fn draw(plan: &Plan, size: usize, points: &[&Point], machine: &str) -
     let n_lines = places.last().map_or(1.0, |(_, line)| line + 1.0);
     let note_y = LEGEND + n_lines * LEGEND_LINE + 4.0;
     let top = note_y + HEADROOM;
-    let mut svg = Svg::new(width, top + height + 8.0);
-    heading(&mut svg, plan, size, machine);
+    let mut chart = Chart::new(width, top + height + 8.0);
+    heading(&mut chart, plan, size, machine);
     for ((system, style), (x, line)) in systems.iter().zip(&places) {
         let y = LEGEND + line * LEGEND_LINE;
-        svg.sample(*x, y, *style);
-        svg.text(x + 44.0, y + 4.0, r#"font-size="12""#, system);
+        chart.sample(*x, y, *style);
+        chart.text(x + 44.0, y + 4.0, r#"font-size="12""#, system);
     }
-    svg.text(LEFT, note_y, r##"fill="#666""##, note(plan));
+    chart.text(LEFT, note_y, r##"fill="#666""##, note(plan));
     let mut y = top;
     for row in &rows {
         for (column, &n_peers) in plan.clients.iter().enumerate() {
@@ -106,31 +106,31 @@ pub(crate) fn draw(plan: &Plan, size: usize, points: &[&Point], machine: &str) -
                 width: PANEL_WIDTH,
                 height: row.height,
             };
-            panel(&mut svg, area, row, n_peers, points, &systems);
+            panel(&mut chart, area, row, n_peers, points, &systems);
         }
         let middle = y + row.height / 2.0;
         let turned =
             format!(r#"text-anchor="middle" font-size="12" transform="rotate(-90 26 {middle})""#);
-        svg.text(26.0, middle, &turned, row.title);
+        chart.text(26.0, middle, &turned, row.title);
         y += row.height + ROW_GAP;
     }
     for (column, &n_peers) in plan.clients.iter().enumerate() {
         let x = LEFT + to_f64(column) * (PANEL_WIDTH + GAP) + PANEL_WIDTH / 2.0;
-        svg.text(
+        chart.text(
             x,
             top - 12.0,
             r#"text-anchor="middle" font-weight="bold""#,
             &receivers(plan, n_peers),
         );
         let bottom = y - ROW_GAP + 34.0;
-        svg.text(
+        chart.text(
             x,
             bottom,
             r#"text-anchor="middle" font-size="12""#,
             "attempted, MB/s",
         );
     }
-    svg.finish()
+    chart.finish()
 }
 
 /// In the order in which they took part, each with its looks: liblcm has the same in all plots.
@@ -175,18 +175,18 @@ fn receivers(plan: &Plan, n: usize) -> String {
     }
 }
 
-fn heading(svg: &mut Svg, plan: &Plan, size: usize, machine: &str) {
+fn heading(chart: &mut Chart, plan: &Plan, size: usize, machine: &str) {
     let what = match plan.pattern {
         Pattern::Echo => "Echo test",
         Pattern::OneWay | Pattern::Idle => "One way",
     };
-    svg.text(
+    chart.text(
         LEFT,
         24.0,
         r#"font-size="16" font-weight="bold""#,
         &format!("{what}, {size}-byte messages"),
     );
-    svg.text(LEFT, 40.0, r##"fill="#666""##, machine);
+    chart.text(LEFT, 40.0, r##"fill="#666""##, machine);
 }
 
 fn note(plan: &Plan) -> &'static str {
@@ -197,7 +197,7 @@ fn note(plan: &Plan) -> &'static str {
 }
 
 fn panel(
-    svg: &mut Svg,
+    chart: &mut Chart,
     area: Area,
     row: &Row,
     n_peers: usize,
@@ -216,11 +216,11 @@ fn panel(
         }
         RowKind::Log => Scale::log(points.iter().filter_map(|point| (row.of)(point))),
     };
-    svg.axes(area, x, y);
+    chart.axes(area, x, y);
     if let RowKind::Arrived = row.kind
         && let Some(point) = here().next()
     {
-        svg.reference(
+        chart.reference(
             area,
             x,
             y,
@@ -234,7 +234,7 @@ fn panel(
             .filter_map(|point| Some((point.attempted_mbps(), (row.of)(point)?)))
             .collect();
         curve.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        svg.curve(area, x, y, &curve, *style);
+        chart.curve(area, x, y, &curve, *style);
     }
 }
 

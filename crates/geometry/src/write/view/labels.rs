@@ -1,7 +1,7 @@
 //! Names beside what they name, over each other only where there is no room.
 
-use super::super::markup::escaped;
 use super::outline::Point;
+use crate::svg::Svg;
 
 /// A name and what it names.
 pub(super) struct Anchor {
@@ -44,21 +44,19 @@ impl Labels {
     }
 
     /// Draws every name, from left to right and from the top down, each at the nearest place that is free.
-    pub(super) fn place(mut self, mut anchors: Vec<Anchor>) -> String {
+    pub(super) fn place(mut self, svg: &mut Svg, mut anchors: Vec<Anchor>) {
         anchors.sort_by(|a, b| {
             a.at[0]
                 .total_cmp(&b.at[0])
                 .then(a.at[1].total_cmp(&b.at[1]))
         });
-        let mut svg = String::new();
         for anchor in &anchors {
             let area = self.find(anchor);
             if self.taken.len() < 2 * MAX_CAREFUL {
                 self.taken.push(area);
             }
-            svg += &draw(anchor, area);
+            draw(svg, anchor, area);
         }
-        svg
     }
 
     fn find(&self, anchor: &Anchor) -> Area {
@@ -114,22 +112,13 @@ impl Labels {
     }
 }
 
-fn draw(anchor: &Anchor, [left, top, right, bottom]: Area) -> String {
+fn draw(svg: &mut Svg, anchor: &Anchor, [left, top, right, bottom]: Area) {
     let [x, y] = anchor.at;
     // The nearest point of the name, for a line to it where it stands away.
     let near = [x.clamp(left, right), y.clamp(top, bottom)];
-    let mut svg = String::new();
     if (near[0] - x).hypot(near[1] - y) > 9.0 {
-        svg += &format!(
-            "<line class=\"leader\" x1=\"{x:.1}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>\n",
-            near[0], near[1]
-        );
+        svg.line([x, y], near, "class=\"leader\"");
     }
-    svg += &format!(
-        "<text x=\"{left:.1}\" y=\"{:.1}\" fill=\"{}\">{}</text>\n",
-        bottom - 2.5,
-        anchor.colour,
-        escaped(&anchor.text)
-    );
-    svg
+    let colour = format!("fill=\"{}\"", anchor.colour);
+    svg.text([left, bottom - 2.5], &colour, &anchor.text);
 }

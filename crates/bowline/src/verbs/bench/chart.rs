@@ -1,8 +1,6 @@
 //! Line charts as SVG: panels with axes, curves that can be told apart in grey, and nothing else.
-//!
-//! Written by hand because it is less than what a plotting library would bring along, and looks as we want.
 
-use std::fmt::Write as _;
+use bowline_geometry::svg::Svg;
 
 /// A rectangle to draw in, in pixels.
 #[derive(Clone, Copy, Debug)]
@@ -160,40 +158,24 @@ impl Style {
     }
 }
 
-/// A drawing that grows.
-pub(crate) struct Svg {
-    body: String,
-    width: f64,
-    height: f64,
+/// A drawing of charts that grows.
+pub(crate) struct Chart {
+    svg: Svg,
 }
 
-const GREY: &str = "#666";
-const PALE: &str = "#ddd";
+const GREY: &str = "stroke=\"#666\"";
+const PALE: &str = "stroke=\"#ddd\"";
 
-impl Svg {
+impl Chart {
     pub(crate) fn new(width: f64, height: f64) -> Self {
-        Self {
-            body: String::new(),
-            width,
-            height,
-        }
-    }
-
-    fn add(&mut self, element: std::fmt::Arguments<'_>) {
-        let _a_string_takes_everything = writeln!(self.body, "{element}");
+        let font = "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\"";
+        let mut svg = Svg::open([width, height], font);
+        svg.background("#fff");
+        Self { svg }
     }
 
     pub(crate) fn text(&mut self, x: f64, y: f64, attributes: &str, text: &str) {
-        self.add(format_args!(
-            r#"<text x="{x:.1}" y="{y:.1}" {attributes}>{}</text>"#,
-            escape(text)
-        ));
-    }
-
-    fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), stroke: &str) {
-        self.add(format_args!(
-            r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" stroke="{stroke}"/>"#
-        ));
+        self.svg.text([x, y], attributes, text);
     }
 
     /// The frame of a panel, with ticks, and numbers below and at the left.
@@ -201,7 +183,7 @@ impl Svg {
         let bottom = area.y + area.height;
         for tick in y.ticks() {
             let at = bottom - y.place(tick) * area.height;
-            self.line((area.x, at), (area.x + area.width, at), PALE);
+            self.svg.line([area.x, at], [area.x + area.width, at], PALE);
             self.text(
                 area.x - 6.0,
                 at + 4.0,
@@ -211,7 +193,7 @@ impl Svg {
         }
         for tick in x.ticks() {
             let at = area.x + x.place(tick) * area.width;
-            self.line((at, bottom), (at, bottom + 4.0), GREY);
+            self.svg.line([at, bottom], [at, bottom + 4.0], GREY);
             self.text(
                 at,
                 bottom + 16.0,
@@ -219,7 +201,8 @@ impl Svg {
                 &number(tick),
             );
         }
-        self.line((area.x, bottom), (area.x + area.width, bottom), GREY);
+        self.svg
+            .line([area.x, bottom], [area.x + area.width, bottom], GREY);
     }
 
     /// A straight line from 0 for comparison, as far as the panel goes.
@@ -230,10 +213,9 @@ impl Svg {
         let end = max_x.min(max_y / slope);
         let at = place(area, x, y, (end, end * slope));
         let start = place(area, x, y, (0.0, 0.0));
-        self.add(format_args!(
-            r##"<path d="M{:.1} {:.1}L{:.1} {:.1}" stroke="#777" stroke-width="1.2" stroke-dasharray="1.5 3" fill="none"/>"##,
-            start.0, start.1, at.0, at.1
-        ));
+        let path = format!("M{:.1} {:.1}L{:.1} {:.1}", start.0, start.1, at.0, at.1);
+        let dotted = r##"stroke="#777" stroke-width="1.2" stroke-dasharray="1.5 3" fill="none""##;
+        self.svg.path(&path, dotted, "");
     }
 
     /// A curve through points, with a marker on each.
@@ -269,9 +251,10 @@ impl Svg {
 
     fn stroke(&mut self, path: &str, style: Style) {
         let Style { colour, dashes, .. } = style;
-        self.add(format_args!(
-            r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dashes}"/>"#
-        ));
+        let line = format!(
+            r#"fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dashes}""#
+        );
+        self.svg.path(path, &line, "");
     }
 
     fn marker(&mut self, (x, y): (f64, f64), style: Style) {
@@ -287,23 +270,12 @@ impl Svg {
             Marker::Cross => ("m-4 -4l8 8m0 -8l-8 8", "none"),
             Marker::Plus => ("m-5 0h10m-5 -5v10", "none"),
         };
-        self.add(format_args!(
-            r#"<path d="M{x:.1} {y:.1}{path}" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>"#
-        ));
+        let paint = format!(r#"fill="{fill}" stroke="{colour}" stroke-width="1.5""#);
+        self.svg.path(&format!("M{x:.1} {y:.1}{path}"), &paint, "");
     }
 
     pub(crate) fn finish(self) -> String {
-        let Self {
-            body,
-            width,
-            height,
-        } = self;
-        format!(
-            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="Helvetica, Arial, sans-serif" font-size="11">
-<rect width="100%" height="100%" fill="#fff"/>
-{body}</svg>
-"##
-        )
+        self.svg.finish()
     }
 }
 
@@ -312,12 +284,6 @@ fn place(area: Area, x: Scale, y: Scale, (value_x, value_y): (f64, f64)) -> (f64
         area.x + x.place(value_x) * area.width,
         area.y + (1.0 - y.place(value_y)) * area.height,
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A graph as a drawing: components as boxes with their channels in rows, wires from who writes to who reads.
 
-use super::layout::{Rect, Size, Wire, layout};
-use super::{End, EndId, Flow, Graph, Links, Mark, Node, Role};
-use std::fmt::Write as _;
+use bowline_geometry::svg::Svg;
+use bowline_host::graph::layout::{Rect, Size, Wire, layout};
+use bowline_host::graph::{End, EndId, Flow, Graph, Links, Mark, Node, Role};
 
 /// A letter's width, pixels: of the fonts that are asked for, at [`FONT`].
 const LETTER: f64 = 6.7;
@@ -25,49 +25,56 @@ const COLOURS: [&str; 8] = [
 ];
 const WRONG: &str = "#c62828";
 
-impl Graph {
-    /// A drawing that any browser shows.
-    #[must_use]
-    pub fn to_svg(&self) -> String {
-        let sizes: Vec<Size> = self.nodes.iter().map(size).collect();
-        let links = self.links();
-        let row = |id: EndId| self.row_below_top(id);
-        let layout = layout(self, &sizes, &row);
-        let (width, height) = (layout.width.max(200.0), layout.height.max(80.0));
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" \
-             font-size=\"{FONT}\">\n<title>{}</title>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-            escaped(&self.title)
-        );
-        for wire in &layout.wires {
-            svg += &self.draw_wire(wire, &links);
-        }
-        for (node, rect) in layout.boxes.iter().enumerate() {
-            svg += &self.draw_node(node, rect, &links);
-        }
-        svg + "</svg>\n"
+/// A drawing that any browser shows.
+pub(super) fn to_svg(graph: &Graph) -> String {
+    let sizes: Vec<Size> = graph.nodes.iter().map(size).collect();
+    let row = |id: EndId| row_below_top(graph, id);
+    let layout = layout(graph, &sizes, &row);
+    let font = format!(
+        "font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"{FONT}\""
+    );
+    let page = [layout.width.max(200.0), layout.height.max(80.0)];
+    let mut drawing = Drawing {
+        graph,
+        links: graph.links(),
+        svg: Svg::open(page, &font),
+    };
+    drawing.svg.title(&graph.title);
+    drawing.svg.background("#ffffff");
+    for wire in &layout.wires {
+        drawing.wire(wire);
     }
-
-    /// How far below the top of its box an end is.
-    fn row_below_top(&self, id: EndId) -> f64 {
-        let Some(node) = self.nodes.get(id.node) else {
-            return 0.0;
-        };
-        let is_inward = node
-            .ends
-            .get(id.end)
-            .is_some_and(|end| end.flow.is_inward());
-        let before = node.ends.iter().take(id.end);
-        let n_before = before
-            .filter(|end| end.flow.is_inward() == is_inward)
-            .count();
-        HEAD + ROW * (number(n_before) + 0.5)
+    for (at, rect) in layout.boxes.iter().enumerate() {
+        drawing.node(at, rect);
     }
+    drawing.svg.finish()
+}
 
-    fn draw_wire(&self, wire: &Wire, links: &Links<'_>) -> String {
-        let is_wrong = links.mark(wire.from).is_wrong() || links.mark(wire.to).is_wrong();
+/// How far below the top of its box an end is.
+fn row_below_top(graph: &Graph, id: EndId) -> f64 {
+    let Some(node) = graph.nodes.get(id.node) else {
+        return 0.0;
+    };
+    let is_inward = node
+        .ends
+        .get(id.end)
+        .is_some_and(|end| end.flow.is_inward());
+    let before = node.ends.iter().take(id.end);
+    let n_before = before
+        .filter(|end| end.flow.is_inward() == is_inward)
+        .count();
+    HEAD + ROW * (number(n_before) + 0.5)
+}
+
+struct Drawing<'g> {
+    graph: &'g Graph,
+    links: Links<'g>,
+    svg: Svg,
+}
+
+impl Drawing<'_> {
+    fn wire(&mut self, wire: &Wire) {
+        let is_wrong = self.links.mark(wire.from).is_wrong() || self.links.mark(wire.to).is_wrong();
         let colour = match is_wrong {
             true => WRONG,
             false => COLOURS
@@ -75,16 +82,15 @@ impl Graph {
                 .copied()
                 .unwrap_or(WRONG),
         };
-        let end = self.end(wire.from);
+        let end = self.graph.end(wire.from);
         // What is asked and answered is dashed.
         let dash = match end.map(|end| end.flow) {
             Some(Flow::Calls | Flow::Serves) => " stroke-dasharray=\"5 3\"",
             Some(Flow::Reads | Flow::Writes) | None => "",
         };
         let name = |id: EndId| {
-            self.nodes
-                .get(id.node)
-                .map_or("", |node| node.name.as_str())
+            let node = self.graph.nodes.get(id.node);
+            node.map_or("", |node| node.name.as_str())
         };
         let title = format!(
             "{}: {} to {}",
@@ -92,22 +98,19 @@ impl Graph {
             name(wire.from),
             name(wire.to)
         );
+        let line = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\"{dash}");
         let (x, y) = wire.end;
-        format!(
-            "<g><title>{}</title><path d=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\"{dash}/>\
-             <path d=\"M{:.1} {:.1}L{x:.1} {y:.1}L{:.1} {:.1}Z\" fill=\"{colour}\"/></g>\n",
-            escaped(&title),
-            path(wire),
-            x - 7.0,
-            y - 3.5,
-            x - 7.0,
-            y + 3.5,
-        )
+        let (behind, above, below) = (x - 7.0, y - 3.5, y + 3.5);
+        let tip = format!("M{behind:.1} {above:.1}L{x:.1} {y:.1}L{behind:.1} {below:.1}Z");
+        self.svg.open_group(&title);
+        self.svg.path(&path(wire), &line, "");
+        self.svg.path(&tip, &format!("fill=\"{colour}\""), "");
+        self.svg.close_group();
     }
 
-    fn draw_node(&self, at: usize, rect: &Rect, links: &Links<'_>) -> String {
-        let Some(node) = self.nodes.get(at) else {
-            return String::new();
+    fn node(&mut self, at: usize, rect: &Rect) {
+        let Some(node) = self.graph.nodes.get(at) else {
+            return;
         };
         let Rect {
             x,
@@ -119,63 +122,52 @@ impl Graph {
             Role::Component => ("#f5f8fc", "#5a6b7d", ""),
             Role::Outside => ("#fafafa", "#9e9e9e", " stroke-dasharray=\"4 3\""),
         };
-        let mut svg = format!(
-            "<g><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"6\" \
-             fill=\"{fill}\" stroke=\"{stroke}\"{dash}/>\n",
-            escaped(&format!("{} ({})", node.name, about(node)))
-        );
+        let paint = format!("rx=\"6\" fill=\"{fill}\" stroke=\"{stroke}\"{dash}");
+        let about = about(node);
+        self.svg.open_group(&format!("{} ({about})", node.name));
+        self.svg.rect([x, y], [width, height], &paint);
         let middle = x + width / 2.0;
-        let head = |svg: &mut String, below: f64, style: &str, text: String| {
-            let _never_fails = writeln!(
-                svg,
-                "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\" {style}>{}</text>",
-                y + below,
-                escaped(&text)
-            );
-        };
-        head(
-            &mut svg,
-            18.0,
-            "font-weight=\"bold\" font-size=\"12\"",
-            cut(&node.name, MAX_TITLE),
+        self.svg.text(
+            [middle, y + 18.0],
+            "text-anchor=\"middle\" font-weight=\"bold\" font-size=\"12\"",
+            &cut(&node.name, MAX_TITLE),
         );
-        head(
-            &mut svg,
-            33.0,
-            "fill=\"#667\" font-size=\"10\"",
-            cut(&about(node), MAX_ABOUT),
+        self.svg.text(
+            [middle, y + 33.0],
+            "text-anchor=\"middle\" fill=\"#667\" font-size=\"10\"",
+            &cut(&about, MAX_ABOUT),
         );
-        svg += "</g>\n";
+        self.svg.close_group();
         for end in 0..node.ends.len() {
-            svg += &self.draw_row(EndId { node: at, end }, rect, links);
+            self.row(EndId { node: at, end }, rect);
         }
-        svg
     }
 
-    fn draw_row(&self, id: EndId, rect: &Rect, links: &Links<'_>) -> String {
-        let Some(end) = self.end(id) else {
-            return String::new();
+    fn row(&mut self, id: EndId, rect: &Rect) {
+        let Some(end) = self.graph.end(id) else {
+            return;
         };
-        let y = rect.y + self.row_below_top(id);
+        let y = rect.y + row_below_top(self.graph, id);
         let (x, text_x, anchor) = match end.flow.is_inward() {
             true => (rect.x, rect.x + PADDING, "start"),
             false => (rect.x + rect.width, rect.x + rect.width - PADDING, "end"),
         };
-        let mark = links.mark(id);
+        let mark = self.links.mark(id);
         let (colour, dot) = match mark {
             Mark::Connected => ("#223", None),
             Mark::Reserved | Mark::Unused | Mark::Left => ("#889", Some("#bbc")),
             Mark::Missing | Mark::Shared | Mark::TypesDiffer => (WRONG, Some(WRONG)),
         };
-        let dot = dot.map_or(String::new(), |dot| {
-            format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"#fff\" stroke=\"{dot}\" stroke-width=\"1.5\"/>")
-        });
-        format!(
-            "<g><title>{}</title>{dot}<text x=\"{text_x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" fill=\"{colour}\">{}</text></g>\n",
-            escaped(&format!("{}{}", told(end), remark(mark))),
-            y + FONT * 0.36,
-            escaped(&label(end)),
-        )
+        self.svg
+            .open_group(&format!("{}{}", told(end), remark(mark)));
+        if let Some(dot) = dot {
+            let ring = format!("fill=\"#fff\" stroke=\"{dot}\" stroke-width=\"1.5\"");
+            self.svg.circle([x, y], 3.5, &ring, "");
+        }
+        let attributes = format!("text-anchor=\"{anchor}\" fill=\"{colour}\"");
+        self.svg
+            .text([text_x, y + FONT * 0.36], &attributes, &label(end));
+        self.svg.close_group();
     }
 }
 
@@ -284,23 +276,27 @@ fn cut(text: &str, max: usize) -> String {
     text.chars().take(max - 1).chain(['…']).collect()
 }
 
-/// Names come from buses and files, and may be anything.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            // XML has no way to write these at all.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
 fn number(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawing_of_hostile_names_is_whole() {
+        let mut graph = Graph::default();
+        let channel = "<b>&\"\u{1b}[2J\u{0}".to_owned();
+        graph.push_publisher("</svg>", "\u{7}", [(channel, None)]);
+        let svg = to_svg(&graph);
+        assert!(
+            svg.ends_with("</svg>\n") && svg.matches("</svg>").count() == 1,
+            "{svg}"
+        );
+        assert!(svg.contains("&lt;b&gt;&amp;&quot;"), "{svg}");
+        assert!(!svg.chars().any(|c| c.is_control() && c != '\n'));
+        assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
+        assert_eq!(svg, to_svg(&graph), "the same every time");
+    }
 }
