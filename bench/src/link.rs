@@ -40,7 +40,7 @@ const KEPT_MS: f64 = 20.0;
 const N_ECHOES: u8 = 10;
 /// What a radio takes, each way: as in simulated time (`crates/link/tests/it/overload.rs`). Not every kernel has netem.
 const RADIO_DELAY: Duration = Duration::from_millis(20);
-const COMMAND: &str = "operator.thrust";
+const COMMAND: &str = "operator.direct";
 const STATE: &str = "gate.state";
 
 /// What a link goes over.
@@ -385,10 +385,10 @@ impl Bench {
             Some(_) => vec!["10.2.0.2:7800"],
             None => addresses.to_vec(),
         };
-        let sends = "[send.'operator.thrust']\ndeadline = '100ms'\nttl = '300ms'\nvalue = 100\n\
+        let sends = "[send.'operator.direct']\ndeadline = '100ms'\nttl = '300ms'\nvalue = 100\n\
                      [send.'gate.state']\nttl = '1s'\nvalue = 50\n\
                      [send.'camera.image']\nttl = '20s'\nvalue = 1\n";
-        let receives = "[receive.'operator.thrust']\ncommands = false\n[receive.'gate.state']\n[receive.'camera.image']\n";
+        let receives = "[receive.'operator.direct']\ncommands = false\n[receive.'gate.state']\n[receive.'camera.image']\n";
         let here = format!(
             "{}{}{sends}",
             head("here", "there", &there_key),

@@ -16,7 +16,7 @@ use bowline_component::{Kind, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver};
 use bowline_host::LiveOptions;
 use bowline_host::clock::Live;
-use bowline_msgs::{Gate, GateRules, GateToken, Refusal, Thrust, ThrustCommand};
+use bowline_msgs::{DirectCommand, Gate, GateRules, GateToken, Refusal, Thrust};
 use bowline_operator::{Client, Drive, Identity, Now, Progress, Request};
 use bowline_tests::process;
 use bowline_wire::Message as _;
@@ -375,7 +375,7 @@ impl Trial {
             clock: Live::new(),
             radio,
             vehicle: Bus::open(&vehicle)?.events("thrust|thrust\\.command")?,
-            station: Bus::open(&station)?.events("operator.thrust")?,
+            station: Bus::open(&station)?.events("operator.direct")?,
             gate: Process::start(GATE, &vehicle)?,
             source: Process::start(SOURCE, &station)?,
             said: BTreeMap::new(),
@@ -442,9 +442,9 @@ impl Trial {
     fn hear(&mut self, until: Time) -> Result<()> {
         let heard = self.vehicle.recv_timeout(self.clock.until(until))?;
         while let Some((_, event)) = self.station.try_recv()? {
-            let command = ThrustCommand::decode(&event.payload)?;
-            self.said
-                .insert(mark(command.thrust.port_ratio), command.utime);
+            let command = DirectCommand::decode(&event.payload)?;
+            let port_ratio = command.values.first().context("it has no values")?;
+            self.said.insert(mark(*port_ratio), command.utime);
         }
         let Some((_, event)) = heard else {
             return Ok(());

@@ -3,7 +3,7 @@
 use bowline_autonomy::gate::{Contingency, Gate, Input, Rules};
 use bowline_component::Time;
 use bowline_msgs::{
-    Authority, Gate as Report, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
+    Authority, DirectCommand, Gate as Report, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
 };
 use std::time::Duration;
 
@@ -102,12 +102,13 @@ pub(crate) fn run(data: &[u8]) {
             2 => {
                 let (by, issued) = heard.authority(&mut choices);
                 let ratio = choices.number();
-                let wish = Thrust {
-                    utime: 0,
-                    port_ratio: ratio,
-                    starboard_ratio: ratio,
+                let command = DirectCommand {
+                    by,
+                    actuation: "thrust".to_owned(),
+                    values: vec![ratio; 2],
+                    ..DirectCommand::default()
                 };
-                let outcome = gate.handle(now, Input::Direct(&by, &wish));
+                let outcome = gate.handle(now, Input::Direct(&command));
                 if outcome.is_ok() {
                     assert!(ratio.abs() <= 1.0, "what is no thrust was taken");
                     assert!(
@@ -191,7 +192,7 @@ pub(crate) fn run(data: &[u8]) {
             Report::STOPPED | Report::IDLE => assert!(!is_moving, "{report:?}"),
             Report::OPERATED => {
                 assert_ne!(report.session, 0, "operated by nobody");
-                if report.level == Report::THRUST && is_moving {
+                if report.level == Report::DIRECT && is_moving {
                     assert!(
                         direct.is_some_and(|at| now.since(at) <= ttl),
                         "an old command moves it"

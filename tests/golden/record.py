@@ -181,12 +181,8 @@ MESSAGES = [
     ("bowline.velocity_t", {"utime": 1763269856250000, "steering_rad": -0.25, "speed_mps": 1.5}),
     ("bowline.thrust_t", {"utime": 1763269856250000, "port_ratio": -0.25, "starboard_ratio": 1.0}),
     ("bowline.authority_t", BY),
-    ("bowline.thrust_command_t", {
-        "utime": 1763269856250000, "by": BY,
-        "thrust": {"utime": 1763269856250000, "port_ratio": 0.5, "starboard_ratio": 0.625}}),
-    ("bowline.velocity_command_t", {
-        "utime": 1763269856250000, "by": BY,
-        "velocity": {"utime": 1763269856250000, "steering_rad": -0.25, "speed_mps": 1.5}}),
+    ("bowline.direct_command_t", {
+        "utime": 1763269856250000, "by": BY, "actuation": "thrust", "n_axes": 2, "values": [0.5, 0.625]}),
     ("bowline.task_t", {"id": 7, "name": "basin", "kind": 3, "placing": 0, "heading_rad": "NaN", "speed_mps": 1.5,
                         "lane_spacing_m": 8.0, "n_points": 3, "points_m": [[0.0, 0.0], [60.0, 0.0], [60.0, -40.5]]}),
     ("bowline.task_command_t", {
@@ -203,15 +199,20 @@ MESSAGES = [
         "asking_until_utime": 1763269866250000, "is_stopped": False, "stopped_by": "", "stop_reason": "",
         "contingency": "station", "heard_us": 33000, "n_accepted": 1041, "n_refused": 2, "n_reasons": 2,
         "reasons": ["late", "replayed"], "n_refusals": [2, 0]}),
-    ("bowline.gate_axis_t", {"field": "speed_mps", "min": -2.0, "max": 2.0}),
+    ("bowline.gate_axis_t", {"field": "steering_rad", "word": "steering", "unit": "rad", "min": -0.5, "max": 0.5,
+                             "ahead": 0.0, "left": 1.0, "moves": False}),
     ("bowline.gate_rules_t", {
-        "utime": 1763269856250000, "name": "vessel", "actuation": "thrust", "n_axes": 2, "axes": [
-            {"field": "port_ratio", "min": -1.0, "max": 1.0}, {"field": "starboard_ratio", "min": -0.5, "max": 0.75}],
+        "utime": 1763269856250000, "name": "vessel", "actuation": "thrust", "verb": "thrust", "setpoint": "thrust.command",
+        "n_axes": 2, "axes": [
+            {"field": "port_ratio", "word": "port", "unit": "ratio", "min": -1.0, "max": 1.0, "ahead": 1.0, "left": -0.5,
+             "moves": True},
+            {"field": "starboard_ratio", "word": "starboard", "unit": "ratio", "min": -0.5, "max": 0.75, "ahead": 1.0,
+             "left": 0.5, "moves": True}],
         "direct_max_age_us": 250000, "task_max_age_us": 2000000, "setpoint_us": 1500000, "neutral_us": 300000,
         "lease_us": 1000000, "answer_us": 5000000, "grace_us": 5000000, "contingency": "station", "local_stop_us": 0,
         "pose_max_age_us": 2000000, "pose_sd_m": 5.0, "n_fence": 3, "fence_m": [[-5.0, -5.0], [5.0, -5.0], [5.0, 5.5]]}),
     ("bowline.refusal_t", {
-        "utime": 1763269856250000, "name": "vessel", "by": BY, "command": "thrust", "reason": "late",
+        "utime": 1763269856250000, "name": "vessel", "by": BY, "command": "direct", "reason": "late",
         "text": "expected a token of at most 250 ms, found one of 412 ms", "age_us": 412000}),
     ("bowline.guidance_t", {"utime": 1763269856250000, "kind": 2, "heading_rad": 0.0, "speed_mps": 1.5,
                             "from_m": [0.0, -4.5], "to_m": [60.0, -4.5]}),

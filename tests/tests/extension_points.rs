@@ -25,12 +25,33 @@ struct ExtensionPoint {
 const EXTENSION_POINTS: &[ExtensionPoint] = &[
     ExtensionPoint {
         what: "actuation",
-        names: &["<hull", "\"hull\"", "hull::", "HULL", "Hull"],
-        // The controller of vessels reads a hull's drag, and shares its description with the simulator.
+        // In the simulator, and as what persons command: its set-point, its gate, its axes, its verb.
+        names: &[
+            "<hull",
+            "\"hull\"",
+            "hull::",
+            "HULL",
+            "Hull",
+            "\"thrust\"",
+            "operator.thrust",
+            "thrust_command",
+            "ThrustCommand",
+            "GateComponent<Thrust>",
+            "port_ratio",
+        ],
+        // The controller of vessels reads a hull's drag, shares its description with the simulator, and commands its
+        // thrusters; the drivers are those of its devices. The vectors of clients and the fuzzer of gates use it.
         own: &[
             "crates/sim/src/actuation/hull",
             "crates/geometry/src/hull.rs",
-            "crates/autonomy/src/control/vessel/",
+            "crates/autonomy/src/gate/actuation/thrust.rs",
+            "crates/autonomy/src/control/vessel",
+            "crates/drivers/src/roboteq/",
+            "crates/drivers/src/thrust.rs",
+            "crates/operator/vectors/",
+            "fuzz/src/gate.rs",
+            "fuzz/src/roboteq.rs",
+            "types/thrust_t.lcm",
             "docs/vessel.md",
         ],
         table: Some("crates/sim/src/actuation.rs"),

@@ -30,7 +30,7 @@ mod task;
 mod token;
 mod transitions;
 
-pub use actuation::Actuation;
+pub use actuation::{Actuation, Axis, BadDirect, Hands};
 pub use component::{GateComponent, GateParameters};
 pub use fence::BadFence;
 pub use refusal::{Counts, Reason, Refusal};
@@ -39,7 +39,7 @@ pub use task::{Contingency, Level};
 pub(crate) use transitions::FENCE;
 
 use bowline_component::Time;
-use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
+use bowline_msgs::{Authority, DirectCommand, LeaseRequest, StopCommand, Task, TaskCommand};
 use bowline_operator::Command;
 use bowline_wire::Message;
 use control::{Control, Stop};
@@ -53,7 +53,7 @@ use token::Mint;
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a, A> {
     /// A person sets what the actuators do.
-    Direct(&'a Authority, &'a A),
+    Direct(&'a DirectCommand),
     /// A person gives the vehicle something to do.
     Task(&'a TaskCommand),
     /// Somebody stops the vehicle, or clears a stop.
@@ -182,9 +182,10 @@ impl<A: Actuation> Gate<A> {
         self.advance(now);
         let received = received.min(self.now);
         let (by, outcome) = match input {
-            Input::Direct(by, wish) => {
-                let command = command::<A::Command>(None);
-                (by, command.and_then(|it| self.on_direct(it, by, wish)))
+            Input::Direct(message) => {
+                let command = command::<DirectCommand>(None);
+                let outcome = command.and_then(|it| self.on_direct(it, message));
+                (&message.by, outcome)
             }
             Input::Task(message) => {
                 let command = command::<TaskCommand>(None);
@@ -266,7 +267,7 @@ impl<A: Actuation> Gate<A> {
     pub fn output(&self) -> A {
         let open = || self.fresh_wish().filter(|_| self.control.is_open());
         let wish = self.control.direct().or_else(open);
-        wish.map_or_else(A::neutral, |wish| wish.at(self.now.utime()))
+        wish.map_or_else(A::default, |wish| wish.at(self.now.utime()))
     }
 
     /// What happened since this was last asked.

@@ -7,6 +7,7 @@ use crate::verbs::{VERBS, generate};
 use crate::{help, output, robot_file};
 use bowline_component::Kind;
 use bowline_host::robot::{LoadError, Loaded};
+use bowline_sim::{ACTUATIONS, ActuationKind};
 use clap::Command;
 use std::ffi::OsString;
 use std::path::Path;
@@ -34,10 +35,11 @@ pub fn main() -> ExitCode {
 impl App {
     /// Bowline without additions.
     pub fn new() -> Self {
+        let kinds = KINDS.iter().copied().chain(gates(ACTUATIONS));
         Self {
             program: NAME,
-            kinds: Table::new(KINDS),
-            verbs: Table::new(VERBS),
+            kinds: Table::new(kinds),
+            verbs: Table::new(VERBS.iter().copied()),
         }
     }
 
@@ -49,13 +51,20 @@ impl App {
 
     /// Adds kinds of components that robot files can name.
     pub fn kinds(mut self, kinds: &[Kind]) -> Self {
-        self.kinds.add(kinds);
+        self.kinds.add(kinds.iter().copied());
+        self
+    }
+
+    /// Adds the gates of kinds of actuation, as [`Tables::ACTUATIONS`](bowline_sim::Tables::ACTUATIONS) of the program has
+    /// them.
+    pub fn actuations(mut self, actuations: &[ActuationKind]) -> Self {
+        self.kinds.add(gates(actuations));
         self
     }
 
     /// Adds verbs to the command line.
     pub fn verbs(mut self, verbs: &[Verb]) -> Self {
-        self.verbs.add(verbs);
+        self.verbs.add(verbs.iter().copied());
         self
     }
 
@@ -132,6 +141,10 @@ impl App {
             .subcommands(wanted.map(Verb::command));
         help::unwrapped(command)
     }
+}
+
+fn gates(actuations: &[ActuationKind]) -> impl Iterator<Item = Kind> {
+    actuations.iter().filter_map(|it| it.gate)
 }
 
 impl Default for App {

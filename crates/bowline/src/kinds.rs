@@ -4,14 +4,13 @@ mod model;
 
 use crate::table::Row;
 use bowline_autonomy::operator::Operator;
-use bowline_autonomy::{Alarms, Mission, control, estimate, gate, helm, map, plan, vote};
+use bowline_autonomy::{Alarms, Mission, control, estimate, helm, map, plan, vote};
 use bowline_component::{Kind, kinds};
 use bowline_drivers::{ActuatorComponent, SensorComponent, ThrustDriver, nmea, roboteq, scanner};
-use bowline_msgs::{Thrust, Velocity};
 use model::ModelServer;
 
-/// The kinds of components that robot files can name in every program, sorted by name; [`App::kinds`](crate::App::kinds) adds
-/// to them.
+/// The kinds of components that robot files can name in every program, sorted by name. The gates of the simulator's table of
+/// actuations are added to them, and what a program adds by [`App::kinds`](crate::App::kinds).
 pub const KINDS: &[Kind] = &[
     Kind::of::<Alarms>(
         "alarms",
@@ -36,14 +35,6 @@ pub const KINDS: &[Kind] = &[
         "Says where a vessel is, by satellites, compass and inertial unit.",
     ),
     Kind::of::<plan::Follow>("follow", "Votes for arcs that lead along the plan."),
-    Kind::of::<gate::GateComponent<Thrust>>(
-        "gate",
-        "Decides what may move a vessel, and alone tells its thrusters.",
-    ),
-    Kind::of::<gate::GateComponent<Velocity>>(
-        "gate_drive",
-        "Decides what may move a vehicle on the ground, and alone tells its drive.",
-    ),
     Kind::of::<vote::Hazard>("hazard", "Vetoes arcs that lead into what is in the way."),
     Kind::of::<kinds::Heartbeat>("heartbeat", "Publishes a beat at a steady rate."),
     Kind::of::<helm::Helm>("helm", "Keeps a vessel's mission, and says where to go."),
@@ -121,11 +112,13 @@ impl Row for Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::App;
 
     #[test]
     fn kinds_are_sorted_documented_and_can_be_made() {
         assert!(KINDS.is_sorted_by(|one, two| one.name < two.name));
-        for kind in KINDS {
+        // With the gates of all kinds of actuation.
+        for kind in App::new().kind_table() {
             assert!(kind.summary.ends_with('.'), "{}", kind.name);
             let parameters = kind.parameters().iter();
             assert!(

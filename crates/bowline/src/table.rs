@@ -12,20 +12,22 @@ pub(crate) trait Row: Copy {
 
 /// Rows in the order of their names.
 #[derive(Clone, Debug)]
-pub(crate) struct Table<T: 'static> {
-    builtin: &'static [T],
+pub(crate) struct Table<T> {
+    builtin: Vec<T>,
     rows: Vec<T>,
 }
 
 impl<T: Row> Table<T> {
-    pub(crate) fn new(builtin: &'static [T]) -> Self {
-        let rows = builtin.to_vec();
+    pub(crate) fn new(builtin: impl IntoIterator<Item = T>) -> Self {
+        let mut builtin: Vec<T> = builtin.into_iter().collect();
+        builtin.sort_by_key(Row::name);
+        let rows = builtin.clone();
         Self { builtin, rows }
     }
 
     /// Adds rows of the program's own.
-    pub(crate) fn add(&mut self, rows: &[T]) {
-        self.rows.extend_from_slice(rows);
+    pub(crate) fn add(&mut self, rows: impl IntoIterator<Item = T>) {
+        self.rows.extend(rows);
         // Stable: where a name is there twice, Bowline's row stays the first.
         self.rows.sort_by_key(Row::name);
     }

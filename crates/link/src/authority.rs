@@ -44,7 +44,7 @@ pub fn is_stop(payload: &[u8]) -> bool {
 mod tests {
     use super::{is_by, station};
     use bowline_msgs::{
-        Acknowledge, Authority, Beat, LeaseRequest, StopCommand, TaskCommand, ThrustCommand,
+        Acknowledge, Authority, Beat, DirectCommand, LeaseRequest, StopCommand, TaskCommand,
     };
     use bowline_wire::Message as _;
 
@@ -58,9 +58,9 @@ mod tests {
             by: by(),
             ..StopCommand::default()
         };
-        let thrust = ThrustCommand {
+        let thrust = DirectCommand {
             by: by(),
-            ..ThrustCommand::default()
+            ..DirectCommand::default()
         };
         let task = TaskCommand {
             by: by(),

@@ -20,7 +20,7 @@
 //!     let scheduler = schedule::find("value").expect("it is in the table").make();
 //!     Session::new(Setup { life, sends, receives, n_paths: 1 }, scheduler)
 //! };
-//! let (mut station, mut vehicle) = (end(1, &["operator.thrust"], &[]), end(2, &[], &["operator.thrust"]));
+//! let (mut station, mut vehicle) = (end(1, &["operator.direct"], &[]), end(2, &[], &["operator.direct"]));
 //!
 //! let mut now = Time::from_utime(1_000_000);
 //! station.path_up(0, Carriage::default(), now);

@@ -1,10 +1,10 @@
 //! The one table of commands: gate, link, station, command line and page read it, so a new command is a new row.
 
 use bowline_msgs::{
-    LeaseRequest, LeaseRequestRef, StopCommand, StopCommandRef, TaskCommand, TaskCommandRef,
-    ThrustCommand, ThrustCommandRef, VelocityCommand, VelocityCommandRef,
+    DirectCommand, DirectCommandRef, LeaseRequest, LeaseRequestRef, StopCommand, StopCommandRef,
+    TaskCommand, TaskCommandRef,
 };
-use bowline_wire::{DecodeError, Fingerprint, Message as _};
+use bowline_wire::{DecodeError, Fingerprint, Message};
 
 /// One command that a station can send to a gate.
 #[derive(Clone, Copy, Debug)]
@@ -109,16 +109,10 @@ const TASK: MessageType = MessageType {
     read: |bytes| TaskCommandRef::decode(bytes).map(|it| from_station(it.by.station)),
 };
 
-const THRUST: MessageType = MessageType {
-    name: ThrustCommand::NAME,
-    fingerprint: ThrustCommand::FINGERPRINT,
-    read: |bytes| ThrustCommandRef::decode(bytes).map(|it| from_station(it.by.station)),
-};
-
-const VELOCITY: MessageType = MessageType {
-    name: VelocityCommand::NAME,
-    fingerprint: VelocityCommand::FINGERPRINT,
-    read: |bytes| VelocityCommandRef::decode(bytes).map(|it| from_station(it.by.station)),
+const DIRECT: MessageType = MessageType {
+    name: DirectCommand::NAME,
+    fingerprint: DirectCommand::FINGERPRINT,
+    read: |bytes| DirectCommandRef::decode(bytes).map(|it| from_station(it.by.station)),
 };
 
 const fn from_station(station: &str) -> Head<'_> {
@@ -142,8 +136,7 @@ pub static COMMANDS: &[Command] = &[
     row("stop", ("operator.stop", &STOP), Some(StopCommand::STOP), Effect::Stop, &[], Role::Viewer),
     row("clear", ("operator.stop", &STOP), Some(StopCommand::CLEAR), Effect::Authority, &[Need::Token, Need::Lease], Role::Operator),
     row("task", ("operator.task", &TASK), None, Effect::Task, &[Need::Token, Need::Lease], Role::Operator),
-    row("thrust", ("operator.thrust", &THRUST), None, Effect::Direct, &[Need::Token, Need::Lease], Role::Operator),
-    row("velocity", ("operator.velocity", &VELOCITY), None, Effect::Direct, &[Need::Token, Need::Lease], Role::Operator),
+    row("direct", ("operator.direct", &DIRECT), None, Effect::Direct, &[Need::Token, Need::Lease], Role::Operator),
 ];
 
 const fn row(
@@ -209,6 +202,15 @@ pub fn channel_of(message: Fingerprint) -> Option<&'static str> {
         .iter()
         .find(|it| it.message.fingerprint == message)?;
     Some(command.channel)
+}
+
+/// The channel that carries commands of this type, without the vehicle's prefix.
+///
+/// # Panics
+/// When no row of the table has it.
+#[must_use]
+pub fn channel<M: Message>() -> &'static str {
+    channel_of(M::FINGERPRINT).expect("a type of a row of the table")
 }
 
 /// All channels that carry commands, without the vehicle's prefix.

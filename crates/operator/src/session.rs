@@ -1,8 +1,8 @@
 //! What a station puts into each command: its name, its session, the epoch of the lease, a number, and a token.
 
 use bowline_msgs::{
-    Authority, Gate, GateToken, LeaseRequest, Refusal, StopCommand, Task, TaskCommand, Thrust,
-    ThrustCommand, Velocity, VelocityCommand,
+    Authority, DirectCommand, Gate, GateToken, LeaseRequest, Refusal, StopCommand, Task,
+    TaskCommand,
 };
 use std::collections::VecDeque;
 
@@ -202,30 +202,16 @@ impl Session {
         }
     }
 
-    /// Direct control of a vessel.
-    pub fn thrust(&mut self, utime: i64, port_ratio: f64, starboard_ratio: f64) -> ThrustCommand {
-        ThrustCommand {
+    /// Direct control: a value for each axis of the vehicle's kind of actuation, as the rules of its gate name both.
+    pub fn direct(&mut self, utime: i64, actuation: &str, values: &[f64]) -> DirectCommand {
+        DirectCommand {
             utime,
             by: self.authority(utime),
-            thrust: Thrust {
-                utime,
-                port_ratio,
-                starboard_ratio,
-            },
+            actuation: actuation.to_owned(),
+            values: values.to_vec(),
+            ..DirectCommand::default()
         }
-    }
-
-    /// Direct control of a ground vehicle.
-    pub fn velocity(&mut self, utime: i64, steering_rad: f64, speed_mps: f64) -> VelocityCommand {
-        VelocityCommand {
-            utime,
-            by: self.authority(utime),
-            velocity: Velocity {
-                utime,
-                steering_rad,
-                speed_mps,
-            },
-        }
+        .with_lengths()
     }
 
     /// Numbers follow the clock where they can, so that several programs can command for one session in turn.

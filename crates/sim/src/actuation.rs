@@ -12,7 +12,7 @@ use crate::sea::Water;
 use crate::simulation::Settings;
 use crate::vehicle::Vehicle;
 use crate::world::{Spawn, World};
-use bowline_component::{BuildError, Expect, Input, Ports, Step, Time, TypeInfo};
+use bowline_component::{BuildError, Expect, Input, Kind, Ports, Step, Time, TypeInfo};
 use bowline_geometry::{Body, ElementKind, Transform, Vec3};
 use bowline_wire::{Decode, Message};
 use std::any::Any;
@@ -34,6 +34,9 @@ pub struct ActuationKind {
     pub elements: &'static [ElementKind],
     /// Takes it from a model's bodies; none where they have none of it.
     pub build: BuildGear,
+    /// The gate for such vehicles, as a kind of component: `GateComponent` of the command's type; none where persons and
+    /// programs drive it without one.
+    pub gate: Option<Kind>,
 }
 
 /// Takes a kind of actuation from a model's bodies.

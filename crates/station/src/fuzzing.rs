@@ -67,7 +67,7 @@ mod tests {
             ("clear", None, Some(Said::Ask)),
             ("lease", None, Some(Said::Ask)),
             ("lease_heron", None, None),
-            ("thrust", None, Some(Said::Ask)),
+            ("direct", None, Some(Said::Ask)),
             ("unknown_channel", None, None),
             ("subscribe", Some(Said::Wanted(3)), Some(Said::Wanted(3))),
             ("ping", Some(Said::Other), Some(Said::Other)),

@@ -202,7 +202,7 @@ fn check_station(speaker: &Speaker, station: &str) -> Result<(), Refusal> {
 mod tests {
     use super::*;
     use bowline_msgs::{
-        Acknowledge, Authority, LeaseRequest, StopCommand, TaskCommand, ThrustCommand,
+        Acknowledge, Authority, DirectCommand, LeaseRequest, StopCommand, TaskCommand,
     };
 
     const STATION: &str = "bridge/anna";
@@ -273,9 +273,9 @@ mod tests {
     }
 
     fn thrust(station: &str) -> Vec<u8> {
-        let command = ThrustCommand {
+        let command = DirectCommand {
             by: by(station),
-            ..ThrustCommand::default()
+            ..DirectCommand::default()
         };
         command.encode().unwrap()
     }
@@ -298,7 +298,7 @@ mod tests {
         let task = task.encode().unwrap();
         for role in [Role::Operator, Role::Supervisor] {
             assert_eq!(
-                verdict(role, "operator.thrust", &thrust(STATION)),
+                verdict(role, "operator.direct", &thrust(STATION)),
                 Ok(Ask::Other)
             );
             assert_eq!(verdict(role, "heron/operator.task", &task), Ok(Ask::Other));
@@ -320,7 +320,7 @@ mod tests {
         let clear = stop(STATION, StopCommand::CLEAR);
         assert_eq!(verdict(Role::Viewer, "operator.stop", &clear), refused);
         assert_eq!(
-            verdict(Role::Viewer, "operator.thrust", &thrust(STATION)),
+            verdict(Role::Viewer, "operator.direct", &thrust(STATION)),
             refused
         );
         assert_eq!(verdict(Role::Viewer, "operator.lease", &lease(0)), refused);
@@ -340,14 +340,14 @@ mod tests {
                 "expected a channel of an operator, found \"thrust.command\"",
             ),
             (
-                "a.b.operator.thrust",
+                "a.b.operator.direct",
                 thrust(STATION),
-                "expected a channel of an operator, found \"a.b.operator.thrust\"",
+                "expected a channel of an operator, found \"a.b.operator.direct\"",
             ),
             (
-                "xoperator.thrust",
+                "xoperator.direct",
                 thrust(STATION),
-                "expected a channel of an operator, found \"xoperator.thrust\"",
+                "expected a channel of an operator, found \"xoperator.direct\"",
             ),
             (
                 "truth/operator.stop",
@@ -355,12 +355,12 @@ mod tests {
                 "expected a channel of an operator, found \"truth/operator.stop\"",
             ),
             (
-                "ghost/operator.thrust",
+                "ghost/operator.direct",
                 thrust(STATION),
                 "no vehicle has a gate at \"ghost/gate.state\"",
             ),
             (
-                "operator.thrust",
+                "operator.direct",
                 thrust("bridge/bob"),
                 "expected the station \"bridge/anna\", found \"bridge/bob\"",
             ),

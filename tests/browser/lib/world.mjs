@@ -365,7 +365,7 @@ function robotFile(file, name, { ranks, isWhole }) {
             const process = /^\[(sim\.|component\.bathymetry)/.test(it) ? "world" : "vessel";
             return it.replace(/^process = .*\n/m, "").replace(/^kind = .*$/m, `$&\nprocess = "${process}"`);
         });
-    const external = ["lease_request", "stop_command", "task_command", "thrust_command"]
+    const external = ["lease_request", "stop_command", "task_command", "direct_command"]
         .map((type) => `"operator.${type.split("_")[0]}" = "bowline.${type}_t"`)
         .join(", ");
     return sections

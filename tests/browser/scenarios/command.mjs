@@ -82,7 +82,7 @@ test("one person commands one vehicle", (t) =>
             await steer(page, async () => {
                 await thrust(bus, isAhead);
                 await says(seen(page).state, "Operated");
-                await says(seen(page).level, "Level 0 · Direct thrust");
+                await says(seen(page).level, "Level 0 · Direct control");
             });
             await page.keyboard.up("KeyW");
             await thrust(bus, isZero);

@@ -1,46 +1,77 @@
-//! What a gate lets through: one type for each sort of vehicle.
+//! What a gate lets through: a set-point of any kind of actuation, described by its axes.
+//!
+//! A kind is one file below this one, or in another crate, and a row of the simulator's table of actuations. Everything
+//! else goes by what the gate publishes of it: operators' clients, scripts, the command line, the page.
 
-use bowline_msgs::{Authority, Thrust, ThrustCommand, Velocity, VelocityCommand};
+mod thrust;
+mod velocity;
+
+use bowline_msgs::DirectCommand;
 use bowline_wire::{Decode, Message};
 use std::fmt;
 
-/// What actuators are told, as far as a gate needs to know it.
+/// A set-point of actuators, as far as a gate needs to know it. Its default is neutral.
 pub trait Actuation:
-    Message + for<'a> Decode<'a> + Clone + fmt::Debug + PartialEq + Send + Sync + 'static
+    Message + for<'a> Decode<'a> + Clone + Default + fmt::Debug + PartialEq + Send + Sync + 'static
 {
-    /// The same from a person, with the right by which it is commanded.
-    type Command: Message + for<'a> Decode<'a> + Send + Sync + 'static;
-    /// The name of that command in the table of commands.
-    const COMMAND: &'static str;
-    /// Its numbers, in the order of [`values`](Self::values).
-    const AXES: &'static [Axis];
+    /// What direct commands call it, and what its channels begin with, such as that of `WORD.command`.
+    const WORD: &'static str;
+    /// What people type to set it directly.
+    const VERB: &'static str;
+    /// Its numbers, in the order of direct commands.
+    const AXES: &'static [Axis<Self>];
 
-    /// What moves nothing.
-    fn neutral() -> Self;
-    /// Whether it moves nothing, as a person's input that is let go.
-    fn is_neutral(&self) -> bool;
-    /// The value of each axis.
-    fn values(&self) -> [f64; 2];
-    /// The same, said at that time.
+    /// The same, sent at that time.
     #[must_use]
     fn at(&self, utime: i64) -> Self;
-    /// What a person asks for, and by which right.
-    fn of(command: &Self::Command) -> (&Authority, &Self);
 
-    /// Checks each axis against its limit, in either direction; a value that is no number is beyond all limits. Says which
-    /// one is beyond.
+    /// Whether it moves nothing, as a person's input that is let go.
+    fn is_neutral(&self) -> bool {
+        let mut moving = Self::AXES.iter().filter(|axis| axis.moves);
+        moving.all(|axis| (axis.get)(self).abs() <= LET_GO)
+    }
+
+    /// The set-point that a direct command asks for.
+    ///
+    /// # Errors
+    /// When the command is for another kind of actuation, or has another number of values.
+    fn of(command: &DirectCommand) -> Result<Self, BadDirect> {
+        let DirectCommand {
+            actuation, values, ..
+        } = command;
+        if actuation != Self::WORD {
+            return Err(BadDirect::OtherActuation {
+                expected: Self::WORD,
+                found: actuation.clone(),
+            });
+        }
+        if values.len() != Self::AXES.len() {
+            return Err(BadDirect::Length {
+                expected: Self::AXES.len(),
+                found: values.len(),
+            });
+        }
+        let mut setpoint = Self::default();
+        for (axis, value) in Self::AXES.iter().zip(values) {
+            (axis.set)(&mut setpoint, *value);
+        }
+        Ok(setpoint)
+    }
+
+    /// Checks each axis against its limit, in either direction; a value that is not a number is beyond all limits.
     ///
     /// # Errors
     /// With the axis, its limit and its value, when one is beyond its limit.
-    fn check(&self, limits: impl Iterator<Item = f64>) -> Result<(), String> {
-        for ((axis, value), limit) in Self::AXES.iter().zip(self.values()).zip(limits) {
-            // Not a number is within no limits.
-            if !(-limit..=limit).contains(&value) {
+    fn check(&self, limits: impl Iterator<Item = f64>) -> Result<(), BadDirect> {
+        for (axis, limit) in Self::AXES.iter().zip(limits) {
+            let found = (axis.get)(self);
+            if !(-limit..=limit).contains(&found) {
                 let field = axis.field;
-                return Err(format!(
-                    "expected {field} from {:?} to {limit:?}, found {value:?}",
-                    -limit
-                ));
+                return Err(BadDirect::Beyond {
+                    field,
+                    limit,
+                    found,
+                });
             }
         }
         Ok(())
@@ -48,91 +79,67 @@ pub trait Actuation:
 }
 
 /// One number of a set-point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis {
+#[derive(Clone, Debug)]
+pub struct Axis<A> {
     /// Its field in the message.
     pub field: &'static str,
+    /// What people call it, in lower case.
+    pub word: &'static str,
+    /// The unit of its values: `ratio`, `m/s`, `rad`.
+    pub unit: &'static str,
     /// Beyond this, in either direction, it is no value of any vehicle.
     pub bound: f64,
     /// How far a direct command may go, in either direction, where the robot file has no other limit.
     pub direct_limit: f64,
+    /// How it answers to a person's hands.
+    pub hands: Hands,
+    /// Whether the vehicle moves by it. Neutral input has 0 on all of these.
+    pub moves: bool,
+    /// Its value.
+    pub get: fn(&A) -> f64,
+    /// Sets its value.
+    pub set: fn(&mut A, f64),
+}
+
+/// How an axis answers to a person's hands: shares of its range, -1 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hands {
+    /// For hands that are full ahead.
+    pub ahead: f64,
+    /// For hands that are full left.
+    pub left: f64,
+}
+
+/// Why a direct command is no set-point of the vehicle.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadDirect {
+    /// It is for another vehicle.
+    #[error("expected a set-point of {expected:?}, found {found:?}")]
+    OtherActuation {
+        /// That of the gate.
+        expected: &'static str,
+        /// That of the command.
+        found: String,
+    },
+    /// It has not one value for each axis.
+    #[error("expected {expected} values, found {found}")]
+    Length {
+        /// How many axes there are.
+        expected: usize,
+        /// How many values the command has.
+        found: usize,
+    },
+    /// A value is beyond its limit, or not a number.
+    #[error("expected {field} from {:?} to {limit:?}, found {found:?}", -limit)]
+    Beyond {
+        /// The field of the axis.
+        field: &'static str,
+        /// How far it may go, in either direction.
+        limit: f64,
+        /// Its value.
+        found: f64,
+    },
 }
 
 /// A lever this near to the middle is let go: a thousandth of its way.
 const LET_GO: f64 = 1e-3;
-
-impl Actuation for Thrust {
-    type Command = ThrustCommand;
-    const COMMAND: &'static str = "thrust";
-    const AXES: &'static [Axis] = &[
-        Axis {
-            field: "port_ratio",
-            bound: 1.0,
-            direct_limit: 1.0,
-        },
-        Axis {
-            field: "starboard_ratio",
-            bound: 1.0,
-            direct_limit: 1.0,
-        },
-    ];
-
-    fn neutral() -> Self {
-        Self::default()
-    }
-
-    fn is_neutral(&self) -> bool {
-        self.port_ratio.abs() <= LET_GO && self.starboard_ratio.abs() <= LET_GO
-    }
-
-    fn values(&self) -> [f64; 2] {
-        [self.port_ratio, self.starboard_ratio]
-    }
-
-    fn at(&self, utime: i64) -> Self {
-        Self { utime, ..*self }
-    }
-
-    fn of(command: &ThrustCommand) -> (&Authority, &Self) {
-        (&command.by, &command.thrust)
-    }
-}
-
-impl Actuation for Velocity {
-    type Command = VelocityCommand;
-    const COMMAND: &'static str = "velocity";
-    const AXES: &'static [Axis] = &[
-        // Bound: faster than anything on wheels that this is for. Limit: a fast walk, for a person who sees it by camera.
-        Axis {
-            field: "speed_mps",
-            bound: 100.0,
-            direct_limit: 2.0,
-        },
-        Axis {
-            field: "steering_rad",
-            bound: std::f64::consts::PI,
-            direct_limit: 0.5,
-        },
-    ];
-
-    fn neutral() -> Self {
-        Self::default()
-    }
-
-    /// A wheel that is turned moves nothing.
-    fn is_neutral(&self) -> bool {
-        self.speed_mps.abs() <= LET_GO
-    }
-
-    fn values(&self) -> [f64; 2] {
-        [self.speed_mps, self.steering_rad]
-    }
-
-    fn at(&self, utime: i64) -> Self {
-        Self { utime, ..*self }
-    }
-
-    fn of(command: &VelocityCommand) -> (&Authority, &Self) {
-        (&command.by, &command.velocity)
-    }
-}

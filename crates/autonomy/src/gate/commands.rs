@@ -6,8 +6,8 @@ use super::lease::Taken;
 use super::ledger::Stream;
 use super::task::{self, Contingency, Level, Wanted};
 use super::token::Issued;
-use super::{Actuation, Event, Gate, Reason, Refusal};
-use bowline_msgs::{Authority, LeaseRequest, StopCommand, Task, TaskCommand};
+use super::{Actuation, BadDirect, Event, Gate, Reason, Refusal};
+use bowline_msgs::{Authority, DirectCommand, LeaseRequest, StopCommand, Task, TaskCommand};
 use bowline_operator::{Command, Effect, Need};
 use std::time::Duration;
 
@@ -20,20 +20,18 @@ impl<A: Actuation> Gate<A> {
     pub(super) fn on_direct(
         &mut self,
         command: &Command,
-        by: &Authority,
-        wish: &A,
+        message: &DirectCommand,
     ) -> Result<(), Refusal> {
-        wish.check(self.direct_limits())
-            .map_err(|text| Reason::Malformed.because(text))?;
+        let DirectCommand { by, .. } = message;
+        let malformed = |error: BadDirect| Reason::Malformed.because(error.to_string());
+        let wish = A::of(message).map_err(malformed)?;
+        wish.check(self.direct_limits()).map_err(malformed)?;
         let issued = self.admit(command, by, self.rules.ttl)?;
         if !self.is_armed {
-            self.arm_by_neutral(wish)?;
+            self.arm_by_neutral(&wish)?;
         }
         let until = issued.at + self.rules.ttl;
-        let control = Control::Direct {
-            wish: wish.clone(),
-            until,
-        };
+        let control = Control::Direct { wish, until };
         if matches!(self.control, Control::Direct { .. }) {
             self.control = control;
         } else {

@@ -1,4 +1,4 @@
-//! The gate as a component: thrust for vessels, velocity for vehicles on the ground.
+//! The gate as a component, for any kind of actuation.
 
 use super::pace::Paces;
 use super::{Actuation, Contingency, Event, Gate, Input as Told, Refusal, Rules};
@@ -8,8 +8,8 @@ use bowline_component::{
     Ports, Severity, Step, Time,
 };
 use bowline_msgs::{
-    self as msgs, Authority, Beat, GateToken, LeaseRequest, PoseTransform, StopCommand, Task,
-    TaskCommand,
+    self as msgs, Authority, Beat, DirectCommand, GateToken, LeaseRequest, PoseTransform,
+    StopCommand, Task, TaskCommand,
 };
 use bowline_operator::commands;
 use bowline_wire::Message;
@@ -39,8 +39,11 @@ bowline_component::parameters! {
         /// How old a wish of the controller may get.
         wish_ttl: Duration = Duration::from_millis(300), within Duration::from_millis(50)..=Duration::from_secs(1);
         /// How far a direct command may go, in either direction: for each axis that gate_rules_t names, in its unit, in
-        /// that order; none: thrust 1 and 1, or 2 m/s and 0.5 rad.
+        /// that order; none: the limits of the kind of actuation.
         direct_limits: Vec<f64> = Vec::new();
+        /// The channel that shows people what the actuators are set to, without a prefix of the gate's channels; none: the
+        /// one that `command` is on where the robot file does not rename it.
+        setpoint: String = String::new();
         /// For how long a person shows neutral input before direct control begins.
         neutral_for: Duration = Duration::from_millis(300), within Duration::from_millis(300)..=Duration::from_secs(10);
         /// How long the holder of the lease may be silent; at least ttl.
@@ -88,6 +91,7 @@ impl GateParameters {
         }
         Ok(Rules {
             direct_limits: direct_limits::<A>(&self.direct_limits)?,
+            setpoint: self.setpoint.clone(),
             ttl: self.ttl,
             task_ttl: self.task_ttl,
             setpoint_ttl: self.setpoint_ttl,
@@ -154,7 +158,7 @@ pub struct GateComponent<A: Actuation> {
     gate: Option<Gate<A>>,
     said: Said<A>,
     paces: Paces,
-    direct: Input<A::Command>,
+    direct: Input<DirectCommand>,
     tasks: Input<TaskCommand>,
     stops: Input<StopCommand>,
     requests: Input<LeaseRequest>,
@@ -185,7 +189,7 @@ impl<A: Actuation> Build for GateComponent<A> {
         let rules = parameters.rules::<A>()?;
         // What is wrong with the rules is said now, not when the vehicle is about to move.
         Gate::<A>::new(rules.clone(), Time::ZERO)?;
-        let word = A::COMMAND;
+        let word = A::WORD;
         let any = Expect::ever().optional();
         // People at stations, command lines and scripts alike: who says it is in the message, and who may is decided here.
         let person = Expect::ever().from_anybody();
@@ -205,21 +209,26 @@ impl<A: Actuation> Build for GateComponent<A> {
                 "direct",
                 "What a person sets directly.",
                 person,
-                &format!("operator.{word}"),
+                commands::channel::<DirectCommand>(),
             ),
             tasks: ports.input_on(
                 "tasks",
                 "What a person gives to do.",
                 person,
-                "operator.task",
+                commands::channel::<TaskCommand>(),
             ),
             stops: ports.input_on(
                 "stops",
                 "Stops, and the end of them.",
                 person,
-                "operator.stop",
+                commands::channel::<StopCommand>(),
             ),
-            requests: ports.input_on("leases", "Who wants control.", person, "operator.lease"),
+            requests: ports.input_on(
+                "leases",
+                "Who wants control.",
+                person,
+                commands::channel::<LeaseRequest>(),
+            ),
             wish: ports.input_on(
                 "wish",
                 "What the controller would do.",
@@ -276,19 +285,18 @@ impl<A: Actuation> Component for GateComponent<A> {
 impl<A: Actuation> GateComponent<A> {
     fn hear(&mut self, step: &Step<'_>, gate: &mut Gate<A>, out: &mut Outbox<'_>) {
         let now = step.now();
-        let refused = if let Some(command) = step.arrived(self.direct) {
-            let (by, wish) = A::of(command.message());
-            gate.handle(now, Told::Direct(by, wish))
-                .map_err(|refusal| (by, A::COMMAND, refusal))
+        let refused = if let Some(command) = step.arrived(self.direct).map(|it| it.message()) {
+            gate.handle(now, Told::Direct(command))
+                .map_err(|refusal| (&command.by, name_of(command, None), refusal))
         } else if let Some(command) = step.arrived(self.tasks).map(|it| it.message()) {
             gate.handle(now, Told::Task(command))
-                .map_err(|refusal| (&command.by, "task", refusal))
+                .map_err(|refusal| (&command.by, name_of(command, None), refusal))
         } else if let Some(command) = step.arrived(self.stops).map(|it| it.message()) {
             gate.handle(now, Told::Stop(command))
-                .map_err(|refusal| (&command.by, name_of(command, command.ask), refusal))
+                .map_err(|refusal| (&command.by, name_of(command, Some(command.ask)), refusal))
         } else if let Some(request) = step.arrived(self.requests).map(|it| it.message()) {
             gate.handle(now, Told::Lease(request))
-                .map_err(|refusal| (&request.by, name_of(request, request.ask), refusal))
+                .map_err(|refusal| (&request.by, name_of(request, Some(request.ask)), refusal))
         } else {
             return self.hear_vehicle(step, gate, out);
         };
@@ -394,8 +402,8 @@ fn ground_sd_m(pose: &PoseTransform) -> f64 {
 }
 
 /// The name of a command by its `ask`; of one that does not exist that of its channel.
-fn name_of<M: Message>(_: &M, ask: i8) -> &'static str {
-    let command = commands::of(M::FINGERPRINT, Some(ask));
+fn name_of<M: Message>(_: &M, ask: Option<i8>) -> &'static str {
+    let command = commands::of(M::FINGERPRINT, ask);
     command.map_or_else(
         || commands::channel_of(M::FINGERPRINT).map_or("", |it| it.trim_start_matches("operator.")),
         |it| it.name,

@@ -68,7 +68,7 @@ impl<A> Control<A> {
     /// At which level the vehicle is controlled.
     pub(super) fn level(&self) -> Level {
         match self {
-            Self::Direct { .. } => Level::Thrust,
+            Self::Direct { .. } => Level::Direct,
             Self::Setpoint { .. } => Level::Setpoint,
             Self::Silent(level) | Self::Autonomous(level) => *level,
             Self::Stopped(_) | Self::Idle | Self::Contingency(_) => Level::Observe,

@@ -1,7 +1,6 @@
 //! What a gate says of itself: who or what is in control, at which level, since when, until when, and why.
 
-use super::actuation::Axis;
-use super::{Actuation, Control, Fence, Gate, Level, Reason};
+use super::{Actuation, Axis, Control, Fence, Gate, Level, Reason};
 use bowline_component::Time;
 use bowline_msgs as msgs;
 use std::time::Duration;
@@ -53,15 +52,25 @@ impl<A: Actuation> Gate<A> {
         let rules = &self.rules;
         let us = |period: Duration| i64::try_from(period.as_micros()).unwrap_or(i64::MAX);
         let axes = A::AXES.iter().zip(self.direct_limits());
-        let axis = |(axis, limit): (&Axis, f64)| msgs::GateAxis {
+        let axis = |(axis, limit): (&Axis<A>, f64)| msgs::GateAxis {
             field: axis.field.to_owned(),
+            word: axis.word.to_owned(),
+            unit: axis.unit.to_owned(),
             min: -limit,
             max: limit,
+            ahead: axis.hands.ahead,
+            left: axis.hands.left,
+            moves: axis.moves,
         };
         msgs::GateRules {
             utime: self.now.utime(),
             name: name.to_owned(),
-            actuation: A::COMMAND.to_owned(),
+            actuation: A::WORD.to_owned(),
+            verb: A::VERB.to_owned(),
+            setpoint: match &*rules.setpoint {
+                "" => format!("{}.command", A::WORD),
+                channel => channel.to_owned(),
+            },
             axes: axes.map(axis).collect(),
             direct_max_age_us: us(rules.ttl),
             task_max_age_us: us(rules.task_ttl),

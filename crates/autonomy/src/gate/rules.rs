@@ -17,6 +17,8 @@ pub struct Rules {
     pub wish_ttl: Duration,
     /// How far a direct command may go on each axis, in either direction; empty: as far as the kind of actuation has it.
     pub direct_limits: Vec<f64>,
+    /// The channel that shows what the actuators are set to; empty: that of the gate's own output.
+    pub setpoint: String,
     /// For how long a person shows neutral input before direct control begins.
     pub neutral_for: Duration,
     /// How long the holder of the lease may be silent.
@@ -47,6 +49,7 @@ impl Default for Rules {
             setpoint_ttl: Duration::from_millis(1_500),
             wish_ttl: Duration::from_millis(300),
             direct_limits: Vec::new(),
+            setpoint: String::new(),
             neutral_for: Duration::from_millis(300),
             lease: Duration::from_secs(1),
             answer_within: Duration::from_secs(5),

@@ -11,8 +11,8 @@ pub(super) const MAX_NAME: usize = 128;
 /// How much a person leaves to the vehicle: Sheridan's levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// A person sets thrust or wheels.
-    Thrust,
+    /// A person sets the actuators.
+    Direct,
     /// A person sets heading and speed.
     Setpoint,
     /// A person sets one place.
@@ -30,7 +30,7 @@ impl Level {
     #[must_use]
     pub const fn code(self) -> i8 {
         match self {
-            Self::Thrust => Gate::THRUST,
+            Self::Direct => Gate::DIRECT,
             Self::Setpoint => Gate::SETPOINT,
             Self::Waypoint => Gate::WAYPOINT,
             Self::Route => Gate::ROUTE,

@@ -14,7 +14,7 @@ pub(crate) const FENCE: &str = "fence";
 impl<A: Actuation> Gate<A> {
     pub(super) fn on_wish(&mut self, received: Time, wish: &A) -> Result<(), Refusal> {
         if let Err(text) = wish.check(A::AXES.iter().map(|axis| axis.bound)) {
-            let refusal = Reason::Malformed.because(text);
+            let refusal = Reason::Malformed.because(text.to_string());
             self.counts.refuse(refusal.reason);
             return Err(refusal);
         }

@@ -7,12 +7,13 @@ use bowline_component::{
 };
 use bowline_geometry::{Disk, Files as _};
 use bowline_msgs::{
-    Gate, GateRules, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task, TaskCommand,
-    ThrustCommand, VelocityCommand,
+    DirectCommand, Gate, GateRules, GateToken, Helm, LeaseRequest, Refusal, StopCommand, Task,
+    TaskCommand,
 };
 use bowline_operator::{
-    Client, Drive, Identity, Now, Outgoing, Payload, Progress, Request, StopState,
+    Client, Drive, Identity, Now, Outgoing, Payload, Progress, Request, StopState, commands,
 };
+use bowline_wire::Message;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,8 +64,7 @@ pub struct Operator {
     leases: Output<LeaseRequest>,
     stops: Output<StopCommand>,
     commands: Output<TaskCommand>,
-    thrust: Output<ThrustCommand>,
-    velocity: Output<VelocityCommand>,
+    direct: Output<DirectCommand>,
 }
 
 impl Build for Operator {
@@ -102,14 +102,21 @@ impl Build for Operator {
                 any,
                 "helm.state",
             ),
-            leases: ports.output_on("leases", "Wishes for control.", "operator.lease"),
-            stops: ports.output_on("stops", "Stops, and the end of them.", "operator.stop"),
-            commands: ports.output_on("tasks", "What there is to do.", "operator.task"),
-            thrust: ports.output_on("thrust", "Direct control.", "operator.thrust"),
-            velocity: ports.output_on("velocity", "Direct control.", "operator.velocity"),
+            leases: command(ports, "leases", "Requests for control."),
+            stops: command(ports, "stops", "Stops, and the end of them."),
+            commands: command(ports, "tasks", "What there is to do."),
+            direct: command(ports, "direct", "Direct control."),
             parameters,
         })
     }
+}
+
+/// An output on the channel that carries commands of its type.
+fn command<M>(ports: &mut Ports, name: &str, doc: &str) -> Output<M>
+where
+    M: Message + Send + Sync + 'static,
+{
+    ports.output_on(name, doc, commands::channel::<M>())
 }
 
 /// The steps in a text, one on a line.
@@ -182,8 +189,7 @@ impl Operator {
                 client.stop_published(true);
             }
             Payload::Task(it) => out.send(self.commands, it),
-            Payload::Thrust(it) => out.send(self.thrust, it),
-            Payload::Velocity(it) => out.send(self.velocity, it),
+            Payload::Direct(it) => out.send(self.direct, it),
         }
     }
 

@@ -5,13 +5,15 @@
 //! goto 40,25 speed=1.5                          insert 40,25: first, and then what is left of the mission
 //! route 0,0 40,0 40,25                          survey 0,0 60,0 60,40 0,40 lanes=8 heading=90 name=basin
 //! station, station 10,5                         hold, resume, return
-//! heading 45 1.5 for=20s                        thrust 0.3 0.3 for=5s, drive 1.5 -10 for=5s
+//! heading 45 1.5 for=20s                        thrust 0.3 0.3 for=5s, drive 1.5 -10 for=5s: what the vehicle is driven by
 //! wait 10s                                      wait done: until the helm has done what it was given
 //! ```
 //!
 //! Points are x east and y north in the map frame, metres; headings degrees from north, to the right, as on a compass.
-//! `drive` has a speed in metres a second and the angle of the wheels in degrees, to the left positive.
+//! What a vehicle is driven by, and with which values, is in the rules that its gate publishes: a verb, and a number for each
+//! axis in its unit, angles in degrees. `drive` has a speed in metres a second and the angle of the wheels, to the left positive.
 
+use bowline_component::document::did_you_mean;
 use bowline_component::{ParameterValue as _, Setting};
 use bowline_msgs::{GateAxis, GateRules, Task};
 use std::time::Duration;
@@ -41,42 +43,66 @@ pub enum Step {
     WaitDone,
 }
 
-/// What actuators are set to, with the names that a gate's rules have for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What actuators are set to, in a person's words. What they mean is in the rules of a gate.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Setpoint {
-    /// The direct command that carries it.
-    pub command: &'static str,
-    axes: [(&'static str, f64); 2],
+    /// What the vehicle is driven by: the verb of its gate.
+    pub verb: String,
+    /// One for each axis, in its unit, but angles in degrees.
+    pub numbers: Vec<f64>,
 }
 
 impl Setpoint {
-    /// The values in the order of the axes that a gate demands.
+    /// The values in the order and the units of the axes that a gate demands.
     ///
     /// # Errors
-    /// When the gate accepts another command, or no value as large.
+    /// When the vehicle is driven by another verb, by more or fewer numbers, or by none as large.
     pub fn values(&self, rules: &GateRules) -> Result<Vec<f64>, BadSetpoint> {
-        if rules.actuation != self.command {
-            return Err(BadSetpoint::OtherCommand {
-                accepted: rules.actuation.clone(),
-                found: self.command,
+        let Self { verb, numbers } = self;
+        if *verb != rules.verb {
+            return Err(BadSetpoint::OtherVerb {
+                accepted: rules.verb.clone(),
+                found: verb.clone(),
             });
         }
-        let value = |axis: &GateAxis| {
-            let found = self.axes.iter().find(|(field, _)| *field == axis.field);
-            let found = found.map_or(0.0, |(_, value)| *value);
-            if !(axis.min..=axis.max).contains(&found) {
-                let (field, min, max) = (axis.field.clone(), axis.min, axis.max);
-                return Err(BadSetpoint::Beyond {
-                    field,
-                    min,
-                    max,
-                    found,
-                });
-            }
-            Ok(found)
-        };
-        rules.axes.iter().map(value).collect()
+        if numbers.len() != rules.axes.len() {
+            let words = rules.axes.iter().map(in_words);
+            return Err(BadSetpoint::Length {
+                expected: words.collect::<Vec<_>>().join(" and "),
+                found: numbers.len(),
+            });
+        }
+        let axes = rules.axes.iter().zip(numbers);
+        axes.map(|(axis, number)| value_of(axis, *number)).collect()
     }
+}
+
+/// Whether people type its values in degrees.
+fn is_angle(axis: &GateAxis) -> bool {
+    axis.unit == "rad"
+}
+
+fn in_words(axis: &GateAxis) -> String {
+    match is_angle(axis) {
+        true => format!("{} in degrees", axis.word),
+        false => format!("{} in {}", axis.word, axis.unit),
+    }
+}
+
+fn value_of(axis: &GateAxis, number: f64) -> Result<f64, BadSetpoint> {
+    let value = match is_angle(axis) {
+        true => number.to_radians(),
+        false => number,
+    };
+    if (axis.min..=axis.max).contains(&value) {
+        return Ok(value);
+    }
+    Err(BadSetpoint::Beyond {
+        field: axis.field.clone(),
+        min: axis.min,
+        max: axis.max,
+        found: value,
+    })
 }
 
 /// Why a gate would refuse a set-point.
@@ -84,11 +110,19 @@ impl Setpoint {
 pub enum BadSetpoint {
     /// The vehicle is driven in another way.
     #[error("expected {accepted:?}, which this vehicle is driven by, found {found:?}")]
-    OtherCommand {
-        /// The direct command that the gate accepts.
+    OtherVerb {
+        /// What the vehicle is driven by.
         accepted: String,
-        /// That of the step.
-        found: &'static str,
+        /// The verb of the step.
+        found: String,
+    },
+    /// There is not one number for each axis.
+    #[error("expected {expected}, found {found} numbers")]
+    Length {
+        /// The axes.
+        expected: String,
+        /// How many numbers the step has.
+        found: usize,
     },
     /// It is beyond a limit of the gate.
     #[error("expected {field} from {min} to {max}, found {found}")]
@@ -114,10 +148,13 @@ pub struct BadStep {
     pub found: String,
 }
 
-const VERBS: &str = "take, preempt, release, clear, stop, goto, insert, route, survey, station, hold, resume, return, \
-                     heading, thrust, drive or wait";
+/// All verbs but those that vehicles are driven by.
+const VERBS: [&str; 15] = [
+    "take", "preempt", "release", "clear", "stop", "goto", "insert", "route", "survey", "station",
+    "hold", "resume", "return", "heading", "wait",
+];
 
-/// Without another word, a heading or thrust is kept for so long.
+/// Without another word, a heading or a set-point is kept for so long.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 
 /// A step from its words.
@@ -146,32 +183,8 @@ pub fn parse_step(line: &str) -> Result<Step, BadStep> {
             task.speed_mps = speed_mps;
             Step::Keep(task, words.period()?)
         }
-        "thrust" => {
-            let [port_ratio, starboard_ratio] =
-                words.numbers(["a ratio to port", "one to starboard"])?;
-            if [port_ratio, starboard_ratio]
-                .iter()
-                .any(|it| it.abs() > 1.0)
-            {
-                return Err(words.bad("ratios from -1 to 1"));
-            }
-            let axes = [
-                ("port_ratio", port_ratio),
-                ("starboard_ratio", starboard_ratio),
-            ];
-            let command = "thrust";
-            Step::Direct(Setpoint { command, axes }, words.period()?)
-        }
-        "drive" => {
-            let [speed_mps, steering_deg] = words.numbers(["a speed", "an angle in degrees"])?;
-            let axes = [
-                ("speed_mps", speed_mps),
-                ("steering_rad", steering_deg.to_radians()),
-            ];
-            let command = "velocity";
-            Step::Direct(Setpoint { command, axes }, words.period()?)
-        }
-        verb => Step::Task(words.task(verb)?),
+        verb if VERBS.contains(&verb) => Step::Task(words.task(verb)?),
+        verb => Step::Direct(words.setpoint(verb)?, words.period()?),
     };
     words.finish(step)
 }
@@ -265,6 +278,26 @@ impl<'a> Words<'a> {
         text.map_or(Ok(KEPT_FOR), |text| self.duration(text))
     }
 
+    /// A verb that no list has is one that vehicles may be driven by, if numbers follow and it is not a misspelt one.
+    fn setpoint(&mut self, verb: &str) -> Result<Setpoint, BadStep> {
+        let expected = || {
+            let verbs = VERBS.join(", ");
+            format!("{verbs}, or what the vehicle is driven by with a number for each axis")
+        };
+        if self.plain.is_empty() {
+            return Err(self.bad(expected()));
+        }
+        if let Some(help) = did_you_mean(verb, VERBS) {
+            return Err(self.bad(format!("{} ({help})", expected())));
+        }
+        let words = std::mem::take(&mut self.plain).into_iter();
+        let numbers: Option<Vec<f64>> = words.map(finite).collect();
+        Ok(Setpoint {
+            verb: verb.to_owned(),
+            numbers: numbers.ok_or_else(|| self.bad(expected()))?,
+        })
+    }
+
     fn wait(&mut self) -> Result<Step, BadStep> {
         if self.plain.is_empty() {
             return Err(self.bad("a duration such as 3s, or done"));
@@ -284,7 +317,7 @@ impl<'a> Words<'a> {
             "hold" => (Task::HOLD, 0..=0),
             "resume" => (Task::RESUME, 0..=0),
             "return" => (Task::RETURN, 0..=0),
-            _ => return Err(self.bad(VERBS)),
+            verb => return Err(self.bad(format!("a task, not {verb:?}"))),
         };
         let mut task = task_named(self.option("name").unwrap_or_default(), kind);
         task.placing = match verb {

@@ -143,8 +143,7 @@ impl Bench {
     pub(crate) fn direct(&mut self, station: &mut Station, ratio: f64) -> Result<(), Reason> {
         station.hear(&self.token);
         let command = station.thrust(self.now, ratio, ratio);
-        self.handle(Input::Direct(&command.by, &command.thrust))
-            .map_err(|it| it.reason)
+        self.handle(Input::Direct(&command)).map_err(|it| it.reason)
     }
 
     pub(crate) fn task(&mut self, station: &mut Station, words: &str) -> Result<(), Reason> {

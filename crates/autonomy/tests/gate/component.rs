@@ -273,7 +273,7 @@ fn a_refusal_says_what_was_asked_for_and_how_old_it_was_as_far_as_the_gate_can_k
     rig.advance(ms(400));
     rig.send("direct", command);
     let refusal = last(&mut rig);
-    assert_eq!((&*refusal.command, &*refusal.reason), ("thrust", "stale"));
+    assert_eq!((&*refusal.command, &*refusal.reason), ("direct", "stale"));
     assert!((400_000..500_000).contains(&refusal.age_us), "{refusal:?}");
     // The age of what it never issued is unknown.
     takes.hear(&GateToken {

@@ -146,8 +146,8 @@ fn a_person_steers_then_hands_back_and_the_mission_waits_for_resume() {
         (Gate::STOPPED, Gate::OBSERVE),
         (Gate::IDLE, Gate::OBSERVE),
         (Gate::AUTONOMOUS, Gate::ROUTE),
-        (Gate::OPERATED, Gate::THRUST),
-        (Gate::IDLE, Gate::THRUST),
+        (Gate::OPERATED, Gate::DIRECT),
+        (Gate::IDLE, Gate::DIRECT),
         (Gate::AUTONOMOUS, Gate::ROUTE),
     ];
     assert_eq!(heard.story(), expected);
@@ -201,7 +201,13 @@ fn words_make_steps_and_what_makes_none_is_told() {
         ("heading north 2", "a heading in degrees"),
         ("wait", "a duration such as 3s, or done"),
         ("wait long", "a duration such as 500ms or 3s"),
-        ("thrust 0.5 -1.1", "ratios from -1 to 1"),
+        (
+            "thrust",
+            "what the vehicle is driven by with a number for each axis",
+        ),
+        ("thrust half 1", "a number for each axis"),
+        ("fins 1 2 3 fast", "a number for each axis"),
+        ("headng 45 2", "did you mean \"heading\"?"),
         ("thrust 1 1 for=ever", "a duration such as 500ms or 3s"),
     ] {
         let error = parse_step(line).unwrap_err();

@@ -39,7 +39,7 @@ fn a_direct_command_counts_until_its_token_is_as_old_as_the_bound_and_not_a_mome
     assert_eq!(bench.output(), 0.4);
     bench.gate.advance(until + NS);
     assert_eq!(bench.output(), 0.0);
-    assert_eq!(bench.standing(), (msgs::Gate::IDLE, msgs::Gate::THRUST));
+    assert_eq!(bench.standing(), (msgs::Gate::IDLE, msgs::Gate::DIRECT));
 }
 
 #[test]
@@ -60,18 +60,9 @@ fn what_arrives_too_late_or_with_a_strange_token_is_refused_with_its_age() {
         bench.now = issued + age;
         bench.handle(input)
     };
-    let on_time = at(
-        &mut bench,
-        ms(250),
-        Input::Direct(&late[0].by, &late[0].thrust),
-    );
+    let on_time = at(&mut bench, ms(250), Input::Direct(&late[0]));
     assert_eq!(on_time, Ok(()), "at the bound it is not too old");
-    let refusal = at(
-        &mut bench,
-        ms(250) + NS,
-        Input::Direct(&late[1].by, &late[1].thrust),
-    )
-    .unwrap_err();
+    let refusal = at(&mut bench, ms(250) + NS, Input::Direct(&late[1])).unwrap_err();
     assert_eq!(
         (refusal.reason, refusal.age),
         (Reason::Stale, Some(ms(250) + NS))
@@ -90,14 +81,10 @@ fn what_arrives_too_late_or_with_a_strange_token_is_refused_with_its_age() {
     let refusal = at(&mut bench, ms(2_000) + NS, Input::Task(&tasks[1])).unwrap_err();
     assert_eq!(refusal.reason, Reason::Stale);
 
-    let strange = Authority {
-        token: bench.token.token.wrapping_add(1),
-        sequence: i64::MAX,
-        ..late[0].by.clone()
-    };
-    let refusal = bench
-        .handle(Input::Direct(&strange, &thrust(0.1)))
-        .unwrap_err();
+    let mut strange = late[0].clone();
+    strange.by.token = bench.token.token.wrapping_add(1);
+    strange.by.sequence = i64::MAX;
+    let refusal = bench.handle(Input::Direct(&strange)).unwrap_err();
     assert_eq!((refusal.reason, refusal.age), (Reason::Unknown, None));
     assert_eq!(bench.gate.counts().refused_for(Reason::Stale), 2);
     assert_eq!(bench.gate.counts().refused_for(Reason::Unknown), 1);
@@ -113,7 +100,7 @@ fn no_command_counts_twice_nor_after_a_later_one_but_a_renewal_does_not_overtake
     let renewal = bridge.request(bench.now, LeaseRequest::RENEW);
     let mut send = |at: usize| {
         let sent = &commands[at];
-        let outcome = bench.handle(Input::Direct(&sent.by, &sent.thrust));
+        let outcome = bench.handle(Input::Direct(sent));
         outcome.map_err(|it| it.reason)
     };
     assert_eq!(send(1), Ok(()));
@@ -133,8 +120,8 @@ fn no_command_counts_twice_nor_after_a_later_one_but_a_renewal_does_not_overtake
     );
 }
 
-pub(crate) fn send_direct(bench: &mut Bench, command: &msgs::ThrustCommand) -> Result<(), Reason> {
-    let outcome = bench.handle(Input::Direct(&command.by, &command.thrust));
+pub(crate) fn send_direct(bench: &mut Bench, command: &msgs::DirectCommand) -> Result<(), Reason> {
+    let outcome = bench.handle(Input::Direct(command));
     outcome.map_err(|it| it.reason)
 }
 
@@ -682,13 +669,11 @@ fn a_gate_for_wheels_is_the_same_gate() {
         let at = token(&mut gate, &mut bridge);
         // Whoever turns the wheel on the spot moves nothing.
         let command = bridge.velocity(at, 0.4, 0.0);
-        gate.handle(at, Input::Direct(&command.by, &command.velocity))
-            .unwrap();
+        gate.handle(at, Input::Direct(&command)).unwrap();
     }
     let at = token(&mut gate, &mut bridge);
     let command = bridge.velocity(at, 0.4, 1.5);
-    gate.handle(at, Input::Direct(&command.by, &command.velocity))
-        .unwrap();
+    gate.handle(at, Input::Direct(&command)).unwrap();
     assert_eq!(gate.output().speed_mps, 1.5);
     gate.advance(at + ms(251));
     assert_eq!(gate.output(), Velocity::default());

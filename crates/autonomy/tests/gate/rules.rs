@@ -82,7 +82,7 @@ fn direct_commands_beyond_the_limits_are_refused_and_wishes_of_the_controller_ar
         let mut direct = |gate: &mut Gate<Velocity>, it| {
             let (speed_mps, steering_rad) = it;
             let command = bridge.velocity(START, steering_rad, speed_mps);
-            let outcome = gate.handle(START, Input::Direct(&command.by, &command.velocity));
+            let outcome = gate.handle(START, Input::Direct(&command));
             outcome.unwrap_err().reason
         };
         for it in beyond {

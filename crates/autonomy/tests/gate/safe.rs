@@ -8,7 +8,7 @@ use crate::station::Station;
 use bowline_autonomy::gate::{GateComponent, GateParameters};
 use bowline_component::{Rig, Time};
 use bowline_drivers::{ActuatorComponent, ThrustDriver, ThrustParameters};
-use bowline_msgs::{GateToken, LeaseRequest, Refusal, Thrust, ThrustCommand};
+use bowline_msgs::{DirectCommand, GateToken, LeaseRequest, Refusal, Thrust};
 use bowline_testing::random::Random;
 use bowline_testing::sweep;
 use std::collections::VecDeque;
@@ -60,13 +60,13 @@ impl<M> Link<M> {
 struct Trial {
     rig: Rig,
     session: Station,
-    up: Link<ThrustCommand>,
+    up: Link<DirectCommand>,
     down: Link<GateToken>,
     driver: Rig,
     /// The thrusters' state: the last that the driver sent.
     thrust: Thrust,
     speak_at: Time,
-    last: Option<ThrustCommand>,
+    last: Option<DirectCommand>,
 }
 
 impl Trial {
@@ -151,7 +151,7 @@ impl Trial {
     fn speak(&mut self, now: Time, ratio: Option<f64>, fault: Option<Fault>) {
         let command = match (&self.last, ratio) {
             (Some(last), _) if fault == Some(Fault::SourceFrozen) => last.clone(),
-            (_, Some(ratio)) => self.session.thrust(now, ratio, ratio),
+            (_, Some(ratio)) => self.session.direct(now, "thrust", &[ratio, ratio]),
             (_, None) => return,
         };
         self.last = Some(command.clone());
@@ -213,7 +213,7 @@ fn a_frozen_source_is_refused_and_said_so_but_not_without_end() {
     assert!(
         refusals
             .iter()
-            .all(|it| it.command == "thrust" && it.by.station == "bridge")
+            .all(|it| it.command == "direct" && it.by.station == "bridge")
     );
     let reasons: Vec<&str> = refusals.iter().map(|it| it.reason.as_str()).collect();
     assert_eq!(reasons.first(), Some(&"repeated"));

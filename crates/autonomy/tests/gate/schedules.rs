@@ -6,8 +6,8 @@ use crate::station::Station;
 use bowline_autonomy::gate::{Event, Gate, Input, Rules};
 use bowline_component::Time;
 use bowline_msgs::{
-    self as msgs, Authority, GateToken, LeaseRequest, StopCommand, Task, TaskCommand, Thrust,
-    ThrustCommand,
+    self as msgs, Authority, DirectCommand, GateToken, LeaseRequest, StopCommand, Task,
+    TaskCommand, Thrust,
 };
 use bowline_testing::random::Random;
 use bowline_testing::sweep;
@@ -23,7 +23,7 @@ const LASTS: Duration = Duration::from_secs(8);
 
 #[derive(Clone)]
 enum Message {
-    Direct(ThrustCommand),
+    Direct(DirectCommand),
     Task(TaskCommand),
     Stop(StopCommand),
     Lease(LeaseRequest),
@@ -280,7 +280,7 @@ impl Schedule {
 
     fn arrive(&mut self, message: &Message, made: Time) {
         let input = match message {
-            Message::Direct(it) => Input::Direct(&it.by, &it.thrust),
+            Message::Direct(it) => Input::Direct(it),
             Message::Task(it) => Input::Task(it),
             Message::Stop(it) => Input::Stop(it),
             Message::Lease(it) => Input::Lease(it),
@@ -472,7 +472,7 @@ impl Oracle {
             .helm
             .is_some_and(|until| until.is_none_or(|until| now <= until));
         let has_reason = match report.state {
-            msgs::Gate::OPERATED if report.level == msgs::Gate::THRUST => is_direct,
+            msgs::Gate::OPERATED if report.level == msgs::Gate::DIRECT => is_direct,
             _ => is_helm,
         };
         assert!(
@@ -584,7 +584,7 @@ fn a_station_whose_clock_is_an_hour_off_is_heard_as_any_other() {
                 5..300 => {
                     let ratio = if nth < 20 { 0.0 } else { 0.4 };
                     let command = bridge.thrust(clock, ratio, ratio);
-                    gate.handle(now, Input::Direct(&command.by, &command.thrust))
+                    gate.handle(now, Input::Direct(&command))
                 }
                 _ => Ok(()),
             };

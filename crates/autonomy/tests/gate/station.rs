@@ -1,9 +1,7 @@
 //! A station by the clock of a test: an operator's session, told the time as components are.
 
 use bowline_component::Time;
-use bowline_msgs::{
-    GateToken, LeaseRequest, StopCommand, Task, TaskCommand, ThrustCommand, VelocityCommand,
-};
+use bowline_msgs::{DirectCommand, GateToken, LeaseRequest, StopCommand, Task, TaskCommand};
 use bowline_operator::{Identity, Session};
 
 #[derive(Clone, Debug)]
@@ -46,11 +44,15 @@ impl Station {
         self.0.task(now.utime(), task)
     }
 
-    pub(crate) fn thrust(&mut self, now: Time, port: f64, starboard: f64) -> ThrustCommand {
-        self.0.thrust(now.utime(), port, starboard)
+    pub(crate) fn thrust(&mut self, now: Time, port: f64, starboard: f64) -> DirectCommand {
+        self.direct(now, "thrust", &[port, starboard])
     }
 
-    pub(crate) fn velocity(&mut self, now: Time, steering: f64, speed: f64) -> VelocityCommand {
-        self.0.velocity(now.utime(), steering, speed)
+    pub(crate) fn velocity(&mut self, now: Time, steering: f64, speed: f64) -> DirectCommand {
+        self.direct(now, "velocity", &[speed, steering])
+    }
+
+    pub(crate) fn direct(&mut self, now: Time, actuation: &str, values: &[f64]) -> DirectCommand {
+        self.0.direct(now.utime(), actuation, values)
     }
 }

@@ -28,8 +28,8 @@ Examples:
   bowline operate survey 0,0 60,0 60,40 0,40 lanes=8 name=basin
   bowline operate insert 40 25                    first this, then what is left of the mission
   bowline operate heading 45 1.5                  keep heading and speed, until Ctrl-C
-  bowline operate thrust 0.3 0.3                  set thrust, until Ctrl-C
-  bowline operate drive 1.5 -10                   drive at 1.5 m/s with the wheels 10 degrees right, until Ctrl-C
+  bowline operate thrust 0.3 0.3                  direct control of a vessel, until Ctrl-C: port and starboard
+  bowline operate drive 1.5 -10                   of a ground vehicle: 1.5 m/s with the wheels 10 degrees right
   bowline operate hold                            no thrust; what is left of the mission waits for resume
   bowline operate take                            have control, until Ctrl-C
   bowline operate script missions/harbour.txt     one step on each line
@@ -37,7 +37,8 @@ Examples:
   bowline operate --prefix arm. status            another experiment of the robot, with a gate of its own
 
 Points are x east and y north in the map frame, in metres, as 40,25 or 40 25; what begins with a minus is
-written apart, as -40 25. Headings are degrees from north. A command
+written apart, as -40 25. Headings are degrees from north. What sets the actuators directly is in the
+rules of the vehicle's gate: a verb, and a number for each axis, angles in degrees. A command
 takes the lease, waits until the gate has taken the command, and leaves the rest to the vehicle; with
 --stay it keeps the lease until Ctrl-C, so that losing this program is losing the operator.
 Stopping and clearing here is about a vehicle; `bowline stop` is about processes.
@@ -57,6 +58,9 @@ Exit code 0 if the gate has stopped the vehicle; 1 if no gate has said so.";
 pub(crate) struct Arguments {
     #[command(flatten)]
     who: Who,
+    /// What the vehicle is driven by, and a number for each axis, until Ctrl-C: thrust 0.3 0.3
+    #[arg(value_name = "SET-POINT", allow_negative_numbers = true)]
+    setpoint: Vec<String>,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -147,10 +151,6 @@ enum Verb {
     Station(Words),
     /// Keep a heading, in degrees from north, and a speed, until Ctrl-C
     Heading(Words),
-    /// Set thrust to port and to starboard, -1 to 1, until Ctrl-C
-    Thrust(Words),
-    /// Set a speed, in metres a second, and an angle of the wheels, in degrees to the left, until Ctrl-C
-    Drive(Words),
     /// Give no thrust; what is left of the mission waits
     Hold,
     /// Go on with what is left of the mission
@@ -182,8 +182,16 @@ pub(crate) fn halt(arguments: &HaltArguments) -> anyhow::Result<Outcome> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
-    let Arguments { who, verb } = arguments;
-    // What is wrong with the words is said before anybody is asked for anything.
+    let Arguments {
+        who,
+        setpoint,
+        verb,
+    } = arguments;
+    // Wrong words are refused before a gate is looked for.
+    if !setpoint.is_empty() {
+        let steps = line(&for_ever(setpoint))?;
+        return follow(&mut desk(who)?, &steps, who.stay);
+    }
     let verb = verb.as_ref().unwrap_or(&Verb::Status {
         follow: false,
         json: false,
@@ -211,8 +219,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         | Verb::Survey(_)
         | Verb::Station(_)
         | Verb::Heading(_)
-        | Verb::Thrust(_)
-        | Verb::Drive(_)
         | Verb::Commands { .. }
         | Verb::Hold
         | Verb::Resume
@@ -246,11 +252,7 @@ fn station_name(text: &str) -> Result<String, String> {
 
 /// What has to be done, in the words of scripts.
 fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
-    let line = |verb: &str, words: &[String]| {
-        let step = parse_step(&format!("{verb} {}", words.join(" ")));
-        step.map(|step| vec![step])
-            .map_err(|error| Usage(error.to_string()).into())
-    };
+    let line = |verb: &str, words: &[String]| line(&[&[verb.to_owned()], words].concat());
     match verb {
         Verb::Status { .. }
         | Verb::Commands { .. }
@@ -270,8 +272,6 @@ fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
         Verb::Route(it) => line("route", &points(&it.words)),
         Verb::Survey(it) => line("survey", &points(&it.words)),
         Verb::Heading(it) => line("heading", &for_ever(&it.words)),
-        Verb::Thrust(it) => line("thrust", &for_ever(&it.words)),
-        Verb::Drive(it) => line("drive", &for_ever(&it.words)),
         Verb::Script { file } => {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| Usage(format!("cannot read {}: {error}", file.display())))?;
@@ -287,6 +287,13 @@ fn steps(verb: &Verb) -> anyhow::Result<Vec<Step>> {
             steps.collect()
         }
     }
+}
+
+/// The step of these words.
+fn line(words: &[String]) -> anyhow::Result<Vec<Step>> {
+    let step = parse_step(&words.join(" "));
+    step.map(|step| vec![step])
+        .map_err(|error| Usage(error.to_string()).into())
 }
 
 /// `40 25` is `40,25`: on a command line, what begins with a minus has to be a number.
@@ -308,6 +315,10 @@ fn for_ever(words: &[String]) -> Vec<String> {
 }
 
 fn follow(desk: &mut Desk, steps: &[Step], stays: bool) -> anyhow::Result<Outcome> {
+    let outcome = desk.check(steps)?;
+    if outcome != Outcome::Fine {
+        return Ok(outcome);
+    }
     for step in steps {
         let outcome = desk.follow(step)?;
         if outcome != Outcome::Fine || desk.is_interrupted() {

@@ -6,6 +6,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod echo;
+mod fins;
 mod generate;
 mod graph;
 mod hub;

@@ -300,7 +300,7 @@ fn ctrl_c_gives_up_control_and_thrust() {
     let robot = Robot::start("interrupt");
     robot.do_so("bridge", &["operate", "clear"]);
     for (args, level) in [
-        (["operate", "thrust", "0.3", "0.3"], Gate::THRUST),
+        (["operate", "thrust", "0.3", "0.3"], Gate::DIRECT),
         (["operate", "heading", "45", "1.5"], Gate::SETPOINT),
     ] {
         let person = robot.begin("bridge", &args);
@@ -323,7 +323,7 @@ fn a_script_is_followed_step_by_step() {
     write(&robot.folder, "piers.txt", text);
     robot.do_so("bridge", &["operate", "script", "piers.txt"]);
     assert_eq!(robot.status()["in_control"], "autonomy: piers");
-    write(&robot.folder, "bad.txt", "take\n\nfly 3\n");
+    write(&robot.folder, "bad.txt", "take\n\nfly high\n");
     let output = robot.say("bridge", &["operate", "script", "bad.txt"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -331,6 +331,11 @@ fn a_script_is_followed_step_by_step() {
         "{}",
         stderr(&output)
     );
+    // A vehicle may be driven by that verb, but this one is not: nothing of the script is done.
+    write(&robot.folder, "other.txt", "clear\nstation\nfly 3\n");
+    let expected = "expected \"thrust\", which this vehicle is driven by, found \"fly\"";
+    robot.is_refused("bridge", &["operate", "script", "other.txt"], expected);
+    assert_eq!(robot.status()["in_control"], "autonomy: piers");
 }
 
 #[test]
@@ -358,7 +363,9 @@ fn what_makes_no_sense_is_said_before_anybody_is_asked() {
     let folder = scratch("operate-usage");
     for (args, expected) in [
         (&["goto", "here"][..], "here"),
-        (&["thrust", "2", "0"], "-1 to 1"),
+        (&["thrust"], "what the vehicle is driven by"),
+        (&["gotoo", "40", "25"], "did you mean \"goto\"?"),
+        (&["thrust", "0.1", "0.1", "hold"], "a number for each axis"),
         (&["heading", "45"], "heading"),
         (&["survey", "0,0", "1,1"], "survey"),
         (&["script", "missing.txt"], "missing.txt"),
@@ -479,7 +486,7 @@ fn operate_commands_json_is_the_table_that_the_page_is_built_with() {
     );
     let table = bowline_in(&folder, &["operate", "commands"], b"");
     let table = stdout(&table);
-    for expected in ["preempt", "operator.velocity", "token, lease", "viewer"] {
+    for expected in ["preempt", "operator.direct", "token, lease", "viewer"] {
         assert!(table.contains(expected), "{expected} is missing:\n{table}");
     }
 }
@@ -496,7 +503,11 @@ fn set_points_beyond_the_limits_of_the_gate_or_of_another_vehicle_are_refused_be
         ),
         (
             ["operate", "drive", "1", "0"],
-            "expected \"thrust\", which this vehicle is driven by, found \"velocity\"",
+            "expected \"thrust\", which this vehicle is driven by, found \"drive\"",
+        ),
+        (
+            ["operate", "thrust", "2", "0"],
+            "expected port_ratio from -0.5 to 0.5, found 2",
         ),
     ] {
         robot.is_refused("bridge", &args, expected);
@@ -517,7 +528,7 @@ process = "arm"
 parameters = { name = "arm" }
 
 [component.arm_gate.channels]
-direct = "arm.operator.thrust"
+direct = "arm.operator.direct"
 tasks = "arm.operator.task"
 stops = "arm.operator.stop"
 leases = "arm.operator.lease"

@@ -11,7 +11,7 @@ use bowline_host::robot::{
     self, Here, LoadError, Loaded, Loader, Preset, Problem, Program, Severity, Source,
 };
 use bowline_log::{Catalog, Schemas};
-use bowline_msgs::{Laser, Path as PathMessage, Pose, Velocity, Waypoint};
+use bowline_msgs::{GateToken, Laser, Path as PathMessage, Pose, Velocity, Waypoint};
 use bowline_wire::FieldPath;
 use proptest::prelude::*;
 use std::fs;
@@ -92,6 +92,11 @@ still!(StillLaser, LaserSettings, |_, ports| {
     ports.output::<Laser>("scan", "a sweep");
     Ok(())
 });
+still!(StillGate, LaserSettings, |_, ports| {
+    ports.output::<Laser>("scan", "a sweep");
+    ports.output::<GateToken>("token", "what commands bring back");
+    Ok(())
+});
 still!(StillEar, bowline_component::NoParameters, |_, ports| {
     let anybody = Expect::ever().from_anybody();
     ports.input_on::<Velocity>("orders", "what anybody wants", anybody, "orders");
@@ -114,7 +119,7 @@ still!(StillSink, bowline_component::NoParameters, |_, ports| {
 const KINDS: &[Kind] = &[
     Kind::of::<StillAsker>("asker", "asks for ways"),
     Kind::of::<StillEar>("ear", "hears anybody"),
-    Kind::of::<StillLaser>("gate", "decides"),
+    Kind::of::<StillGate>("gate", "decides"),
     Kind::of::<StillJoint>("joint", "moves"),
     Kind::of::<StillKeeper>("keeper", "keeps a distance"),
     Kind::of::<StillLaser>("laser", "sweeps"),

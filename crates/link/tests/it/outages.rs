@@ -16,7 +16,7 @@ const TASK: usize = 2;
 
 fn sources() -> Vec<Source> {
     vec![
-        Source::new("operator.thrust", 20, 100).with(|it| {
+        Source::new("operator.direct", 20, 100).with(|it| {
             it.deadline = Some(Duration::from_millis(100));
             it.ttl = TTL;
         }),
@@ -114,7 +114,7 @@ fn kept_states(world: &World) -> Vec<u64> {
     for frame in frames.map(|it| it.expect("a frame")) {
         if let Frame::Data(data) = frame {
             let of = |channel| data.stream == stream_id(channel);
-            n[COMMAND] += u64::from(of("operator.thrust"));
+            n[COMMAND] += u64::from(of("operator.direct"));
             n[STATE] += u64::from(of("gate.state"));
         }
     }
@@ -259,7 +259,7 @@ fn a_command_that_a_dying_path_lost_is_not_lost_again_on_the_next() {
     // One command, given just before the path dies: it is the newest there is, and still good when the other path takes over.
     for extra_ms in 0..60 {
         let rare = vec![
-            Source::new("operator.thrust", 1, 100).with(|it| {
+            Source::new("operator.direct", 1, 100).with(|it| {
                 it.deadline = Some(Duration::from_millis(100));
                 it.ttl = Duration::from_secs(2);
             }),

@@ -17,7 +17,7 @@ fn sources(kbit_per_s: u32, factor: u32) -> Vec<Source> {
     // What commands, states and soundings leave.
     let picture = usize::try_from(bytes_per_s).expect("it fits") / 2 - 2_500;
     vec![
-        Source::new("operator.thrust", 20, 100).with(|it| {
+        Source::new("operator.direct", 20, 100).with(|it| {
             it.value = 100.0;
             it.deadline = Some(Duration::from_millis(100));
             it.ttl = Duration::from_millis(500);
@@ -119,7 +119,7 @@ fn promised_rates_are_kept_while_commands_fill_the_link() {
     let channel = || Channel::new(64.0, DELAY);
     // 100 commands a second of 200 bytes are 2.5 times what is there.
     let sources = vec![
-        Source::new("operator.thrust", 100, 200).with(|it| {
+        Source::new("operator.direct", 100, 200).with(|it| {
             it.deadline = Some(Duration::from_millis(100));
             it.ttl = Duration::from_millis(500);
         }),
@@ -223,7 +223,7 @@ fn a_message_too_large_for_its_time_to_live_is_not_begun() {
 #[test]
 fn a_link_that_carried_next_to_nothing_for_a_while_is_used_again_when_it_is_better() {
     let sources = vec![
-        Source::new("operator.thrust", 5, 60)
+        Source::new("operator.direct", 5, 60)
             .with(|it| it.deadline = Some(Duration::from_millis(100))),
         Source::new("camera.image", 5, 4_000),
     ];

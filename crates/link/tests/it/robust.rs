@@ -14,7 +14,7 @@ const DELAY: Duration = Duration::from_millis(20);
 #[test]
 fn what_comes_twice_is_delivered_once_and_counted() {
     let sources = vec![
-        Source::new("operator.thrust", 20, 100),
+        Source::new("operator.direct", 20, 100),
         Source::new("camera.image", 2, 5_000),
     ];
     let mut channel = Channel::new(1_000.0, DELAY);
@@ -42,7 +42,7 @@ fn what_comes_twice_is_delivered_once_and_counted() {
 #[test]
 fn a_fifth_of_random_loss_costs_a_fifth_and_not_the_rate() {
     let sources = vec![
-        Source::new("operator.thrust", 20, 100)
+        Source::new("operator.direct", 20, 100)
             .with(|it| it.deadline = Some(Duration::from_millis(100))),
     ];
     let lossy = || {
@@ -89,7 +89,7 @@ fn part<'a>(channel: &str, message: u32, payload: &'a [u8]) -> Data<'a> {
 /// A receiver that knows a peer of life 17 whose packets it got.
 fn world() -> World {
     let sources = vec![
-        Source::new("operator.thrust", 20, 100),
+        Source::new("operator.direct", 20, 100),
         Source::new("camera.image", 4, 3_000),
     ];
     let channel = || Channel::new(1_000.0, DELAY);
@@ -146,7 +146,7 @@ fn garbage_cut_and_changed_packets_are_counted_each_and_messages_flow_again_afte
 /// Commands and tasks over a bad channel, the same both ways, for so long.
 fn over(spoil: impl Fn(&mut Channel), seconds: u64) -> World {
     let sources = vec![
-        Source::new("operator.thrust", 20, 100)
+        Source::new("operator.direct", 20, 100)
             .with(|it| it.deadline = Some(Duration::from_millis(100))),
         Source::new("operator.task", 2, 700).with(|it| {
             it.keep = Keep::Reliable;
@@ -207,7 +207,7 @@ fn a_stranger_who_never_answers_delivers_nothing_and_drives_nobody_out() {
     let mut stranger = Session::new(
         Setup {
             life: 666,
-            sends: vec![bowline_link::Outgoing::new("operator.thrust")],
+            sends: vec![bowline_link::Outgoing::new("operator.direct")],
             receives: Vec::new(),
             n_paths: 1,
         },
@@ -259,7 +259,7 @@ fn half_messages_by_the_thousand_are_counted_and_only_the_last_is_kept() {
 
 #[test]
 fn what_is_not_declared_is_not_taken() {
-    let sources = vec![Source::new("operator.thrust", 20, 100)];
+    let sources = vec![Source::new("operator.direct", 20, 100)];
     let channel = || Channel::new(1_000.0, DELAY);
     let mut world = World::new("value", sources, vec![[channel(), channel()]]);
     let setup = Setup {
@@ -286,7 +286,7 @@ fn what_is_not_declared_is_not_taken() {
 #[test]
 fn a_receiver_delivers_nothing_larger_than_it_declared() {
     let sources = vec![
-        Source::new("operator.thrust", 20, 100),
+        Source::new("operator.direct", 20, 100),
         Source::new("camera.image", 4, 3_000),
     ];
     let channel = || Channel::new(1_000.0, DELAY);
@@ -298,7 +298,7 @@ fn a_receiver_delivers_nothing_larger_than_it_declared() {
     let setup = Setup {
         life: 5,
         sends: Vec::new(),
-        receives: vec![small("operator.thrust"), small("camera.image")],
+        receives: vec![small("operator.direct"), small("camera.image")],
         n_paths: 1,
     };
     world.receiver = Session::new(setup, schedule::find("value").expect("there is one").make());
@@ -337,7 +337,7 @@ fn every_message_that_begins_to_arrive_is_delivered_or_counted_as_dropped() {
             it.ttl = Duration::from_secs(2);
         };
         vec![
-            Source::new("operator.thrust", 20, 100),
+            Source::new("operator.direct", 20, 100),
             Source::new("camera.image", 4, 3_000),
             Source::new("sounder.depth", 10, 900).with(|it| it.keep = Keep::Fifo),
             Source::new("operator.task", 2, 700).with(reliable),
@@ -402,7 +402,7 @@ fn what_nobody_takes_from_a_session_is_counted_with_the_stream_that_it_was_of() 
     for nth in 0..4_106 {
         let channel = match nth {
             0..10 => "camera.image",
-            _ => "operator.thrust",
+            _ => "operator.direct",
         };
         let data = part(channel, 1_000 + nth, &[0; 16]);
         hand_over(&mut world, 1_000 + nth, data, now);
@@ -442,7 +442,7 @@ fn nothing_is_delivered_too_old_though_one_way_is_slower_than_the_other() {
     // A schedule that fills the queue on the way whenever that is slow, so that messages of all ages arrive.
     for (there_ms, back_ms) in [(200, 5), (100, 20), (5, 200)] {
         let sources = vec![
-            Source::new("operator.thrust", 20, 100).with(|it| it.ttl = TTL),
+            Source::new("operator.direct", 20, 100).with(|it| it.ttl = TTL),
             Source::new("camera.image", 5, 1_800).with(|it| it.ttl = TTL),
         ];
         let channel = |ms| Channel::new(256.0, Duration::from_millis(ms));

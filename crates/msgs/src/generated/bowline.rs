@@ -2698,6 +2698,161 @@ impl wire::IntoOwned for DeviceRef<'_> {
     }
 }
 
+/// Direct control of a vehicle, requested by a person: level 0. gate_rules_t has what a gate accepts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectCommand {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: Authority,
+    /// the kind of actuation that it is for, as gate_rules_t names it
+    pub actuation: String,
+    /// how many values follow
+    pub n_axes: i32,
+    /// one for each axis of gate_rules_t, in that order, in the unit of the axis
+    pub values: Vec<f64>,
+}
+
+impl DirectCommand {
+    /// Sets the length fields to the lengths of the arrays that they count.
+    #[must_use]
+    pub fn with_lengths(mut self) -> Self {
+        self.n_axes = (self.values.len()).try_into().unwrap_or(i32::MAX);
+        self
+    }
+}
+
+impl wire::Message for DirectCommand {
+    const NAME: &'static str = "bowline.direct_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4f5f_afaf_eeb9_4028);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for DirectCommand {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_axes", self.n_axes, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.actuation, meter).in_field("actuation")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.actuation, writer);
+        wire::Encode::write(&self.n_axes, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for DirectCommand {
+    const MIN_SIZE: usize = 54;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: Authority = wire::Decode::read(reader).in_field("by")?;
+        let actuation: String = wire::Decode::read(reader).in_field("actuation")?;
+        let n_axes: i32 = wire::Decode::read(reader).in_field("n_axes")?;
+        let values: Vec<f64> = reader.list(n_axes).in_field("values")?;
+        Ok(Self { utime, by, actuation, n_axes, values })
+    }
+
+    #[inline]
+    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
+        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
+        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
+        wire::Decode::read_into(&mut self.actuation, reader).in_field("actuation")?;
+        wire::Decode::read_into(&mut self.n_axes, reader).in_field("n_axes")?;
+        reader.list_into(&mut self.values, self.n_axes).in_field("values")?;
+        Ok(())
+    }
+}
+
+/// A [`DirectCommand`] whose strings and byte arrays borrow from the message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectCommandRef<'a> {
+    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
+    pub utime: i64,
+    /// by which right
+    pub by: AuthorityRef<'a>,
+    /// the kind of actuation that it is for, as gate_rules_t names it
+    pub actuation: &'a str,
+    /// how many values follow
+    pub n_axes: i32,
+    /// one for each axis of gate_rules_t, in that order, in the unit of the axis
+    pub values: Vec<f64>,
+}
+
+impl wire::Message for DirectCommandRef<'_> {
+    const NAME: &'static str = "bowline.direct_command_t";
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4f5f_afaf_eeb9_4028);
+    const SCHEMA: &'static [u8] = super::SCHEMA;
+
+    #[inline]
+    fn utime(&self) -> Option<i64> {
+        Some(self.utime)
+    }
+}
+
+impl wire::Encode for DirectCommandRef<'_> {
+    #[inline]
+    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
+        meter.add(12);
+        meter.length("n_axes", self.n_axes, self.values.len()).in_field("values")?;
+        wire::Encode::measure(&self.by, meter).in_field("by")?;
+        wire::Encode::measure(&self.actuation, meter).in_field("actuation")?;
+        wire::Encode::measure(&self.values, meter).in_field("values")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, writer: &mut wire::Writer<'_>) {
+        wire::Encode::write(&self.utime, writer);
+        wire::Encode::write(&self.by, writer);
+        wire::Encode::write(&self.actuation, writer);
+        wire::Encode::write(&self.n_axes, writer);
+        wire::Encode::write(&self.values, writer);
+    }
+}
+
+impl<'a> wire::Decode<'a> for DirectCommandRef<'a> {
+    const MIN_SIZE: usize = 54;
+
+    #[inline]
+    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
+        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
+        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
+        let actuation: &'a str = wire::Decode::read(reader).in_field("actuation")?;
+        let n_axes: i32 = wire::Decode::read(reader).in_field("n_axes")?;
+        let values: Vec<f64> = reader.list(n_axes).in_field("values")?;
+        Ok(Self { utime, by, actuation, n_axes, values })
+    }
+}
+
+impl wire::IntoOwned for DirectCommandRef<'_> {
+    type Owned = DirectCommand;
+
+    fn into_owned(self) -> DirectCommand {
+        DirectCommand {
+            utime: self.utime,
+            by: wire::IntoOwned::into_owned(self.by),
+            actuation: wire::IntoOwned::into_owned(self.actuation),
+            n_axes: self.n_axes,
+            values: self.values,
+        }
+    }
+}
+
 /// An experiment of a robot: a named group of sensors, actuators and local control, for a station to find and to take
 /// (FAST-Robots). Sent by the supervisor of each host of the robot, every second. It runs whether anybody takes it or not.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -2890,55 +3045,82 @@ impl wire::IntoOwned for ExperimentRef<'_> {
     }
 }
 
-/// One number of a direct command that a gate accepts, and its limits.
+/// One number of a direct command that a gate accepts: its limits, and how it answers to a person's hands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateAxis {
-    /// of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name
+    /// of the message that the actuators read; its unit is in its name
     pub field: String,
-    /// the least value that is accepted (ratio, m/s or rad: the unit of the field)
+    /// what people call it, in lower case
+    pub word: String,
+    /// of its values: ratio, m/s, rad
+    pub unit: String,
+    /// the least value that is accepted, in that unit
     pub min: f64,
-    /// the greatest value that is accepted (ratio, m/s or rad: the unit of the field); neutral is 0
+    /// the greatest value that is accepted, in that unit; neutral is 0
     pub max: f64,
+    /// share of its range for hands that are full ahead, -1 to 1; 0: they do not move it
+    pub ahead: f64,
+    /// share of its range for hands that are full left, -1 to 1; 0: they do not move it
+    pub left: f64,
+    /// whether the vehicle moves by it; neutral input has 0 on all of these
+    pub moves: bool,
 }
 
 impl wire::Message for GateAxis {
     const NAME: &'static str = "bowline.gate_axis_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8bb0_ce4c_d593_cb59);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2360_d0e7_e9c5_7014);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for GateAxis {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(16);
+        meter.add(33);
         wire::Encode::measure(&self.field, meter).in_field("field")?;
+        wire::Encode::measure(&self.word, meter).in_field("word")?;
+        wire::Encode::measure(&self.unit, meter).in_field("unit")?;
         Ok(())
     }
 
     #[inline]
     fn write(&self, writer: &mut wire::Writer<'_>) {
         wire::Encode::write(&self.field, writer);
+        wire::Encode::write(&self.word, writer);
+        wire::Encode::write(&self.unit, writer);
         wire::Encode::write(&self.min, writer);
         wire::Encode::write(&self.max, writer);
+        wire::Encode::write(&self.ahead, writer);
+        wire::Encode::write(&self.left, writer);
+        wire::Encode::write(&self.moves, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for GateAxis {
-    const MIN_SIZE: usize = 21;
+    const MIN_SIZE: usize = 48;
 
     #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let field: String = wire::Decode::read(reader).in_field("field")?;
+        let word: String = wire::Decode::read(reader).in_field("word")?;
+        let unit: String = wire::Decode::read(reader).in_field("unit")?;
         let min: f64 = wire::Decode::read(reader).in_field("min")?;
         let max: f64 = wire::Decode::read(reader).in_field("max")?;
-        Ok(Self { field, min, max })
+        let ahead: f64 = wire::Decode::read(reader).in_field("ahead")?;
+        let left: f64 = wire::Decode::read(reader).in_field("left")?;
+        let moves: bool = wire::Decode::read(reader).in_field("moves")?;
+        Ok(Self { field, word, unit, min, max, ahead, left, moves })
     }
 
     #[inline]
     fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
         wire::Decode::read_into(&mut self.field, reader).in_field("field")?;
+        wire::Decode::read_into(&mut self.word, reader).in_field("word")?;
+        wire::Decode::read_into(&mut self.unit, reader).in_field("unit")?;
         wire::Decode::read_into(&mut self.min, reader).in_field("min")?;
         wire::Decode::read_into(&mut self.max, reader).in_field("max")?;
+        wire::Decode::read_into(&mut self.ahead, reader).in_field("ahead")?;
+        wire::Decode::read_into(&mut self.left, reader).in_field("left")?;
+        wire::Decode::read_into(&mut self.moves, reader).in_field("moves")?;
         Ok(())
     }
 }
@@ -2946,45 +3128,67 @@ impl<'a> wire::Decode<'a> for GateAxis {
 /// A [`GateAxis`] whose strings and byte arrays borrow from the message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateAxisRef<'a> {
-    /// of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name
+    /// of the message that the actuators read; its unit is in its name
     pub field: &'a str,
-    /// the least value that is accepted (ratio, m/s or rad: the unit of the field)
+    /// what people call it, in lower case
+    pub word: &'a str,
+    /// of its values: ratio, m/s, rad
+    pub unit: &'a str,
+    /// the least value that is accepted, in that unit
     pub min: f64,
-    /// the greatest value that is accepted (ratio, m/s or rad: the unit of the field); neutral is 0
+    /// the greatest value that is accepted, in that unit; neutral is 0
     pub max: f64,
+    /// share of its range for hands that are full ahead, -1 to 1; 0: they do not move it
+    pub ahead: f64,
+    /// share of its range for hands that are full left, -1 to 1; 0: they do not move it
+    pub left: f64,
+    /// whether the vehicle moves by it; neutral input has 0 on all of these
+    pub moves: bool,
 }
 
 impl wire::Message for GateAxisRef<'_> {
     const NAME: &'static str = "bowline.gate_axis_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x8bb0_ce4c_d593_cb59);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2360_d0e7_e9c5_7014);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 }
 
 impl wire::Encode for GateAxisRef<'_> {
     #[inline]
     fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(16);
+        meter.add(33);
         wire::Encode::measure(&self.field, meter).in_field("field")?;
+        wire::Encode::measure(&self.word, meter).in_field("word")?;
+        wire::Encode::measure(&self.unit, meter).in_field("unit")?;
         Ok(())
     }
 
     #[inline]
     fn write(&self, writer: &mut wire::Writer<'_>) {
         wire::Encode::write(&self.field, writer);
+        wire::Encode::write(&self.word, writer);
+        wire::Encode::write(&self.unit, writer);
         wire::Encode::write(&self.min, writer);
         wire::Encode::write(&self.max, writer);
+        wire::Encode::write(&self.ahead, writer);
+        wire::Encode::write(&self.left, writer);
+        wire::Encode::write(&self.moves, writer);
     }
 }
 
 impl<'a> wire::Decode<'a> for GateAxisRef<'a> {
-    const MIN_SIZE: usize = 21;
+    const MIN_SIZE: usize = 48;
 
     #[inline(always)]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let field: &'a str = wire::Decode::read(reader).in_field("field")?;
+        let word: &'a str = wire::Decode::read(reader).in_field("word")?;
+        let unit: &'a str = wire::Decode::read(reader).in_field("unit")?;
         let min: f64 = wire::Decode::read(reader).in_field("min")?;
         let max: f64 = wire::Decode::read(reader).in_field("max")?;
-        Ok(Self { field, min, max })
+        let ahead: f64 = wire::Decode::read(reader).in_field("ahead")?;
+        let left: f64 = wire::Decode::read(reader).in_field("left")?;
+        let moves: bool = wire::Decode::read(reader).in_field("moves")?;
+        Ok(Self { field, word, unit, min, max, ahead, left, moves })
     }
 }
 
@@ -2994,8 +3198,13 @@ impl wire::IntoOwned for GateAxisRef<'_> {
     fn into_owned(self) -> GateAxis {
         GateAxis {
             field: wire::IntoOwned::into_owned(self.field),
+            word: wire::IntoOwned::into_owned(self.word),
+            unit: wire::IntoOwned::into_owned(self.unit),
             min: self.min,
             max: self.max,
+            ahead: self.ahead,
+            left: self.left,
+            moves: self.moves,
         }
     }
 }
@@ -3007,8 +3216,12 @@ pub struct GateRules {
     pub utime: i64,
     /// of the gate, as in gate_t
     pub name: String,
-    /// the direct command that it accepts: thrust or velocity, a name of the table of commands
+    /// the kind of actuation, as direct commands name it
     pub actuation: String,
+    /// what people type to set it directly
+    pub verb: String,
+    /// channel that shows what the actuators are set to, after the prefix of the gate's channels
+    pub setpoint: String,
     /// how many axes follow
     pub n_axes: i32,
     /// the numbers of a direct command, with their limits
@@ -3053,7 +3266,7 @@ impl GateRules {
 
 impl wire::Message for GateRules {
     const NAME: &'static str = "bowline.gate_rules_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2bc6_5d5a_e5e4_3f4e);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x79dd_ed60_bde1_137c);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -3070,6 +3283,8 @@ impl wire::Encode for GateRules {
         meter.length("n_fence", self.n_fence, self.fence_m.len()).in_field("fence_m")?;
         wire::Encode::measure(&self.name, meter).in_field("name")?;
         wire::Encode::measure(&self.actuation, meter).in_field("actuation")?;
+        wire::Encode::measure(&self.verb, meter).in_field("verb")?;
+        wire::Encode::measure(&self.setpoint, meter).in_field("setpoint")?;
         wire::Encode::measure(&self.axes, meter).in_field("axes")?;
         wire::Encode::measure(&self.contingency, meter).in_field("contingency")?;
         wire::Encode::measure(&self.fence_m, meter).in_field("fence_m")?;
@@ -3081,6 +3296,8 @@ impl wire::Encode for GateRules {
         wire::Encode::write(&self.utime, writer);
         wire::Encode::write(&self.name, writer);
         wire::Encode::write(&self.actuation, writer);
+        wire::Encode::write(&self.verb, writer);
+        wire::Encode::write(&self.setpoint, writer);
         wire::Encode::write(&self.n_axes, writer);
         wire::Encode::write(&self.axes, writer);
         wire::Encode::write(&self.direct_max_age_us, writer);
@@ -3100,13 +3317,15 @@ impl wire::Encode for GateRules {
 }
 
 impl<'a> wire::Decode<'a> for GateRules {
-    const MIN_SIZE: usize = 111;
+    const MIN_SIZE: usize = 121;
 
     #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let name: String = wire::Decode::read(reader).in_field("name")?;
         let actuation: String = wire::Decode::read(reader).in_field("actuation")?;
+        let verb: String = wire::Decode::read(reader).in_field("verb")?;
+        let setpoint: String = wire::Decode::read(reader).in_field("setpoint")?;
         let n_axes: i32 = wire::Decode::read(reader).in_field("n_axes")?;
         let axes: Vec<GateAxis> = reader.list(n_axes).in_field("axes")?;
         let direct_max_age_us: i64 = wire::Decode::read(reader).in_field("direct_max_age_us")?;
@@ -3122,7 +3341,7 @@ impl<'a> wire::Decode<'a> for GateRules {
         let pose_sd_m: f64 = wire::Decode::read(reader).in_field("pose_sd_m")?;
         let n_fence: i32 = wire::Decode::read(reader).in_field("n_fence")?;
         let fence_m: Vec<[f64; 2]> = reader.list(n_fence).in_field("fence_m")?;
-        Ok(Self { utime, name, actuation, n_axes, axes, direct_max_age_us, task_max_age_us, setpoint_us, neutral_us, lease_us, answer_us, grace_us, contingency, local_stop_us, pose_max_age_us, pose_sd_m, n_fence, fence_m })
+        Ok(Self { utime, name, actuation, verb, setpoint, n_axes, axes, direct_max_age_us, task_max_age_us, setpoint_us, neutral_us, lease_us, answer_us, grace_us, contingency, local_stop_us, pose_max_age_us, pose_sd_m, n_fence, fence_m })
     }
 
     #[inline]
@@ -3130,6 +3349,8 @@ impl<'a> wire::Decode<'a> for GateRules {
         wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
         wire::Decode::read_into(&mut self.name, reader).in_field("name")?;
         wire::Decode::read_into(&mut self.actuation, reader).in_field("actuation")?;
+        wire::Decode::read_into(&mut self.verb, reader).in_field("verb")?;
+        wire::Decode::read_into(&mut self.setpoint, reader).in_field("setpoint")?;
         wire::Decode::read_into(&mut self.n_axes, reader).in_field("n_axes")?;
         reader.list_into(&mut self.axes, self.n_axes).in_field("axes")?;
         wire::Decode::read_into(&mut self.direct_max_age_us, reader).in_field("direct_max_age_us")?;
@@ -3156,8 +3377,12 @@ pub struct GateRulesRef<'a> {
     pub utime: i64,
     /// of the gate, as in gate_t
     pub name: &'a str,
-    /// the direct command that it accepts: thrust or velocity, a name of the table of commands
+    /// the kind of actuation, as direct commands name it
     pub actuation: &'a str,
+    /// what people type to set it directly
+    pub verb: &'a str,
+    /// channel that shows what the actuators are set to, after the prefix of the gate's channels
+    pub setpoint: &'a str,
     /// how many axes follow
     pub n_axes: i32,
     /// the numbers of a direct command, with their limits
@@ -3192,7 +3417,7 @@ pub struct GateRulesRef<'a> {
 
 impl wire::Message for GateRulesRef<'_> {
     const NAME: &'static str = "bowline.gate_rules_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x2bc6_5d5a_e5e4_3f4e);
+    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x79dd_ed60_bde1_137c);
     const SCHEMA: &'static [u8] = super::SCHEMA;
 
     #[inline]
@@ -3209,6 +3434,8 @@ impl wire::Encode for GateRulesRef<'_> {
         meter.length("n_fence", self.n_fence, self.fence_m.len()).in_field("fence_m")?;
         wire::Encode::measure(&self.name, meter).in_field("name")?;
         wire::Encode::measure(&self.actuation, meter).in_field("actuation")?;
+        wire::Encode::measure(&self.verb, meter).in_field("verb")?;
+        wire::Encode::measure(&self.setpoint, meter).in_field("setpoint")?;
         wire::Encode::measure(&self.axes, meter).in_field("axes")?;
         wire::Encode::measure(&self.contingency, meter).in_field("contingency")?;
         wire::Encode::measure(&self.fence_m, meter).in_field("fence_m")?;
@@ -3220,6 +3447,8 @@ impl wire::Encode for GateRulesRef<'_> {
         wire::Encode::write(&self.utime, writer);
         wire::Encode::write(&self.name, writer);
         wire::Encode::write(&self.actuation, writer);
+        wire::Encode::write(&self.verb, writer);
+        wire::Encode::write(&self.setpoint, writer);
         wire::Encode::write(&self.n_axes, writer);
         wire::Encode::write(&self.axes, writer);
         wire::Encode::write(&self.direct_max_age_us, writer);
@@ -3239,13 +3468,15 @@ impl wire::Encode for GateRulesRef<'_> {
 }
 
 impl<'a> wire::Decode<'a> for GateRulesRef<'a> {
-    const MIN_SIZE: usize = 111;
+    const MIN_SIZE: usize = 121;
 
     #[inline]
     fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
         let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
         let name: &'a str = wire::Decode::read(reader).in_field("name")?;
         let actuation: &'a str = wire::Decode::read(reader).in_field("actuation")?;
+        let verb: &'a str = wire::Decode::read(reader).in_field("verb")?;
+        let setpoint: &'a str = wire::Decode::read(reader).in_field("setpoint")?;
         let n_axes: i32 = wire::Decode::read(reader).in_field("n_axes")?;
         let axes: Vec<GateAxisRef<'a>> = reader.list(n_axes).in_field("axes")?;
         let direct_max_age_us: i64 = wire::Decode::read(reader).in_field("direct_max_age_us")?;
@@ -3261,7 +3492,7 @@ impl<'a> wire::Decode<'a> for GateRulesRef<'a> {
         let pose_sd_m: f64 = wire::Decode::read(reader).in_field("pose_sd_m")?;
         let n_fence: i32 = wire::Decode::read(reader).in_field("n_fence")?;
         let fence_m: Vec<[f64; 2]> = reader.list(n_fence).in_field("fence_m")?;
-        Ok(Self { utime, name, actuation, n_axes, axes, direct_max_age_us, task_max_age_us, setpoint_us, neutral_us, lease_us, answer_us, grace_us, contingency, local_stop_us, pose_max_age_us, pose_sd_m, n_fence, fence_m })
+        Ok(Self { utime, name, actuation, verb, setpoint, n_axes, axes, direct_max_age_us, task_max_age_us, setpoint_us, neutral_us, lease_us, answer_us, grace_us, contingency, local_stop_us, pose_max_age_us, pose_sd_m, n_fence, fence_m })
     }
 }
 
@@ -3273,6 +3504,8 @@ impl wire::IntoOwned for GateRulesRef<'_> {
             utime: self.utime,
             name: wire::IntoOwned::into_owned(self.name),
             actuation: wire::IntoOwned::into_owned(self.actuation),
+            verb: wire::IntoOwned::into_owned(self.verb),
+            setpoint: wire::IntoOwned::into_owned(self.setpoint),
             n_axes: self.n_axes,
             axes: wire::IntoOwned::into_owned(self.axes),
             direct_max_age_us: self.direct_max_age_us,
@@ -3360,8 +3593,8 @@ impl Gate {
     /// something is wrong, and the vehicle does what was chosen for that
     pub const CONTINGENCY: i8 = 4;
     /// Sheridan's levels, from direct control to none.
-    /// a person sets thrust or wheels
-    pub const THRUST: i8 = 0;
+    /// a person sets the actuators
+    pub const DIRECT: i8 = 0;
     /// a person sets heading and speed
     pub const SETPOINT: i8 = 1;
     /// a person sets one place
@@ -13073,128 +13306,6 @@ impl wire::IntoOwned for TaskRef<'_> {
     }
 }
 
-/// Direct control of a vessel, asked for by a person: level 0.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ThrustCommand {
-    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
-    pub utime: i64,
-    /// by which right
-    pub by: Authority,
-    /// what the thrusters should give
-    pub thrust: Thrust,
-}
-
-impl wire::Message for ThrustCommand {
-    const NAME: &'static str = "bowline.thrust_command_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf575_a51e_c05c_730b);
-    const SCHEMA: &'static [u8] = super::SCHEMA;
-
-    #[inline]
-    fn utime(&self) -> Option<i64> {
-        Some(self.utime)
-    }
-}
-
-impl wire::Encode for ThrustCommand {
-    #[inline]
-    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(8);
-        wire::Encode::measure(&self.by, meter).in_field("by")?;
-        wire::Encode::measure(&self.thrust, meter).in_field("thrust")?;
-        Ok(())
-    }
-
-    #[inline]
-    fn write(&self, writer: &mut wire::Writer<'_>) {
-        wire::Encode::write(&self.utime, writer);
-        wire::Encode::write(&self.by, writer);
-        wire::Encode::write(&self.thrust, writer);
-    }
-}
-
-impl<'a> wire::Decode<'a> for ThrustCommand {
-    const MIN_SIZE: usize = 69;
-
-    #[inline]
-    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
-        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
-        let by: Authority = wire::Decode::read(reader).in_field("by")?;
-        let thrust: Thrust = wire::Decode::read(reader).in_field("thrust")?;
-        Ok(Self { utime, by, thrust })
-    }
-
-    #[inline]
-    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
-        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
-        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
-        wire::Decode::read_into(&mut self.thrust, reader).in_field("thrust")?;
-        Ok(())
-    }
-}
-
-/// A [`ThrustCommand`] whose strings and byte arrays borrow from the message.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ThrustCommandRef<'a> {
-    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
-    pub utime: i64,
-    /// by which right
-    pub by: AuthorityRef<'a>,
-    /// what the thrusters should give
-    pub thrust: Thrust,
-}
-
-impl wire::Message for ThrustCommandRef<'_> {
-    const NAME: &'static str = "bowline.thrust_command_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0xf575_a51e_c05c_730b);
-    const SCHEMA: &'static [u8] = super::SCHEMA;
-
-    #[inline]
-    fn utime(&self) -> Option<i64> {
-        Some(self.utime)
-    }
-}
-
-impl wire::Encode for ThrustCommandRef<'_> {
-    #[inline]
-    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(8);
-        wire::Encode::measure(&self.by, meter).in_field("by")?;
-        wire::Encode::measure(&self.thrust, meter).in_field("thrust")?;
-        Ok(())
-    }
-
-    #[inline]
-    fn write(&self, writer: &mut wire::Writer<'_>) {
-        wire::Encode::write(&self.utime, writer);
-        wire::Encode::write(&self.by, writer);
-        wire::Encode::write(&self.thrust, writer);
-    }
-}
-
-impl<'a> wire::Decode<'a> for ThrustCommandRef<'a> {
-    const MIN_SIZE: usize = 69;
-
-    #[inline]
-    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
-        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
-        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
-        let thrust: Thrust = wire::Decode::read(reader).in_field("thrust")?;
-        Ok(Self { utime, by, thrust })
-    }
-}
-
-impl wire::IntoOwned for ThrustCommandRef<'_> {
-    type Owned = ThrustCommand;
-
-    fn into_owned(self) -> ThrustCommand {
-        ThrustCommand {
-            utime: self.utime,
-            by: wire::IntoOwned::into_owned(self.by),
-            thrust: self.thrust,
-        }
-    }
-}
-
 /// What the two thrusters of a vessel are asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thrust {
@@ -13241,128 +13352,6 @@ impl<'a> wire::Decode<'a> for Thrust {
         let port_ratio: f64 = wire::Decode::read(reader).in_field("port_ratio")?;
         let starboard_ratio: f64 = wire::Decode::read(reader).in_field("starboard_ratio")?;
         Ok(Self { utime, port_ratio, starboard_ratio })
-    }
-}
-
-/// Direct control of a ground vehicle, asked for by a person: level 0.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VelocityCommand {
-    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
-    pub utime: i64,
-    /// by which right
-    pub by: Authority,
-    /// how the vehicle should move
-    pub velocity: Velocity,
-}
-
-impl wire::Message for VelocityCommand {
-    const NAME: &'static str = "bowline.velocity_command_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4aba_0755_0122_1c49);
-    const SCHEMA: &'static [u8] = super::SCHEMA;
-
-    #[inline]
-    fn utime(&self) -> Option<i64> {
-        Some(self.utime)
-    }
-}
-
-impl wire::Encode for VelocityCommand {
-    #[inline]
-    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(8);
-        wire::Encode::measure(&self.by, meter).in_field("by")?;
-        wire::Encode::measure(&self.velocity, meter).in_field("velocity")?;
-        Ok(())
-    }
-
-    #[inline]
-    fn write(&self, writer: &mut wire::Writer<'_>) {
-        wire::Encode::write(&self.utime, writer);
-        wire::Encode::write(&self.by, writer);
-        wire::Encode::write(&self.velocity, writer);
-    }
-}
-
-impl<'a> wire::Decode<'a> for VelocityCommand {
-    const MIN_SIZE: usize = 69;
-
-    #[inline]
-    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
-        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
-        let by: Authority = wire::Decode::read(reader).in_field("by")?;
-        let velocity: Velocity = wire::Decode::read(reader).in_field("velocity")?;
-        Ok(Self { utime, by, velocity })
-    }
-
-    #[inline]
-    fn read_into(&mut self, reader: &mut wire::Reader<'a>) -> Result<(), wire::DecodeError> {
-        wire::Decode::read_into(&mut self.utime, reader).in_field("utime")?;
-        wire::Decode::read_into(&mut self.by, reader).in_field("by")?;
-        wire::Decode::read_into(&mut self.velocity, reader).in_field("velocity")?;
-        Ok(())
-    }
-}
-
-/// A [`VelocityCommand`] whose strings and byte arrays borrow from the message.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VelocityCommandRef<'a> {
-    /// when it was sent by the station's clock, microseconds since the epoch; for logs only
-    pub utime: i64,
-    /// by which right
-    pub by: AuthorityRef<'a>,
-    /// how the vehicle should move
-    pub velocity: Velocity,
-}
-
-impl wire::Message for VelocityCommandRef<'_> {
-    const NAME: &'static str = "bowline.velocity_command_t";
-    const FINGERPRINT: wire::Fingerprint = wire::Fingerprint(0x4aba_0755_0122_1c49);
-    const SCHEMA: &'static [u8] = super::SCHEMA;
-
-    #[inline]
-    fn utime(&self) -> Option<i64> {
-        Some(self.utime)
-    }
-}
-
-impl wire::Encode for VelocityCommandRef<'_> {
-    #[inline]
-    fn measure(&self, meter: &mut wire::Meter) -> Result<(), wire::EncodeError> {
-        meter.add(8);
-        wire::Encode::measure(&self.by, meter).in_field("by")?;
-        wire::Encode::measure(&self.velocity, meter).in_field("velocity")?;
-        Ok(())
-    }
-
-    #[inline]
-    fn write(&self, writer: &mut wire::Writer<'_>) {
-        wire::Encode::write(&self.utime, writer);
-        wire::Encode::write(&self.by, writer);
-        wire::Encode::write(&self.velocity, writer);
-    }
-}
-
-impl<'a> wire::Decode<'a> for VelocityCommandRef<'a> {
-    const MIN_SIZE: usize = 69;
-
-    #[inline]
-    fn read(reader: &mut wire::Reader<'a>) -> Result<Self, wire::DecodeError> {
-        let utime: i64 = wire::Decode::read(reader).in_field("utime")?;
-        let by: AuthorityRef<'a> = wire::Decode::read(reader).in_field("by")?;
-        let velocity: Velocity = wire::Decode::read(reader).in_field("velocity")?;
-        Ok(Self { utime, by, velocity })
-    }
-}
-
-impl wire::IntoOwned for VelocityCommandRef<'_> {
-    type Owned = VelocityCommand;
-
-    fn into_owned(self) -> VelocityCommand {
-        VelocityCommand {
-            utime: self.utime,
-            by: wire::IntoOwned::into_owned(self.by),
-            velocity: self.velocity,
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! Direct control: set-points for the actuators, sent only while a control is held and the vehicle answers.
 
 use super::{Client, Now, Outgoing, Payload};
-use crate::commands::{self, Effect};
-use bowline_msgs::{GateRules, Refusal};
+use bowline_msgs::Refusal;
 
 /// Between set-points: thirty a second follow a person's hands, and eight may be lost before the gate's default bound ends.
 const SEND_EVERY_MS: i64 = 33;
@@ -155,13 +154,9 @@ impl Direct {
 impl Client {
     /// Why direct control cannot begin; empty if it can.
     pub(super) fn why_no_direct(&self) -> &'static str {
-        let is_known = |rules: &GateRules| {
-            let command = commands::named(&rules.actuation);
-            command.is_some_and(|it| it.effect == Effect::Direct)
-        };
         match &self.rules {
             None => "the vehicle's rules were not received",
-            Some(rules) if !is_known(rules) => "this station cannot drive that kind of vehicle",
+            Some(rules) if rules.axes.is_empty() => "the vehicle cannot be driven directly",
             Some(_) if !self.is_holder() => "take control first",
             Some(_) => "",
         }
@@ -194,7 +189,10 @@ impl Client {
             return None;
         }
         let axes = axes.filter(|_| self.direct.state == Drive::Driving);
-        self.direct_command(&axes.unwrap_or_default(), now)
+        let rules = self.rules.as_ref()?;
+        let values = axes.unwrap_or_else(|| vec![0.0; rules.axes.len()]);
+        let command = self.session.direct(now.utime, &rules.actuation, &values);
+        Some(Outgoing::new("direct", Payload::Direct(command), true))
     }
 
     fn check_direct(&mut self, away: &str, max_token_age_ms: i64, now: Now) {
@@ -227,26 +225,5 @@ impl Client {
         let axes = self.rules.iter().flat_map(|it| &it.axes);
         let mut moved = axes.zip(values);
         moved.all(|(axis, value)| value.abs() < REST * axis.max.abs().max(axis.min.abs()))
-    }
-
-    fn direct_command(&mut self, values: &[f64], now: Now) -> Option<Outgoing> {
-        let rules = self.rules.as_ref()?;
-        let value = |field: &str| {
-            let at = rules.axes.iter().position(|it| it.field == field);
-            at.and_then(|at| values.get(at)).copied().unwrap_or(0.0)
-        };
-        let payload = match rules.actuation.as_str() {
-            "thrust" => {
-                let [port, starboard] = [value("port_ratio"), value("starboard_ratio")];
-                Payload::Thrust(self.session.thrust(now.utime, port, starboard))
-            }
-            "velocity" => {
-                let [steering, speed] = [value("steering_rad"), value("speed_mps")];
-                Payload::Velocity(self.session.velocity(now.utime, steering, speed))
-            }
-            _ => return None,
-        };
-        let name = commands::named(&self.rules.as_ref()?.actuation)?.name;
-        Some(Outgoing::new(name, payload, true))
     }
 }

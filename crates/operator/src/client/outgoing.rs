@@ -1,9 +1,7 @@
 //! What a client publishes: a command with its row in the table.
 
 use crate::commands::{self, Command};
-use bowline_msgs::{
-    Authority, LeaseRequest, StopCommand, TaskCommand, ThrustCommand, VelocityCommand,
-};
+use bowline_msgs::{Authority, DirectCommand, LeaseRequest, StopCommand, TaskCommand};
 use bowline_wire::{EncodeError, Message as _};
 
 /// A command to publish.
@@ -15,10 +13,8 @@ pub enum Payload {
     Stop(StopCommand),
     /// A task.
     Task(TaskCommand),
-    /// Direct control of a vessel.
-    Thrust(ThrustCommand),
-    /// Direct control of a ground vehicle.
-    Velocity(VelocityCommand),
+    /// Direct control.
+    Direct(DirectCommand),
 }
 
 /// A command to publish, with its row in the table.
@@ -53,8 +49,7 @@ impl Payload {
             Self::Lease(it) => it.encode(),
             Self::Stop(it) => it.encode(),
             Self::Task(it) => it.encode(),
-            Self::Thrust(it) => it.encode(),
-            Self::Velocity(it) => it.encode(),
+            Self::Direct(it) => it.encode(),
         }
     }
 
@@ -65,8 +60,7 @@ impl Payload {
             Self::Lease(it) => &it.by,
             Self::Stop(it) => &it.by,
             Self::Task(it) => &it.by,
-            Self::Thrust(it) => &it.by,
-            Self::Velocity(it) => &it.by,
+            Self::Direct(it) => &it.by,
         }
     }
 }

@@ -182,6 +182,7 @@ impl Bench {
             field: text(it, "field"),
             min: it["min"].as_f64().unwrap(),
             max: it["max"].as_f64().unwrap(),
+            ..GateAxis::default()
         };
         GateRules {
             actuation: text(&of, "actuation"),
@@ -235,13 +236,9 @@ pub(crate) fn members(outgoing: &Outgoing) -> Value {
         Payload::Lease(it) => members.insert("rank".into(), it.rank.into()),
         Payload::Stop(it) => members.insert("reason".into(), it.reason.clone().into()),
         Payload::Task(it) => members.insert("id".into(), it.task.id.into()),
-        Payload::Thrust(it) => {
-            let values = [it.thrust.port_ratio, it.thrust.starboard_ratio];
-            members.insert("values".into(), json!(values))
-        }
-        Payload::Velocity(it) => {
-            let values = [it.velocity.speed_mps, it.velocity.steering_rad];
-            members.insert("values".into(), json!(values))
+        Payload::Direct(it) => {
+            members.insert("actuation".into(), it.actuation.clone().into());
+            members.insert("values".into(), json!(it.values))
         }
     };
     assert_eq!(

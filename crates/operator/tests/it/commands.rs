@@ -1,8 +1,6 @@
 //! The table of commands.
 
-use bowline_msgs::{
-    Authority, Beat, LeaseRequest, StopCommand, TaskCommand, ThrustCommand, VelocityCommand,
-};
+use bowline_msgs::{Authority, Beat, DirectCommand, LeaseRequest, StopCommand, TaskCommand};
 use bowline_operator::commands::{self, carried_on, channels, named, of};
 use bowline_operator::{COMMANDS, Effect, Need, Role};
 use bowline_wire::Message as _;
@@ -72,18 +70,15 @@ fn read_finds_the_station_of_every_command_and_of_nothing_else() {
             ..TaskCommand::default()
         }
         .encode(),
-        ThrustCommand {
+        DirectCommand {
             by: by(),
-            ..ThrustCommand::default()
+            values: vec![0.5, 0.25, -0.1],
+            ..DirectCommand::default()
         }
-        .encode(),
-        VelocityCommand {
-            by: by(),
-            ..VelocityCommand::default()
-        }
+        .with_lengths()
         .encode(),
     ];
-    let expected = ["take", "stop", "task", "thrust", "velocity"];
+    let expected = ["take", "stop", "task", "direct"];
     for (message, expected) in messages.into_iter().zip(expected) {
         let message = message.unwrap();
         let (kind, head) = commands::read(&message).unwrap();

@@ -148,7 +148,7 @@ impl Walk {
 
     fn refusal(&mut self) -> (&'static str, Value) {
         let commands = [
-            "take", "clear", "task", "thrust", "preempt", "release", "deny",
+            "take", "clear", "task", "direct", "preempt", "release", "deny",
         ];
         let reasons = [
             "stale", "unseen", "asked", "denied", "stopped", "neutral", "lease",

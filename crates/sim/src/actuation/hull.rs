@@ -7,7 +7,8 @@ use super::{ActuationKind, CommandPort, Gear, MountedBody, Propulsion, Site, Sta
 use crate::math::vector;
 use crate::world::Spawn;
 use afloat::Afloat;
-use bowline_component::BuildError;
+use bowline_autonomy::gate::GateComponent;
+use bowline_component::{BuildError, Kind};
 use bowline_geometry::{
     HULL, Hull as Described, Mistakes, THRUSTER, Thruster as DescribedThruster, Transform,
 };
@@ -19,6 +20,10 @@ pub(super) const KIND: ActuationKind = ActuationKind {
     needs: "a <hull>",
     elements: &[HULL, THRUSTER],
     build,
+    gate: Some(Kind::of::<GateComponent<Thrust>>(
+        "gate",
+        "Decides what may move a vessel, and alone tells its thrusters.",
+    )),
 };
 
 /// A hull with its thrusters, about the vehicle's centre of mass; in surge, sway and yaw.

@@ -8,7 +8,8 @@ use crate::physics::{ChassisState, Push};
 use crate::vehicle::WheelName;
 use crate::world::Spawn;
 use bowline_autonomy::control::{Drive, DriveLimits};
-use bowline_component::{BuildError, Time};
+use bowline_autonomy::gate::GateComponent;
+use bowline_component::{BuildError, Kind, Time};
 use bowline_geometry::{Shape, ShapeKind, Transform, Vec3};
 use bowline_msgs::Velocity;
 use rolling::{Rolling, Suspension};
@@ -22,6 +23,10 @@ pub(super) const KIND: ActuationKind = ActuationKind {
     needs: "at least 3 bodies with Wheel or Castor in their names and a cylinder or a sphere as their shape",
     elements: &[],
     build,
+    gate: Some(Kind::of::<GateComponent<Velocity>>(
+        "gate_drive",
+        "Decides what may move a vehicle on the ground, and alone tells its drive.",
+    )),
 };
 
 /// What a vehicle stands on.

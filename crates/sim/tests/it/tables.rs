@@ -74,6 +74,7 @@ const PROPELLER: ActuationKind = ActuationKind {
         ],
     }],
     build: propeller,
+    gate: None,
 };
 
 #[derive(Clone, Copy, Debug)]

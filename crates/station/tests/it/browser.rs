@@ -1,7 +1,7 @@
 //! A station, and what stands in for a browser: HTTP by hand, and a WebSocket.
 
 use bowline_bus::Bus;
-use bowline_msgs::{Audit, Authority, Gate, LeaseRequest, StopCommand, ThrustCommand};
+use bowline_msgs::{Audit, Authority, DirectCommand, Gate, LeaseRequest, StopCommand};
 use bowline_station::{Access, Options, Origin, People, Station, hash_password};
 use bowline_testing::patience::PATIENCE;
 use bowline_wire::Message as _;
@@ -387,9 +387,9 @@ pub(crate) fn stop(station: &str) -> Vec<u8> {
 }
 
 pub(crate) fn thrust(station: &str) -> Vec<u8> {
-    let command = ThrustCommand {
+    let command = DirectCommand {
         by: by(station),
-        ..ThrustCommand::default()
+        ..DirectCommand::default()
     };
     command.encode().unwrap()
 }

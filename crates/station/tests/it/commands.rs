@@ -28,7 +28,7 @@ fn what_an_operator_says_reaches_the_bus_byte_for_byte_and_the_audit() {
     show_gate(&bus, &mut page);
     let commands = [
         ("operator.lease", take("bridge/anna", 1)),
-        ("operator.thrust", thrust("bridge/anna")),
+        ("operator.direct", thrust("bridge/anna")),
         ("operator.stop", stop("bridge/anna")),
     ];
     for (channel, message) in &commands {
@@ -70,7 +70,7 @@ fn a_viewer_can_stop_and_nothing_else() {
     let audits = bus.events("station.audit").unwrap();
     let mut page = Page::open_as(station.address(), &log_in(station.address(), "bob"));
     show_gate(&bus, &mut page);
-    page.publish("operator.thrust", &thrust("bridge/bob"));
+    page.publish("operator.direct", &thrust("bridge/bob"));
     page.publish("operator.lease", &take("bridge/bob", 0));
     page.publish("operator.stop", &stop("bridge/bob"));
     let (_, event) = heard.recv_timeout(PATIENCE).unwrap().expect("a stop");
@@ -98,7 +98,7 @@ fn nobody_speaks_for_somebody_else() {
     show_gate(&bus, &mut page);
     for (channel, message) in [
         ("operator.stop", stop("bridge/eve")),
-        ("operator.thrust", thrust("bridge")),
+        ("operator.direct", thrust("bridge")),
         ("operator.lease", take("bridge/anna", 2)),
         ("thrust.command", thrust("bridge/anna")),
         ("gate.state", thrust("bridge/anna")),

@@ -217,7 +217,7 @@ fn commands_beyond_100_a_second_are_refused_and_a_stop_is_never_held_back() {
     let mut page = Page::open(station.address());
     show_gate(&bus, &mut page);
     for _ in 0..140 {
-        page.publish("operator.thrust", &thrust("bridge"));
+        page.publish("operator.direct", &thrust("bridge"));
     }
     page.publish("operator.stop", &stop("bridge"));
     let mut n_commands = 0;
@@ -229,7 +229,7 @@ fn commands_beyond_100_a_second_are_refused_and_a_stop_is_never_held_back() {
         n_commands += 1;
     }
     let audits = audits_until(&audits, |it| it.subject == "operator.stop");
-    let thrusts = || audits.iter().filter(|it| it.subject == "operator.thrust");
+    let thrusts = || audits.iter().filter(|it| it.subject == "operator.direct");
     let done: Vec<&Audit> = thrusts().filter(|it| it.is_done).collect();
     assert_eq!(done.len(), n_commands, "each is written down");
     assert!(n_commands >= 100, "{n_commands}");

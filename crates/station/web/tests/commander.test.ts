@@ -111,7 +111,7 @@ describe("whoever looks at the page", () => {
         page.commander.tick(heron, undefined, "");
         page.commander.engage(heron!, true);
         page.commander.tick(heron, undefined, "");
-        expect(page.channels()).toContain("heron.operator.thrust");
+        expect(page.channels()).toContain("heron.operator.direct");
         page.commander.tick(tern, { ahead: 1, left: 0 }, "");
         expect(page.commander.bridge(heron!)?.session.direct.reason).toBe("another vehicle is in front");
         expect(page.channels().some((name) => name.startsWith("tern."))).toBe(false);

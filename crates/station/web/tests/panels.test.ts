@@ -8,6 +8,7 @@ import { Multibeam } from "../src/generated/bowline/multibeam_t.js";
 import { Path } from "../src/generated/bowline/path_t.js";
 import { PoseTransform } from "../src/generated/bowline/pose_transform_t.js";
 import { Spectrum } from "../src/generated/bowline/spectrum_t.js";
+import { Velocity } from "../src/generated/bowline/velocity_t.js";
 import { handsOfGamepad, handsOfKeys } from "../src/input/hands.js";
 import { readChart } from "../src/map/chart.js";
 import { ellipseOf, headingOf, toMap } from "../src/map/frame.js";
@@ -15,16 +16,18 @@ import { rangeOf } from "../src/map/grid.js";
 import { paletteOf, ramp } from "../src/map/palette.js";
 import { fourcc, isSamePicture, mediaType, pixelsOf } from "../src/map/pixels.js";
 import { KINDS } from "../src/panels/index.js";
-import type { Context } from "../src/panels/panel.js";
+import type { Context, Panel } from "../src/panels/panel.js";
 import { RawPanel } from "../src/panels/raw.js";
 import { Registry } from "../src/panels/registry.js";
+import { setpointShown } from "../src/panels/setpoint.js";
+import { vitals } from "../src/panels/vitals.js";
 import { brief, fieldTree, unitOf } from "../src/shell/fields.js";
 import { bearing, bytes, duration, engineering, number } from "../src/shell/format.js";
 import { wantedPanels } from "../src/shell/layout.js";
 import { decades } from "../src/shell/plot.js";
 import { Store, VehicleView } from "../src/store/store.js";
 import { ownerOf } from "../src/store/vehicles.js";
-import { type Encodes, Voice } from "./voice.js";
+import { type Encodes, rulesOf, Voice } from "./voice.js";
 
 const UNKNOWN = [0xf1, 0xe1, 0x03, 0x86, 0xa1, 0x78, 0xc7, 0x0a];
 
@@ -83,6 +86,43 @@ describe("panels", () => {
         const strip = (names: string[], prefix: string): string[] => names.map((it) => it.replaceAll(prefix, ""));
         expect(strip(keys("operate", store, 0), "heron.")).toEqual(strip(keys("operate", store, 1), "tern."));
         expect(ownerOf("tern.pose", store.vehicles)).toBe("tern");
+    });
+
+    it("of the vehicle show what actuators are set to by the axes of the gate's rules", () => {
+        const rules = rulesOf("fins");
+        const store = storeWith({
+            "gate.state": new Gate(),
+            "gate.rules": rules,
+            "fins.command": new Imu(),
+            imu: new Imu(),
+        });
+        vi.spyOn(store.channel("fins.command")!, "value").mockReturnValue({
+            utime: 1n,
+            propeller_ratio: -0.25,
+            rudder_rad: 0.1,
+            elevator_rad: 0,
+        });
+        const view = new VehicleView(store, store.vehicles[0]!);
+        const panel = vitals.make({ store, view } as unknown as Context) as Panel;
+        panel.render({ nowMs: 0, utime: 0, isForText: true });
+        const texts = [...panel.body.querySelectorAll(".setpoint .readout")].map((it) => it.textContent);
+        expect(texts).toEqual(["Propeller−25%", "Set rudder5.7°", "Set elevator0.0°"]);
+        expect(setpointShown(view).channel?.name).toBe("fins.command");
+        const raw = keys("sensors", store).filter((it) => it.startsWith("raw"));
+        expect(raw, "what the actuators are set to needs no card of its fields").toEqual([]);
+    });
+
+    it("of a vehicle without a gate show the numbers of its command", () => {
+        const store = storeWith({
+            pose: new PoseTransform(),
+            command: new Velocity({ speed_mps: 1.5, steering_rad: 0.1 }),
+        });
+        const view = new VehicleView(store, store.vehicles[0]!);
+        expect(setpointShown(view).axes.map(({ word, unit }) => [word, unit])).toEqual([
+            ["steering", "rad"],
+            ["speed", "m/s"],
+        ]);
+        expect(keys("sensors", store).filter((it) => it.startsWith("raw"))).toEqual([]);
     });
 
     it("are needed for each type but those that another one shows", () => {

@@ -7,11 +7,10 @@ import { Authority } from "../src/generated/bowline/authority_t.js";
 import { StopCommand } from "../src/generated/bowline/stop_command_t.js";
 import { TaskCommand } from "../src/generated/bowline/task_command_t.js";
 import { Task } from "../src/generated/bowline/task_t.js";
-import { ThrustCommand } from "../src/generated/bowline/thrust_command_t.js";
-import { VelocityCommand } from "../src/generated/bowline/velocity_command_t.js";
+import { DirectCommand } from "../src/generated/bowline/direct_command_t.js";
 import { drawSession } from "../src/session/authority.js";
 import { COMMANDS, mayBeSentBy } from "../src/session/commands.js";
-import { type Hands, setpointOf, thrustOf } from "../src/session/hands.js";
+import { type Hands, setpointOf } from "../src/session/hands.js";
 import { type Now, OperatorSession, type Outgoing } from "../src/session/operator.js";
 import * as tasks from "../src/session/tasks.js";
 import { rulesOf } from "./voice.js";
@@ -244,8 +243,7 @@ describe("direct control", () => {
         }
     }
 
-    const ratios = (due: Outgoing[]): number[] =>
-        due.map((it) => ThrustCommand.decode(it.message.encode()).thrust.port_ratio);
+    const ratios = (due: Outgoing[]): number[] => due.map((it) => DirectCommand.decode(it.message.encode()).values[0]!);
 
     it("sends nothing unless it is engaged, and is not engaged without the lease", () => {
         const bench = new Bench();
@@ -318,7 +316,7 @@ describe("direct control", () => {
         bench.session.engage();
         bench.run(600);
         const { by } = bench.run(50, { hands: AHEAD })[0]!.message;
-        bench.session.receiveRefusal(new Refusal({ by, command: "thrust", reason: "neutral" }), at(bench.ms));
+        bench.session.receiveRefusal(new Refusal({ by, command: "direct", reason: "neutral" }), at(bench.ms));
         expect(new Set(ratios(bench.run(200, { hands: AHEAD })))).toEqual(new Set([0]));
     });
 
@@ -327,8 +325,17 @@ describe("direct control", () => {
         bench.session.engage();
         bench.run(600);
         const [sent] = bench.run(50, { hands: { ahead: -1, left: 0.5 } });
-        const { velocity } = VelocityCommand.decode(sent!.message.encode());
-        expect([velocity.speed_mps, velocity.steering_rad]).toEqual([-0.75, 0.2]);
+        const { actuation, values } = DirectCommand.decode(sent!.message.encode());
+        expect([actuation, ...values]).toEqual(["velocity", -0.75, 0.2]);
+    });
+
+    it("commands fins and a propeller, which no file of the page names, by the axes of the gate's rules", () => {
+        const bench = new Bench("fins");
+        bench.session.engage();
+        bench.run(600);
+        const [sent] = bench.run(50, { hands: { ahead: 1, left: -1 } });
+        const { actuation, values } = DirectCommand.decode(sent!.message.encode());
+        expect([actuation, ...values]).toEqual(["fins", 0.5, -0.4, 0]);
     });
 
     it.each([
@@ -338,8 +345,7 @@ describe("direct control", () => {
         [{ ahead: -1, left: -1 }, [0, -1]],
         [{ ahead: Number.NaN, left: 7 }, [-0.5, 0.5]],
     ])("keeps the turn where both thrusters are at their most: %j", (hands, [port, starboard]) => {
-        const thrust = thrustOf(hands, 1);
-        expect([thrust.port_ratio, thrust.starboard_ratio]).toEqual([port, starboard]);
+        expect(setpointOf(hands, 1, rulesOf("thrust"))).toEqual([port, starboard]);
     });
 });
 

@@ -147,9 +147,8 @@ class Bench {
 }
 
 /** A command under the names that vectors have. */
-function membersOf({ command, message, isRepeated }: Outgoing, rules: GateRules | undefined): Members {
+function membersOf({ command, message, isRepeated }: Outgoing): Members {
     const { by, ...rest } = message as unknown as { by: Authority } & Record<string, unknown>;
-    const setpoint = rest[command.name] as Record<string, number> | undefined;
     return {
         command: command.name,
         epoch: Number(by.epoch),
@@ -159,12 +158,13 @@ function membersOf({ command, message, isRepeated }: Outgoing, rules: GateRules 
         rank: rest.rank,
         reason: rest.reason,
         id: command.name === "task" ? Number((rest.task as Task).id) : undefined,
-        values: command.effect === "direct" ? rules?.axes.map(({ field }) => setpoint?.[field]) : undefined,
+        actuation: rest.actuation,
+        values: command.effect === "direct" ? Array.from(rest.values as Float64Array) : undefined,
     };
 }
 
 function check(bench: Bench, step: Step): void {
-    const sent = bench.happen(step).map((it) => membersOf(it, bench.session.rules));
+    const sent = bench.happen(step).map(membersOf);
     if ("run" in step) {
         const counts: Record<string, number> = {};
         sent.forEach((it) => (counts[String(it.command)] = (counts[String(it.command)] ?? 0) + 1));

@@ -52,10 +52,44 @@ export class Voice {
 }
 
 const AXES: Readonly<Record<string, readonly GateAxis[]>> = {
-    thrust: ["port_ratio", "starboard_ratio"].map((field) => new GateAxis({ field, min: -1, max: 1 })),
+    thrust: [
+        new GateAxis({
+            field: "port_ratio",
+            word: "port",
+            unit: "ratio",
+            min: -1,
+            max: 1,
+            ahead: 1,
+            left: -0.5,
+            moves: true,
+        }),
+        new GateAxis({
+            field: "starboard_ratio",
+            word: "starboard",
+            unit: "ratio",
+            min: -1,
+            max: 1,
+            ahead: 1,
+            left: 0.5,
+            moves: true,
+        }),
+    ],
     velocity: [
-        new GateAxis({ field: "speed_mps", min: -1.5, max: 3 }),
-        new GateAxis({ field: "steering_rad", min: -0.4, max: 0.4 }),
+        new GateAxis({ field: "speed_mps", word: "speed", unit: "m/s", min: -1.5, max: 3, ahead: 1, moves: true }),
+        new GateAxis({ field: "steering_rad", word: "steering", unit: "rad", min: -0.4, max: 0.4, left: 1 }),
+    ],
+    fins: [
+        new GateAxis({
+            field: "propeller_ratio",
+            word: "propeller",
+            unit: "ratio",
+            min: -1,
+            max: 1,
+            ahead: 1,
+            moves: true,
+        }),
+        new GateAxis({ field: "rudder_rad", word: "rudder", unit: "rad", min: -0.4, max: 0.4, left: 1 }),
+        new GateAxis({ field: "elevator_rad", word: "elevator", unit: "rad", min: -0.2, max: 0.2 }),
     ],
 };
 
@@ -63,6 +97,8 @@ const AXES: Readonly<Record<string, readonly GateAxis[]>> = {
 export function rulesOf(actuation: string): GateRules {
     return new GateRules({
         actuation,
+        verb: actuation,
+        setpoint: `${actuation}.command`,
         axes: [...(AXES[actuation] ?? [])],
         direct_max_age_us: 250_000n,
         setpoint_us: 1_500_000n,

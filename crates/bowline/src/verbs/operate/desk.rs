@@ -315,6 +315,24 @@ impl Desk {
         Ok(outcome)
     }
 
+    /// Checks the set-points of a script against the rules of the gate, before anything of it is done.
+    pub(super) fn check(&mut self, steps: &[Step]) -> anyhow::Result<Outcome> {
+        for step in steps {
+            let Step::Direct(setpoint, _) = step else {
+                continue;
+            };
+            let found = self.find_gate("have control")?;
+            if found != Outcome::Fine {
+                return Ok(found);
+            }
+            if let Some(Err(error)) = self.rules().map(|rules| setpoint.values(rules)) {
+                output::error(&error.to_string());
+                return Ok(Outcome::Diagnostics);
+            }
+        }
+        Ok(Outcome::Fine)
+    }
+
     /// Does a step of a script.
     pub(super) fn follow(&mut self, step: &Step) -> anyhow::Result<Outcome> {
         match step {
@@ -383,7 +401,7 @@ impl Desk {
                 Ok(outcome)
             }
             Step::Keep(task, period) => self.keep(task, *period),
-            Step::Direct(setpoint, period) => self.steer(*setpoint, *period),
+            Step::Direct(setpoint, period) => self.steer(setpoint, *period),
             Step::Take
             | Step::Preempt
             | Step::Release
@@ -443,17 +461,12 @@ impl Desk {
     }
 
     /// Neutral first, then the set-point for the period, then neutral again.
-    fn steer(&mut self, setpoint: Setpoint, period: Duration) -> anyhow::Result<Outcome> {
+    fn steer(&mut self, setpoint: &Setpoint, period: Duration) -> anyhow::Result<Outcome> {
         let Some(rules) = self.rules() else {
             return Ok(Outcome::Diagnostics);
         };
-        let values = match setpoint.values(rules) {
-            Ok(values) => values,
-            Err(error) => {
-                output::error(&error.to_string());
-                return Ok(Outcome::Diagnostics);
-            }
-        };
+        // The steps were checked.
+        let values = setpoint.values(rules)?;
         let begin_by = self.now() + self.timeout;
         let mut end = None;
         self.client.engage();

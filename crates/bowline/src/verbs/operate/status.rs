@@ -92,7 +92,7 @@ fn state(gate: &Gate) -> &'static str {
 
 fn level(gate: &Gate) -> &'static str {
     match gate.level {
-        Gate::THRUST => "direct",
+        Gate::DIRECT => "direct",
         Gate::SETPOINT => "heading and speed",
         Gate::WAYPOINT => "a place",
         Gate::ROUTE => "a route",
@@ -214,9 +214,16 @@ fn words(gate: &Gate, rules: Option<&GateRules>) -> String {
 
 fn rules_to_json(rules: &GateRules) -> Value {
     let axes = rules.axes.iter();
-    let axes = axes.map(|it| json!({ "field": it.field, "min": it.min, "max": it.max }));
+    let axes = axes.map(|it| {
+        json!({
+            "field": it.field, "word": it.word, "unit": it.unit, "min": it.min, "max": it.max,
+            "ahead": it.ahead, "left": it.left, "moves": it.moves,
+        })
+    });
     json!({
         "actuation": rules.actuation,
+        "verb": rules.verb,
+        "setpoint": rules.setpoint,
         "axes": axes.collect::<Vec<_>>(),
         "direct_max_age_us": rules.direct_max_age_us,
         "task_max_age_us": rules.task_max_age_us,

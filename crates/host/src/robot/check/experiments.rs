@@ -2,12 +2,12 @@
 
 use super::Checked;
 use crate::robot::draft::{Draft, ExperimentDraft};
-use crate::robot::{Experiment, Program};
+use crate::robot::{Component, Experiment, Port, Program};
+use bowline_component::Direction;
 use bowline_component::document::{Problems, Word, did_you_mean};
+use bowline_msgs::GateToken;
+use bowline_wire::Message as _;
 use std::collections::BTreeMap;
-
-/// Components of these kinds decide who may command others.
-const GATES: [&str; 2] = ["gate", "gate_drive"];
 
 pub(super) fn check(
     draft: &Draft<'_, '_>,
@@ -79,22 +79,29 @@ fn complain_of_two(
         .help("each experiment can be taken by another station, so each component belongs to one");
 }
 
-/// The component that is named, or the only one of the kind.
+/// Whether a component decides who may command others: one of ours that publishes what commands must bring back.
+fn is_gate(component: &Component) -> bool {
+    let publishes_tokens = |port: &Port| {
+        let message = port.message.as_ref().map(|it| it.name.as_str());
+        port.direction == Direction::Writes && message == Some(GateToken::NAME)
+    };
+    matches!(component.program, Program::Kind { .. })
+        && component.ports.iter().any(publishes_tokens)
+}
+
+/// The component that is named, or the only one that is a gate.
 fn find_gate(
     experiment: &ExperimentDraft,
     checked: &[Checked],
     problems: &mut Problems<'_>,
 ) -> Option<String> {
-    let is_gate = |name: &&Word| {
+    let is_one = |name: &&Word| {
         let found = checked
             .iter()
             .find(|it| it.component.name == *name.get_ref());
-        found.is_some_and(|it| match &it.component.program {
-            Program::Kind { kind, .. } => GATES.contains(&kind.name),
-            Program::Command(_) => false,
-        })
+        found.is_some_and(|it| is_gate(&it.component))
     };
-    let gates: Vec<&Word> = experiment.components.iter().filter(is_gate).collect();
+    let gates: Vec<&Word> = experiment.components.iter().filter(is_one).collect();
     if let [first, second, ..] = &gates[..] {
         let message = format!(
             "experiment {:?} has more than one gate: {:?} and {:?}",

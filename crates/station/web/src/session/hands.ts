@@ -8,27 +8,20 @@ export interface Hands {
     readonly left: number;
 }
 
-/** By direct command: the share of its range for each axis by name, -1 to 1. `limit` is the share of full power. */
-const SHARES: Readonly<Record<string, (hands: Hands, limit: number) => Readonly<Record<string, number>>>> = {
-    thrust: thrustOf,
-    velocity: ({ ahead, left }, limit) => ({ speed_mps: clamp(ahead) * limit, steering_rad: clamp(left) }),
-};
-
-/** A value for each axis of the gate's rules. `limit` is the share of full power that full deflection gives, 0 to 1. */
-export function setpointOf(hands: Hands, limit: number, { actuation, axes }: GateRules): number[] {
-    const shares = SHARES[actuation]?.(hands, limit) ?? {};
-    return axes.map(({ field, min, max }) => {
-        const share = shares[field] ?? 0;
-        return share < 0 ? -share * min : share * max;
-    });
-}
-
-/** Two thrusters from two axes: where both cannot be had, the turn is kept and speed gives way. */
-export function thrustOf(hands: Hands, limit: number): { port_ratio: number; starboard_ratio: number } {
+/**
+ * A value for each axis of the gate's rules, which define how each answers to hands. `limit` is the share of full power that
+ * full deflection gives, 0 to 1: of the axes that move the vehicle.
+ */
+export function setpointOf(hands: Hands, limit: number, { axes }: GateRules): number[] {
     const left = clamp(hands.left);
-    const room = 1 - Math.abs(left) / 2;
+    // An axis that answers to both may not have room for both: the turn is kept, and what is ahead gives way on all axes.
+    const rooms = axes.filter((it) => it.ahead !== 0).map((it) => (1 - Math.abs(it.left * left)) / Math.abs(it.ahead));
+    const room = Math.max(0, Math.min(1, ...rooms));
     const ahead = Math.max(-room, Math.min(room, clamp(hands.ahead)));
-    return { port_ratio: clamp(ahead - left / 2) * limit, starboard_ratio: clamp(ahead + left / 2) * limit };
+    return axes.map((axis) => {
+        const share = clamp(axis.ahead * ahead + axis.left * left) * (axis.moves ? limit : 1);
+        return share < 0 ? -share * axis.min : share * axis.max;
+    });
 }
 
 function clamp(value: number): number {

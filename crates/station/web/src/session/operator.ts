@@ -7,7 +7,7 @@
  * commands to publish. It reads no clock, and touches no socket; nothing is ever taken up again by itself.
  */
 
-import type { Authority } from "../generated/bowline/authority_t.js";
+import { DirectCommand } from "../generated/bowline/direct_command_t.js";
 import type { Gate } from "../generated/bowline/gate_t.js";
 import type { GateRules } from "../generated/bowline/gate_rules_t.js";
 import type { GateToken } from "../generated/bowline/gate_token_t.js";
@@ -16,10 +16,6 @@ import type { Refusal } from "../generated/bowline/refusal_t.js";
 import { StopCommand } from "../generated/bowline/stop_command_t.js";
 import { Task } from "../generated/bowline/task_t.js";
 import { TaskCommand } from "../generated/bowline/task_command_t.js";
-import { Thrust } from "../generated/bowline/thrust_t.js";
-import { ThrustCommand } from "../generated/bowline/thrust_command_t.js";
-import { Velocity } from "../generated/bowline/velocity_t.js";
-import { VelocityCommand } from "../generated/bowline/velocity_command_t.js";
 import { AuthorityMaker, type Identity } from "./authority.js";
 import { commandNamed, type CommandRow } from "./commands.js";
 import { Direct, MAX_TOKEN_AGES, NEUTRAL_MARGIN_MS, type Surroundings } from "./direct.js";
@@ -32,7 +28,7 @@ export interface Now {
 }
 
 /** The message of a command. */
-export type Message = LeaseRequest | StopCommand | TaskCommand | ThrustCommand | VelocityCommand;
+export type Message = LeaseRequest | StopCommand | TaskCommand | DirectCommand;
 
 /** A command to publish, with its row in the table. */
 export interface Outgoing {
@@ -472,8 +468,8 @@ export class OperatorSession {
         if (this.rulesKnown === undefined) {
             return "the vehicle's rules were not received";
         }
-        if (!(this.rulesKnown.actuation in DIRECT)) {
-            return "this station cannot drive that kind of vehicle";
+        if (this.rulesKnown.axes.length === 0) {
+            return "the vehicle cannot be driven directly";
         }
         return this.isHolder() ? "" : "take control first";
     }
@@ -481,13 +477,16 @@ export class OperatorSession {
     private sendDirect(setpoint: readonly number[] | undefined, away: string, now: Now): Outgoing[] {
         const { rulesKnown } = this;
         const values = this.direct.tick(setpoint, rulesKnown && this.around(rulesKnown, away, now), now.ms);
-        const make = rulesKnown && DIRECT[rulesKnown.actuation];
-        if (rulesKnown === undefined || values === undefined || make === undefined) {
+        if (rulesKnown === undefined || values === undefined) {
             return [];
         }
-        const fields = Object.fromEntries(rulesKnown.axes.map(({ field }, at) => [field, values[at] ?? 0]));
-        const message = make(BigInt(now.utime), this.maker.next(now.utime), fields);
-        return [{ command: rowOf(rulesKnown.actuation), message, isRepeated: true }];
+        const message = new DirectCommand({
+            utime: BigInt(now.utime),
+            by: this.maker.next(now.utime),
+            actuation: rulesKnown.actuation,
+            values: Float64Array.from(values),
+        }).withLengths();
+        return [{ command: rowOf("direct"), message, isRepeated: true }];
     }
 
     private around(rules: GateRules, away: string, now: Now): Surroundings {
@@ -508,14 +507,6 @@ export class OperatorSession {
 function stopOf(gate: Gate): string {
     return `${gate.since_utime} ${gate.stopped_by}`;
 }
-
-/** By direct command: its message, from the set-point's fields by name. */
-const DIRECT: Readonly<
-    Record<string, (utime: bigint, by: Authority, fields: Readonly<Record<string, number>>) => Message>
-> = {
-    thrust: (utime, by, fields) => new ThrustCommand({ utime, by, thrust: new Thrust({ utime, ...fields }) }),
-    velocity: (utime, by, fields) => new VelocityCommand({ utime, by, velocity: new Velocity({ utime, ...fields }) }),
-};
 
 /** Whole milliseconds. */
 function msOf(us: bigint): number {

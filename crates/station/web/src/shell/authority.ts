@@ -14,7 +14,7 @@ import { callOf, GATE_STATES } from "../store/vehicles.js";
 import { button, el, setAttribute, setEnabled, setShown, setText } from "./dom.js";
 import { clockTime, duration } from "./format.js";
 
-const LEVELS = ["Direct thrust", "Heading and speed", "Waypoint", "Route", "Objective", "Observe"];
+const LEVELS = ["Direct control", "Heading and speed", "Waypoint", "Route", "Objective", "Observe"];
 
 const LEASES: Readonly<Record<LeaseState, string>> = {
     unknown: "the gate has not published its rules",

@@ -8,6 +8,7 @@
 import type { LayerKind } from "../map/layer.js";
 import type { Context, PageId, Panel, PanelKind, Picture, Slot } from "../panels/panel.js";
 import type { Registry } from "../panels/registry.js";
+import { setpointShown } from "../panels/setpoint.js";
 import type { Channel } from "../store/channel.js";
 import type { VehicleView } from "../store/store.js";
 import { isHousekeeping } from "../store/vehicles.js";
@@ -73,9 +74,11 @@ function choose(page: PageId, view: VehicleView, registry: Registry): Choice[] {
  * for. Without what twins of devices are fed with.
  */
 function unknownTo(view: VehicleView, registry: Registry): Channel[] {
+    // What actuators are set to has no type of its own in the page: the gate describes it.
+    const setpoint = setpointShown(view).channel?.fingerprint;
     const isShown = (channel: Channel): boolean => {
         const name = view.shortName(channel);
-        const isKnown = registry.isDrawn(channel);
+        const isKnown = registry.isDrawn(channel) || channel.fingerprint === setpoint;
         return channel.nMessages > 0 && !isKnown && !isHousekeeping(name) && !name.startsWith("sim.");
     };
     return view

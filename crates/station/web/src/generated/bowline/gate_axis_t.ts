@@ -3,23 +3,38 @@
 
 import * as wire from "../bowline.js";
 
-/** One number of a direct command that a gate accepts, and its limits. */
+/** One number of a direct command that a gate accepts: its limits, and how it answers to a person's hands. */
 export class GateAxis {
     static readonly NAME = "bowline.gate_axis_t";
-    static readonly FINGERPRINT: bigint = 0x8bb0ce4cd593cb59n;
+    static readonly FINGERPRINT: bigint = 0x2360d0e7e9c57014n;
 
-    /** of the set-point in the command: port_ratio, starboard_ratio, speed_mps or steering_rad; its unit is in its name */
+    /** of the message that the actuators read; its unit is in its name */
     field: string;
-    /** the least value that is accepted (ratio, m/s or rad: the unit of the field) */
+    /** what people call it, in lower case */
+    word: string;
+    /** of its values: ratio, m/s, rad */
+    unit: string;
+    /** the least value that is accepted, in that unit */
     min: number;
-    /** the greatest value that is accepted (ratio, m/s or rad: the unit of the field); neutral is 0 */
+    /** the greatest value that is accepted, in that unit; neutral is 0 */
     max: number;
+    /** share of its range for hands that are full ahead, -1 to 1; 0: they do not move it */
+    ahead: number;
+    /** share of its range for hands that are full left, -1 to 1; 0: they do not move it */
+    left: number;
+    /** whether the vehicle moves by it; neutral input has 0 on all of these */
+    moves: boolean;
 
     /** Members that are left out are zero or empty. */
     constructor(init: wire.Fields<GateAxis> = {}) {
         this.field = init.field ?? "";
+        this.word = init.word ?? "";
+        this.unit = init.unit ?? "";
         this.min = init.min ?? 0;
         this.max = init.max ?? 0;
+        this.ahead = init.ahead ?? 0;
+        this.left = init.left ?? 0;
+        this.moves = init.moves ?? false;
     }
 
     /** Decodes a whole message. Byte arrays are views of it, not copies. */
@@ -36,18 +51,37 @@ export class GateAxis {
     static read(reader: wire.Reader, at: wire.Step): GateAxis {
         reader.enter(at);
         const field = reader.string("field");
+        const word = reader.string("word");
+        const unit = reader.string("unit");
         const min = reader.double("min");
         const max = reader.double("max");
+        const ahead = reader.double("ahead");
+        const left = reader.double("left");
+        const moves = reader.boolean("moves");
         reader.leave();
-        return new GateAxis({ field, min, max });
+        return new GateAxis({
+            field,
+            word,
+            unit,
+            min,
+            max,
+            ahead,
+            left,
+            moves,
+        });
     }
 
     /** Writes the members into a message. */
     static write(writer: wire.Writer, at: wire.Step, value: GateAxis | undefined): void {
         writer.enter(at, value);
         writer.string("field", value.field);
+        writer.string("word", value.word);
+        writer.string("unit", value.unit);
         writer.double("min", value.min);
         writer.double("max", value.max);
+        writer.double("ahead", value.ahead);
+        writer.double("left", value.left);
+        writer.boolean("moves", value.moves);
         writer.leave();
     }
 }

@@ -7,14 +7,18 @@ import { GateAxis } from "./gate_axis_t.js";
 /** What a gate demands of commands and what it guards. Constant for one run of the gate; sent at its start and twice a second. */
 export class GateRules {
     static readonly NAME = "bowline.gate_rules_t";
-    static readonly FINGERPRINT: bigint = 0x2bc65d5ae5e43f4en;
+    static readonly FINGERPRINT: bigint = 0x79dded60bde1137cn;
 
     /** when this held by the vehicle's clock, microseconds since the epoch */
     utime: bigint;
     /** of the gate, as in gate_t */
     name: string;
-    /** the direct command that it accepts: thrust or velocity, a name of the table of commands */
+    /** the kind of actuation, as direct commands name it */
     actuation: string;
+    /** what people type to set it directly */
+    verb: string;
+    /** channel that shows what the actuators are set to, after the prefix of the gate's channels */
+    setpoint: string;
     /** how many axes follow */
     n_axes: number;
     /** the numbers of a direct command, with their limits */
@@ -51,6 +55,8 @@ export class GateRules {
         this.utime = init.utime ?? 0n;
         this.name = init.name ?? "";
         this.actuation = init.actuation ?? "";
+        this.verb = init.verb ?? "";
+        this.setpoint = init.setpoint ?? "";
         this.n_axes = init.n_axes ?? 0;
         this.axes = init.axes ?? [];
         this.direct_max_age_us = init.direct_max_age_us ?? 0n;
@@ -91,9 +97,11 @@ export class GateRules {
         const utime = reader.int64("utime");
         const name = reader.string("name");
         const actuation = reader.string("actuation");
+        const verb = reader.string("verb");
+        const setpoint = reader.string("setpoint");
         const n_axes = reader.int32("n_axes");
         const axes: GateAxis[] = [];
-        for (let a = 0, n_a = reader.list("axes", n_axes, 21); a < n_a; a++) {
+        for (let a = 0, n_a = reader.list("axes", n_axes, 48); a < n_a; a++) {
             axes.push(GateAxis.read(reader, a));
         }
         reader.leave();
@@ -119,6 +127,8 @@ export class GateRules {
             utime,
             name,
             actuation,
+            verb,
+            setpoint,
             n_axes,
             axes,
             direct_max_age_us,
@@ -143,6 +153,8 @@ export class GateRules {
         writer.int64("utime", value.utime);
         writer.string("name", value.name);
         writer.string("actuation", value.actuation);
+        writer.string("verb", value.verb);
+        writer.string("setpoint", value.setpoint);
         writer.int32("n_axes", value.n_axes);
         for (let a = 0, items_a = writer.list("axes", value.axes, value.n_axes, "n_axes"); a < items_a.length; a++) {
             GateAxis.write(writer, a, items_a[a]);

@@ -23,9 +23,9 @@ export class Gate {
     static readonly CONTINGENCY = 4;
     /**
      * Sheridan's levels, from direct control to none.
-     * a person sets thrust or wheels
+     * a person sets the actuators
      */
-    static readonly THRUST = 0;
+    static readonly DIRECT = 0;
     /** a person sets heading and speed */
     static readonly SETPOINT = 1;
     /** a person sets one place */
