@@ -369,8 +369,10 @@ fn the_model_server_follows_a_joint_of_the_users_own_type() {
 name = "robot"
 bus = "{URL}"
 types = ["pan_t.lcm", "steering_t.lcm"]
-model = "{}"
 external = {{ "pan.angle" = "yard.pan_t", "steering.state" = "yard.steering_t" }}
+
+[vehicle]
+model = "{}"
 
 [component.model]
 kind = "model"

@@ -12,7 +12,8 @@ fn robot() -> String {
     let [model, world] =
         ["models/raptor_ugv/raptor_ugv.xml", "worlds/blocks.toml"].map(|path| root.join(path));
     format!(
-        "[robot]\nname = \"alone\"\nmodel = {model:?}\nexternal = {{ command = \"bowline.velocity_t\" }}\n\
+        "[robot]\nname = \"alone\"\nexternal = {{ command = \"bowline.velocity_t\" }}\n\
+         [vehicle]\nmodel = {model:?}\n\
          [sim]\n[sim.component.sim]\nkind = \"sim\"\nparameters = {{ world = {world:?} }}\n"
     )
 }

@@ -6,6 +6,8 @@
 //! plan turns on the spot, its follower asks for the sharpest arc; hazard detection wants such an arc to be free for a
 //! quarter of a turn and not for metres; the arbiter limits how fast the vehicle turns.
 
+use bowline_component::{BuildError, Vehicle};
+
 /// Curvatures from hard right to hard left, evenly spaced, straight on among them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fan {
@@ -16,6 +18,19 @@ pub struct Fan {
 pub const MAX_ARCS: usize = 1_001;
 
 impl Fan {
+    /// What the vehicle can drive, with so many arcs on each side of straight on.
+    ///
+    /// # Errors
+    ///
+    /// When it is not known how sharply it turns.
+    pub fn of(vehicle: &Vehicle, n_each_side: i64) -> Result<Self, BuildError> {
+        let max_curvature_per_m = vehicle.max_curvature_per_m()?;
+        Ok(Self::new(
+            max_curvature_per_m,
+            usize::try_from(n_each_side)?,
+        ))
+    }
+
     /// A fan with so many arcs on each side of straight on; at most [`MAX_ARCS`] in all.
     #[must_use]
     pub fn new(max_curvature_per_m: f64, n_each_side: usize) -> Self {

@@ -23,17 +23,17 @@ pub use history::{MAX_KEPT, TimeCounts};
 use align::Aligning;
 use belief::Belief;
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline_geometry::{Earth, Model, Transform};
 use bowline_msgs::{GpsFix, Heading as HeadingMessage, Imu as ImuMessage, PoseTransform};
 use history::History;
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// Where the map is on earth, and what is believed before anything is measured.
     pub struct EstimatorParameters {
+        in vehicle: Vehicle;
         /// Latitude of the map's origin, degrees, north positive.
         origin_lat_deg: f64 = 0.0, within -89.0..=89.0;
         /// Longitude of the map's origin, degrees, east positive.
@@ -42,10 +42,6 @@ bowline_component::parameters! {
         origin_alt_m: f64 = 0.0, within -1000.0..=10_000.0;
         /// Where magnetic north is from true north, radians, to the left (west) positive.
         declination_rad: f64 = 0.0, within -1.6..=1.6;
-        /// The vessel's model; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vessel's own frame in the model, as Body:Frame; without it the one called Vehicle.
-        vehicle: String = String::new();
         /// How often the pose is published, times a second.
         rate_hz: f64 = 10.0, within 1.0..=100.0;
         /// How late a measurement may come and still be put where it belongs.
@@ -138,8 +134,7 @@ impl Build for Estimator {
     type Parameters = EstimatorParameters;
 
     fn build(parameters: EstimatorParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let (model, vehicle) =
-            crate::whereabouts::vehicle_of(&parameters.model, &parameters.vehicle)?;
+        let (model, vehicle) = crate::whereabouts::model_and_frame(&parameters.vehicle)?;
         ports.tick(crate::period(parameters.rate_hz));
         let within = Expect::within;
         Ok(Self {

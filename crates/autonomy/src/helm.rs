@@ -16,10 +16,9 @@ pub use track::{KnownTrack, MAX_TRACK};
 use crate::{Place, Whereabouts};
 use bowline_component::{
     AlarmKind, Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen,
-    Severity, Step,
+    Severity, Step, Vehicle,
 };
 use bowline_msgs::{Guidance, Helm as HelmMessage, Path, PoseTransform, Task, Waypoint};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Raised while the last task that was given is one that cannot be done.
@@ -33,6 +32,7 @@ const REFUSED: AlarmKind = AlarmKind {
 bowline_component::parameters! {
     /// How a mission is done.
     pub struct HelmParameters {
+        in vehicle: Vehicle;
         /// Speed through the water where a task has none, metres a second.
         speed_mps: f64 = 1.2, within 0.1..=20.0;
         /// The fastest that a task may ask for, metres a second.
@@ -47,10 +47,6 @@ bowline_component::parameters! {
         track_spacing_m: f64 = 2.0, within 0.1..=100.0;
         /// Where the track comes as near as this to itself, the way between is no way back, metres.
         shortcut_m: f64 = 4.0, within 0.1..=100.0;
-        /// The vessel's model; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vessel's own frame in the model, as Body:Frame; without it the one called Vehicle.
-        vehicle: String = String::new();
         /// How often it says where to go, times a second.
         rate_hz: f64 = 10.0, within 1.0..=100.0;
     }
@@ -97,7 +93,7 @@ impl Build for Helm {
                 track_spacing_m: parameters.track_spacing_m,
                 shortcut_m: parameters.shortcut_m,
             }),
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
             place: None,
             refused: String::new(),
             taken: 0,

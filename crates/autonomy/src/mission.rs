@@ -2,10 +2,9 @@
 
 use crate::{Place, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step, Vehicle,
 };
 use bowline_msgs::{Path, PoseTransform, Task, Waypoint};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// More are refused.
@@ -14,14 +13,11 @@ const MAX_GOALS: usize = 10_000;
 bowline_component::parameters! {
     /// What there is to visit.
     pub struct MissionParameters {
+        in vehicle: Vehicle;
         /// Goals, as x and y in turn, metres east and north in the map frame; a mission that is sent replaces them.
         goals_m: Vec<f64> = Vec::new();
         /// A goal that is as near as this is reached, metres.
         radius_m: f64 = 1.5, within 0.01..=100.0 => live;
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
         /// How often it says what is left, times a second.
         rate_hz: f64 = 5.0, within 0.5..=100.0;
     }
@@ -62,7 +58,7 @@ impl Build for Mission {
         check(&left)?;
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
             left,
             is_held: false,
             taken: 0,

@@ -1,10 +1,9 @@
 //! Where the vehicle is, from the pose of whatever measures it.
 
 use crate::Place;
-use bowline_component::BuildError;
+use bowline_component::{BuildError, Vehicle};
 use bowline_geometry::{Disk, Model, Transform, load};
 use bowline_msgs::PoseTransform;
-use std::path::Path;
 
 /// What the frame of a vehicle is called unless its robot says otherwise.
 const VEHICLE_FRAME: &str = "Vehicle";
@@ -17,14 +16,13 @@ pub struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// From the robot's model and the name of the vehicle's frame, `Body:Frame`; without a name, the one frame of the model
-    /// that is called `Vehicle`. Without a model, poses are taken for those of the vehicle's frame itself.
+    /// From what is so of the vehicle. Without a model, poses are taken for those of the vehicle's frame itself.
     ///
     /// # Errors
     ///
-    /// When the model cannot be read, or does not have the frame.
-    pub fn new(model: &Path, vehicle: &str) -> Result<Self, BuildError> {
-        let (model, vehicle) = vehicle_of(model, vehicle)?;
+    /// When the model cannot be read, or does not have the vehicle's frame.
+    pub fn of(vehicle: &Vehicle) -> Result<Self, BuildError> {
+        let (model, vehicle) = model_and_frame(vehicle)?;
         Ok(Self { model, vehicle })
     }
 
@@ -74,39 +72,41 @@ impl Whereabouts {
     }
 }
 
-/// A robot's model, if there is one, and the name of the vehicle's frame in it.
-pub(crate) fn vehicle_of(
-    model: &Path,
-    vehicle: &str,
-) -> Result<(Option<Model>, String), BuildError> {
-    if model.as_os_str().is_empty() {
-        return Ok((None, vehicle.to_owned()));
-    }
-    let model = Model::new(load(model, &mut Disk)?.assembly)?;
-    let vehicle = if vehicle.is_empty() {
-        only_vehicle(&model)?
-    } else {
-        vehicle.to_owned()
-    };
-    model.frame(&vehicle)?;
-    Ok((Some(model), vehicle))
+/// The vehicle's model, for a component that needs it.
+pub(crate) fn model_of(vehicle: &Vehicle) -> Result<Model, BuildError> {
+    Ok(Model::new(load(vehicle.model()?, &mut Disk)?.assembly)?)
 }
 
-fn only_vehicle(model: &Model) -> Result<String, BuildError> {
-    let is_vehicle = |name: &String| model.frame(name).is_ok();
-    let names = model
-        .body_list()
-        .map(|body| format!("{body}:{VEHICLE_FRAME}"));
-    let mut vehicles: Vec<String> = names.filter(is_vehicle).collect();
-    match (vehicles.pop(), vehicles.is_empty()) {
-        (Some(vehicle), true) => Ok(vehicle),
+/// The vehicle's model, if there is one, and the whole name of the vehicle's frame in it.
+pub(crate) fn model_and_frame(vehicle: &Vehicle) -> Result<(Option<Model>, String), BuildError> {
+    let wanted = &vehicle.origin_frame;
+    if vehicle.model().is_err() {
+        return Ok((None, wanted.clone()));
+    }
+    let model = model_of(vehicle)?;
+    let frame = match wanted.as_str() {
+        "" => only_frame(&model, VEHICLE_FRAME)?,
+        short if !short.contains(':') => only_frame(&model, short)?,
+        whole => whole.to_owned(),
+    };
+    model.frame(&frame)?;
+    Ok((Some(model), frame))
+}
+
+/// The one frame that is called so, whichever body has it.
+fn only_frame(model: &Model, short: &str) -> Result<String, BuildError> {
+    let is_there = |name: &String| model.frame(name).is_ok();
+    let names = model.body_list().map(|body| format!("{body}:{short}"));
+    let mut found: Vec<String> = names.filter(is_there).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(frame), true) => Ok(frame),
         (Some(_), false) => Err(format!(
-            "several bodies of the model have a frame {VEHICLE_FRAME:?}: say which one with the parameter vehicle"
+            "several bodies of the model have a frame {short:?}: choose one below [vehicle] with origin_frame = \"BODY:{short}\""
         )
         .into()),
         (None, _) => Err(format!(
-            "no body of the model has a frame {VEHICLE_FRAME:?}, on the ground and x forward: add it, or name another with \
-             the parameter vehicle"
+            "no body of the model has a frame {short:?}, on the ground and x forward: add it, or name another below \
+             [vehicle] with origin_frame"
         )
         .into()),
     }

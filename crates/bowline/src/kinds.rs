@@ -113,6 +113,7 @@ impl Row for Kind {
 mod tests {
     use super::*;
     use crate::App;
+    use bowline_component::{Parameter, Parameters as _, Vehicle};
 
     #[test]
     fn kinds_are_sorted_documented_and_can_be_made() {
@@ -129,13 +130,57 @@ mod tests {
                 kind.name
             );
             // Some need a parameter that has no default that works.
-            if let Ok(built) = kind.build(&[]) {
+            if let Ok(built) = kind.attempt(&[]).built {
                 assert!(
                     built.ports.iter().all(|port| port.doc.ends_with('.')),
                     "{}",
                     kind.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn facts_of_the_vehicle_are_parameters_of_no_kind_but_by_their_group() {
+        let vehicle = Vehicle::default();
+        let is_fact = |name: &str| vehicle.table().iter().any(|fact| fact.name == name);
+        let mut n_readers = 0;
+        for kind in App::new().kind_table() {
+            let (facts, own): (Vec<&Parameter>, Vec<&Parameter>) =
+                (kind.parameters().iter()).partition(|it| it.group == Some(Vehicle::GROUP));
+            for parameter in own {
+                let Parameter { name, .. } = parameter;
+                assert!(!is_fact(name), "{} declares {name} itself", kind.name);
+            }
+            assert!(facts.is_empty() || facts.len() == vehicle.table().len());
+            n_readers += usize::from(!facts.is_empty());
+        }
+        assert!(n_readers > 15, "{n_readers}");
+    }
+
+    #[test]
+    fn kinds_lack_exactly_the_facts_that_they_read() {
+        let outline = ["front_m", "rear_m", "width_m"].as_slice();
+        for (name, expected) in [
+            ("mission", [].as_slice()),
+            ("waypoint", &["max_curvature_per_m"]),
+            (
+                "avoidance",
+                &["front_m", "max_curvature_per_m", "rear_m", "width_m"],
+            ),
+            ("teleop", &["max_curvature_per_m", "wheelbase_m"]),
+            (
+                "planner",
+                &[outline, &["max_curvature_per_m", "max_turn_radps"]].concat(),
+            ),
+            ("model", &["model"]),
+        ] {
+            let kind = KINDS.iter().find(|kind| kind.name == name).unwrap();
+            let mut missing = kind.attempt(&[]).missing;
+            missing.sort_unstable();
+            let mut expected = expected.to_vec();
+            expected.sort_unstable();
+            assert_eq!(missing, expected, "{name}");
         }
     }
 }

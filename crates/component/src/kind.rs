@@ -3,6 +3,7 @@
 use crate::component::{Build, BuildError, Component};
 use crate::parameter::{BadParameter, Parameter, Parameters, Setting};
 use crate::port::{Ports, Service};
+use crate::vehicle::MissingFact;
 use bowline_msgs::{Parameters as ParametersReply, ParametersRequest};
 use std::fmt;
 
@@ -100,12 +101,37 @@ impl Kind {
     /// # Errors
     /// When it cannot be made from its defaults, and says nothing about its ports otherwise.
     pub fn outline(&self) -> Result<Outline, MakeError> {
-        match self.build(&[]) {
+        match self.attempt(&[]).built {
             Ok(built) => Ok(Outline {
                 ports: built.ports,
                 others: "",
             }),
             Err(error) => (self.outline)().ok_or(error),
+        }
+    }
+
+    /// Makes one even if settings lack measures of the vehicle, to report all of them at once: each is taken to be 1, which
+    /// is within the limits of all of them.
+    #[must_use]
+    pub fn attempt(&self, settings: &[(&str, Setting)]) -> Attempt {
+        let mut settings = settings.to_vec();
+        let mut missing = Vec::new();
+        loop {
+            let built = self.build(&settings);
+            let lacks = match &built {
+                Err(MakeError::Refused(error)) => error.downcast_ref::<MissingFact>(),
+                Ok(_) | Err(MakeError::Parameter(_)) => None,
+            };
+            let name = lacks.map(|lacks| lacks.name);
+            let Some(name) = name.filter(|name| !missing.contains(name)) else {
+                return Attempt { built, missing };
+            };
+            missing.push(name);
+            let one = Setting::Real(1.0);
+            if self.defaults().set(name, &one).is_err() {
+                return Attempt { built, missing };
+            }
+            settings.push((name, one));
         }
     }
 
@@ -132,6 +158,15 @@ fn outline<C: Build>() -> Option<Outline> {
     let mut ports = Ports::default();
     let others = C::outline(&mut ports)?;
     Some(Outline { ports, others })
+}
+
+/// What came of making a component, and what it lacked.
+#[derive(Debug)]
+pub struct Attempt {
+    /// The component, not to be run if anything is missing.
+    pub built: Result<Built, MakeError>,
+    /// What `[vehicle]` does not have and this component needs, in the order in which it asked.
+    pub missing: Vec<&'static str>,
 }
 
 /// Why there is no component.

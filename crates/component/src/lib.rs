@@ -17,11 +17,12 @@ pub mod service;
 mod step;
 mod time;
 pub mod trace;
+mod vehicle;
 
 pub use alarm::{ALARM_CHANNEL, AlarmKind, Severity};
 pub use component::{Build, BuildError, Component};
 pub use health::Health;
-pub use kind::{Built, Kind, MakeError, Outline};
+pub use kind::{Attempt, Built, Kind, MakeError, Outline};
 pub use outbox::{CellCounts, NotCalled, Outbox};
 #[doc(hidden)]
 pub use parameter::support as parameter_support;
@@ -35,3 +36,4 @@ pub use port::{
 pub use rig::Rig;
 pub use step::{Call, Order, Seen, Step};
 pub use time::Time;
+pub use vehicle::{MissingFact, Vehicle};

@@ -43,9 +43,22 @@ pub struct Parameter {
     pub limits: Option<fn() -> String>,
     /// Whether it may change while the component runs.
     pub change: Change,
+    /// The group that it is of, which a robot file sets once for all components that have it: `vehicle`.
+    pub group: Option<&'static str>,
 }
 
 impl Parameter {
+    /// What [`parameters!`](crate::parameters) begins tables with.
+    const NONE: Self = Self {
+        name: "",
+        doc: "",
+        kind: "",
+        default: || Setting::Boolean(false),
+        limits: None,
+        change: Change::AtStart,
+        group: None,
+    };
+
     /// Its value among settings, of which a later one wins, or its default.
     pub(crate) fn value_in(&self, settings: &[(&str, Setting)]) -> Setting {
         let set = settings.iter().rev().find(|(name, _)| *name == self.name);
@@ -234,6 +247,23 @@ macro_rules! list_value {
     };
 }
 
+/// A parameter that may have no value: that is written as an empty text, as a path that is not given is.
+impl<T: ParameterValue> ParameterValue for Option<T> {
+    const KIND: &'static str = T::KIND;
+
+    fn from_setting(setting: &Setting) -> Option<Self> {
+        if *setting == None::<T>.to_setting() {
+            return Some(None);
+        }
+        T::from_setting(setting).map(Some)
+    }
+
+    fn to_setting(&self) -> Setting {
+        let none = || Setting::Text(String::new());
+        self.as_ref().map_or_else(none, T::to_setting)
+    }
+}
+
 list_value!(f64, "list of numbers");
 list_value!(i64, "list of whole numbers");
 list_value!(String, "list of text");
@@ -242,7 +272,65 @@ list_value!(PathBuf, "list of paths");
 /// What [`parameters!`](crate::parameters) needs; nothing for people.
 #[doc(hidden)]
 pub mod support {
-    use super::{BadParameter, Parameter, ParameterValue, RangeInclusive, Setting};
+    use super::{BadParameter, Parameter, ParameterValue, Parameters, RangeInclusive, Setting};
+
+    /// What [`parameters!`](crate::parameters) has made, as a type.
+    pub trait Declared {
+        /// What there is to set.
+        const TABLE: &'static [Parameter];
+    }
+
+    /// The parameters of a struct, and after them those of its groups with the groups' names.
+    ///
+    /// # Panics
+    /// When N is not the number of all of them, which the compiler then reports.
+    #[must_use]
+    pub const fn join<const N: usize>(
+        own: &[Parameter],
+        groups: &[(&'static str, &[Parameter])],
+    ) -> [Parameter; N] {
+        let mut joined = [Parameter::NONE; N];
+        let mut at = 0;
+        while at < own.len() {
+            joined[at] = own[at];
+            at += 1;
+        }
+        let mut nth = 0;
+        while nth < groups.len() {
+            let (name, rows) = groups[nth];
+            let mut row = 0;
+            while row < rows.len() {
+                joined[at] = Parameter {
+                    group: Some(name),
+                    ..rows[row]
+                };
+                at += 1;
+                row += 1;
+            }
+            nth += 1;
+        }
+        assert!(at == N, "N is the number of all parameters");
+        joined
+    }
+
+    /// The value of a parameter in one of the groups.
+    pub fn get_in(groups: &[&dyn Parameters], name: &str) -> Option<Setting> {
+        groups.iter().find_map(|group| group.get(name))
+    }
+
+    /// Sets a parameter in the group that has it.
+    pub fn set_in(
+        groups: &mut [&mut dyn Parameters],
+        table: &'static [Parameter],
+        (name, value): (&str, &Setting),
+    ) -> Result<(), BadParameter> {
+        for group in groups {
+            if group.get(name).is_some() {
+                return group.set(name, value);
+            }
+        }
+        Err(unknown(table, name))
+    }
 
     /// Takes a value apart, or says what is wrong with it.
     pub fn convert<T: ParameterValue>(
@@ -286,6 +374,16 @@ pub mod support {
         fn words(&self) -> String {
             let (start, end) = (self.start().to_setting(), self.end().to_setting());
             format!("{start} to {end}")
+        }
+    }
+
+    impl<T: PartialOrd + ParameterValue> Limits<Option<T>> for RangeInclusive<T> {
+        fn allow(&self, value: &Option<T>) -> bool {
+            value.as_ref().is_none_or(|value| self.contains(value))
+        }
+
+        fn words(&self) -> String {
+            Limits::<T>::words(self)
         }
     }
 
@@ -349,11 +447,32 @@ impl Parameters for NoParameters {
 /// assert!(settings.set("gain", &Setting::Real(3.0)).is_err());
 /// # Ok::<(), bowline_component::BadParameter>(())
 /// ```
+///
+/// What several components need is a group, declared once in the same way; a struct that begins with `in` has its
+/// parameters too, by their own names. [`Vehicle`](crate::Vehicle) is one.
+///
+/// ```
+/// use bowline_component::{Parameters as _, Setting, Vehicle};
+///
+/// bowline_component::parameters! {
+///     /// How one drives.
+///     pub struct Driving {
+///         in vehicle: Vehicle;
+///         /// The fastest, metres a second.
+///         fastest_mps: f64 = 1.0;
+///     }
+/// }
+/// let mut driving = Driving::default();
+/// driving.set("wheelbase_m", &Setting::Real(1.9))?;
+/// assert_eq!(driving.vehicle.wheelbase_m()?, 1.9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[macro_export]
 macro_rules! parameters {
     (
         $(#[$outer:meta])*
         $vis:vis struct $struct:ident {
+            $( in $group:ident : $group_type:ty ; )*
             $(
                 $(#[doc = $doc:literal])+
                 $name:ident : $type:ty = $default:expr
@@ -366,17 +485,24 @@ macro_rules! parameters {
         $(#[$outer])*
         #[derive(Clone, Debug)]
         $vis struct $struct {
+            $(
+                #[doc = concat!("The group `", stringify!($group), "`.")]
+                pub $group: $group_type,
+            )*
             $( $(#[doc = $doc])+ pub $name: $type, )*
         }
 
         impl Default for $struct {
             fn default() -> Self {
-                Self { $( $name: $default, )* }
+                Self {
+                    $( $group: <$group_type as Default>::default(), )*
+                    $( $name: $default, )*
+                }
             }
         }
 
         impl $struct {
-            const TABLE: &'static [$crate::Parameter] = &[
+            const OWN: &'static [$crate::Parameter] = &[
                 $(
                     $crate::Parameter {
                         name: stringify!($name),
@@ -388,27 +514,38 @@ macro_rules! parameters {
                         },
                         limits: $crate::parameters!(@limits $type $(, $limits)?),
                         change: $crate::parameters!(@change $($live)?),
+                        group: None,
                     },
                 )*
             ];
         }
 
+        impl $crate::parameter_support::Declared for $struct {
+            const TABLE: &'static [$crate::Parameter] = &$crate::parameter_support::join::<
+                { $struct::OWN.len() $(+ <$group_type as $crate::parameter_support::Declared>::TABLE.len())* },
+            >(
+                $struct::OWN,
+                &[$((stringify!($group), <$group_type as $crate::parameter_support::Declared>::TABLE)),*],
+            );
+        }
+
         impl $crate::Parameters for $struct {
             fn table(&self) -> &'static [$crate::Parameter] {
-                Self::TABLE
+                <Self as $crate::parameter_support::Declared>::TABLE
             }
 
             fn get(&self, name: &str) -> Option<$crate::Setting> {
                 match name {
                     $( stringify!($name) => Some($crate::ParameterValue::to_setting(&self.$name)), )*
-                    _ => None,
+                    _ => $crate::parameter_support::get_in(&[$(&self.$group),*], name),
                 }
             }
 
             fn set(&mut self, name: &str, value: &$crate::Setting) -> Result<(), $crate::BadParameter> {
-                let found = Self::TABLE.iter().find(|parameter| parameter.name == name);
-                let Some(parameter) = found else {
-                    return Err($crate::parameter_support::unknown(Self::TABLE, name));
+                let table = self.table();
+                let own = Self::OWN.iter().find(|parameter| parameter.name == name);
+                let Some(parameter) = own else {
+                    return $crate::parameter_support::set_in(&mut [$(&mut self.$group),*], table, (name, value));
                 };
                 match name {
                     $(
@@ -419,7 +556,7 @@ macro_rules! parameters {
                             self.$name = converted;
                         }
                     )*
-                    _ => return Err($crate::parameter_support::unknown(Self::TABLE, name)),
+                    _ => return Err($crate::parameter_support::unknown(table, name)),
                 }
                 Ok(())
             }

@@ -26,6 +26,7 @@ use bowline_bus::{Capability, Pattern, Url, check_url, default_url};
 use bowline_component::Direction;
 use bowline_component::Kind;
 use bowline_component::Setting;
+use bowline_component::Vehicle;
 use bowline_component::document::{self, Problems, Texts};
 use bowline_format::Catalog;
 use bowline_wire::FieldPath;
@@ -161,7 +162,7 @@ pub struct Robot {
     file: PathBuf,
     folder: PathBuf,
     bus: Option<Url>,
-    model: Option<PathBuf>,
+    vehicle: Vehicle,
     types: Vec<PathBuf>,
     external: Vec<Port>,
     record: Option<Record>,
@@ -353,10 +354,16 @@ impl Robot {
         self.bus.as_ref()
     }
 
+    /// What is so of its vehicle.
+    #[must_use]
+    pub fn vehicle(&self) -> &Vehicle {
+        &self.vehicle
+    }
+
     /// Its geometry.
     #[must_use]
     pub fn model(&self) -> Option<&Path> {
-        self.model.as_deref()
+        self.vehicle.model().ok()
     }
 
     /// Where its own types are: .lcm files, or folders of them.

@@ -11,24 +11,22 @@ use crate::simulation::{Event, Settings, Simulation};
 use crate::vehicle::{VEHICLE_FRAME, Vehicle};
 use crate::world::World;
 use bowline_autonomy::control::DriveLimits;
-use bowline_component::{Build, BuildError, Component, Health, Outbox, Ports, Step, Time};
+use bowline_component::{
+    Build, BuildError, Component, Health, Outbox, Ports, Step, Time, Vehicle as VehicleFacts,
+};
 use bowline_geometry::{Disk, Model, load};
 use outputs::Outputs;
 use services::Services;
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// What is simulated, and how the vehicle drives.
     pub struct SimParameters {
+        in vehicle: VehicleFacts;
         /// A world file: ours (.toml), Gazebo's (.sdf, .world) or BARN's (.json); without it flat ground.
         world: PathBuf = PathBuf::new();
-        /// The vehicle: an Assembly file, a URDF or an SDF file; without it the robot's own model.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's frame, by its name or as Body:Frame: on the ground under the middle of the rear axle, or of a
-        /// vessel amidships on the waterline.
-        frame: String = VEHICLE_FRAME.into();
         /// What all noise comes from.
         seed: i64 = 1, within 0..=i64::MAX;
         /// What all noise of sensors is multiplied with: 0 for none, 2 for twice as much.
@@ -37,11 +35,6 @@ bowline_component::parameters! {
         exact: Vec<String> = Vec::new();
         /// How long a step of the physics is.
         step: Duration = Duration::from_millis(5), within Duration::from_micros(500)..=Duration::from_millis(20);
-        /// How it turns on wheels: by front wheels, by two wheels on one axle, or by wheels that skid.
-        drive: String = "ackermann".into(), within ["ackermann", "differential", "skid"];
-        /// Between the axles, metres; 0: as the model has it. Of vehicles that turn by their sides, what steering angles
-        /// are meant for.
-        wheelbase_m: f64 = 0.0, within 0.0..=20.0;
         /// The largest angle of the front wheels, degrees.
         steering_deg: f64 = 50.0, within 1.0..=85.0;
         /// How fast the front wheels turn, degrees a second.
@@ -56,8 +49,8 @@ bowline_component::parameters! {
         reverse_mps: f64 = 1.0, within 0.0..=50.0;
         /// How fast it gets faster, metres a second squared.
         accel_mps2: f64 = 1.5, within 0.05..=20.0;
-        /// How fast it gets slower, metres a second squared.
-        brake_mps2: f64 = 3.0, within 0.1..=20.0;
+        /// How fast it gets slower with its brakes full on, metres a second squared.
+        full_brake_mps2: f64 = 3.0, within 0.1..=20.0;
         /// How long a command holds. After that it stops, or no thruster pushes.
         timeout: Duration = Duration::from_millis(500), within Duration::from_millis(10)..=Duration::from_secs(10);
         /// How much tyres hold, on ground of friction 1.
@@ -102,8 +95,7 @@ impl<T: Tables> Build for Sim<T> {
 
     fn build(parameters: SimParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let world = World::load_or_flat(&parameters.world)?;
-        let model = (parameters.model.as_path(), parameters.frame.as_str());
-        let vehicle = vehicle(model, &Catalog::of::<T>())?;
+        let vehicle = vehicle(&parameters.vehicle, &Catalog::of::<T>())?;
         check_world(&world, &vehicle)?;
         for port in &parameters.exact {
             let checked = vehicle.check_breakable(port);
@@ -142,29 +134,25 @@ fn check_world(world: &World, vehicle: &Vehicle) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn vehicle((path, frame): (&Path, &str), catalog: &Catalog) -> Result<Vehicle, BuildError> {
-    if path.as_os_str().is_empty() {
-        let help = "it needs a model: [robot] model = \"FILE\", or a parameter model of its own";
-        return Err(help.into());
-    }
-    let loaded = load(path, &mut Disk)?;
-    let model = Model::new(loaded.assembly)?;
+fn vehicle(facts: &VehicleFacts, catalog: &Catalog) -> Result<Vehicle, BuildError> {
+    let model = Model::new(load(facts.model()?, &mut Disk)?.assembly)?;
+    let frame = match facts.origin_frame.as_str() {
+        "" => VEHICLE_FRAME,
+        frame => frame,
+    };
     Ok(Vehicle::new(&model, frame, catalog)?)
 }
 
 /// The settings that parameters have for a vehicle.
 fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
-    let wheelbase_m = match (parameters.wheelbase_m, vehicle.wheelbase_m()) {
-        (told, _) if told > 0.0 => told,
-        (_, found) if found > 0.01 => found,
+    let facts = &parameters.vehicle;
+    let wheelbase_m = match (facts.wheelbase_m, vehicle.wheelbase_m()) {
+        (Some(written), _) => written,
+        (None, found) if found > 0.01 => found,
         // One axle: as long as it is wide.
-        _ => vehicle.track_m().max(0.1),
+        (None, _) => vehicle.track_m().max(0.1),
     };
-    let (steering, max_steering_rad, max_steering_radps) = if parameters.drive == "ackermann" {
-        let (limit, rate) = (parameters.steering_deg, parameters.steering_rate_dps);
-        let steering = Steering::Ackermann { wheelbase_m };
-        (steering, limit.to_radians(), rate.to_radians())
-    } else {
+    let (steering, max_steering_rad, max_steering_radps) = if facts.turns_by_its_sides() {
         let steering = Steering::Sides {
             wheelbase_m,
             limit_radps: parameters.turn_radps,
@@ -172,6 +160,10 @@ fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
         };
         // There are no wheels to be turned: how fast the vehicle itself may turn is what counts.
         (steering, SQUARE_RAD, 1e6)
+    } else {
+        let (limit, rate) = (parameters.steering_deg, parameters.steering_rate_dps);
+        let steering = Steering::Ackermann { wheelbase_m };
+        (steering, limit.to_radians(), rate.to_radians())
     };
     Settings {
         seed: Seed(parameters.seed.unsigned_abs()),
@@ -182,7 +174,7 @@ fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
             max_speed_mps: parameters.speed_mps,
             max_reverse_mps: parameters.reverse_mps,
             max_accel_mps2: parameters.accel_mps2,
-            max_brake_mps2: parameters.brake_mps2,
+            max_brake_mps2: parameters.full_brake_mps2,
             max_steering_rad,
             max_steering_radps,
             timeout: parameters.timeout,
@@ -195,7 +187,7 @@ fn settings(parameters: &SimParameters, vehicle: &Vehicle) -> Settings {
 }
 
 impl SimParameters {
-    /// A simulation without a host, of a world and a vehicle that a program made; `world` and `model` are not looked at.
+    /// A simulation without a host, of a world and a vehicle that a program made; `world` and the model are not looked at.
     #[must_use]
     pub fn simulation(&self, world: World, vehicle: Vehicle) -> Simulation {
         let settings = settings(self, &vehicle);
@@ -207,7 +199,7 @@ impl SimParameters {
     /// # Errors
     /// When a file is not there, or wrong.
     pub fn load(&self, catalog: &Catalog) -> Result<Simulation, BuildError> {
-        let vehicle = vehicle((&self.model, &self.frame), catalog)?;
+        let vehicle = vehicle(&self.vehicle, catalog)?;
         let world = World::load_or_flat(&self.world)?;
         check_world(&world, &vehicle)?;
         Ok(self.simulation(world, vehicle))

@@ -4,17 +4,16 @@ use bowline::autonomy::vote::{Judgement, curvature_to, favour, vote_on};
 use bowline::autonomy::{Fan, Whereabouts};
 use bowline::component::{
     Build, BuildError, Component, Expect, Health, Input, Kind, Outbox, Output, Ports, Step,
+    Vehicle,
 };
 use bowline::msgs::{PoseTransform, Vote};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 bowline::component::parameters! {
     /// The corridor, and how much to keep to it.
     struct CorridorParameters {
-        /// The robot's model, from which it is known where on the vehicle the pose is measured.
-        model: PathBuf = PathBuf::new();
+        in vehicle: Vehicle;
         /// Where the middle line is: its y in the map, metres.
         middle_y_m: f64 = 0.0, within -1e6..=1e6;
         /// How far ahead the vehicle steers for it, metres.
@@ -40,8 +39,8 @@ impl Build for Corridor {
         ports.tick(Duration::from_millis(100));
         let fresh = Expect::within(Duration::from_millis(400));
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, "")?,
-            fan: Fan::new(0.5, 20),
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
+            fan: Fan::of(&parameters.vehicle, 20)?,
             pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),
             vote: ports.output_on("vote", "What it thinks of each arc.", "vote.corridor"),
             parameters,

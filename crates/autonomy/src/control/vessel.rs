@@ -9,22 +9,18 @@ mod law;
 pub use craft::Craft;
 pub use law::{State, VesselLaw, VesselSettings};
 
+use crate::whereabouts::{model_and_frame, model_of};
 use crate::{Place, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Time, Vehicle,
 };
-use bowline_geometry::{Disk, Model, load};
 use bowline_msgs::{Guidance, PoseTransform, Thrust};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How hard a vessel is steered. What it weighs and how it is driven is in its model.
     pub struct VesselControllerParameters {
-        /// The vessel's model, with its hull and thrusters; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vessel's own frame in the model, as Body:Frame; without it the one called Vehicle.
-        vehicle: String = String::new();
+        in vehicle: Vehicle;
         /// How far ahead on a leg the vessel looks at least, metres: two lengths of it.
         lookahead_m: f64 = 4.0, within 0.5..=100.0;
         /// The same by time, seconds: a little more than it needs to turn its bow.
@@ -63,14 +59,8 @@ impl Build for VesselController {
         parameters: VesselControllerParameters,
         ports: &mut Ports,
     ) -> Result<Self, BuildError> {
-        let path = &parameters.model;
-        if path.as_os_str().is_empty() {
-            let help =
-                "it needs a model: [robot] model = \"FILE\", or a parameter model of its own";
-            return Err(help.into());
-        }
-        let model = Model::new(load(path, &mut Disk)?.assembly)?;
-        let (_, vehicle) = crate::whereabouts::vehicle_of(path, &parameters.vehicle)?;
+        let model = model_of(&parameters.vehicle)?;
+        let (_, vehicle) = model_and_frame(&parameters.vehicle)?;
         let craft = Craft::of(&model, &vehicle)?;
         let period = crate::period(parameters.rate_hz);
         ports.tick(period);
@@ -86,7 +76,7 @@ impl Build for VesselController {
         let within = Expect::within(parameters.timeout);
         Ok(Self {
             law: VesselLaw::new(craft, settings),
-            whereabouts: Whereabouts::new(path, &parameters.vehicle)?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
             last: None,
             pose: ports.input_on("pose", "Where the vessel is.", within, "pose"),
             guidance: ports.input_on("guidance", "Where it should go.", within, "helm.guidance"),

@@ -5,7 +5,7 @@ use super::{Actuation, Contingency, Event, Gate, Input as Told, Refusal, Rules};
 use crate::Whereabouts;
 use bowline_component::{
     AlarmKind, Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters,
-    Ports, Severity, Step, Time,
+    Ports, Severity, Step, Time, Vehicle,
 };
 use bowline_msgs::{
     self as msgs, Authority, Beat, DirectCommand, GateToken, LeaseRequest, PoseTransform,
@@ -14,7 +14,6 @@ use bowline_msgs::{
 use bowline_operator::commands;
 use bowline_wire::Message;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Raised while the gate does what was chosen for the loss of an operator or of the place.
@@ -28,6 +27,7 @@ const CONTINGENCY: AlarmKind = AlarmKind {
 bowline_component::parameters! {
     /// What a gate allows, for how long, and what is done without an operator.
     pub struct GateParameters {
+        in vehicle: Vehicle;
         /// What people call it: the vehicle, or the experiment that it guards.
         name: String = "vehicle".into();
         /// How old a direct command may get; then there is no thrust.
@@ -66,10 +66,6 @@ bowline_component::parameters! {
         place_sd_m: f64 = 5.0, within 0.01..=1e6;
         /// Without a beat of the local stop for so long the vehicle is stopped; 0s: there is no local stop.
         beat_within: Duration = Duration::ZERO, within Duration::ZERO..=Duration::from_secs(10);
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame; without it the one called Vehicle.
-        vehicle: String = String::new();
         /// How often it issues a token, and tells the actuators at least, times a second.
         rate_hz: f64 = 20.0, within 20.0..=200.0;
     }
@@ -195,7 +191,7 @@ impl<A: Actuation> Build for GateComponent<A> {
         let person = Expect::ever().from_anybody();
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
             rules,
             gate: None,
             said: Said {

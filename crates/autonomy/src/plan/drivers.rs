@@ -12,12 +12,11 @@ pub use window::{WindowDriver, WindowParameters};
 use super::model::Control;
 use crate::{Place, Whereabouts, forward_speed_mps};
 use bowline_component::{
-    BuildError, Expect, Health, Input, Outbox, Output, Ports, Seen, Step, Time,
+    BuildError, Expect, Health, Input, Outbox, Output, Ports, Seen, Step, Time, Vehicle,
 };
 use bowline_geometry::Transform;
 use bowline_msgs::{Path, PoseTransform, Range3d, Velocity};
 use std::ops::RangeInclusive;
-use std::path::Path as FilePath;
 use std::time::Duration;
 
 /// What a laser has met, in the map's coordinates.
@@ -46,10 +45,7 @@ trait Driver {
 
 /// What a seat is made from.
 struct SeatRule<'a> {
-    model: &'a FilePath,
-    vehicle: &'a str,
-    /// Of the car that steering angles are meant for, metres.
-    wheelbase_m: f64,
+    vehicle: &'a Vehicle,
     /// What is lower or higher than this is not in the way, metres above the ground below the vehicle.
     heights_m: RangeInclusive<f64>,
     period: Duration,
@@ -78,8 +74,8 @@ impl Seat {
         ports.tick(rule.period);
         let fresh = Expect::within(rule.deadline);
         Ok(Self {
-            whereabouts: Whereabouts::new(rule.model, rule.vehicle)?,
-            wheelbase_m: rule.wheelbase_m,
+            whereabouts: Whereabouts::of(rule.vehicle)?,
+            wheelbase_m: rule.vehicle.wheelbase_m()?,
             heights_m: rule.heights_m,
             laser: ports.input_on("laser", "What is around the vehicle.", fresh, "laser"),
             pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),

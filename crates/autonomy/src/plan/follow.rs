@@ -5,21 +5,15 @@ use super::track::Track;
 use crate::vote::{Judgement, curvature_to, favour, vote_on};
 use crate::{Fan, Place, Whereabouts, forward_speed_mps, within_half_turn};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline_msgs::{Plan, PoseTransform, Vote};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How a plan is followed.
     pub struct FollowParameters {
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// The sharpest turn, 1/metres.
-        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        in vehicle: Vehicle;
         /// Arcs on each side of straight on.
         n_arcs_each_side: i64 = 20, within 1..=500;
         /// How far ahead on the plan it steers for at least, metres.
@@ -29,7 +23,7 @@ bowline_component::parameters! {
         /// Farther beside the plan than this it says nothing, metres.
         off_m: f64 = 3.0, within 0.05..=100.0;
         /// How gently it brakes before the end of the plan, metres a second squared.
-        brake_mps2: f64 = 0.5, within 0.05..=20.0;
+        gentle_brake_mps2: f64 = 0.5, within 0.05..=20.0;
         /// How sure it is of its votes: 0 to 1.
         confidence: f64 = 0.8, within 0.0..=1.0 => live;
         /// How often it votes, times a second.
@@ -57,11 +51,10 @@ impl Build for Follow {
     type Parameters = FollowParameters;
 
     fn build(parameters: FollowParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
-            fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
+            fan: Fan::of(&parameters.vehicle, parameters.n_arcs_each_side)?,
             track: Track::default(),
             plan: ports.input_on(
                 "plan",
@@ -212,7 +205,7 @@ impl Follow {
     }
 
     fn along(&self, utime: i64, place: Place, wish: &Wish) -> Vote {
-        let max_speed_mps = (2.0 * self.parameters.brake_mps2 * wish.left_m).sqrt();
+        let max_speed_mps = (2.0 * self.parameters.gentle_brake_mps2 * wish.left_m).sqrt();
         let reason = format!("{:.1} m of the plan are left", wish.left_m);
         vote_on(("follow", reason), utime, place, &self.fan, |curvature| {
             Judgement {

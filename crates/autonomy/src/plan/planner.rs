@@ -8,37 +8,24 @@ use super::sweep::{Outline, Sweep};
 use super::track::Track;
 use crate::{Agility, JumpWatch, Place, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Seen, Step,
+    Build, BuildError, Component, Expect, Health, Input, MissingFact, Outbox, Output, Ports, Seen,
+    Step, Vehicle,
 };
 use bowline_msgs::{Action, Map, Path, Plan as PlanMessage, PoseTransform, Range3d};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How ways are found.
     pub struct PlannerParameters {
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// How the vehicle steers: like a car, or with two sides that turn it on the spot.
-        steering: String = "ackermann".into(), within ["ackermann", "differential"];
-        /// From the vehicle's origin to its front, metres.
-        front_m: f64 = 2.55, within 0.0..=50.0;
-        /// From the vehicle's origin to its back, metres.
-        rear_m: f64 = 0.5, within 0.0..=50.0;
-        /// Its width, metres.
-        width_m: f64 = 1.5, within 0.0..=50.0;
+        in vehicle: Vehicle;
         /// What is left all around it, metres.
         margin_m: f64 = 0.3, within 0.0..=10.0;
         /// Room beyond that from which on a way costs no more, metres.
         comfort_m: f64 = 1.0, within 0.0..=50.0;
         /// How much more a way costs where there is no such room, as a part of its length.
         comfort_cost: f64 = 1.0, within 0.0..=100.0;
-        /// The sharpest turn, 1/metres.
-        max_curvature_per_m: f64 = 0.4, within 0.001..=100.0;
-        /// The fastest turn, radians a second.
-        max_turn_radps: f64 = 1.0, within 0.001..=100.0;
+        /// How sharp a turn of a plan may be, as a part of the sharpest that the vehicle can: the rest is for following it.
+        curvature_ratio: f64 = 0.8, within 0.01..=1.0;
         /// The fastest forward, metres a second.
         forward_mps: f64 = 3.0, within 0.01..=100.0;
         /// The fastest backward, metres a second; 0: it does not go backward.
@@ -91,10 +78,27 @@ bowline_component::parameters! {
 /// The most cells that are searched.
 const MAX_CELLS: usize = 1 << 22;
 
+/// How the vehicle of a plan moves.
+fn model_of(parameters: &PlannerParameters) -> Result<Model, MissingFact> {
+    let vehicle = &parameters.vehicle;
+    Ok(Model {
+        forward_mps: parameters.forward_mps,
+        reverse_mps: parameters.reverse_mps,
+        max_curvature_per_m: vehicle.max_curvature_per_m()? * parameters.curvature_ratio,
+        max_turn_radps: vehicle.max_turn_radps()?,
+        spot: match vehicle.turns_by_its_sides() {
+            true => Spot::Turns,
+            false => Spot::Never,
+        },
+    })
+}
+
 /// Finds a way to the next goal.
 #[derive(Debug)]
 pub struct Planner {
     parameters: PlannerParameters,
+    model: Model,
+    outline: Outline,
     whereabouts: Whereabouts,
     map: SparseMap,
     map_utime: i64,
@@ -128,7 +132,9 @@ impl Build for Planner {
         let fresh = Expect::within(parameters.deadline);
         let max_tiles = usize::try_from(parameters.max_tiles)?;
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            model: model_of(&parameters)?,
+            outline: Outline::of(&parameters.vehicle, parameters.margin_m)?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
             map: SparseMap::new(parameters.cell_m, max_tiles),
             map_utime: 0,
             search: Search::default(),
@@ -298,12 +304,12 @@ impl Planner {
             return false;
         };
         self.field.measure(&self.map, area);
-        let sweep = Sweep::new(&self.field, self.outline().with_margin(0.0));
+        let sweep = Sweep::new(&self.field, self.outline.with_margin(0.0));
         places.iter().all(|place| sweep.is_free(place))
     }
 
     fn area(&self, ends_m: [[f64; 2]; 2]) -> Option<Area> {
-        let around_m = self.parameters.around_m + self.outline().reach_m();
+        let around_m = self.parameters.around_m + self.outline.reach_m();
         Area::around(ends_m, around_m, self.map.cell_m(), MAX_CELLS)
     }
 
@@ -321,14 +327,14 @@ impl Planner {
         let mut problem = Problem {
             start: place,
             goal,
-            model: self.model(),
-            outline: self.outline(),
+            model: self.model,
+            outline: self.outline,
             area,
         };
         let mut plan = self.search.plan(&self.map, &problem, &settings);
         // Within the margin of something, but not touching it: the way out is without a margin.
         if matches!(&plan, Ok(plan) if plan.outcome == Outcome::StartBlocked) {
-            problem.outline = self.outline().with_margin(0.0);
+            problem.outline = self.outline.with_margin(0.0);
             plan = self.search.plan(&self.map, &problem, &settings);
         }
         plan.map_err(|why| why.to_string())
@@ -358,36 +364,6 @@ impl Planner {
             ],
             tolerance_m: (reach_m / 4.0).max(tolerance_m),
             heading: None,
-        }
-    }
-
-    fn outline(&self) -> Outline {
-        Outline {
-            front_m: self.parameters.front_m,
-            rear_m: self.parameters.rear_m,
-            half_width_m: self.parameters.width_m / 2.0,
-            margin_m: self.parameters.margin_m,
-        }
-    }
-
-    fn model(&self) -> Model {
-        let PlannerParameters {
-            forward_mps,
-            reverse_mps,
-            max_curvature_per_m,
-            max_turn_radps,
-            ..
-        } = self.parameters;
-        let spot = match self.parameters.steering.as_str() {
-            "differential" => Spot::Turns,
-            _ => Spot::Never,
-        };
-        Model {
-            forward_mps,
-            reverse_mps,
-            max_curvature_per_m,
-            max_turn_radps,
-            spot,
         }
     }
 

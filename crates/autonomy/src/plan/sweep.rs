@@ -13,6 +13,7 @@
 use super::field::{Field, whole};
 use super::model::Action;
 use crate::Place;
+use bowline_component::{MissingFact, Vehicle};
 
 /// Less room than twice this, in cells, is none.
 const LEAST_CELLS: f64 = 0.005;
@@ -36,6 +37,20 @@ pub struct Outline {
 }
 
 impl Outline {
+    /// That of the vehicle, with a margin.
+    ///
+    /// # Errors
+    ///
+    /// When one of its measures is not known.
+    pub fn of(vehicle: &Vehicle, margin_m: f64) -> Result<Self, MissingFact> {
+        Ok(Self {
+            front_m: vehicle.front_m()?,
+            rear_m: vehicle.rear_m()?,
+            half_width_m: vehicle.width_m()? / 2.0,
+            margin_m,
+        })
+    }
+
     /// A disc around the origin.
     #[must_use]
     pub const fn disc(radius_m: f64) -> Self {

@@ -5,15 +5,15 @@ use super::decide::{Decision, Motion, Rules, Voter, decide};
 use crate::{Agility, Fan, Jump, JumpWatch, Place, Whereabouts};
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Parameters, Ports, Step,
-    Time,
+    Time, Vehicle,
 };
 use bowline_msgs::{Arbitration, PoseTransform, Velocity, Vote};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// Who votes, and how arcs and speeds are chosen.
     pub struct ArbiterParameters {
+        in vehicle: Vehicle;
         /// Who votes; each has a port of its name, on vote.NAME unless the robot says otherwise.
         voters: Vec<String> = vec!["hazard".into(), "waypoint".into()];
         /// How much each one's votes weigh, in the order of voters; without it all weigh 1.
@@ -22,30 +22,16 @@ bowline_component::parameters! {
         required: Vec<String> = vec!["hazard".into()];
         /// Those who want to go somewhere: without any of them the vehicle stops.
         leaders: Vec<String> = vec!["waypoint".into()];
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// Between the axles, metres; for vehicles without steered wheels, what their driver takes it for.
-        wheelbase_m: f64 = 1.96, within 0.01..=100.0;
-        /// The sharpest turn, 1/metres.
-        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
         /// Arcs on each side of straight on.
         n_arcs_each_side: i64 = 20, within 1..=500;
         /// Never faster, metres a second.
         max_speed_mps: f64 = 2.0, within 0.0..=50.0 => live;
         /// Slower than this is not driving, metres a second.
         min_speed_mps: f64 = 0.05, within 0.001..=10.0;
-        /// How hard the vehicle surely brakes, metres a second squared.
-        brake_mps2: f64 = 1.5, within 0.05..=20.0;
-        /// How long it takes until it does, seconds.
-        reaction_s: f64 = 0.3, within 0.0..=5.0;
         /// What is left between the vehicle and whatever is in the way, metres.
         margin_m: f64 = 0.5, within 0.0..=20.0;
         /// What a turn may press to the side, metres a second squared.
         side_mps2: f64 = 2.0, within 0.1..=20.0;
-        /// How fast the vehicle may turn, radians a second.
-        max_turn_radps: f64 = 10.0, within 0.01..=100.0;
         /// How fast the curvature may change, 1/metres a second.
         max_curvature_rate: f64 = 0.7, within 0.001..=1000.0;
         /// Arcs within this share of the best one's lead over the worst are as good as it.
@@ -70,24 +56,24 @@ bowline_component::parameters! {
 }
 
 impl ArbiterParameters {
-    fn rules(&self) -> Rules {
-        let n_each_side = usize::try_from(self.n_arcs_each_side).unwrap_or(1);
-        Rules {
-            fan: Fan::new(self.max_curvature_per_m, n_each_side),
+    fn rules(&self) -> Result<Rules, BuildError> {
+        let vehicle = &self.vehicle;
+        Ok(Rules {
+            fan: Fan::of(vehicle, self.n_arcs_each_side)?,
             max_speed_mps: self.max_speed_mps,
             min_speed_mps: self.min_speed_mps,
-            brake_mps2: self.brake_mps2,
-            reaction_s: self.reaction_s,
+            brake_mps2: vehicle.brake_mps2()?,
+            reaction_s: vehicle.reaction_s()?,
             margin_m: self.margin_m,
             side_mps2: self.side_mps2,
-            max_turn_radps: self.max_turn_radps,
+            max_turn_radps: vehicle.max_turn_radps()?,
             max_curvature_rate: self.max_curvature_rate,
             band: self.band,
             fresh_s: self.fresh.as_secs_f64(),
             deadline_s: self.deadline.as_secs_f64(),
             max_moved_m: self.max_moved_m,
             max_turned_rad: self.max_turned_rad,
-        }
+        })
     }
 }
 
@@ -96,6 +82,7 @@ impl ArbiterParameters {
 pub struct Arbiter {
     parameters: ArbiterParameters,
     rules: Rules,
+    wheelbase_m: f64,
     whereabouts: Whereabouts,
     seats: Vec<Seat>,
     pose: Input<PoseTransform>,
@@ -149,8 +136,9 @@ impl Build for Arbiter {
             max_turn_radps: parameters.jump_radps,
         });
         Ok(Self {
-            rules: parameters.rules(),
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            rules: parameters.rules()?,
+            wheelbase_m: parameters.vehicle.wheelbase_m()?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
             seats,
             pose: ports.input_on(
                 "pose",
@@ -220,8 +208,11 @@ impl Component for Arbiter {
         if let Some(pose) = step.arrived(self.pose) {
             self.watch_for_jumps(step.now(), &pose);
         }
-        if step.is_parameter_change() {
-            self.rules = self.parameters.rules();
+        // What is so of the vehicle was there at the start, and does not change.
+        if step.is_parameter_change()
+            && let Ok(rules) = self.parameters.rules()
+        {
+            self.rules = rules;
         }
         if has_voted || step.is_tick() || step.is_start() {
             self.decide(step, out);
@@ -261,7 +252,7 @@ impl Arbiter {
             self.command,
             Velocity {
                 utime: now.utime(),
-                steering_rad: (curvature_per_m * self.parameters.wheelbase_m).atan(),
+                steering_rad: (curvature_per_m * self.wheelbase_m).atan(),
                 speed_mps,
             },
         );

@@ -7,28 +7,17 @@ use super::sweep::{Ground, Outline, Sweeper, Swept};
 use super::voting::{Judgement, vote_on};
 use crate::{Fan, Whereabouts, forward_speed_mps};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, MissingFact, Outbox, Output, Ports, Step,
+    Vehicle,
 };
 use bowline_msgs::{Map, PoseTransform, Vote};
 use std::f64::consts::FRAC_PI_2;
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How arcs are judged by the ground.
     pub struct HazardParameters {
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// From the vehicle's origin to its front, metres.
-        front_m: f64 = 2.55, within 0.0..=50.0;
-        /// From the vehicle's origin to its back, metres.
-        rear_m: f64 = 0.5, within 0.0..=50.0;
-        /// Its width, metres.
-        width_m: f64 = 1.5, within 0.05..=50.0;
-        /// The sharpest turn, 1/metres.
-        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        in vehicle: Vehicle;
         /// Arcs on each side of straight on.
         n_arcs_each_side: i64 = 20, within 1..=500;
         /// How far ahead arcs are judged, metres.
@@ -40,10 +29,8 @@ bowline_component::parameters! {
         /// An arc is vetoed if it is not free for so long, or a quarter of a turn where that is shorter, or for as long as
         /// stopping takes, metres.
         veto_m: f64 = 1.5, within 0.0..=50.0;
-        /// How hard the vehicle surely brakes, metres a second squared.
-        brake_mps2: f64 = 1.5, within 0.05..=20.0;
-        /// How long it takes until it does, seconds.
-        reaction_s: f64 = 0.5, within 0.0..=5.0;
+        /// How far behind the vehicle what it judges by may be, seconds: added to the vehicle's reaction.
+        lag_s: f64 = 0.2, within 0.0..=5.0;
         /// No faster than this over ground that nobody has seen, metres a second.
         unknown_speed_mps: f64 = 0.8, within 0.0..=50.0;
         /// Older data is no data.
@@ -51,13 +38,23 @@ bowline_component::parameters! {
     }
 }
 
-impl HazardParameters {
-    fn outline(&self) -> Outline {
-        Outline {
-            front_m: self.front_m,
-            rear_m: self.rear_m,
-            half_width_m: self.width_m / 2.0,
-        }
+/// How the vehicle stops.
+#[derive(Clone, Copy, Debug)]
+struct Stopping {
+    brake_mps2: f64,
+    /// From what is seen to brakes that brake.
+    reaction_s: f64,
+    veto_m: f64,
+}
+
+impl Stopping {
+    fn of(parameters: &HazardParameters) -> Result<Self, MissingFact> {
+        let vehicle = &parameters.vehicle;
+        Ok(Self {
+            brake_mps2: vehicle.brake_mps2()?,
+            reaction_s: vehicle.reaction_s()? + parameters.lag_s,
+            veto_m: parameters.veto_m,
+        })
     }
 
     /// How far an arc must be free at least, metres.
@@ -91,9 +88,9 @@ struct Watcher {
     parameters: HazardParameters,
     whereabouts: Whereabouts,
     fan: Fan,
+    outline: Outline,
     /// For the cells of the last map.
     sweeper: Option<(u64, Sweeper)>,
-    margin_m: f64,
     ground: Input<Map>,
     pose: Input<PoseTransform>,
     votes: Output<Vote>,
@@ -105,13 +102,12 @@ impl Watcher {
         (voter, margin_m): (&str, f64),
         ports: &mut Ports,
     ) -> Result<Self, BuildError> {
-        let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
         let fresh = Expect::within(parameters.deadline);
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
-            fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
+            fan: Fan::of(&parameters.vehicle, parameters.n_arcs_each_side)?,
+            outline: Outline::of(&parameters.vehicle)?.grown(margin_m),
             sweeper: None,
-            margin_m,
             ground: ports.input_on(
                 "ground",
                 "How well the ground can be driven on.",
@@ -206,7 +202,7 @@ impl Watcher {
             Some(_) | None => {
                 let parameters = &self.parameters;
                 let sweeper = Sweeper::new(
-                    parameters.outline().grown(self.margin_m),
+                    self.outline,
                     cell_m,
                     parameters.length_m,
                     parameters.blocked_below,
@@ -245,31 +241,36 @@ fn reason(swept: &[Swept], curvatures: &[f64]) -> String {
 
 /// Vetoes arcs on which the vehicle could not stop in time.
 #[derive(Debug)]
-pub struct Hazard(Watcher);
+pub struct Hazard {
+    watcher: Watcher,
+    stopping: Stopping,
+}
 
 impl Build for Hazard {
     type Parameters = HazardParameters;
 
     fn build(parameters: HazardParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let margin_m = parameters.margin_m;
-        let watcher = Watcher::build(parameters, ("hazard", margin_m), ports);
-        Ok(Self(watcher?))
+        Ok(Self {
+            stopping: Stopping::of(&parameters)?,
+            watcher: Watcher::build(parameters, ("hazard", margin_m), ports)?,
+        })
     }
 }
 
 impl Component for Hazard {
     fn step(&mut self, step: &Step<'_>, out: &mut Outbox<'_>) {
-        self.0
-            .step(step, out, "hazard", |parameters, swept, drive| {
-                let needed_m = parameters.needed_m(drive.curvature_per_m, drive.speed_mps);
-                let careful_mps = parameters.speed_to_stop_within(swept.known_m);
-                Judgement {
-                    veto: swept.free_m < needed_m,
-                    max_speed_mps: careful_mps.max(parameters.unknown_speed_mps),
-                    free_m: swept.free_m,
-                    ..Judgement::INDIFFERENT
-                }
-            });
+        let Self { watcher, stopping } = self;
+        watcher.step(step, out, "hazard", |parameters, swept, drive| {
+            let needed_m = stopping.needed_m(drive.curvature_per_m, drive.speed_mps);
+            let careful_mps = stopping.speed_to_stop_within(swept.known_m);
+            Judgement {
+                veto: swept.free_m < needed_m,
+                max_speed_mps: careful_mps.max(parameters.unknown_speed_mps),
+                free_m: swept.free_m,
+                ..Judgement::INDIFFERENT
+            }
+        });
     }
 }
 

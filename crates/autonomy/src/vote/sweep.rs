@@ -1,6 +1,7 @@
 //! What a vehicle would roll over if it followed an arc.
 
 use crate::Place;
+use bowline_component::{MissingFact, Vehicle};
 use bowline_msgs::Map;
 use std::f64::consts::TAU;
 
@@ -16,6 +17,19 @@ pub struct Outline {
 }
 
 impl Outline {
+    /// That of the vehicle.
+    ///
+    /// # Errors
+    ///
+    /// When one of its measures is not known.
+    pub fn of(vehicle: &Vehicle) -> Result<Self, MissingFact> {
+        Ok(Self {
+            front_m: vehicle.front_m()?,
+            rear_m: vehicle.rear_m()?,
+            half_width_m: vehicle.width_m()? / 2.0,
+        })
+    }
+
     /// Wider by so much on every side.
     #[must_use]
     pub fn grown(self, by_m: f64) -> Self {

@@ -3,23 +3,15 @@
 use super::voting::{Judgement, favour, vote_on};
 use crate::{Fan, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline_msgs::{PoseTransform, Velocity, Vote};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How a person's wishes become votes.
     pub struct TeleopParameters {
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// Between the axles, metres; for vehicles without steered wheels, what their driver takes it for.
-        wheelbase_m: f64 = 1.96, within 0.01..=100.0;
-        /// The sharpest turn, 1/metres.
-        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        in vehicle: Vehicle;
         /// Arcs on each side of straight on.
         n_arcs_each_side: i64 = 20, within 1..=500;
         /// How often it votes, times a second.
@@ -32,7 +24,7 @@ bowline_component::parameters! {
 /// Votes for what a person asks for, and says nothing when nobody does.
 #[derive(Debug)]
 pub struct Teleop {
-    parameters: TeleopParameters,
+    wheelbase_m: f64,
     whereabouts: Whereabouts,
     fan: Fan,
     wish: Input<Velocity>,
@@ -44,12 +36,12 @@ impl Build for Teleop {
     type Parameters = TeleopParameters;
 
     fn build(parameters: TeleopParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
         let fresh = Expect::within(parameters.deadline);
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
-            fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
+            wheelbase_m: parameters.vehicle.wheelbase_m()?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
+            fan: Fan::of(&parameters.vehicle, parameters.n_arcs_each_side)?,
             wish: ports.input(
                 "wish",
                 "How a person wants the vehicle to move.",
@@ -57,7 +49,6 @@ impl Build for Teleop {
             ),
             pose: ports.input_on("pose", "Where the vehicle is.", fresh, "pose"),
             votes: ports.output_on("vote", "What the person thinks of each arc.", "vote.teleop"),
-            parameters,
         })
     }
 }
@@ -87,8 +78,7 @@ impl Component for Teleop {
             return;
         }
         let max_per_m = self.fan.max_per_m();
-        let wanted =
-            (wish.steering_rad.tan() / self.parameters.wheelbase_m).clamp(-max_per_m, max_per_m);
+        let wanted = (wish.steering_rad.tan() / self.wheelbase_m).clamp(-max_per_m, max_per_m);
         let reason = (
             "teleop",
             format!("a person asks for {:.1} m/s", wish.speed_mps),

@@ -3,27 +3,21 @@
 use super::voting::{Judgement, curvature_to, favour, vote_on};
 use crate::{Fan, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline_msgs::{Path, PoseTransform, Vote};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How goals are driven to.
     pub struct WaypointParameters {
-        /// The robot's model, to know where on the vehicle the pose is of; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// The sharpest turn, 1/metres.
-        max_curvature_per_m: f64 = 0.5, within 0.001..=100.0;
+        in vehicle: Vehicle;
         /// Arcs on each side of straight on.
         n_arcs_each_side: i64 = 20, within 1..=500;
         /// How sure it is of its votes: 0 to 1.
         confidence: f64 = 0.6, within 0.0..=1.0 => live;
         /// How gently it brakes before the last goal, metres a second squared.
-        brake_mps2: f64 = 0.5, within 0.05..=20.0;
+        gentle_brake_mps2: f64 = 0.5, within 0.05..=20.0;
         /// How often it votes, times a second.
         rate_hz: f64 = 10.0, within 0.1..=100.0;
         /// Older data is no data.
@@ -46,11 +40,10 @@ impl Build for Waypoint {
     type Parameters = WaypointParameters;
 
     fn build(parameters: WaypointParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let n_each_side = usize::try_from(parameters.n_arcs_each_side)?;
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
-            fan: Fan::new(parameters.max_curvature_per_m, n_each_side),
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
+            fan: Fan::of(&parameters.vehicle, parameters.n_arcs_each_side)?,
             goals: ports.input_on(
                 "goals",
                 "Where to go: what is left of the mission, the next goal first.",
@@ -105,7 +98,7 @@ impl Waypoint {
         let at = goal.position.map(f64::from);
         let away_m = (at[0] - place.x_m).hypot(at[1] - place.y_m);
         let wanted = curvature_to(place, at, self.fan.max_per_m());
-        let slow_mps = (2.0 * self.parameters.brake_mps2 * away_m).sqrt();
+        let slow_mps = (2.0 * self.parameters.gentle_brake_mps2 * away_m).sqrt();
         let reason = ("waypoint", format!("{} is {away_m:.1} m away", goal.id));
         Ok(vote_on(reason, pose.utime, place, &self.fan, |curvature| {
             Judgement {

@@ -1,5 +1,6 @@
 //! What the arbiter promises, whatever voters say.
 
+use crate::support::car;
 use bowline_autonomy::Place;
 use bowline_autonomy::vote::{
     Arbiter, ArbiterParameters, Ballot, Decision, Fault, Motion, Rules, Voter, decide,
@@ -341,7 +342,10 @@ fn old_votes_votes_from_the_future_and_votes_for_elsewhere_do_not_count() {
 
 /// An arbiter in which hazard is required and waypoint leads.
 fn rig() -> Rig {
-    Rig::new::<Arbiter>(ArbiterParameters::default())
+    Rig::new::<Arbiter>(ArbiterParameters {
+        vehicle: car(),
+        ..ArbiterParameters::default()
+    })
 }
 
 fn pose_at(rig: &Rig) -> PoseTransform {

@@ -1,4 +1,4 @@
-use crate::support::{heights, pose, ranges};
+use crate::support::{heights, modelled, pose, ranges};
 use bowline_autonomy::map::{
     TerrainMapComponent, TerrainMapParameters, TraverseMapComponent, TraverseMapParameters,
 };
@@ -18,7 +18,7 @@ const RAPTOR_UGV: &str = concat!(
 
 fn terrain() -> Rig {
     Rig::new::<TerrainMapComponent>(TerrainMapParameters {
-        model: MODEL.into(),
+        vehicle: modelled(MODEL),
         sources: vec!["laser".to_owned()],
         ..TerrainMapParameters::default()
     })
@@ -98,7 +98,7 @@ fn without_ranges_or_poses_there_is_no_map_and_health_says_why() {
 fn a_map_is_as_old_as_the_source_that_has_been_silent_for_longest() {
     let (left, right) = ("LeftLaser:ScanCenter", "RightLaser:ScanCenter");
     let mut rig = Rig::new::<TerrainMapComponent>(TerrainMapParameters {
-        model: RAPTOR_UGV.into(),
+        vehicle: modelled(RAPTOR_UGV),
         ..TerrainMapParameters::default()
     });
     let died = rig.now().utime() + 1_000_000;
@@ -195,7 +195,11 @@ fn a_component_without_a_model_or_a_source_says_what_it_needs() {
             .map(|error| error.to_string())
             .unwrap_or_default()
     };
-    assert!(refused(&[]).contains("[robot] model"), "{}", refused(&[]));
+    assert!(
+        refused(&[]).contains("[vehicle] has no model"),
+        "{}",
+        refused(&[])
+    );
     let model = ("model", Setting::Text(MODEL.to_owned()));
     let nothing = ("sources", Setting::List(Vec::new()));
     let why = refused(&[model.clone(), nothing]);

@@ -1,24 +1,33 @@
 //! What drivers promise as components, whoever drives.
 
+use crate::support::modelled;
 use bowline_autonomy::Place;
 use bowline_autonomy::plan::{PilotDriver, PilotParameters, WindowDriver, WindowParameters};
-use bowline_component::{Health, Rig};
+use bowline_component::{Health, Rig, Vehicle};
 use bowline_msgs::{Path, PoseTransform, Range3d, Velocity, Waypoint};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Each driver, by its name.
 fn drivers() -> [(&'static str, Rig); 2] {
-    let jackal = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../models/jackal/jackal.xml"
-    );
+    let vehicle = Vehicle {
+        front_m: Some(0.254),
+        rear_m: Some(0.254),
+        width_m: Some(0.43),
+        wheelbase_m: Some(0.262),
+        max_turn_radps: Some(2.0),
+        brake_mps2: Some(2.0),
+        reaction_s: Some(0.15),
+        ..modelled(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../models/jackal/jackal.xml"
+        ))
+    };
     let pilot = PilotParameters {
-        model: PathBuf::from(jackal),
+        vehicle: vehicle.clone(),
         ..PilotParameters::default()
     };
     let window = WindowParameters {
-        model: PathBuf::from(jackal),
+        vehicle,
         ..WindowParameters::default()
     };
     [

@@ -1,14 +1,14 @@
 //! What the obstacle map makes of rays and points.
 
+use crate::support::modelled;
 use bowline_autonomy::map::{ObstacleMap, ObstacleMapParameters};
 use bowline_component::{Health, Rig};
 use bowline_msgs::{Map, PoseTransform, Range3d};
-use std::path::PathBuf;
 use std::time::Duration;
 
 fn parameters() -> ObstacleMapParameters {
     ObstacleMapParameters {
-        model: PathBuf::from(concat!(
+        vehicle: modelled(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../models/jackal/jackal.xml"
         )),

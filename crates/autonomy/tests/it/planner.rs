@@ -1,5 +1,6 @@
 //! What the planner and its voter promise as components.
 
+use crate::support::car;
 use bowline_autonomy::Place;
 use bowline_autonomy::plan::{Follow, FollowParameters, Planner, PlannerParameters};
 use bowline_component::{Health, Rig};
@@ -59,7 +60,10 @@ fn goal(at: [f32; 2]) -> Path {
 }
 
 fn planner() -> Rig {
-    Rig::new::<Planner>(PlannerParameters::default())
+    Rig::new::<Planner>(PlannerParameters {
+        vehicle: car(),
+        ..PlannerParameters::default()
+    })
 }
 
 /// Tells a planner where it is, where to go and what is blocked, and lets it plan.
@@ -170,6 +174,7 @@ fn without_a_goal_left_the_plan_is_to_stay_and_said_once() {
 #[test]
 fn what_it_kept_in_mind_is_forgotten_when_the_pose_jumps() {
     let mut rig = Rig::new::<Planner>(PlannerParameters {
+        vehicle: car(),
         unknown: "kept".to_owned(),
         ..PlannerParameters::default()
     });
@@ -266,7 +271,10 @@ fn best(vote: &Vote) -> (f32, f32) {
 fn the_voter_steers_along_the_plan_and_slows_down_at_its_end() {
     let mut planner = planner();
     let plans = plan(&mut planner, WEST, [12.0, 0.0], is_wall);
-    let mut rig = Rig::new::<Follow>(FollowParameters::default());
+    let mut rig = Rig::new::<Follow>(FollowParameters {
+        vehicle: car(),
+        ..FollowParameters::default()
+    });
     let mut votes = |at: Place| {
         let now = rig.now().utime();
         rig.send("plan", plans[0].clone());
@@ -294,7 +302,10 @@ fn the_voter_steers_along_the_plan_and_slows_down_at_its_end() {
 
 #[test]
 fn the_voter_stops_without_a_way_and_is_silent_without_a_plan() {
-    let mut rig = Rig::new::<Follow>(FollowParameters::default());
+    let mut rig = Rig::new::<Follow>(FollowParameters {
+        vehicle: car(),
+        ..FollowParameters::default()
+    });
     let now = rig.now().utime();
     rig.send("pose", pose(now, WEST));
     rig.advance(Duration::from_millis(101));

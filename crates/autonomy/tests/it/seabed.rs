@@ -1,6 +1,6 @@
 //! The map of the bottom on the bench, and what is found on it.
 
-use crate::support::{heights, plane};
+use crate::support::{heights, modelled, plane};
 use bowline_autonomy::map::{Bathymetry, BathymetryParameters, MAX_SHOALS, ShoalSettings, shoals};
 use bowline_component::{Build as _, Health, Ports, Rig};
 use bowline_geometry::Transform;
@@ -21,7 +21,7 @@ fn bottom(x_m: f64, y_m: f64) -> f64 {
 
 fn parameters() -> BathymetryParameters {
     BathymetryParameters {
-        model: MODEL.into(),
+        vehicle: modelled(MODEL),
         centre_m: vec![20.0, 0.0],
         size_m: 64.0,
         ..BathymetryParameters::default()

@@ -1,8 +1,32 @@
 //! Worlds that can be worked out by hand: a plane with boxes on it, and devices that look at it.
 
 use bowline_autonomy::map::{PoseNoise, SensorNoise, View};
+use bowline_component::Vehicle;
 use bowline_geometry::{Assembly, Body, BodyFrame, Constraint, FrameName, Model, Transform, Vec3};
 use bowline_msgs::{Map, PoseTransform, Range3d};
+
+/// A vehicle of which only the model is known.
+pub(crate) fn modelled(model: &str) -> Vehicle {
+    Vehicle {
+        model: model.into(),
+        ..Vehicle::default()
+    }
+}
+
+/// A car of the size of the Raptor, whose poses are those of its own frame.
+pub(crate) fn car() -> Vehicle {
+    Vehicle {
+        front_m: Some(2.55),
+        rear_m: Some(0.5),
+        width_m: Some(1.5),
+        wheelbase_m: Some(1.96),
+        max_curvature_per_m: Some(0.5),
+        max_turn_radps: Some(1.0),
+        brake_mps2: Some(1.5),
+        reaction_s: Some(0.3),
+        ..Vehicle::default()
+    }
+}
 
 /// A plane with boxes that stand in it.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! The controller of a vessel on the bench: what it wishes for, and when for nothing.
 
+use crate::support::modelled;
 use bowline_autonomy::control::{VesselController, VesselControllerParameters};
 use bowline_component::{Build as _, Health, Ports, Rig};
 use bowline_geometry::Transform;
@@ -79,7 +80,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let parameters = VesselControllerParameters {
-            model: MODEL.into(),
+            vehicle: modelled(MODEL),
             ..VesselControllerParameters::default()
         };
         Self {
@@ -300,9 +301,12 @@ fn a_model_that_is_none_of_a_vessel_with_two_thrusters_is_refused_in_words() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../models/raptor_ugv/raptor_ugv.xml"
     );
-    for (model, expected) in [("", "it needs a model"), (raptor, "the model has no hull")] {
+    for (model, expected) in [
+        ("", "[vehicle] has no model"),
+        (raptor, "the model has no hull"),
+    ] {
         let parameters = VesselControllerParameters {
-            model: model.into(),
+            vehicle: modelled(model),
             ..VesselControllerParameters::default()
         };
         let refused = VesselController::build(parameters, &mut Ports::default()).map(drop);

@@ -1,11 +1,12 @@
 //! What voters think of arcs.
 
+use crate::support::car;
 use bowline_autonomy::vote::{
     Avoidance, Footing, Ground, Hazard, HazardParameters, Outline, Sweeper, Teleop,
     TeleopParameters, Waypoint, WaypointParameters,
 };
 use bowline_autonomy::{Mission, MissionParameters, Place};
-use bowline_component::{Health, Rig};
+use bowline_component::{Health, Rig, Vehicle};
 use bowline_msgs::{Map, Path, PoseTransform, Task, Velocity, Vote, Waypoint as Goal};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -67,7 +68,10 @@ fn judged(rig: &mut Rig, footing: impl Fn([f64; 2]) -> f32, speed_mps: f64) -> V
 
 fn hazard(footing: impl Fn([f64; 2]) -> f32, speed_mps: f64) -> Vote {
     judged(
-        &mut Rig::new::<Hazard>(HazardParameters::default()),
+        &mut Rig::new::<Hazard>(HazardParameters {
+            vehicle: car(),
+            ..HazardParameters::default()
+        }),
         footing,
         speed_mps,
     )
@@ -101,11 +105,14 @@ fn hazard_vetoes_what_it_could_not_stop_before_and_measures_the_rest() {
 #[test]
 fn hazard_lets_a_vehicle_turn_where_it_has_room_for_a_quarter_of_a_turn() {
     let turning = HazardParameters {
-        front_m: 0.3,
-        rear_m: 0.7,
-        width_m: 0.8,
+        vehicle: Vehicle {
+            front_m: Some(0.3),
+            rear_m: Some(0.7),
+            width_m: Some(0.8),
+            max_curvature_per_m: Some(4.0),
+            ..car()
+        },
         margin_m: 0.1,
-        max_curvature_per_m: 4.0,
         ..HazardParameters::default()
     };
     // Its rear swings farther than its front: that meets the block, but only after a quarter of a turn.
@@ -139,7 +146,10 @@ fn hazard_has_the_vehicle_creep_where_nobody_has_seen_the_ground() {
 
 #[test]
 fn hazard_is_silent_rather_than_wrong() {
-    let mut rig = Rig::new::<Hazard>(HazardParameters::default());
+    let mut rig = Rig::new::<Hazard>(HazardParameters {
+        vehicle: car(),
+        ..HazardParameters::default()
+    });
     let utime = rig.now().utime();
     rig.send("ground", map(utime, |_| 1.0));
     assert!(rig.take::<Vote>("vote").is_empty());
@@ -164,7 +174,10 @@ fn hazard_is_silent_rather_than_wrong() {
 
 #[test]
 fn a_vote_is_as_old_as_what_it_rests_on() {
-    let mut rig = Rig::new::<Hazard>(HazardParameters::default());
+    let mut rig = Rig::new::<Hazard>(HazardParameters {
+        vehicle: car(),
+        ..HazardParameters::default()
+    });
     let utime = rig.now().utime();
     rig.send("pose", pose(utime, Place::default(), 0.0));
     rig.send("ground", map(utime - 70_000, |_| 1.0));
@@ -173,7 +186,10 @@ fn a_vote_is_as_old_as_what_it_rests_on() {
 
 #[test]
 fn avoidance_likes_room_and_good_ground() {
-    let mut rig = Rig::new::<Avoidance>(HazardParameters::default());
+    let mut rig = Rig::new::<Avoidance>(HazardParameters {
+        vehicle: car(),
+        ..HazardParameters::default()
+    });
     let vote = judged(&mut rig, block_at(8.0, 1.5), 0.0);
     let of = |curvature: f32| {
         let away = |it: &&bowline_msgs::Arc| (it.curvature_per_m - curvature).abs();
@@ -221,7 +237,10 @@ fn waypoint_steers_to_the_next_goal_and_stops_at_the_last() {
         (&[[-9.0, -1.0]], -0.5, "goal 0 is 9.1 m away"),
     ];
     for (points, curvature, reason) in cases {
-        let mut rig = Rig::new::<Waypoint>(WaypointParameters::default());
+        let mut rig = Rig::new::<Waypoint>(WaypointParameters {
+            vehicle: car(),
+            ..WaypointParameters::default()
+        });
         rig.send("pose", pose(rig.now().utime(), Place::default(), 0.0));
         rig.send("goals", goals(points));
         rig.advance(Duration::from_millis(100));
@@ -234,7 +253,10 @@ fn waypoint_steers_to_the_next_goal_and_stops_at_the_last() {
         let is_limited = vote.arcs[0].max_speed_mps.is_finite();
         assert_eq!(is_limited, points.len() == 1);
     }
-    let mut rig = Rig::new::<Waypoint>(WaypointParameters::default());
+    let mut rig = Rig::new::<Waypoint>(WaypointParameters {
+        vehicle: car(),
+        ..WaypointParameters::default()
+    });
     rig.send("pose", pose(rig.now().utime(), Place::default(), 0.0));
     rig.send("goals", goals(&[]));
     rig.advance(Duration::from_millis(100));
@@ -245,7 +267,10 @@ fn waypoint_steers_to_the_next_goal_and_stops_at_the_last() {
 
 #[test]
 fn teleop_votes_for_what_a_person_asks_for_and_falls_silent_with_them() {
-    let mut rig = Rig::new::<Teleop>(TeleopParameters::default());
+    let mut rig = Rig::new::<Teleop>(TeleopParameters {
+        vehicle: car(),
+        ..TeleopParameters::default()
+    });
     let utime = rig.now().utime();
     rig.send(
         "wish",

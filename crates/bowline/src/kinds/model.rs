@@ -4,6 +4,7 @@ use crate::{input, output};
 use bowline_component::service::Failure;
 use bowline_component::{
     Build, BuildError, Component, Expect, Health, Input, Outbox, Ports, Raw, Seen, Service, Step,
+    Vehicle,
 };
 use bowline_geometry::{
     Disk, Feed, FindFrameError, JointId, Model, Transform, TransformError, load,
@@ -20,8 +21,7 @@ const NOT_KNOWN: i32 = 2;
 bowline_component::parameters! {
     /// What the model server is made from.
     pub(crate) struct ModelParameters {
-        /// An Assembly file, a URDF or an SDF file; without it the robot's own model.
-        model: PathBuf = PathBuf::new();
+        in vehicle: Vehicle;
         /// Where types of joints' channels are, if they are not Bowline's own: .lcm files, or folders of them; without it
         /// the robot's own types.
         types: Vec<PathBuf> = Vec::new();
@@ -49,15 +49,8 @@ impl Build for ModelServer {
     type Parameters = ModelParameters;
 
     fn build(parameters: ModelParameters, ports: &mut Ports) -> Result<Self, BuildError> {
-        let ModelParameters { model, types } = parameters;
-        if model.as_os_str().is_empty() {
-            return Err(
-                "it needs a model: [robot] model = \"FILE\", or a parameter model of its own"
-                    .into(),
-            );
-        }
-        let loaded = load(&model, &mut Disk)?;
-        let model = Model::new(loaded.assembly)?;
+        let ModelParameters { vehicle, types } = parameters;
+        let model = Model::new(load(vehicle.model()?, &mut Disk)?.assembly)?;
         let mut joints = Vec::new();
         for joint in model.joints() {
             let Some(feed) = joint.feed() else {

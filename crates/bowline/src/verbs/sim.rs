@@ -6,6 +6,7 @@ use crate::robot_file::{self, Presets};
 use crate::{App, Outcome, output};
 use anyhow::Context as _;
 use bowline_bus::Url;
+use bowline_component::Vehicle as VehicleFacts;
 use bowline_sim::{
     Barn, Catalog, Flow, LoadWorldError, Moves, Sea, SimParameters, Simulation, Solid, Vehicle,
     World, to_geojson, to_svg, to_truth, world_to_svg,
@@ -186,7 +187,7 @@ fn robot_text(world: &Path, model: &Path, vehicle: &Vehicle) -> String {
     let command = vehicle.command();
     let (port, command) = (command.name, command.message.name);
     format!(
-        "[robot]\nname = \"sim\"\nmodel = {}\nexternal = {{ {port} = \"{command}\" }}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
+        "[robot]\nname = \"sim\"\nexternal = {{ {port} = \"{command}\" }}\n\n[vehicle]\nmodel = {}\n\n[sim]\n[sim.component.sim]\nkind = \"sim\"\n\n[sim.component.sim.parameters]\nworld = {}\n",
         quoted(model),
         quoted(world)
     )
@@ -385,7 +386,10 @@ fn write(out: Option<&Path>, text: &str) -> anyhow::Result<Outcome> {
 fn simulation(world: &Path, model: &Path) -> anyhow::Result<Simulation> {
     let parameters = SimParameters {
         world: world.to_owned(),
-        model: model.to_owned(),
+        vehicle: VehicleFacts {
+            model: model.to_owned(),
+            ..VehicleFacts::default()
+        },
         ..SimParameters::default()
     };
     parameters

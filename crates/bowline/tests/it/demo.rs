@@ -3,6 +3,7 @@
 use crate::station::Serving;
 use crate::{bowline_in, scratch, stderr, stdout};
 use bowline_autonomy::{Place, Whereabouts};
+use bowline_component::Vehicle;
 use bowline_log::Reader;
 use bowline_msgs::{Contact, PoseTransform};
 use bowline_wire::Message as _;
@@ -91,7 +92,11 @@ struct Drive {
 impl Drive {
     /// Reads the log of a drive.
     fn read(log: &Path, model: &Path) -> Self {
-        let whereabouts = Whereabouts::new(model, "").expect("the model of the demo");
+        let vehicle = Vehicle {
+            model: model.to_owned(),
+            ..Vehicle::default()
+        };
+        let whereabouts = Whereabouts::of(&vehicle).expect("the model of the demo");
         let mut log = Reader::open(log).expect("a log");
         let mut drive = Self::default();
         let mut last: Option<Place> = None;

@@ -168,8 +168,9 @@ fn a_joint_needs_a_number_where_its_model_says() {
         ("bowline.unheard_t", 1, "unknown message type"),
     ] {
         let robot = format!(
-            "[robot]\nname = \"raptor\"\nmodel = {model:?}\n\
+            "[robot]\nname = \"raptor\"\n\
              external = {{ \"pan.angle\" = {type_name:?}, \"steering.state\" = {type_name:?} }}\n\
+             [vehicle]\nmodel = {model:?}\n\
              [component.model]\nkind = \"model\"\n"
         );
         write(&folder, "robot.toml", &robot);

@@ -7,6 +7,7 @@ mod processes;
 mod ring;
 mod safe_state;
 mod settings;
+mod vehicle;
 mod wiring;
 
 use super::draft::{Draft, RecordDraft};
@@ -26,6 +27,8 @@ struct Checked {
     component: Component,
     /// Of each of its ports.
     ports_at: Vec<Span>,
+    /// What it needs to know of the vehicle and does not.
+    missing: Vec<&'static str>,
     /// Whether its ports are known: something else is wrong with it otherwise, and nothing follows from what it lacks.
     is_whole: bool,
 }
@@ -34,9 +37,11 @@ struct Checked {
 struct Context<'a> {
     loader: &'a Loader<'a>,
     types: &'a KnownTypes,
-    /// What the file says once for all components that have a parameter of that name: paths.
-    common: &'a [(&'static str, Setting)],
-    /// The same for parameters of any kind.
+    /// Where the robot's own types are, for components that have a parameter `types`.
+    types_setting: &'a Setting,
+    /// What the file has of the vehicle.
+    vehicle: &'a [(String, Setting)],
+    /// Parameters for all components that have one of that name.
     shared: &'a [(Word, &'a Value<'a>)],
     /// How long components of a kind may be silent that set no limit of their own.
     heartbeat_within: Option<Duration>,
@@ -66,21 +71,20 @@ pub(super) fn check(
     settings::check_taken(draft, loader.kinds, loader.presets, problems);
     let bus = draft.bus.as_ref().and_then(|url| check_bus(url, problems));
     let (bus, transport) = bus.unzip();
-    let model = draft
-        .model
-        .as_ref()
-        .map(|model| existing(model, "model", problems));
+    let facts = vehicle::check(draft, loader.presets, problems);
     let types: Vec<PathBuf> = draft
         .types
         .iter()
         .map(|path| existing(path, "types", problems))
         .collect();
     let types_known = read_types(draft, &types, loader, problems);
-    let common = common(model.as_deref(), &types);
+    let paths = types.iter().map(|path| path.display().to_string());
+    let types_setting = Setting::List(paths.map(Setting::Text).collect());
     let context = Context {
         loader,
         types: &types_known,
-        common: &common,
+        types_setting: &types_setting,
+        vehicle: &facts.settings,
         shared: &draft.parameters,
         heartbeat_within: draft.heartbeat_within,
         replaced: replaced_here(draft, loader),
@@ -94,6 +98,7 @@ pub(super) fn check(
         .iter()
         .map(|component| components::check(component, &context, problems))
         .collect();
+    vehicle::check_missing(draft, (&facts, &checked), problems);
     let external = check_external(draft, &types_known, problems);
     processes::check(draft, transport, problems);
     let safe_state = safe_state::check(draft, &checked, &context, problems);
@@ -104,7 +109,7 @@ pub(super) fn check(
         file: path.to_owned(),
         folder: folder.to_owned(),
         bus,
-        model,
+        vehicle: facts.vehicle,
         types,
         external: external.into_iter().map(|(port, _)| port).collect(),
         record,
@@ -118,16 +123,6 @@ pub(super) fn check(
         log_replaces: draft.log.as_deref().map(texts),
         presets: loader.presets.to_vec(),
     })
-}
-
-fn common(model: Option<&Path>, types: &[PathBuf]) -> Vec<(&'static str, Setting)> {
-    let text = |path: &Path| Setting::Text(path.display().to_string());
-    let model = model.map(|model| ("model", text(model)));
-    let types = types.iter().map(|path| text(path)).collect();
-    model
-        .into_iter()
-        .chain([("types", Setting::List(types))])
-        .collect()
 }
 
 fn texts(words: &[Word]) -> Vec<String> {
@@ -171,13 +166,19 @@ fn complain_of_bus(url: &Word, error: &BadUrl, problems: &mut Problems<'_>) {
 /// A path, which should be there.
 fn existing(path: &Word, what: &str, problems: &mut Problems<'_>) -> PathBuf {
     let found = problems.folder(&path.span()).join(path.get_ref());
-    if !found.exists() {
-        let message = format!("{what}: there is no {}", found.display());
-        problems
-            .error(path.span(), message)
-            .help("paths are relative to the robot file");
-    }
+    is_there(&found, (what, path.span()), problems);
     found
+}
+
+/// Whether there is such a file or folder, which is named at a place.
+fn is_there(path: &Path, (what, at): (&str, Span), problems: &mut Problems<'_>) -> bool {
+    let is_there = path.exists();
+    if !is_there {
+        let message = format!("{what}: there is no {}", path.display());
+        let help = "paths are relative to the robot file";
+        problems.error(at, message).help(help);
+    }
+    is_there
 }
 
 fn read_types(

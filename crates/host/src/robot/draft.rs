@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Draft<'v, 'i> {
     pub(super) name: Option<Word>,
     pub(super) bus: Option<Word>,
-    pub(super) model: Option<Word>,
+    pub(super) vehicle: VehicleDraft<'v, 'i>,
     pub(super) types: Vec<Word>,
     /// How long components of a kind may be silent that set no limit of their own.
     pub(super) heartbeat_within: Option<Duration>,
@@ -31,6 +31,14 @@ pub(super) struct Draft<'v, 'i> {
     pub(super) sim: Option<Vec<Word>>,
     /// What a log replaces, if one may.
     pub(super) log: Option<Vec<Word>>,
+}
+
+/// What is so of the vehicle.
+#[derive(Debug, Default)]
+pub(super) struct VehicleDraft<'v, 'i> {
+    /// Where the section begins, or where it should be.
+    pub(super) at: Span,
+    pub(super) facts: Vec<(Word, &'v Value<'i>)>,
 }
 
 #[derive(Debug)]
@@ -128,6 +136,10 @@ pub(super) fn read<'v, 'i>(file: &'v DeTable<'i>, problems: &mut Problems<'_>) -
                 .help(help);
         }
     }
+    if let Some(table) = root.table("vehicle", "[vehicle]", problems) {
+        draft.vehicle.at = root.key("vehicle").unwrap_or_default();
+        draft.vehicle.facts = table.entries();
+    }
     draft.record = root
         .table("record", "[record]", problems)
         .and_then(|table| read_record(table, problems));
@@ -164,12 +176,13 @@ fn read_robot<'v, 'i>(
     draft: &mut Draft<'v, 'i>,
     problems: &mut Problems<'_>,
 ) {
+    draft.vehicle.at = table.at();
     draft.name = table.text("name", problems);
     table.require("name", "give the robot a name: name = \"...\"", problems);
     // Whatever that is like is in here already.
     let _like = table.text("like", problems);
     draft.bus = table.text("bus", problems);
-    draft.model = table.text("model", problems);
+    refuse_model(&mut table, problems);
     draft.types = table.texts("types", problems).unwrap_or_default();
     draft.heartbeat_within = read_heartbeat_limit(&mut table, problems);
     if let Some(parameters) = table.table("parameters", "[robot.parameters]", problems) {
@@ -178,6 +191,18 @@ fn read_robot<'v, 'i>(
     draft.external = table.pairs("external", problems);
     draft.external_services = read_services(&mut table, "external_services", problems);
     table.finish(problems);
+}
+
+/// It was there before there was a section for what is so of the vehicle.
+fn refuse_model(table: &mut Table<'_, '_>, problems: &mut Problems<'_>) {
+    if let Some(at) = table.key("model") {
+        let model = table.value("model").map(Spanned::get_ref);
+        let model = model.and_then(DeValue::as_str).unwrap_or("...");
+        let help = format!("in a section of its own: [vehicle] and below it model = {model:?}");
+        problems
+            .error(at, "model is a fact of the vehicle, not of [robot]")
+            .help(help);
+    }
 }
 
 fn read_record(mut table: Table<'_, '_>, problems: &mut Problems<'_>) -> Option<RecordDraft> {

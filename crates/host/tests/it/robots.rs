@@ -5,7 +5,8 @@
 //! is reported that is right. One that changes is to be read in the same way.
 
 use bowline_component::{
-    Build, BuildError, Component, Expect, Kind, Outbox, Ports, Setting, Step, kinds,
+    Build, BuildError, Component, Expect, Kind, Outbox, Parameters as _, Ports, Setting, Step,
+    Vehicle, kinds,
 };
 use bowline_host::robot::{
     self, Here, LoadError, Loaded, Loader, Preset, Problem, Program, Severity, Source,
@@ -71,6 +72,15 @@ bowline_component::parameters! {
     }
 }
 
+bowline_component::parameters! {
+    /// Of a driver.
+    struct DriverSettings {
+        in vehicle: Vehicle;
+        /// How fast it drives.
+        speed_mps: f64 = 1.0;
+    }
+}
+
 still!(StillAsker, bowline_component::NoParameters, |_, ports| {
     ports.client::<Waypoint, PathMessage>("route", "the way to a point");
     Ok(())
@@ -97,6 +107,15 @@ still!(StillGate, LaserSettings, |_, ports| {
     ports.output::<GateToken>("token", "what commands bring back");
     Ok(())
 });
+still!(StillDriver, DriverSettings, |settings, ports| {
+    let vehicle = &settings.vehicle;
+    let length_m = vehicle.front_m()? + vehicle.rear_m()?;
+    if vehicle.wheelbase_m()? > length_m {
+        return Err("its wheels are beside it".into());
+    }
+    ports.output::<Velocity>("command", "how to move");
+    Ok(())
+});
 still!(StillEar, bowline_component::NoParameters, |_, ports| {
     let anybody = Expect::ever().from_anybody();
     ports.input_on::<Velocity>("orders", "what anybody wants", anybody, "orders");
@@ -118,6 +137,7 @@ still!(StillSink, bowline_component::NoParameters, |_, ports| {
 
 const KINDS: &[Kind] = &[
     Kind::of::<StillAsker>("asker", "asks for ways"),
+    Kind::of::<StillDriver>("driver", "drives"),
     Kind::of::<StillEar>("ear", "hears anybody"),
     Kind::of::<StillGate>("gate", "decides"),
     Kind::of::<StillJoint>("joint", "moves"),
@@ -269,6 +289,49 @@ fn a_source_replaces_what_the_file_says() {
         .collect();
     assert_eq!(replaced, ["laser", "camera"]);
     assert!(robot.component("laser", Source::Sim).is_none());
+}
+
+#[test]
+fn facts_of_the_vehicle_reach_every_component_that_asks() {
+    let facts = |robot: &robot::Robot, component: &str| -> Vec<String> {
+        let component = robot.component(component, Source::Live).unwrap();
+        let Program::Kind { settings, .. } = &component.program else {
+            panic!("{:?}", component.program);
+        };
+        let facts = settings
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"));
+        facts.collect()
+    };
+    let file = Path::new("tests/robots/vehicle_right.toml");
+    let robot = load("tests/robots/vehicle_right.toml").robot;
+    let outline = ["front_m = 2.65", "rear_m = 0.45"];
+    let with = |wheelbase: &str| [outline[0], outline[1], wheelbase].map(str::to_owned);
+    assert_eq!(facts(&robot, "one"), with("wheelbase_m = 1.9"));
+    assert_eq!(facts(&robot, "other"), with("wheelbase_m = 2"));
+    let laser = robot.component("laser", Source::Live).unwrap();
+    assert_eq!(laser.name, "laser");
+    assert_eq!(facts(&robot, "laser").len(), 1, "it has no such parameter");
+    assert_eq!(robot.vehicle().wheelbase_m, Some(2.0));
+    assert_eq!(robot.model(), None);
+    // What the command line has counts more than the file, for all of them or for one.
+    for (preset, expected) in [
+        ("wheelbase_m=2.5", ["2.5", "2.5"]),
+        ("other.wheelbase_m=2.5", ["1.9", "2.5"]),
+    ] {
+        let presets: [Preset; 1] = [preset.parse().unwrap()];
+        let loader = Loader {
+            presets: &presets,
+            ..loader()
+        };
+        let robot = robot::load(file, &loader).unwrap().robot;
+        for (component, expected) in ["one", "other"].into_iter().zip(expected) {
+            let expected = format!("wheelbase_m = {expected}");
+            assert!(facts(&robot, component).contains(&expected), "{preset}");
+        }
+        let of_all = robot.vehicle().get("wheelbase_m").unwrap().to_string();
+        assert_eq!(of_all == "2.5", !preset.starts_with("other"), "{preset}");
+    }
 }
 
 #[test]

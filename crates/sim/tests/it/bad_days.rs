@@ -1,6 +1,6 @@
 //! What moves by itself, and what breaks by itself.
 
-use crate::support::{EPOCH, cart, drive, message, raptor, readings, repository, wait};
+use crate::support::{EPOCH, cart, drive, message, modelled, raptor, readings, repository, wait};
 use bowline_msgs::{PoseTransform, Range3d};
 use bowline_sim::{
     Body, Catalog, Event, Fault, FaultKind, Moves, Path, PathEnd, PlannedFault, SimParameters,
@@ -129,7 +129,7 @@ fn a_world_cannot_break_what_the_vehicle_does_not_have() {
     std::fs::write(&path, text).expect("a file");
     let parameters = SimParameters {
         world: path,
-        model: repository().join("models/raptor_ugv/raptor_ugv.xml"),
+        vehicle: modelled(repository().join("models/raptor_ugv/raptor_ugv.xml")),
         ..SimParameters::default()
     };
     let error = parameters

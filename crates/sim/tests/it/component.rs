@@ -1,6 +1,6 @@
 //! The component: traffic on its ports, and services.
 
-use crate::support::repository;
+use crate::support::{modelled, repository};
 use bowline_component::service::Failure;
 use bowline_component::{Health, Rig};
 use bowline_msgs::{
@@ -12,7 +12,7 @@ use std::time::Duration;
 fn rig() -> Rig {
     Rig::new::<Sim>(SimParameters {
         world: repository().join("worlds/blocks.toml"),
-        model: repository().join("models/raptor_ugv/raptor_ugv.xml"),
+        vehicle: modelled(repository().join("models/raptor_ugv/raptor_ugv.xml")),
         ..SimParameters::default()
     })
 }
@@ -308,7 +308,7 @@ fn faults_that_are_none_are_refused() {
 fn a_robot_without_wheels_or_frame_or_mass_is_refused_in_words() {
     let model = repository().join("models/raptor/raptor.xml");
     let parameters = SimParameters {
-        model,
+        vehicle: modelled(model),
         ..SimParameters::default()
     };
     let error = parameters
@@ -320,5 +320,5 @@ fn a_robot_without_wheels_or_frame_or_mass_is_refused_in_words() {
         .load(&Catalog::default())
         .expect_err("no model")
         .to_string();
-    assert!(error.contains("it needs a model"), "{error}");
+    assert!(error.contains("[vehicle] has no model"), "{error}");
 }

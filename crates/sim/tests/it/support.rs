@@ -1,6 +1,6 @@
 //! Simulations for tests.
 
-use bowline_component::Time;
+use bowline_component::{Time, Vehicle as Facts};
 use bowline_geometry::{Disk, Files, Model, load};
 use bowline_msgs::Velocity;
 use bowline_sim::{
@@ -30,13 +30,24 @@ pub(crate) fn vehicle(model: &str) -> Vehicle {
     vehicle_of(&repository().join("models").join(model), &mut Disk)
 }
 
+/// A vehicle of which only the model is known.
+pub(crate) fn modelled(model: impl Into<PathBuf>) -> Facts {
+    Facts {
+        model: model.into(),
+        ..Facts::default()
+    }
+}
+
 pub(crate) fn raptor(world: World) -> Simulation {
     SimParameters::default().simulation(world, vehicle("raptor_ugv/raptor_ugv.xml"))
 }
 
 pub(crate) fn jackal(world: World) -> Simulation {
     let parameters = SimParameters {
-        drive: "skid".to_owned(),
+        vehicle: Facts {
+            steering: "skid".to_owned(),
+            ..Facts::default()
+        },
         ..SimParameters::default()
     };
     parameters.simulation(world, vehicle("jackal/jackal.xml"))

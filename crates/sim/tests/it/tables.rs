@@ -1,6 +1,6 @@
 //! Rows that a program adds: a sensor and a kind of actuation that the simulator does not have.
 
-use crate::support::{EPOCH, message, steps};
+use crate::support::{EPOCH, message, modelled, steps};
 use bowline_component::{BuildError, Kind, Rig, Time, TypeInfo};
 use bowline_geometry::{
     Attribute, Bounds, ElementKind, ElementRole, Model, Transform, Value, load,
@@ -266,7 +266,7 @@ fn a_component_with_rows_of_a_program_has_their_ports() {
     std::fs::write(&world, "[world]\nname = \"sea\"\n\n[sea]\n").expect("it can be written");
     let parameters = SimParameters {
         world,
-        model: folder.path().join("a.xml"),
+        vehicle: modelled(folder.path().join("a.xml")),
         ..SimParameters::default()
     };
     let mut rig = Rig::new::<Sim<Mine>>(parameters);

@@ -1,6 +1,6 @@
 //! A vessel under way: the simulator, and the components that find out where it is and steer it.
 
-use crate::support::{repository, vehicle};
+use crate::support::{modelled, repository, vehicle};
 use bowline_autonomy::control::{VesselController, VesselControllerParameters};
 use bowline_autonomy::estimate::{Estimator, EstimatorParameters};
 use bowline_autonomy::helm::{Helm, HelmParameters};
@@ -40,7 +40,7 @@ fn estimator(world: &World) -> Rig {
         origin_lat_deg: origin.lat_deg,
         origin_lon_deg: origin.lon_deg,
         origin_alt_m: origin.alt_m,
-        model: repository().join("models").join(MODEL),
+        vehicle: modelled(repository().join("models").join(MODEL)),
         // What the simulated sensors are like.
         gyro_bias_sd_radps: 1e-6,
         gyro_walk: 0.0,
@@ -330,13 +330,12 @@ struct Ship {
 
 impl Ship {
     fn new(world: World, seed: u64) -> Self {
-        let model = repository().join("models").join(MODEL);
         let helm = HelmParameters {
-            model: model.clone(),
+            vehicle: modelled(repository().join("models").join(MODEL)),
             ..HelmParameters::default()
         };
         let controller = VesselControllerParameters {
-            model,
+            vehicle: modelled(repository().join("models").join(MODEL)),
             ..VesselControllerParameters::default()
         };
         Self {

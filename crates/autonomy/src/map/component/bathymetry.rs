@@ -1,22 +1,20 @@
 //! The map of the bottom as a component: pings of a multibeam sonar and poses in, a map that grows out.
 
-use super::intake::model;
 use crate::Agility;
 use crate::map::mapper::{Mapper, MapperCounts, MapperSettings};
 use crate::map::seabed::{Seabed, SeabedSettings};
 use crate::map::shoals::{Shoal, ShoalSettings, shoals};
+use crate::whereabouts::model_of;
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline_msgs::{Map, Multibeam, Path, PoseTransform, Range3d, Waypoint};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// Which part of the bottom is mapped, and how.
     pub struct BathymetryParameters {
-        /// The vessel's model, for where the sonar is; without it the robot's own.
-        model: PathBuf = PathBuf::new();
+        in vehicle: Vehicle;
         /// The middle of the area that is mapped, x and y, metres.
         centre_m: Vec<f64> = vec![0.0, 0.0];
         /// Its side, metres.
@@ -80,7 +78,7 @@ impl Build for Bathymetry {
         };
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            mapper: Mapper::new(model(&parameters.model)?, seabed, settings),
+            mapper: Mapper::new(model_of(&parameters.vehicle)?, seabed, settings),
             published: None,
             reported: MapperCounts::default(),
             n_bad: 0,

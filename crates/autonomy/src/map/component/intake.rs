@@ -2,10 +2,8 @@
 
 use crate::map::chart::Chart;
 use crate::map::mapper::{Mapper, MapperCounts};
-use bowline_component::{BuildError, Expect, Input, Ports, Step};
-use bowline_geometry::{Disk, Model, load};
+use bowline_component::{Expect, Input, Ports, Step};
 use bowline_msgs::{Map, PoseTransform, Range3d};
-use std::path::Path;
 use std::time::Duration;
 
 /// What feeds a chart.
@@ -126,15 +124,6 @@ impl<C: Chart> Intake<C> {
         words.extend(self.mapper.take_trouble());
         words
     }
-}
-
-/// The robot's model from its file.
-pub(super) fn model(path: &Path) -> Result<Model, BuildError> {
-    if path.as_os_str().is_empty() {
-        let help = "it needs a model: [robot] model = \"FILE\", or a parameter model of its own";
-        return Err(help.into());
-    }
-    Ok(Model::new(load(path, &mut Disk)?.assembly)?)
 }
 
 /// What is wrong, all of it, in words.

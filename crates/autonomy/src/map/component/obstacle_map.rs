@@ -1,23 +1,20 @@
 //! The obstacle map as a component.
 
-use super::intake::{Intake, model, trouble};
+use super::intake::{Intake, trouble};
 use crate::map::mapper::{Mapper, MapperSettings};
 use crate::map::obstacles::{ObstacleSettings, Obstacles};
+use crate::whereabouts::model_of;
 use crate::{Agility, Whereabouts};
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Input, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline_msgs::{Map, PoseTransform};
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// What the obstacle map is like, and what it is made from.
     pub struct ObstacleMapParameters {
-        /// An Assembly file, a URDF or an SDF file, for where the devices are; without it the robot's own model.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
+        in vehicle: Vehicle;
         /// The channels that ranges come on. Each is an input of that name.
         sources: Vec<String> = vec!["laser".to_owned()];
         /// The channels that lines on the ground come on: all of their points are obstacles. Each is an input of that name.
@@ -37,9 +34,9 @@ bowline_component::parameters! {
         /// After how long without ranges a source is silent, and the map is withheld.
         source_timeout: Duration = Duration::from_millis(300), within Duration::from_millis(1)..=Duration::from_secs(60);
         /// Faster than this the vehicle does not move, m/s: a pose that is further off makes the map begin anew.
-        max_speed_mps: f64 = 20.0, within 0.1..=1000.0;
+        jump_mps: f64 = 20.0, within 0.1..=1000.0;
         /// Nor does it turn faster than this, rad/s.
-        max_turn_radps: f64 = 5.0, within 0.1..=1000.0;
+        jump_radps: f64 = 5.0, within 0.1..=1000.0;
     }
 }
 
@@ -73,13 +70,13 @@ impl Build for ObstacleMap {
             let settings_of_mapper = MapperSettings {
                 pose_timeout: parameters.pose_timeout,
                 agility: Agility {
-                    max_speed_mps: parameters.max_speed_mps,
-                    max_turn_radps: parameters.max_turn_radps,
+                    max_speed_mps: parameters.jump_mps,
+                    max_turn_radps: parameters.jump_radps,
                 },
                 clear_every,
             };
             let chart = Obstacles::new(settings)?;
-            let mapper = Mapper::new(model(&parameters.model)?, chart, settings_of_mapper);
+            let mapper = Mapper::new(model_of(&parameters.vehicle)?, chart, settings_of_mapper);
             let timeout = parameters.source_timeout;
             Ok::<_, BuildError>(Intake::new(mapper, channels, timeout, pose, ports))
         };
@@ -88,7 +85,7 @@ impl Build for ObstacleMap {
         let lines = intake(f64::NEG_INFINITY, 0, &parameters.lines)?;
         ports.tick(crate::period(parameters.rate_hz));
         Ok(Self {
-            whereabouts: Whereabouts::new(&parameters.model, &parameters.vehicle)?,
+            whereabouts: Whereabouts::of(&parameters.vehicle)?,
             standing,
             lines,
             pose,

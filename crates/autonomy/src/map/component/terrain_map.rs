@@ -1,21 +1,20 @@
 //! The terrain map as a component.
 
-use super::intake::{Intake, model, trouble};
+use super::intake::{Intake, trouble};
 use crate::Agility;
 use crate::map::mapper::{Mapper, MapperSettings};
 use crate::map::terrain::{Terrain, TerrainSettings, Weighting};
+use crate::whereabouts::model_of;
 use bowline_component::{
-    Build, BuildError, Component, Expect, Health, Outbox, Output, Ports, Step,
+    Build, BuildError, Component, Expect, Health, Outbox, Output, Ports, Step, Vehicle,
 };
 use bowline_msgs::Map;
-use std::path::PathBuf;
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// What the terrain map is like, and what it is made from.
     pub struct TerrainMapParameters {
-        /// An Assembly file, a URDF or an SDF file, for where the devices are; without it the robot's own model.
-        model: PathBuf = PathBuf::new();
+        in vehicle: Vehicle;
         /// The channels that ranges come on. Each is an input of that name.
         sources: Vec<String> = vec!["laser.left".to_owned(), "laser.right".to_owned()];
         /// Side of the map, metres.
@@ -37,9 +36,9 @@ bowline_component::parameters! {
         /// Whether the map is withheld while any of the sources is silent, so that nobody trusts half a view.
         needs_all: bool = true;
         /// Faster than this the vehicle does not move, m/s: a pose that is further off makes the map begin anew.
-        max_speed_mps: f64 = 20.0, within 0.1..=1000.0;
+        jump_mps: f64 = 20.0, within 0.1..=1000.0;
         /// Nor does it turn faster than this, rad/s.
-        max_turn_radps: f64 = 5.0, within 0.1..=1000.0;
+        jump_radps: f64 = 5.0, within 0.1..=1000.0;
         /// One ray in so many is looked at for things that are no longer there; 0 keeps everything that was ever seen.
         clear_every: i64 = 1, within 0..=100_000;
     }
@@ -61,7 +60,7 @@ impl Build for TerrainMapComponent {
             return Err("it needs at least one source: sources = [\"laser.left\"]".into());
         }
         let mapper = Mapper::new(
-            model(&parameters.model)?,
+            model_of(&parameters.vehicle)?,
             Terrain::new(terrain_settings(&parameters))?,
             mapper_settings(&parameters),
         );
@@ -96,8 +95,8 @@ fn mapper_settings(parameters: &TerrainMapParameters) -> MapperSettings {
     MapperSettings {
         pose_timeout: parameters.pose_timeout,
         agility: Agility {
-            max_speed_mps: parameters.max_speed_mps,
-            max_turn_radps: parameters.max_turn_radps,
+            max_speed_mps: parameters.jump_mps,
+            max_turn_radps: parameters.jump_radps,
         },
         clear_every: usize::try_from(parameters.clear_every).unwrap_or(0),
     }

@@ -7,25 +7,13 @@ use crate::plan::pilot::{Pilot, PilotRule};
 use crate::plan::search::{Goal, Settings};
 use crate::plan::sparse::SparseMap;
 use crate::plan::sweep::Outline;
-use bowline_component::{Build, BuildError, Component, Outbox, Ports, Step};
-use std::path::PathBuf;
+use bowline_component::{Build, BuildError, Component, Outbox, Ports, Step, Vehicle};
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How the pilot plans and drives. What is not set is for a robot the size of a Jackal.
     pub struct PilotParameters {
-        /// The robot's model, to know where on the vehicle pose and laser are; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// From the vehicle's origin to its front, metres.
-        front_m: f64 = 0.254, within 0.0..=50.0;
-        /// From the vehicle's origin to its back, metres.
-        rear_m: f64 = 0.254, within 0.0..=50.0;
-        /// Its width, metres.
-        width_m: f64 = 0.43, within 0.0..=50.0;
-        /// Between the axles of the car that steering angles of commands are meant for, metres: as the drive has it.
-        wheelbase_m: f64 = 0.262, within 0.01..=20.0;
+        in vehicle: Vehicle;
         /// What is left all around when it plans, metres; if there is no way with one, the next is tried.
         margins_m: Vec<f64> = vec![0.08, 0.04, 0.02, 0.0];
         /// What is left all around when it drives, metres, where there is so much.
@@ -36,12 +24,6 @@ bowline_component::parameters! {
         comfort_cost: f64 = 2.0, within 0.0..=100.0;
         /// The fastest forward, metres a second.
         forward_mps: f64 = 1.5, within 0.01..=100.0;
-        /// The fastest turn, radians a second.
-        max_turn_radps: f64 = 2.0, within 0.001..=100.0;
-        /// How hard it counts on braking, metres a second squared.
-        brake_mps2: f64 = 2.0, within 0.05..=20.0;
-        /// How long a command takes to have an effect, seconds.
-        reaction_s: f64 = 0.15, within 0.0..=5.0;
         /// Slower than this it does not drive on, metres a second.
         creep_mps: f64 = 0.3, within 0.01..=10.0;
         /// How fast it may be for each metre of room beside it, 1/second, beyond `creep_mps`.
@@ -95,9 +77,7 @@ impl Build for PilotDriver {
             return Err("margins_m must be one or more numbers from 0 to 10".into());
         }
         let seat = SeatRule {
-            model: &parameters.model,
             vehicle: &parameters.vehicle,
-            wheelbase_m: parameters.wheelbase_m,
             heights_m: parameters.lowest_m..=parameters.highest_m,
             period: crate::period(parameters.rate_hz),
             deadline: parameters.deadline,
@@ -112,7 +92,11 @@ impl Build for PilotDriver {
 }
 
 fn rule(parameters: &PilotParameters) -> Result<PilotRule, BuildError> {
-    let model = Model::differential(parameters.forward_mps, 0.0, parameters.max_turn_radps);
+    let model = Model::differential(
+        parameters.forward_mps,
+        0.0,
+        parameters.vehicle.max_turn_radps()?,
+    );
     let period_s = 1.0 / parameters.rate_hz;
     let replan_every = (parameters.replan.as_secs_f64() / period_s).clamp(1.0, 1e6);
     Ok(PilotRule {
@@ -129,19 +113,14 @@ fn rule(parameters: &PilotParameters) -> Result<PilotRule, BuildError> {
         },
         drive: DriveRule {
             model,
-            brake_mps2: parameters.brake_mps2,
-            reaction_s: parameters.reaction_s,
+            brake_mps2: parameters.vehicle.brake_mps2()?,
+            reaction_s: parameters.vehicle.reaction_s()?,
             ahead_m: parameters.ahead_m,
             ahead_s: parameters.ahead_s,
             creep_mps: parameters.creep_mps,
             speed_per_room: parameters.speed_per_room,
         },
-        outline: Outline {
-            front_m: parameters.front_m,
-            rear_m: parameters.rear_m,
-            half_width_m: parameters.width_m / 2.0,
-            margin_m: 0.0,
-        },
+        outline: Outline::of(&parameters.vehicle, 0.0)?,
         margins_m: parameters.margins_m.clone(),
         drive_margin_m: parameters.drive_margin_m,
         replan_every: u32::try_from(crate::plan::field::whole(replan_every))?,

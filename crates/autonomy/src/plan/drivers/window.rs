@@ -7,31 +7,17 @@ use crate::plan::grid::{Distances, Fit};
 use crate::plan::model::Control;
 use crate::plan::sparse::SparseMap;
 use crate::plan::sweep::{Outline, Sweep};
-use bowline_component::{Build, BuildError, Component, Outbox, Ports, Step};
-use std::path::PathBuf;
+use bowline_component::{Build, BuildError, Component, Outbox, Ports, Step, Vehicle};
 use std::time::Duration;
 
 bowline_component::parameters! {
     /// How the dynamic-window driver judges. What is not set is for a robot the size of a Jackal.
     pub struct WindowParameters {
-        /// The robot's model, to know where on the vehicle pose and laser are; without it the robot's own.
-        model: PathBuf = PathBuf::new();
-        /// The vehicle's own frame in the model, as Body:Frame: on the ground, x forward; without it the one called Vehicle.
-        vehicle: String = String::new();
-        /// From the vehicle's origin to its front, metres.
-        front_m: f64 = 0.254, within 0.0..=50.0;
-        /// From the vehicle's origin to its back, metres.
-        rear_m: f64 = 0.254, within 0.0..=50.0;
-        /// Its width, metres.
-        width_m: f64 = 0.43, within 0.0..=50.0;
+        in vehicle: Vehicle;
         /// What is left all around it, metres.
         margin_m: f64 = 0.03, within 0.0..=10.0;
-        /// Between the axles of the car that steering angles of commands are meant for, metres: as the drive has it.
-        wheelbase_m: f64 = 0.262, within 0.01..=20.0;
         /// The fastest forward, metres a second.
         forward_mps: f64 = 1.2, within 0.01..=100.0;
-        /// The fastest turn, radians a second.
-        max_turn_radps: f64 = 2.0, within 0.001..=100.0;
         /// How it speeds up and brakes, metres a second squared.
         accelerate_mps2: f64 = 2.0, within 0.05..=20.0;
         /// How it changes its turn, radians a second squared.
@@ -93,20 +79,13 @@ impl Build for WindowDriver {
 
     fn build(parameters: WindowParameters, ports: &mut Ports) -> Result<Self, BuildError> {
         let seat = SeatRule {
-            model: &parameters.model,
             vehicle: &parameters.vehicle,
-            wheelbase_m: parameters.wheelbase_m,
             heights_m: parameters.lowest_m..=parameters.highest_m,
             period: crate::period(parameters.rate_hz),
             deadline: parameters.deadline,
         };
         let rule = rule(&parameters)?;
-        let outline = Outline {
-            front_m: parameters.front_m,
-            rear_m: parameters.rear_m,
-            half_width_m: parameters.width_m / 2.0,
-            margin_m: parameters.margin_m,
-        };
+        let outline = Outline::of(&parameters.vehicle, parameters.margin_m)?;
         Ok(Self {
             seat: Seat::new(seat, ports)?,
             view: View {
@@ -134,7 +113,7 @@ fn rule(parameters: &WindowParameters) -> Result<WindowRule, BuildError> {
     };
     Ok(WindowRule {
         max_speed_mps: parameters.forward_mps,
-        max_turn_radps: parameters.max_turn_radps,
+        max_turn_radps: parameters.vehicle.max_turn_radps()?,
         accelerate_mps2: parameters.accelerate_mps2,
         accelerate_radps2: parameters.accelerate_radps2,
         period_s: 1.0 / parameters.rate_hz,

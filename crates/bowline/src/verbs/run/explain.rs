@@ -23,7 +23,14 @@ pub(super) fn all(kinds: &[Kind], width: Option<usize>) -> String {
 pub(super) fn one(kind: &Kind, width: Option<usize>) -> String {
     let mut text = format!("{}: {}\n", kind.name, kind.summary);
     text += "\nParameters\n";
-    text += &parameters(kind.parameters(), width);
+    let needed = kind.attempt(&[]).missing;
+    let (facts, own): (Vec<Parameter>, Vec<Parameter>) =
+        kind.parameters().iter().partition(|it| it.group.is_some());
+    text += &parameters(&own, &needed, width);
+    if !facts.is_empty() {
+        text += "\nParameters that [vehicle] sets for all components\n";
+        text += &parameters(&facts, &needed, width);
+    }
     text += "\nPorts\n";
     let outline = kind.outline();
     match &outline {
@@ -47,7 +54,7 @@ pub(super) fn one(kind: &Kind, width: Option<usize>) -> String {
     text
 }
 
-fn parameters(table_of: &[Parameter], width: Option<usize>) -> String {
+fn parameters(table_of: &[Parameter], needed: &[&str], width: Option<usize>) -> String {
     if table_of.is_empty() {
         return "  none\n".to_owned();
     }
@@ -68,13 +75,24 @@ fn parameters(table_of: &[Parameter], width: Option<usize>) -> String {
             String::new(),
             parameter.name.to_owned(),
             parameter.kind.to_owned(),
-            (parameter.default)().to_string(),
+            default_of(parameter, needed),
             limits,
             change.to_owned(),
             one_line(parameter.doc),
         ]);
     }
     table_within(width, &rows, &[0, 1, 2, 3, 4, 5, 6])
+}
+
+/// What a parameter is when nothing sets it; those that are needed have no default.
+fn default_of(parameter: &Parameter, needed: &[&str]) -> String {
+    let default = (parameter.default)();
+    let is_none = parameter.kind != "text" && default == Setting::Text(String::new());
+    match (needed.contains(&parameter.name), is_none) {
+        (true, _) => "needed".to_owned(),
+        (false, true) => "none".to_owned(),
+        (false, false) => default.to_string(),
+    }
 }
 
 fn ports(ports: &Ports, width: Option<usize>) -> String {
@@ -147,11 +165,15 @@ fn snippet(kind: &Kind, ports: &[&PortInfo]) -> String {
         "# heartbeat = {{ within = {:?} }}\n",
         duration(HEARTBEAT_LIMIT)
     );
-    if !kind.parameters().is_empty() {
+    let mut own = kind.parameters().iter().filter(|it| it.group.is_none());
+    if let Some(first) = own.next() {
         text += &format!("\n[component.{}.parameters]\n", kind.name);
+        text.extend(std::iter::once(first).chain(own).map(setting_line));
     }
-    for parameter in kind.parameters() {
-        text += &setting_line(parameter);
+    let needed = kind.attempt(&[]).missing;
+    if !needed.is_empty() {
+        text += "\n# What all components share; this one needs to know:\n# [vehicle]\n";
+        text.extend(needed.iter().map(|name| format!("# {name} = ...\n")));
     }
     let outputs: Vec<String> = ports
         .iter()
@@ -208,6 +230,7 @@ pub(super) fn all_as_json(kinds: &[Kind]) -> Value {
 }
 
 pub(super) fn as_json(kind: &Kind) -> Value {
+    let needed = kind.attempt(&[]).missing;
     let parameter = |parameter: &Parameter| {
         json!({
             "name": parameter.name,
@@ -215,6 +238,8 @@ pub(super) fn as_json(kind: &Kind) -> Value {
             "default": (parameter.default)().to_string(),
             "limits": parameter.limits.map(|limits| limits()),
             "live": parameter.change == Change::Live,
+            "group": parameter.group,
+            "needed": needed.contains(&parameter.name),
             "doc": one_line(parameter.doc),
         })
     };
@@ -288,13 +313,47 @@ In a robot file
         for part in [
             "  serves  transform  ",
             "  and for each joint of the model that a channel moves, an input",
-            "  # model = \"...\"\n",
+            "  # [vehicle]\n  # model = ...\n",
             "  # Others find it at model.transform, model.bodies, model.frames.\n",
         ] {
             assert!(text.contains(part), "expected {part:?} in\n{text}");
         }
         assert!(!text.contains("model = \"\""), "{text}");
         assert_eq!(as_json(model)["ports"][0]["name"], "transform");
+    }
+
+    #[test]
+    fn facts_of_the_vehicle_are_explained_apart_with_those_that_are_needed() {
+        let teleop = KINDS.iter().find(|kind| kind.name == "teleop").unwrap();
+        let text = one(teleop, None);
+        let (own, facts) = text
+            .split_once("\nParameters that [vehicle] sets for all components\n")
+            .unwrap();
+        assert!(
+            own.contains("rate_hz") && !own.contains("wheelbase_m"),
+            "{own}"
+        );
+        let words = |name: &str| -> Vec<&str> {
+            let line = facts
+                .lines()
+                .find(|line| line.trim_start().starts_with(name));
+            line.unwrap().split_whitespace().take(3).collect()
+        };
+        assert_eq!(words("wheelbase_m"), ["wheelbase_m", "number", "needed"]);
+        assert_eq!(words("front_m"), ["front_m", "number", "none"]);
+        let paste = "  # [vehicle]\n  # wheelbase_m = ...\n  # max_curvature_per_m = ...\n";
+        assert!(facts.ends_with(paste), "{facts}");
+        let json = as_json(teleop);
+        let rows = json["parameters"].as_array().unwrap();
+        let row = rows
+            .iter()
+            .find(|row| row["name"] == "wheelbase_m")
+            .unwrap();
+        assert_eq!(
+            (&row["group"], &row["needed"]),
+            (&json!("vehicle"), &json!(true))
+        );
+        assert_eq!(rows[0]["group"], Value::Null);
     }
 
     #[test]

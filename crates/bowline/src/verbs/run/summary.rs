@@ -2,10 +2,11 @@
 
 use super::explain::duration;
 use crate::output::{self, count, table_within};
+use bowline_component::{Parameters as _, Setting};
 use bowline_host::robot::{Component, Experiment, Problem, Program, Robot, Severity, Source};
 use bowline_host::supervise::HEARTBEAT_LIMIT;
 use bowline_log::record::increments;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -48,6 +49,7 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
     if !components.is_empty() {
         text += &table_within(output::width(), &rows, &[0, 1, 2, 3, 4, 5]);
     }
+    text += &vehicle_line(robot);
     for experiment in robot.experiments() {
         text += &experiment_line(experiment);
     }
@@ -82,6 +84,27 @@ pub(super) fn text(robot: &Robot, source: Source) -> String {
         }
     }
     text
+}
+
+/// What is so of the vehicle, if anything is.
+fn vehicle_line(robot: &Robot) -> String {
+    let facts: Vec<String> = facts(robot)
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    match facts.is_empty() {
+        true => String::new(),
+        false => format!("vehicle: {}\n", facts.join(", ")),
+    }
+}
+
+/// Those that the file or `--set` sets to something else than their defaults.
+fn facts(robot: &Robot) -> impl Iterator<Item = (&'static str, Setting)> {
+    let vehicle = robot.vehicle();
+    let facts = vehicle.table().iter();
+    facts.filter_map(|fact| {
+        let value = vehicle.get(fact.name)?;
+        (value != (fact.default)()).then_some((fact.name, value))
+    })
 }
 
 fn experiment_line(experiment: &Experiment) -> String {
@@ -136,6 +159,16 @@ fn channels<'r>(components: &[&'r Component]) -> BTreeSet<&'r str> {
     ports.filter_map(|port| port.channel.as_deref()).collect()
 }
 
+fn fact_json(value: &Setting) -> Value {
+    match value {
+        Setting::Real(number) => json!(number),
+        Setting::Text(text) => json!(text),
+        other @ (Setting::Boolean(_) | Setting::Integer(_) | Setting::List(_)) => {
+            json!(other.to_string())
+        }
+    }
+}
+
 pub(super) fn json(robot: Option<&Robot>, source: Source, problems: &[Problem]) -> Value {
     let problem = |problem: &Problem| {
         json!({
@@ -171,6 +204,7 @@ pub(super) fn json(robot: Option<&Robot>, source: Source, problems: &[Problem]) 
     };
     json!({
         "robot": robot.map(Robot::name),
+        "vehicle": robot.map(|robot| facts(robot).map(|(name, value)| (name.to_owned(), fact_json(&value))).collect::<Map<_, _>>()),
         "problems": problems.iter().map(problem).collect::<Vec<_>>(),
         "records_to": robot.and_then(Robot::record).map(|it| next_recording(&it.file)),
         "experiments": robot.map(|robot| robot.experiments().iter().map(experiment).collect::<Vec<_>>()),

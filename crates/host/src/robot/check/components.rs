@@ -12,8 +12,8 @@ use crate::robot::{
 use crate::supervise::HEARTBEAT_LIMIT;
 use bowline_component::Setting;
 use bowline_component::document::{Problems, Span, Value, Word, did_you_mean, quoted, words_of};
+use bowline_component::{Attempt, Kind, MakeError, MissingFact};
 use bowline_component::{Direction, Expect, Need, PortInfo, Writers};
-use bowline_component::{Kind, MakeError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) fn check(
     problems: &mut Problems<'_>,
 ) -> Checked {
     let name = draft.name.get_ref().clone();
-    let made = match &draft.program {
+    let (made, missing) = match &draft.program {
         Some(ProgramDraft::Kind {
             kind,
             heartbeat_within,
@@ -44,10 +44,11 @@ pub(super) fn check(
             };
             draft.check(context, problems)
         }
-        Some(ProgramDraft::Command(command)) => {
-            Some(check_command(draft, command, context, problems))
-        }
-        None => None,
+        Some(ProgramDraft::Command(command)) => (
+            Some(check_command(draft, command, context, problems)),
+            Vec::new(),
+        ),
+        None => (None, Vec::new()),
     };
     let is_whole = made.is_some();
     let (program, ports) = made.unwrap_or_else(|| (placeholder(), connected_by(draft)));
@@ -75,6 +76,7 @@ pub(super) fn check(
     Checked {
         component,
         ports_at,
+        missing,
         is_whole,
     }
 }
@@ -133,33 +135,34 @@ struct KindDraft<'d, 'v, 'i> {
 }
 
 impl KindDraft<'_, '_, '_> {
+    /// What it becomes, and what of the vehicle it needs to know and does not.
     fn check(
         &self,
         context: &Context<'_>,
         problems: &mut Problems<'_>,
-    ) -> Option<(Program, Located)> {
-        let kind = find_kind(self.kind, context.loader.kinds, problems)?;
+    ) -> (Option<(Program, Located)>, Vec<&'static str>) {
+        let Some(kind) = find_kind(self.kind, context.loader.kinds, problems) else {
+            return (None, Vec::new());
+        };
         let Settings { settings, is_whole } =
             settings::settings(&kind, self.component, self.parameters, context, problems);
         let borrowed: Vec<(&str, Setting)> = settings
             .iter()
             .map(|(name, setting)| (name.as_str(), setting.clone()))
             .collect();
-        let built = match kind.build(&borrowed) {
+        let Attempt { built, missing } = kind.attempt(&borrowed);
+        let built = match built {
             Ok(built) => built,
             // What follows from settings that are wrong is no mistake of its own.
-            Err(_) if !is_whole => return None,
+            Err(_) if !is_whole => return (None, Vec::new()),
+            Err(MakeError::Refused(error)) if error.is::<MissingFact>() => return (None, missing),
             Err(error) => {
-                let why = match error {
-                    MakeError::Parameter(bad) => bad.to_string(),
-                    MakeError::Refused(error) => error.to_string(),
-                };
                 let message = format!(
-                    "{:?} cannot be made with these parameters: {why}",
+                    "{:?} cannot be made with these parameters: {error}",
                     self.component.get_ref()
                 );
                 problems.error(self.kind.span(), message);
-                return None;
+                return (None, missing);
             }
         };
         let infos: Vec<&PortInfo> = built.ports.iter().collect();
@@ -171,7 +174,10 @@ impl KindDraft<'_, '_, '_> {
             settings,
             heartbeat_within: self.heartbeat_within,
         };
-        is_whole.then_some((program, ports))
+        match is_whole {
+            true => (Some((program, ports)), missing),
+            false => (None, Vec::new()),
+        }
     }
 
     fn check_names(&self, infos: &[&PortInfo], problems: &mut Problems<'_>) {

@@ -1,6 +1,6 @@
 //! Parameters of a component: what the file says for all, what it says for this one, and what the command line says.
 
-use super::Context;
+use super::{Context, vehicle};
 use crate::robot::Preset;
 use crate::robot::draft::{Draft, ProgramDraft};
 use bowline_component::Kind;
@@ -18,11 +18,11 @@ pub(super) struct Settings {
 }
 
 /// A value for a parameter, and where it is written.
-struct Given<'a> {
-    name: &'a str,
+pub(super) struct Given<'a> {
+    pub(super) name: &'a str,
     value: Setting,
     name_at: Span,
-    value_at: Span,
+    pub(super) value_at: Span,
     /// What paths are relative to.
     folder: PathBuf,
     preset: Option<&'a Preset>,
@@ -41,19 +41,24 @@ pub(super) fn settings(
     let mut is_whole = parameters
         .iter()
         .all(|(_, value)| setting(value.get_ref()).is_some());
-    for (name, setting) in context.common {
-        let takes = |it: &Parameter| it.kind.ends_with("path") || it.kind.ends_with("paths");
-        if parameter(kind, name).is_some_and(takes) && scratch.set(name, setting).is_ok() {
-            settings.push(((*name).to_owned(), setting.clone()));
+    let has = |name: &str| parameter(kind, name).is_some();
+    let is_fact = |name: &str| parameter(kind, name).is_some_and(vehicle::is_of_vehicle);
+    let facts = context.vehicle.iter();
+    let facts = facts.filter(|(name, _)| is_fact(name));
+    let types = ("types".to_owned(), context.types_setting.clone());
+    for (name, setting) in facts.chain([&types]) {
+        let is_set = (is_fact(name) || is_path(kind, name)) && scratch.set(name, setting).is_ok();
+        if is_set {
+            settings.push((name.clone(), setting.clone()));
         }
     }
-    let has = |name: &str| parameter(kind, name).is_some();
     let is_own = |name: &str| parameters.iter().any(|(own, _)| own.get_ref() == name);
     let shared = context.shared.iter();
-    let shared = shared.filter(|(name, _)| has(name.get_ref()) && !is_own(name.get_ref()));
-    let written = in_file(shared, problems)
+    let is_shared = |name: &str| has(name) && !is_own(name) && !vehicle::is_fact(name);
+    let shared = shared.filter(|(name, _)| is_shared(name.get_ref()));
+    let written = in_file(pairs(shared), problems)
         .into_iter()
-        .chain(in_file(parameters.iter(), problems));
+        .chain(in_file(pairs(parameters.iter()), problems));
     let presets = context
         .loader
         .presets
@@ -93,8 +98,19 @@ fn parameter<'k>(kind: &'k Kind, name: &str) -> Option<&'k Parameter> {
     kind.parameters().iter().find(|it| it.name == name)
 }
 
-fn in_file<'a>(
+fn pairs<'a>(
     written: impl Iterator<Item = &'a (Word, &'a Value<'a>)>,
+) -> impl Iterator<Item = (&'a Word, &'a Value<'a>)> {
+    written.map(|(name, value)| (name, *value))
+}
+
+fn is_path(kind: &Kind, name: &str) -> bool {
+    let is_path = |it: &Parameter| it.kind.ends_with("path") || it.kind.ends_with("paths");
+    parameter(kind, name).is_some_and(is_path)
+}
+
+pub(super) fn in_file<'a>(
+    written: impl Iterator<Item = (&'a Word, &'a Value<'a>)>,
     problems: &mut Problems<'_>,
 ) -> Vec<Given<'a>> {
     let given = written.filter_map(|(name, value)| {
@@ -181,7 +197,7 @@ pub(super) fn check_taken(
 
 /// Paths are relative to the file that they are in, wherever the robot is started from. An empty one is as if it were not given:
 /// `None`, as the folder itself is not what anybody means by it.
-fn resolved(table: &[Parameter], given: &Given<'_>) -> Option<Setting> {
+pub(super) fn resolved(table: &[Parameter], given: &Given<'_>) -> Option<Setting> {
     let parameter = table.iter().find(|parameter| parameter.name == given.name);
     let is_path = parameter.is_some_and(|parameter| parameter.kind.ends_with("path"));
     let are_paths = parameter.is_some_and(|parameter| parameter.kind.ends_with("paths"));
@@ -210,34 +226,52 @@ fn resolved(table: &[Parameter], given: &Given<'_>) -> Option<Setting> {
 
 /// A parameter that is unknown is marked itself; otherwise its value is.
 fn complain(error: &BadParameter, kind: &Kind, given: &Given<'_>, problems: &mut Problems<'_>) {
-    let from = given.preset.map_or(String::new(), |preset| {
-        format!("--set {}: ", preset.whose())
-    });
-    match error {
-        BadParameter::Unknown {
-            name: written,
-            suggestion,
-        } => {
-            let message = format!("{from}kind {:?} has no parameter {written:?}", kind.name);
-            let known: Vec<&str> = kind.parameters().iter().map(|it| it.name).collect();
-            let help = match (suggestion, known.is_empty()) {
-                (Some(suggestion), _) => format!("did you mean {suggestion:?}?"),
-                (None, true) => "it has no parameters".to_owned(),
-                (None, false) => format!("its parameters are {}", quoted(&known)),
-            };
-            problems.error(given.name_at.clone(), message).help(help);
-        }
-        BadParameter::Type { name, .. }
-        | BadParameter::Limits { name, .. }
-        | BadParameter::AtStart { name } => {
-            let parameter = parameter(kind, name);
-            let help = parameter.map(|parameter| match with_unit(&given.value) {
-                Some(text) if parameter.kind == "duration" => format!("{name} = {text:?}"),
-                Some(_) | None => format!("{name}: {}", parameter.doc.trim()),
-            });
-            problems
-                .error(given.value_at.clone(), format!("{from}{error}"))
-                .maybe_help(help);
-        }
+    let BadParameter::Unknown {
+        name: written,
+        suggestion,
+    } = error
+    else {
+        return complain_of_value(error, kind.parameters(), given, problems);
+    };
+    let from = given.from();
+    let message = format!("{from}kind {:?} has no parameter {written:?}", kind.name);
+    let known: Vec<&str> = kind.parameters().iter().map(|it| it.name).collect();
+    let help = match (suggestion, known.is_empty()) {
+        (Some(suggestion), _) => format!("did you mean {suggestion:?}?"),
+        (None, true) => "it has no parameters".to_owned(),
+        (None, false) => format!("its parameters are {}", quoted(&known)),
+    };
+    problems.error(given.name_at.clone(), message).help(help);
+}
+
+/// A value that a parameter does not take, with what the parameter is for.
+pub(super) fn complain_of_value(
+    error: &BadParameter,
+    table: &[Parameter],
+    given: &Given<'_>,
+    problems: &mut Problems<'_>,
+) {
+    let parameter = table.iter().find(|parameter| parameter.name == given.name);
+    let help = parameter.map(
+        |Parameter {
+             name, kind, doc, ..
+         }| match with_unit(&given.value) {
+            Some(text) if *kind == "duration" => format!("{name} = {text:?}"),
+            Some(_) | None => format!("{name}: {}", doc.trim()),
+        },
+    );
+    let message = format!("{}{error}", given.from());
+    problems
+        .error(given.value_at.clone(), message)
+        .maybe_help(help);
+}
+
+impl Given<'_> {
+    /// Where it comes from, if not from the file.
+    fn from(&self) -> String {
+        let preset = self
+            .preset
+            .map(|preset| format!("--set {}: ", preset.whose()));
+        preset.unwrap_or_default()
     }
 }
